@@ -1,0 +1,220 @@
+//! Layouts of records: arguments of commands, completion entries, error records.
+//!
+//! Each record is a module with one constant a field, `WORDS` and `LAYOUT`.
+
+macro_rules! layout {
+    ($(#[doc = $doc:literal])+ $module:ident [$words:literal] { $( $(#[doc = $field_doc:literal])+ $field:ident: $word:literal [$lsb:literal; $width:literal], )+ }) => {
+        $(#[doc = $doc])+
+        pub mod $module {
+            use crate::{Field, Layout};
+            /// Size in 32-bit words.
+            pub const WORDS: usize = $words;
+            $(
+                $(#[doc = $field_doc])+
+                pub const $field: Field = Field {
+                    name: stringify!($field), lsb: 32 * $word + $lsb, width: $width, doc: concat!($($field_doc),+),
+                };
+            )+
+            /// The whole record.
+            pub const LAYOUT: Layout = Layout {
+                name: stringify!($module), words: WORDS, fields: &[$($field),+], doc: concat!($($doc),+),
+            };
+        }
+    };
+}
+
+layout! {
+    /// Arguments of `WRITE_STAG`: one entry of the STag table.
+    stag_entry [8] {
+        /// The whole 32-bit STag; its low 8 bits are the key, the bits above choose the slot (AMB-50).
+        STAG: 0 [0; 32],
+        /// Protection domain of the memory region.
+        PROTECTION_DOMAIN: 1 [0; 16],
+        /// Stream that alone may use the STag when `STREAM_SCOPE` is set.
+        STREAM: 1 [16; 8],
+        /// 1: the STag belongs to one stream; 0: to all streams of its protection domain (RFC 5041 §8.2).
+        STREAM_SCOPE: 1 [24; 1],
+        /// Remote write right (RFC 5041 §8.3.1).
+        REMOTE_WRITE: 1 [25; 1],
+        /// Tagged Offset of the region's first octet.
+        BASE: 2 [0; 64],
+        /// Length of the region in octets; `BASE + LENGTH` is at most 2^64.
+        LENGTH: 4 [0; 64],
+        /// Bus address of the region's first octet.
+        ADDRESS: 6 [0; 64],
+    }
+}
+
+layout! {
+    /// Argument of `REVOKE_STAG`.
+    revoke [1] {
+        /// The STag to revoke; the slot is chosen as for `WRITE_STAG`.
+        STAG: 0 [0; 32],
+    }
+}
+
+layout! {
+    /// Arguments of `ARM_STREAM`: the context of a stream that enters full operation.
+    stream_context [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// 1: the peer inserts markers (MPA-MRK-15).
+        MARKERS: 0 [8; 1],
+        /// 1: CRCs are checked (MPA-CRC-10).
+        CRC: 0 [9; 1],
+        /// 1: a tagged message with L = 1 makes a completion (AMB-44).
+        TAGGED_COMPLETIONS: 0 [10; 1],
+        /// One bit a queue number: 1 = the stream has that untagged queue.
+        QUEUES: 0 [16; 8],
+        /// Protection domain of the stream.
+        PROTECTION_DOMAIN: 1 [0; 16],
+        /// TCP sequence number of the first octet of full operation (AMB-16).
+        SEQUENCE_START: 2 [0; 32],
+        /// MSN of the first message of every queue; 1 unless a test wants to see the wrap (DDP-UNT-11).
+        FIRST_MSN: 3 [0; 32],
+    }
+}
+
+layout! {
+    /// Argument of `CLOSE_STREAM`.
+    close [1] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+    }
+}
+
+layout! {
+    /// Arguments of `POST_RECEIVE`: one buffer at the end of an untagged queue.
+    receive_buffer [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// Queue number.
+        QUEUE: 0 [8; 8],
+        /// Length of the buffer in octets.
+        LENGTH: 1 [0; 32],
+        /// Bus address of the buffer.
+        ADDRESS: 2 [0; 64],
+    }
+}
+
+layout! {
+    /// An entry of the completion queue in host memory. `PHASE` is in the last word, which is written last.
+    completion [8] {
+        /// What is reported: see [`kind`](super::kind).
+        KIND: 0 [0; 4],
+        /// Stream number.
+        STREAM: 0 [8; 8],
+        /// 1: zero-length tagged message, its STag and TO were not looked up (AMB-02).
+        UNVERIFIED: 0 [16; 1],
+        /// Tagged: STag of the L = 1 segment.
+        STAG: 1 [0; 32],
+        /// Untagged: queue number.
+        QUEUE: 1 [0; 32],
+        /// Untagged: message sequence number.
+        MSN: 2 [0; 32],
+        /// Untagged: length of the message. Tagged: payload octets of the L = 1 segment.
+        LENGTH: 3 [0; 32],
+        /// Tagged: Tagged Offset of the L = 1 segment.
+        OFFSET: 4 [0; 64],
+        /// RsvdULP bits 8 to 39 of an untagged segment, in network order.
+        RSVD_ULP_LOW: 6 [0; 32],
+        /// RsvdULP bits 0 to 7: the octet behind the control field.
+        RSVD_ULP_FIRST: 7 [0; 8],
+        /// Inverts each time the device passes the end of the queue; starts with 1.
+        PHASE: 7 [31; 1],
+    }
+}
+
+layout! {
+    /// A completion entry with `KIND` = `ERROR`: the stream met its first error and is frozen.
+    error_event [8] {
+        /// `kind::ERROR`.
+        KIND: 0 [0; 4],
+        /// Stream number.
+        STREAM: 0 [8; 8],
+        /// Error code (RFC 5041 §7.2).
+        CODE: 1 [0; 8],
+        /// Error type (RFC 5041 §7.2).
+        TYPE: 1 [8; 4],
+        /// Failed checks, bit numbers as in `warpline-wire`.
+        CHECKS: 2 [0; 16],
+        /// ULPDU length of the failing segment.
+        LENGTH: 3 [0; 32],
+        /// Stream position of the failing FPDU.
+        POSITION: 4 [0; 32],
+        /// Inverts each time the device passes the end of the queue; starts with 1.
+        PHASE: 7 [31; 1],
+    }
+}
+
+layout! {
+    /// The sticky error record of a stream (AMB-09), read through registers.
+    error_record [12] {
+        /// Error code (RFC 5041 §7.2).
+        CODE: 0 [0; 8],
+        /// Error type (RFC 5041 §7.2).
+        TYPE: 0 [8; 4],
+        /// Why MPA refused a length: see [`refused`](super::refused).
+        REFUSED: 0 [12; 2],
+        /// 1: the record holds an error.
+        VALID: 0 [31; 1],
+        /// Failed checks, bit numbers as in `warpline-wire`.
+        CHECKS: 1 [0; 16],
+        /// ULPDU length of the failing FPDU.
+        LENGTH: 2 [0; 16],
+        /// Zero dwords that the CRC register took in behind the FPDU.
+        CRC_ZEROS: 2 [16; 4],
+        /// Stream position of the FPDU's first octet, a leading marker included.
+        POSITION: 3 [0; 32],
+        /// The five dwords from ULPDU_Length on, as received; the first octet is the most significant one.
+        HEADER_0: 4 [0; 32],
+        /// Second dword.
+        HEADER_1: 5 [0; 32],
+        /// Third dword.
+        HEADER_2: 6 [0; 32],
+        /// Fourth dword.
+        HEADER_3: 7 [0; 32],
+        /// Fifth dword.
+        HEADER_4: 8 [0; 32],
+        /// FPDUPTR that the first wrong marker should have had.
+        MARKER_EXPECTED: 9 [0; 16],
+        /// FPDUPTR that it had, low two bits cleared.
+        MARKER_RECEIVED: 9 [16; 16],
+        /// CRC field as received, as the register value (first octet least significant).
+        CRC_RECEIVED: 10 [0; 32],
+        /// CRC register behind the FPDU and `CRC_ZEROS` zero dwords.
+        CRC_STATE: 11 [0; 32],
+    }
+}
+
+/// Values of `completion::KIND`.
+pub mod kind {
+    /// A tagged message was delivered.
+    pub const TAGGED: u32 = 1;
+    /// An untagged message was delivered.
+    pub const UNTAGGED: u32 = 2;
+    /// The stream met its first error.
+    pub const ERROR: u32 = 3;
+}
+
+/// Values of `error_record::REFUSED`.
+pub mod refused {
+    /// The FPDU was not refused for its length.
+    pub const NO: u32 = 0;
+    /// ULPDU_Length above the device's largest ULPDU (AMB-21).
+    pub const LENGTH: u32 = 1;
+    /// FPDU above the device's buffers (AMB-22).
+    pub const TOO_LARGE: u32 = 2;
+}
+
+/// All records, for documentation and exhaustive tests.
+pub const LAYOUTS: &[crate::Layout] = &[
+    stag_entry::LAYOUT,
+    revoke::LAYOUT,
+    stream_context::LAYOUT,
+    close::LAYOUT,
+    receive_buffer::LAYOUT,
+    completion::LAYOUT,
+    error_event::LAYOUT,
+    error_record::LAYOUT,
+];

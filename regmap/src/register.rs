@@ -1,0 +1,150 @@
+//! Registers of the device's first BAR, as an AXI4-Lite slave of 4 KiB shows them.
+//!
+//! A command is given by writing its arguments to `ARGUMENT`, then its number to `COMMAND`; it is done when
+//! `COMMAND.BUSY` reads 0, and was refused when `COMMAND.FAILED` reads 1.
+
+use crate::Field;
+
+/// What the host may do with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only; writes are ignored.
+    ReadOnly,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+/// A register, or an array of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Register {
+    /// Name as the documentation shows it.
+    pub name: &'static str,
+    /// Octet offset of the first register in the BAR.
+    pub offset: u32,
+    /// Number of elements, 1 for a single register.
+    pub count: u32,
+    /// Distance of two elements in octets.
+    pub stride: u32,
+    /// Access of the host.
+    pub access: Access,
+    /// Fields, where the register is not one plain number.
+    pub fields: &'static [Field],
+    /// What the register is for.
+    pub doc: &'static str,
+}
+
+impl Register {
+    /// Offset of element `index` of an array.
+    #[must_use]
+    pub const fn at(&self, index: u32) -> u32 {
+        self.offset + index * self.stride
+    }
+}
+
+/// `SHAPE`: width of the data path in octets.
+pub const SHAPE_WIDTH: Field = field("WIDTH", 0, 16, "width of the data path in octets");
+/// `SHAPE`: number of streams.
+pub const SHAPE_STREAMS: Field = field("STREAMS", 16, 8, "number of streams");
+/// `SHAPE`: number of untagged queues of each stream.
+pub const SHAPE_QUEUES: Field = field("QUEUES", 24, 8, "number of untagged queues of each stream");
+/// `COMMAND`: number of the command, see [`command`].
+pub const COMMAND_NUMBER: Field = field("NUMBER", 0, 8, "number of the command; a write starts it");
+/// `COMMAND`: the last command was refused.
+pub const COMMAND_FAILED: Field = field("FAILED", 30, 1, "the last command was refused");
+/// `COMMAND`: the last command is not done yet.
+pub const COMMAND_BUSY: Field = field("BUSY", 31, 1, "the last command is not done yet");
+
+const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) -> Field {
+    Field {
+        name,
+        lsb,
+        width,
+        doc,
+    }
+}
+
+macro_rules! registers {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $offset:literal [$count:literal x $stride:literal] $access:ident $fields:expr; )+) => {
+        $(
+            $(#[doc = $doc])+
+            pub const $name: Register = Register {
+                name: stringify!($name), offset: $offset, count: $count, stride: $stride,
+                access: Access::$access, fields: $fields, doc: concat!($($doc),+),
+            };
+        )+
+        /// All registers, in ascending order of offset.
+        pub const REGISTERS: &[Register] = &[$($name),+];
+    };
+}
+
+registers! {
+    /// Reads `IDENTITY_VALUE`: "WARP".
+    IDENTITY: 0x000 [1 x 4] ReadOnly &[];
+    /// Reads `VERSION_VALUE`: version of this register map.
+    VERSION: 0x004 [1 x 4] ReadOnly &[];
+    /// Width, streams and queues of this device.
+    SHAPE: 0x008 [1 x 4] ReadOnly &[SHAPE_WIDTH, SHAPE_STREAMS, SHAPE_QUEUES];
+    /// Octets of each stream's assembly ring: the largest TCP window that the device can hold.
+    RING_OCTETS: 0x00c [1 x 4] ReadOnly &[];
+    /// Slots of the STag table, a power of two; an STag's slot is `(STag >> 8) mod STAG_SLOTS`.
+    STAG_SLOTS: 0x010 [1 x 4] ReadOnly &[];
+    /// Buffers that each untagged queue can hold, a power of two.
+    RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[];
+    /// Largest ULPDU that is accepted.
+    MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[];
+    /// A write starts the command of that number with the words of `ARGUMENT`; reads tell how it goes.
+    COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY];
+    /// Arguments of the next command; layouts are in `layout`.
+    ARGUMENT: 0x040 [8 x 4] ReadWrite &[];
+    /// Bus address of the completion queue, low word; 64-octet aligned.
+    COMPLETION_BASE_LOW: 0x080 [1 x 4] ReadWrite &[];
+    /// Bus address of the completion queue, high word.
+    COMPLETION_BASE_HIGH: 0x084 [1 x 4] ReadWrite &[];
+    /// Entries of the completion queue, a power of two up to 65536; 0 = no queue, completions wait.
+    COMPLETION_ENTRIES: 0x088 [1 x 4] ReadWrite &[];
+    /// Number of entries that the host has consumed, counted modulo 2^32; the device never overwrites an entry that is not consumed.
+    COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
+    /// Number of entries that the device has written, counted modulo 2^32.
+    COMPLETION_PRODUCER: 0x090 [1 x 4] ReadOnly &[];
+    /// Segments taken in, modulo 2^32.
+    SEGMENTS: 0x0c0 [1 x 4] ReadOnly &[];
+    /// Stream octets accepted for the first time, modulo 2^32.
+    OCTETS: 0x0c4 [1 x 4] ReadOnly &[];
+    /// Segments of which at least one octet was neither new in order nor a duplicate, modulo 2^32.
+    SEGMENTS_DROPPED: 0x0c8 [1 x 4] ReadOnly &[];
+    /// FPDUs that left the assembly rings, modulo 2^32.
+    FPDUS: 0x0cc [1 x 4] ReadOnly &[];
+    /// FPDUs discarded because their stream was frozen, modulo 2^32.
+    FPDUS_DISCARDED: 0x0d0 [1 x 4] ReadOnly &[];
+    /// Payload octets accepted for placement, modulo 2^32.
+    PAYLOAD_OCTETS: 0x0d4 [1 x 4] ReadOnly &[];
+    /// Streams that met an error, modulo 2^32.
+    ERRORS: 0x0d8 [1 x 4] ReadOnly &[];
+    /// Sequence number behind the last in-order octet of a stream.
+    STREAM_EDGE: 0x400 [16 x 16] ReadOnly &[];
+    /// Sequence number behind the last octet that the stream's ring has room for.
+    STREAM_LIMIT: 0x404 [16 x 16] ReadOnly &[];
+    /// Error records, one a stream, laid out as `layout::error_record`.
+    ERROR_RECORD: 0x800 [16 x 64] ReadOnly &[];
+}
+
+/// What `IDENTITY` reads.
+pub const IDENTITY_VALUE: u32 = 0x5741_5250;
+/// What `VERSION` reads: major number in the high half, minor in the low half.
+pub const VERSION_VALUE: u32 = 0x0001_0000;
+/// Size of the register space in octets.
+pub const SPACE: u32 = 0x1000;
+
+/// Numbers of the commands.
+pub mod command {
+    /// Writes an entry of the STag table: `layout::stag_entry`.
+    pub const WRITE_STAG: u32 = 1;
+    /// Clears an entry and waits until no write validated with it is under way (AMB-42): `layout::revoke`.
+    pub const REVOKE_STAG: u32 = 2;
+    /// Starts a stream: `layout::stream_context`.
+    pub const ARM_STREAM: u32 = 3;
+    /// Stops a stream and waits until nothing of it is under way: `layout::close`.
+    pub const CLOSE_STREAM: u32 = 4;
+    /// Appends a buffer to an untagged queue; refused when the queue is full: `layout::receive_buffer`.
+    pub const POST_RECEIVE: u32 = 5;
+}

