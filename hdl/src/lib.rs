@@ -1,1 +1,1 @@
-//! placeholder
+//! RTL of warpline

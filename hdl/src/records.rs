@@ -1,0 +1,102 @@
+//! Records that travel between blocks, one a stage of an FPDU's way through the device.
+//!
+//! ```text
+//!  scan ──Fpdu──► fetch ──Fpdu──► commit ──Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
+//! ```
+//!
+//! In the generated text a record is one vector, its first field in the lowest bits.
+use rust_hdl_core::prelude::*;
+
+/// What `scan` found: one whole FPDU in the assembly ring of a stream (or one whose length is refused).
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Fpdu {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Stream position of the first octet, a leading marker included; a multiple of four.
+    pub position: Bits<32>,
+    /// Length on the wire in dwords, markers included; 1 when refused.
+    pub dwords: Bits<16>,
+    /// The stream carries markers.
+    pub markers: Bit,
+    /// CRCs are checked.
+    pub crc: Bit,
+    /// `regmap::layout::refused`: not zero when the length was refused; nothing but `ulpdu` is then valid.
+    pub refused: Bits<2>,
+    /// ULPDU_Length.
+    pub ulpdu: Bits<16>,
+}
+
+/// What `commit` knows of an FPDU whose last beat is in the commit buffer.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Segment {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Stream position of the FPDU.
+    pub position: Bits<32>,
+    /// First row of the FPDU in the commit buffer.
+    pub row: Bits<16>,
+    /// Rows that it occupies.
+    pub rows: Bits<16>,
+    /// CRCs are checked.
+    pub crc: Bit,
+    /// `regmap::layout::refused`.
+    pub refused: Bits<2>,
+    /// ULPDU_Length.
+    pub ulpdu: Bits<16>,
+    /// A marker held another FPDUPTR than it should.
+    pub marker_wrong: Bit,
+    /// FPDUPTR that the first wrong marker should have had.
+    pub marker_expected: Bits<16>,
+    /// FPDUPTR that it had, low two bits cleared.
+    pub marker_received: Bits<16>,
+    /// The five dwords from ULPDU_Length on; the octet that came first is the most significant one.
+    pub header_0: Bits<32>,
+    /// Second dword: STag, or RsvdULP bits 8 to 39.
+    pub header_1: Bits<32>,
+    /// Third dword: TO high, or QN.
+    pub header_2: Bits<32>,
+    /// Fourth dword: TO low, or MSN.
+    pub header_3: Bits<32>,
+    /// Fifth dword: payload, or MO.
+    pub header_4: Bits<32>,
+}
+
+/// What the CRC unit says of an FPDU.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CrcVerdict {
+    /// The CRC field is right.
+    pub good: Bit,
+    /// Register behind the FPDU and `zeros` zero dwords.
+    pub state: Bits<32>,
+    /// Dwords missing in the last beat.
+    pub zeros: Bits<4>,
+    /// CRC field as received, first octet least significant.
+    pub received: Bits<32>,
+}
+
+/// What `check` lets `place` do with an FPDU in the commit buffer.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Placement {
+    /// First row of the FPDU in the commit buffer.
+    pub row: Bits<16>,
+    /// Rows to give back once the payload is read.
+    pub rows: Bits<16>,
+    /// Octets from the FPDU's start (markers removed, leading marker too) to its payload: 16 or 20.
+    pub skip: Bits<8>,
+    /// Bus address of the first payload octet.
+    pub address: Bits<64>,
+    /// Payload octets to write; 0 = give the rows back only.
+    pub length: Bits<16>,
+}
+
+/// What becomes of an FPDU once its payload is in memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Delivery {
+    /// Nothing else to do than to wait for the writes: 0. Write `event` to the completion queue: 1.
+    /// Acknowledge a fence: 2.
+    pub action: Bits<2>,
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// `regmap::layout::completion` or `error_event`, PHASE zero.
+    pub event: Bits<256>,
+}
