@@ -1,0 +1,179 @@
+//! Reads captured iWARP traffic: what was on the wire, and what it did to the target's memory.
+//!
+//! A *capture directory* holds `wire.pcap` and, each optional, the ground truth of that run:
+//!
+//! ```text
+//! wire.pcap ─► pcap ─► packet ─► tcp ───────────► mpa ──────────► Flow
+//!              records  TCP       connections,     Request/Reply,   (sequence number, octets),
+//!                       segments  both directions  SeqStart         ready for a receiver
+//!
+//! regions.json             buffer addresses and STags      ─► Regions
+//! memory.bin.gz            target region after the run     ─► Vec<u8>
+//! receive-buffers.bin.gz   receive buffers after the run   ─► Vec<u8>
+//! completions.jsonl        work completions of the target  ─► Vec<Completion>
+//! terminate.txt            kernel log                      ─► String
+//! ```
+//!
+//! Nothing here checks FPDUs: that is the receiver's work, this crate hands it what TCP carried.
+//! No input makes it panic; each error is typed and prints as one line.
+//!
+//! ```no_run
+//! let capture = warpline_capture::Capture::open("testbenches/captures/crc1-rev2-writes")?;
+//! let flow = capture.target_flow();
+//! for (seq, octets) in &flow.segments {
+//!     println!("{seq:#010x} {} octets", octets.len());
+//! }
+//! # Ok::<(), warpline_capture::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod error;
+mod mpa;
+mod packet;
+mod pcap;
+mod segmentation;
+mod start;
+mod tcp;
+mod truth;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+pub use error::{Error, StartError, TrafficError};
+pub use mpa::{Flow, Mpa};
+pub use segmentation::{Piece, Segmentation, reorder, resegment};
+pub use start::StartFrame;
+pub use tcp::{Connection, Direction, Flags, Gap, Segment, Side, Stream};
+pub use truth::{Completion, Regions, Terminate};
+
+/// One run: its traffic, and whatever ground truth was recorded beside it.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    /// TCP connections in the order of their first packet; at least one of them speaks MPA.
+    pub connections: Vec<Connection>,
+    /// `regions.json`: where the target's buffers lay.
+    pub regions: Option<Regions>,
+    /// `memory.bin.gz`: the target region after the run, before it filled with 0xEE.
+    pub memory: Option<Vec<u8>>,
+    /// `receive-buffers.bin.gz`: all receive buffers after the run, before it filled with 0xDD.
+    pub receive_buffers: Option<Vec<u8>>,
+    /// `completions.jsonl`: the target's work completions, in the order they were polled.
+    pub completions: Option<Vec<Completion>>,
+    /// `terminate.txt`: kernel log lines of the run, bad UTF-8 replaced.
+    pub kernel_log: Option<String>,
+}
+
+impl Capture {
+    /// Reads a capture directory, or a single pcap file (then there is no ground truth).
+    ///
+    /// # Errors
+    /// `wire.pcap` is missing, unreadable or carries no MPA connection; a ground-truth file exists but is malformed
+    /// or of the wrong size.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            Self::open_directory(path)
+        } else {
+            Ok(Self {
+                connections: open_traffic(path)?,
+                regions: None,
+                memory: None,
+                receive_buffers: None,
+                completions: None,
+                kernel_log: None,
+            })
+        }
+    }
+
+    fn open_directory(dir: &Path) -> Result<Self, Error> {
+        let connections = open_traffic(&dir.join("wire.pcap"))?;
+        let regions = optional(&dir.join("regions.json"), truth::regions)?;
+        let regions_len = regions.as_ref().map(|r| r.len);
+        let buffers_len = regions.as_ref().map(Regions::receive_buffers_len);
+        Ok(Self {
+            connections,
+            memory: optional(&dir.join("memory.bin.gz"), |path, file| {
+                truth::image(path, file, regions_len)
+            })?,
+            receive_buffers: optional(&dir.join("receive-buffers.bin.gz"), |path, file| {
+                truth::image(path, file, buffers_len)
+            })?,
+            completions: optional(&dir.join("completions.jsonl"), truth::completions)?,
+            kernel_log: optional(&dir.join("terminate.txt"), |path, file| {
+                let text = read_all(path, file)?;
+                Ok(String::from_utf8_lossy(&text).into_owned())
+            })?,
+            regions,
+        })
+    }
+
+    /// The connections on which MPA start-up succeeded, in capture order; never empty.
+    pub fn mpa_connections(&self) -> impl Iterator<Item = (&Connection, &Mpa)> {
+        self.connections
+            .iter()
+            .filter_map(|c| c.mpa.as_ref().ok().map(|mpa| (c, mpa)))
+    }
+
+    /// What the target received: the flow from Initiator to Responder of the first MPA connection.
+    ///
+    /// The recorded memory, buffers and completions belong to this flow. It is empty only if
+    /// [`connections`](Self::connections) was emptied by hand.
+    pub fn target_flow(&self) -> Flow {
+        self.mpa_connections()
+            .next()
+            .map(|(connection, mpa)| mpa::flow(connection, mpa, mpa.initiator))
+            .unwrap_or_default()
+    }
+
+    /// The last Terminate that the recorded kernel log reports, if any.
+    pub fn terminate(&self) -> Option<Terminate> {
+        truth::terminate(self.kernel_log.as_deref()?)
+    }
+}
+
+/// Reads a pcap or pcapng file held in memory into its TCP connections.
+///
+/// # Errors
+/// The octets are not a capture, a packet is cut or malformed, or no connection speaks MPA.
+pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
+    let connections = tcp::connections(octets)?;
+    let mut failures = connections.iter().map(|c| c.mpa.as_ref().err());
+    match failures.next() {
+        None => Err(TrafficError::NoTcp),
+        Some(Some(reason)) if failures.all(|f| f.is_some()) => Err(TrafficError::NoMpa {
+            connections: connections.len(),
+            reason: reason.clone(),
+        }),
+        Some(_) => Ok(connections),
+    }
+}
+
+fn open_traffic(path: &Path) -> Result<Vec<Connection>, Error> {
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let octets = read_all(path, file)?;
+    read_traffic(&octets).map_err(|source| Error::Traffic {
+        path: path.into(),
+        source,
+    })
+}
+
+/// Opens a file that may be absent and reads it with `read`.
+fn optional<T>(
+    path: &Path,
+    read: impl FnOnce(&Path, File) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    match File::open(path) {
+        Ok(file) => read(path, file).map(Some),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::read(path, source)),
+    }
+}
+
+fn read_all(path: &Path, mut file: impl Read) -> Result<Vec<u8>, Error> {
+    let mut octets = Vec::new();
+    file.read_to_end(&mut octets)
+        .map_err(|source| Error::read(path, source))?;
+    Ok(octets)
+}

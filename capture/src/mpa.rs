@@ -1,0 +1,172 @@
+//! MPA start-up in a captured connection, and the octets of full operation behind it (RFC 5044 §7.1).
+//!
+//! ```text
+//! Initiator ─► [streaming …][Request ‖ private data]│ FPDU FPDU …      │ = SeqStart of that direction
+//! Responder ─► [streaming …][Reply   ‖ private data]│ FPDU FPDU …
+//! ```
+
+use memchr::memmem;
+
+use crate::error::StartError;
+use crate::segmentation::{Piece, Segmentation, resegment};
+use crate::start::{self, FrameKind, StartFrame};
+use crate::tcp::{Connection, Gap, Side, Stream};
+
+/// What start-up agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mpa {
+    /// The end that sent the Request.
+    pub initiator: Side,
+    /// The Request frame.
+    pub request: StartFrame,
+    /// The Reply frame.
+    pub reply: StartFrame,
+    /// Sequence number of the Initiator's first octet of full operation.
+    pub initiator_seq_start: u32,
+    /// Sequence number of the Responder's first octet of full operation.
+    pub responder_seq_start: u32,
+}
+
+impl Mpa {
+    /// The end that sent the Reply.
+    pub fn responder(&self) -> Side {
+        self.initiator.peer()
+    }
+
+    /// CRCs are in use, in both directions, if either end asked for them (MPA-CRC-10).
+    pub fn crc(&self) -> bool {
+        self.request.crc || self.reply.crc
+    }
+
+    /// Whether what `side` sends carries markers: its peer, the receiver, decides (MPA-START-14).
+    pub fn markers(&self, side: Side) -> bool {
+        if side == self.initiator {
+            self.reply.markers
+        } else {
+            self.request.markers
+        }
+    }
+
+    /// SeqStart of what `side` sends: the first octet after its start frame, private data included.
+    pub fn seq_start(&self, side: Side) -> u32 {
+        if side == self.initiator {
+            self.initiator_seq_start
+        } else {
+            self.responder_seq_start
+        }
+    }
+}
+
+/// One direction in full operation, as TCP segments that a receiver can be fed with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// Sequence number of the first octet, the origin of all marker positions.
+    pub seq_start: u32,
+    /// Whether the stream carries markers.
+    pub markers: bool,
+    /// Whether CRCs are in use.
+    pub crc: bool,
+    /// Payload pieces in capture order, repeated and late ones included, none empty, none before `seq_start`.
+    pub segments: Vec<Piece>,
+}
+
+impl Flow {
+    /// The contiguous octets from `seq_start` on, each once; `position` of a gap counts from `seq_start`.
+    pub fn stream(&self) -> Stream {
+        let payloads = self
+            .segments
+            .iter()
+            .map(|(seq, o)| (*seq, o.as_slice(), false));
+        Stream::join(self.seq_start, payloads)
+    }
+
+    /// All octets of the flow in order.
+    ///
+    /// # Errors
+    /// Some were not captured.
+    pub fn octets(&self) -> Result<Vec<u8>, Gap> {
+        let stream = self.stream();
+        match stream.gap {
+            None => Ok(stream.octets),
+            Some(gap) => Err(gap),
+        }
+    }
+
+    /// The same flow cut into other segments; the same plan gives the same pieces each time.
+    ///
+    /// # Errors
+    /// The plan needs the octets in order and some were not captured.
+    pub fn resegment(&self, plan: Segmentation) -> Result<Vec<Piece>, Gap> {
+        match plan {
+            Segmentation::AsCaptured => Ok(self.segments.clone()),
+            _ => Ok(resegment(self.seq_start, &self.octets()?, plan)),
+        }
+    }
+}
+
+/// Finds Request and Reply; whatever precedes them is streaming data (MPA-START-04).
+pub(crate) fn start_up(connection: &Connection) -> Result<Mpa, StartError> {
+    let client = connection.client.stream();
+    let server = connection.server.stream();
+    let (initiator, from_initiator, from_responder) = match (first_key(&client), first_key(&server))
+    {
+        (Some((FrameKind::Request, c)), reply) => {
+            (Side::Client, (client, c), reply.map(|r| (server, r)))
+        }
+        (reply, Some((FrameKind::Request, s))) => {
+            (Side::Server, (server, s), reply.map(|r| (client, r)))
+        }
+        _ => return Err(StartError::NoRequest),
+    };
+    let Some((reply_stream, (FrameKind::Reply, reply_at))) = from_responder else {
+        return Err(StartError::NoReply);
+    };
+    let (request_stream, request_at) = from_initiator;
+    let (request, initiator_seq_start) = parse(FrameKind::Request, &request_stream, request_at)?;
+    let (reply, responder_seq_start) = parse(FrameKind::Reply, &reply_stream, reply_at)?;
+    if reply.rejected {
+        return Err(StartError::Rejected);
+    }
+    Ok(Mpa {
+        initiator,
+        request,
+        reply,
+        initiator_seq_start,
+        responder_seq_start,
+    })
+}
+
+/// The first start key in a stream and its position.
+fn first_key(stream: &Stream) -> Option<(FrameKind, usize)> {
+    [FrameKind::Request, FrameKind::Reply]
+        .into_iter()
+        .filter_map(|kind| Some((kind, memmem::find(&stream.octets, kind.key())?)))
+        .min_by_key(|&(_, at)| at)
+}
+
+/// Parses the frame at `at`, and says at which sequence number it ends.
+fn parse(kind: FrameKind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), StartError> {
+    let seq = stream.seq.wrapping_add(at as u32);
+    let frame = start::parse(kind, seq, &stream.octets[at..])?;
+    let end = seq.wrapping_add(frame.frame_len() as u32);
+    Ok((frame, end))
+}
+
+/// What `side` sent after its start frame.
+pub(crate) fn flow(connection: &Connection, mpa: &Mpa, side: Side) -> Flow {
+    let seq_start = mpa.seq_start(side);
+    let direction = connection.sent_by(side);
+    // The start frame lies in the first 2 GiB that were held in memory, so the difference is a position.
+    let start = i64::from(seq_start.wrapping_sub(direction.start_seq()));
+    let after_start = direction.placed().filter_map(|p| {
+        let before = usize::try_from((start - p.position).max(0)).ok()?;
+        let octets = p.octets.get(before..).filter(|o| !o.is_empty())?;
+        Some((p.seq.wrapping_add(before as u32), octets.to_vec()))
+    });
+    Flow {
+        seq_start,
+        markers: mpa.markers(side),
+        crc: mpa.crc(),
+        segments: after_start.collect(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Packet → TCP segment: link header, IP, TCP.
+//!
+//! Checksums are not looked at: a capture taken on the sending machine shows them before the network card fills them
+//! in.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use etherparse::err::Layer;
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
+
+use crate::error::TrafficError;
+use crate::pcap::Packet;
+use crate::tcp::{Flags, Segment};
+
+/// Link types (tcpdump registry) whose headers are understood.
+mod link {
+    pub const NULL: i32 = 0;
+    pub const ETHERNET: i32 = 1;
+    /// Raw IP; 12 and 14 are what some systems write for it.
+    pub const RAW: [i32; 3] = [101, 12, 14];
+    pub const LOOP: i32 = 108;
+    pub const LINUX_SLL: i32 = 113;
+    pub const IPV4: i32 = 228;
+    pub const IPV6: i32 = 229;
+    pub const LINUX_SLL2: i32 = 276;
+}
+
+/// One TCP segment and the ends it travelled between.
+pub(crate) struct TcpPacket {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    pub ack: bool,
+    pub segment: Segment,
+}
+
+/// Takes the TCP segment out of a packet; `None` for anything but TCP over IP.
+pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError> {
+    let malformed = |reason: String| TrafficError::Packet {
+        packet: packet.number,
+        reason,
+    };
+    let sliced = slice(packet)?;
+    let Some((from_ip, to_ip, payload)) = addresses(&sliced) else {
+        // No IP header: either another protocol, or an IP header that cannot be read.
+        return match &sliced.stop_err {
+            Some((e, Layer::IpHeader | Layer::Ipv4Header | Layer::Ipv6Header)) => {
+                Err(malformed(e.to_string()))
+            }
+            _ => Ok(None),
+        };
+    };
+    if payload.ip_number != IpNumber::TCP {
+        return Ok(None);
+    }
+    if payload.fragmented {
+        return Err(TrafficError::Fragment {
+            packet: packet.number,
+        });
+    }
+    if payload.incomplete {
+        return Err(malformed(
+            "the IP header states more octets than the packet has".into(),
+        ));
+    }
+    let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
+        return Err(malformed(match &sliced.stop_err {
+            Some((e, _)) => e.to_string(),
+            None => "the TCP header cannot be read".into(),
+        }));
+    };
+    Ok(Some(TcpPacket {
+        from: SocketAddr::new(from_ip, tcp.source_port()),
+        to: SocketAddr::new(to_ip, tcp.destination_port()),
+        ack: tcp.ack(),
+        segment: Segment {
+            time: packet.time,
+            seq: tcp.sequence_number(),
+            payload: tcp.payload().to_vec(),
+            flags: Flags {
+                fin: tcp.fin(),
+                syn: tcp.syn(),
+                rst: tcp.rst(),
+            },
+        },
+    }))
+}
+
+fn slice<'a>(packet: &Packet<'a>) -> Result<LaxSlicedPacket<'a>, TrafficError> {
+    let malformed = |reason: String| TrafficError::Packet {
+        packet: packet.number,
+        reason,
+    };
+    let short = || malformed("shorter than its link header".into());
+    let octets = packet.octets;
+    let ip = |octets| LaxSlicedPacket::from_ip(octets).map_err(|e| malformed(e.to_string()));
+    match packet.link_type {
+        link::ETHERNET => LaxSlicedPacket::from_ethernet(octets).map_err(|_| short()),
+        // The address family in front is in the capturing machine's byte order; the IP version says the same.
+        link::NULL | link::LOOP => ip(octets.get(4..).ok_or_else(short)?),
+        link::LINUX_SLL => cooked(octets, 14, 16).ok_or_else(short),
+        link::LINUX_SLL2 => cooked(octets, 0, 20).ok_or_else(short),
+        link::IPV4 | link::IPV6 => ip(octets),
+        raw if link::RAW.contains(&raw) => ip(octets),
+        link_type => Err(TrafficError::LinkType {
+            packet: packet.number,
+            link_type,
+        }),
+    }
+}
+
+/// Linux cooked headers: the EtherType lies at `protocol`, the packet behind `header` octets.
+fn cooked(octets: &[u8], protocol: usize, header: usize) -> Option<LaxSlicedPacket<'_>> {
+    let ether_type = octets.get(protocol..)?.first_chunk()?;
+    Some(LaxSlicedPacket::from_ether_type(
+        EtherType(u16::from_be_bytes(*ether_type)),
+        octets.get(header..)?,
+    ))
+}
+
+fn addresses<'s, 'a>(
+    sliced: &'s LaxSlicedPacket<'a>,
+) -> Option<(IpAddr, IpAddr, &'s etherparse::LaxIpPayloadSlice<'a>)> {
+    match sliced.net.as_ref()? {
+        LaxNetSlice::Ipv4(ip) => Some((
+            Ipv4Addr::from(ip.header().source()).into(),
+            Ipv4Addr::from(ip.header().destination()).into(),
+            ip.payload(),
+        )),
+        LaxNetSlice::Ipv6(ip) => Some((
+            Ipv6Addr::from(ip.header().source()).into(),
+            Ipv6Addr::from(ip.header().destination()).into(),
+            ip.payload(),
+        )),
+        LaxNetSlice::Arp(_) => None,
+    }
+}

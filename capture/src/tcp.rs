@@ -1,0 +1,304 @@
+//! TCP connections: segments as seen on the wire, and the in-order stream they carry.
+//!
+//! ```text
+//! capture order:   [0..100) [200..300) [100..200) [50..150)      retransmitted, out of order, overlapping
+//! stream:          [0..100)[100..200)[200..300)                  each octet once, in order, up to the first gap
+//! ```
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::error::{StartError, TrafficError};
+use crate::mpa::{self, Flow, Mpa};
+use crate::packet::{self, TcpPacket};
+use crate::pcap;
+
+/// One end of a TCP connection. MPA's Initiator may be either (MPA-START-05).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The end that opened the connection; without a SYN in the capture, the end that was seen sending first.
+    Client,
+    /// The other end.
+    Server,
+}
+
+impl Side {
+    /// The other side.
+    pub fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// The TCP flags that shape a stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// The sender has no more octets after this segment.
+    pub fin: bool,
+    /// Opens the stream; takes one sequence number before the payload.
+    pub syn: bool,
+    /// Aborts the connection; any payload is a diagnostic and not part of the stream.
+    pub rst: bool,
+}
+
+/// One TCP segment as captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// When it was captured, since the Unix epoch.
+    pub time: Duration,
+    /// Sequence number in the TCP header.
+    pub seq: u32,
+    /// Payload octets; may be empty.
+    pub payload: Vec<u8>,
+    /// SYN, FIN, RST.
+    pub flags: Flags,
+}
+
+impl Segment {
+    /// Sequence number of the first payload octet: a SYN takes the number before it.
+    pub fn payload_seq(&self) -> u32 {
+        self.seq.wrapping_add(self.flags.syn.into())
+    }
+}
+
+/// What one end of a connection sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Direction {
+    /// The sender.
+    pub from: SocketAddr,
+    /// The receiver.
+    pub to: SocketAddr,
+    /// Every segment in capture order, repeated, overlapping and late ones included.
+    pub segments: Vec<Segment>,
+}
+
+/// The contiguous octets of a direction from its start, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// Sequence number of the first octet.
+    pub seq: u32,
+    /// Octets up to the end or to the first gap.
+    pub octets: Vec<u8>,
+    /// The first place where octets are missing although later ones, or the FIN, were captured.
+    pub gap: Option<Gap>,
+}
+
+/// Octets that were not captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{missing} octets from sequence number {seq} (stream position {position}) on were not captured"
+)]
+pub struct Gap {
+    /// Sequence number of the first missing octet.
+    pub seq: u32,
+    /// Its position, counted from the first octet of the stream or flow asked for.
+    pub position: u64,
+    /// How many octets are missing before the next captured one.
+    pub missing: u64,
+}
+
+/// Payload octets and where they lie, counted from the first octet of their stream. Negative: an old segment.
+pub(crate) struct Placed<'a> {
+    pub position: i64,
+    pub seq: u32,
+    pub octets: &'a [u8],
+    /// The stream ends behind these octets.
+    pub fin: bool,
+}
+
+/// Places payloads, given as (sequence number, octets, FIN) in capture order, in the stream that begins at `start`.
+///
+/// Sequence numbers wrap at 2^32; each one is taken to lie within 2 GiB of the one captured before it.
+fn place<'a>(
+    start: u32,
+    payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
+) -> impl Iterator<Item = Placed<'a>> {
+    let mut position = 0_i64;
+    payloads.map(move |(seq, octets, fin)| {
+        let expected = start.wrapping_add(position as u32);
+        position += i64::from(seq.wrapping_sub(expected) as i32);
+        Placed {
+            position,
+            seq,
+            octets,
+            fin,
+        }
+    })
+}
+
+impl Stream {
+    /// Joins payloads, given as (sequence number, octets, FIN) in any order, to the stream that begins at `seq`.
+    pub(crate) fn join<'a>(
+        seq: u32,
+        payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
+    ) -> Self {
+        let mut placed: Vec<_> = place(seq, payloads)
+            .filter(|p| p.fin || !p.octets.is_empty())
+            .collect();
+        placed.sort_by_key(|p| p.position);
+        let mut octets = Vec::new();
+        let mut gap = None;
+        for piece in placed {
+            let known = octets.len() as i64 - piece.position;
+            if known < 0 {
+                gap = Some(Gap {
+                    seq: seq.wrapping_add(octets.len() as u32),
+                    position: octets.len() as u64,
+                    missing: known.unsigned_abs(),
+                });
+                break;
+            }
+            let new = piece.octets.get(known as usize..);
+            octets.extend_from_slice(new.unwrap_or_default());
+        }
+        Self { seq, octets, gap }
+    }
+}
+
+impl Direction {
+    /// The sequence number of the stream's first octet.
+    ///
+    /// One past the SYN; if the capture began later, the lowest sequence number that carried payload. 0 if nothing
+    /// was sent.
+    pub fn start_seq(&self) -> u32 {
+        let sent = || self.segments.iter().filter(|s| !s.flags.rst);
+        if let Some(syn) = sent().find(|s| s.flags.syn) {
+            return syn.payload_seq();
+        }
+        let Some(first) = sent()
+            .find(|s| !s.payload.is_empty())
+            .or_else(|| sent().next())
+        else {
+            return 0;
+        };
+        let lowest = place(first.seq, self.payloads())
+            .filter(|p| !p.octets.is_empty())
+            .map(|p| p.position)
+            .min()
+            .unwrap_or(0);
+        first.seq.wrapping_add(lowest as u32)
+    }
+
+    /// The in-order stream, whatever order the segments were captured in.
+    ///
+    /// Where segments overlap, the octets of the one that begins first are kept.
+    pub fn stream(&self) -> Stream {
+        Stream::join(self.start_seq(), self.payloads())
+    }
+
+    /// All payloads in capture order, placed in the stream.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = Placed<'_>> {
+        place(self.start_seq(), self.payloads())
+    }
+
+    fn payloads(&self) -> impl Iterator<Item = (u32, &[u8], bool)> {
+        self.segments
+            .iter()
+            .filter(|s| !s.flags.rst)
+            .map(|s| (s.payload_seq(), s.payload.as_slice(), s.flags.fin))
+    }
+}
+
+/// One TCP connection, both directions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// What the client sent.
+    pub client: Direction,
+    /// What the server sent.
+    pub server: Direction,
+    /// The outcome of MPA start-up on it.
+    pub mpa: Result<Mpa, StartError>,
+}
+
+impl Connection {
+    /// What `side` sent.
+    pub fn sent_by(&self, side: Side) -> &Direction {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    /// What `side` sent in full operation, ready for the peer's receiver.
+    ///
+    /// # Errors
+    /// The connection does not speak MPA.
+    pub fn flow(&self, side: Side) -> Result<Flow, StartError> {
+        let mpa = self.mpa.as_ref().map_err(Clone::clone)?;
+        Ok(mpa::flow(self, mpa, side))
+    }
+
+    fn new(first: &TcpPacket) -> Self {
+        let direction = |from, to| Direction {
+            from,
+            to,
+            segments: Vec::new(),
+        };
+        // A SYN with ACK is the server's answer to a SYN that was not captured.
+        let (client, server) = if first.segment.flags.syn && first.ack {
+            (first.to, first.from)
+        } else {
+            (first.from, first.to)
+        };
+        Self {
+            client: direction(client, server),
+            server: direction(server, client),
+            mpa: Err(StartError::NoRequest),
+        }
+    }
+
+    fn sender_mut(&mut self, from: SocketAddr) -> &mut Direction {
+        if self.client.from == from {
+            &mut self.client
+        } else {
+            &mut self.server
+        }
+    }
+
+    /// Whether `packet` opens a new connection between the same two ports.
+    fn is_reopened_by(&self, packet: &TcpPacket) -> bool {
+        let sent = if self.client.from == packet.from {
+            &self.client.segments
+        } else {
+            &self.server.segments
+        };
+        packet.segment.flags.syn
+            && !packet.ack
+            && !sent.is_empty()
+            && !sent
+                .iter()
+                .any(|s| s.flags.syn && s.seq == packet.segment.seq)
+    }
+}
+
+/// Sorts the TCP segments of a capture file into connections and looks for MPA start-up on each.
+pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> {
+    let mut connections: Vec<Connection> = Vec::new();
+    let mut latest = HashMap::new();
+    for packet in pcap::packets(file)? {
+        let Some(packet) = packet::tcp(&packet)? else {
+            continue;
+        };
+        let ends = (packet.from.min(packet.to), packet.from.max(packet.to));
+        let known = latest
+            .get(&ends)
+            .copied()
+            .filter(|&i: &usize| !connections[i].is_reopened_by(&packet));
+        let index = known.unwrap_or_else(|| {
+            connections.push(Connection::new(&packet));
+            connections.len() - 1
+        });
+        latest.insert(ends, index);
+        connections[index]
+            .sender_mut(packet.from)
+            .segments
+            .push(packet.segment);
+    }
+    for connection in &mut connections {
+        connection.mpa = mpa::start_up(connection);
+    }
+    Ok(connections)
+}
