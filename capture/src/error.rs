@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use warpline_wire::start::Kind;
+
 /// A capture directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -144,14 +146,14 @@ pub enum TrafficError {
         /// TCP connections looked at.
         connections: usize,
         /// Why the first one is not MPA.
-        reason: StartError,
+        reason: MpaError,
     },
 }
 
 /// A TCP connection carries no complete MPA start-up (RFC 5044 §7.1).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum StartError {
+pub enum MpaError {
     /// No Request key in either direction.
     #[error("no MPA Request frame")]
     NoRequest,
@@ -160,11 +162,11 @@ pub enum StartError {
     NoReply,
     /// The stream ends, or has a gap, inside a start frame.
     #[error(
-        "the {frame} frame at sequence number {seq} needs {needed} octets, only {found} were captured in order"
+        "the {kind:?} frame at sequence number {seq} needs {needed} octets, only {found} were captured in order"
     )]
     Incomplete {
-        /// "Request" or "Reply".
-        frame: &'static str,
+        /// Request or Reply.
+        kind: Kind,
         /// Sequence number of its first octet.
         seq: u32,
         /// Octets of the frame, as far as it is known.
@@ -172,17 +174,15 @@ pub enum StartError {
         /// Octets present.
         found: usize,
     },
-    /// PD_Length is above the 512 octets that RFC 5044 §7.1.1 allows.
-    #[error(
-        "the {frame} frame at sequence number {seq} states PD_Length {length}, the limit is 512"
-    )]
-    PrivateDataLength {
-        /// "Request" or "Reply".
-        frame: &'static str,
+    /// A start frame is ill-formed.
+    #[error("the {kind:?} frame at sequence number {seq}: {source}")]
+    Frame {
+        /// Request or Reply.
+        kind: Kind,
         /// Sequence number of its first octet.
         seq: u32,
-        /// The length stated.
-        length: u16,
+        /// What is wrong with it.
+        source: warpline_wire::start::StartError,
     },
     /// The Reply refuses the connection (R = 1): MPA never begins.
     #[error("the Reply frame rejects the connection (R = 1)")]

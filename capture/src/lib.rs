@@ -33,7 +33,6 @@ mod mpa;
 mod packet;
 mod pcap;
 mod segmentation;
-mod start;
 mod tcp;
 mod truth;
 
@@ -41,10 +40,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-pub use error::{Error, StartError, TrafficError};
-pub use mpa::{Flow, Mpa};
+pub use error::{Error, MpaError, TrafficError};
+pub use mpa::{Flow, Mpa, StartFrame};
 pub use segmentation::{Piece, Segmentation, reorder, resegment};
-pub use start::StartFrame;
 pub use tcp::{Connection, Direction, Flags, Gap, Segment, Side, Stream};
 pub use truth::{Completion, Regions, Terminate};
 

@@ -6,11 +6,26 @@
 //! ```
 
 use memchr::memmem;
+use warpline_wire::start::{Frame, Kind, Negotiation, Progress};
 
-use crate::error::StartError;
+use crate::error::MpaError;
 use crate::segmentation::{Piece, Segmentation, resegment};
-use crate::start::{self, FrameKind, StartFrame};
 use crate::tcp::{Connection, Gap, Side, Stream};
+
+/// The content of a Request or Reply frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartFrame {
+    /// M: the sender's receiver requires markers.
+    pub markers: bool,
+    /// C: the sender wants CRCs.
+    pub crc: bool,
+    /// Revision: 1 for RFC 5044, 2 for RFC 6581.
+    pub revision: u8,
+    /// IRD/ORD block that led the private data (S = 1, revision 2).
+    pub negotiation: Option<Negotiation>,
+    /// The ULP's private data behind that block.
+    pub private_data: Vec<u8>,
+}
 
 /// What start-up agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,28 +120,25 @@ impl Flow {
 }
 
 /// Finds Request and Reply; whatever precedes them is streaming data (MPA-START-04).
-pub(crate) fn start_up(connection: &Connection) -> Result<Mpa, StartError> {
+pub(crate) fn start_up(connection: &Connection) -> Result<Mpa, MpaError> {
     let client = connection.client.stream();
     let server = connection.server.stream();
     let (initiator, from_initiator, from_responder) = match (first_key(&client), first_key(&server))
     {
-        (Some((FrameKind::Request, c)), reply) => {
+        (Some((Kind::Request, c)), reply) => {
             (Side::Client, (client, c), reply.map(|r| (server, r)))
         }
-        (reply, Some((FrameKind::Request, s))) => {
+        (reply, Some((Kind::Request, s))) => {
             (Side::Server, (server, s), reply.map(|r| (client, r)))
         }
-        _ => return Err(StartError::NoRequest),
+        _ => return Err(MpaError::NoRequest),
     };
-    let Some((reply_stream, (FrameKind::Reply, reply_at))) = from_responder else {
-        return Err(StartError::NoReply);
+    let Some((reply_stream, (Kind::Reply, reply_at))) = from_responder else {
+        return Err(MpaError::NoReply);
     };
     let (request_stream, request_at) = from_initiator;
-    let (request, initiator_seq_start) = parse(FrameKind::Request, &request_stream, request_at)?;
-    let (reply, responder_seq_start) = parse(FrameKind::Reply, &reply_stream, reply_at)?;
-    if reply.rejected {
-        return Err(StartError::Rejected);
-    }
+    let (request, initiator_seq_start) = parse(Kind::Request, &request_stream, request_at)?;
+    let (reply, responder_seq_start) = parse(Kind::Reply, &reply_stream, reply_at)?;
     Ok(Mpa {
         initiator,
         request,
@@ -137,19 +149,37 @@ pub(crate) fn start_up(connection: &Connection) -> Result<Mpa, StartError> {
 }
 
 /// The first start key in a stream and its position.
-fn first_key(stream: &Stream) -> Option<(FrameKind, usize)> {
-    [FrameKind::Request, FrameKind::Reply]
+fn first_key(stream: &Stream) -> Option<(Kind, usize)> {
+    [Kind::Request, Kind::Reply]
         .into_iter()
         .filter_map(|kind| Some((kind, memmem::find(&stream.octets, kind.key())?)))
         .min_by_key(|&(_, at)| at)
 }
 
-/// Parses the frame at `at`, and says at which sequence number it ends.
-fn parse(kind: FrameKind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), StartError> {
+/// Parses the frame at `at`, and says at which sequence number full operation begins behind it.
+fn parse(kind: Kind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), MpaError> {
     let seq = stream.seq.wrapping_add(at as u32);
-    let frame = start::parse(kind, seq, &stream.octets[at..])?;
-    let end = seq.wrapping_add(frame.frame_len() as u32);
-    Ok((frame, end))
+    let octets = &stream.octets[at..];
+    match Frame::parse(octets, kind) {
+        Err(source) => Err(MpaError::Frame { kind, seq, source }),
+        Ok(Progress::NeedMore { total }) => Err(MpaError::Incomplete {
+            kind,
+            seq,
+            needed: total,
+            found: octets.len(),
+        }),
+        Ok(Progress::Complete { frame, .. }) if frame.rejected => Err(MpaError::Rejected),
+        Ok(Progress::Complete { frame, len }) => {
+            let content = StartFrame {
+                markers: frame.markers,
+                crc: frame.crc,
+                revision: frame.revision,
+                negotiation: frame.negotiation,
+                private_data: frame.private_data.to_vec(),
+            };
+            Ok((content, seq.wrapping_add(len as u32)))
+        }
+    }
 }
 
 /// What `side` sent after its start frame.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::error::{StartError, TrafficError};
+use crate::error::{MpaError, TrafficError};
 use crate::mpa::{self, Flow, Mpa};
 use crate::packet::{self, TcpPacket};
 use crate::pcap;
@@ -210,7 +210,7 @@ pub struct Connection {
     /// What the server sent.
     pub server: Direction,
     /// The outcome of MPA start-up on it.
-    pub mpa: Result<Mpa, StartError>,
+    pub mpa: Result<Mpa, MpaError>,
 }
 
 impl Connection {
@@ -226,7 +226,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection does not speak MPA.
-    pub fn flow(&self, side: Side) -> Result<Flow, StartError> {
+    pub fn flow(&self, side: Side) -> Result<Flow, MpaError> {
         let mpa = self.mpa.as_ref().map_err(Clone::clone)?;
         Ok(mpa::flow(self, mpa, side))
     }
@@ -246,7 +246,7 @@ impl Connection {
         Self {
             client: direction(client, server),
             server: direction(server, client),
-            mpa: Err(StartError::NoRequest),
+            mpa: Err(MpaError::NoRequest),
         }
     }
 
