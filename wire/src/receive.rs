@@ -1,0 +1,518 @@
+//! The reference receiver: stream octets in, placements, deliveries and errors out.
+//!
+//! ```text
+//!  segment(stream, seq, octets) ─ trim ─► receive(stream, octets)
+//!                                              │
+//!                                      Framing │ FPDU valid?          (MPA)
+//!                                   DdpChecker │ may it be placed?    (DDP)
+//!                                              ▼
+//!                              Place ─► Delivered …  or  Failed, once, and the stream is frozen
+//! ```
+//!
+//! Octets arrive in order and cut anyhow; the events do not depend on the cuts. Nothing of a
+//! failing segment is placed. [`Framing`] and [`DdpChecker`] work alone too, so that the blocks of
+//! the RTL can be compared one by one.
+
+mod check;
+mod framing;
+mod queue;
+
+pub use check::{Accepted, DdpChecker, MsnMode, Rejected, Scope, StagEntry, StreamContext};
+pub use framing::{Framing, FramingConfig, FramingError, Ulpdu};
+pub use queue::{MAX_POSTED, Queue};
+
+use crate::ddp::Header;
+use crate::error::{Checks, Detail, ErrorRecord, HeaderOctets};
+use crate::{marker, mpa};
+use alloc::collections::{BTreeMap, btree_map::Entry};
+use bitflags::bitflags;
+use thiserror::Error;
+
+/// Where payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Into a Tagged Buffer.
+    Tagged {
+        /// Name of the buffer.
+        stag: u32,
+        /// Tagged Offset of the first octet.
+        to: u64,
+    },
+    /// Into a posted buffer.
+    Untagged {
+        /// Queue number.
+        queue: u32,
+        /// MSN the buffer belongs to.
+        msn: u32,
+        /// Offset of the first octet in the buffer.
+        offset: u32,
+    },
+}
+
+/// A delivered message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Tagged; the fields are those of the L=1 segment (AMB-43, AMB-44).
+    Tagged {
+        /// Name of the buffer.
+        stag: u32,
+        /// Tagged Offset of the last segment.
+        to: u64,
+        /// Payload octets of the last segment.
+        length: u32,
+        /// The ULP's octet.
+        rsvd_ulp: u8,
+    },
+    /// Untagged.
+    Untagged {
+        /// Queue number.
+        queue: u32,
+        /// Message sequence number.
+        msn: u32,
+        /// Octets of the message: MO plus payload length of the L=1 segment.
+        length: u32,
+        /// The ULP's octets of the L=1 segment in wire order.
+        rsvd_ulp: [u8; 5],
+    },
+}
+
+bitflags! {
+    /// Remarks on a delivered message.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Flags: u8 {
+        /// The last tagged segment was empty: STag and TO were not looked at (AMB-02).
+        const UNVERIFIED = 1 << 0;
+        /// Octets placed and untagged message length differ (AMB-07).
+        const HOLE = 1 << 1;
+        /// More segments came behind the L=1 segment; window mode only (AMB-06).
+        const ANOMALY = 1 << 2;
+    }
+}
+
+/// What the receiver does, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'o> {
+    /// Payload goes to memory; never empty.
+    Place {
+        /// The stream.
+        stream: u32,
+        /// Where it goes.
+        target: Target,
+        /// The payload of one segment.
+        octets: &'o [u8],
+    },
+    /// A message is complete.
+    Delivered {
+        /// The stream.
+        stream: u32,
+        /// The message.
+        delivery: Delivery,
+        /// Remarks.
+        flags: Flags,
+    },
+    /// The stream's first error; nothing follows on this stream (AMB-10).
+    Failed(ErrorRecord),
+}
+
+/// Takes events; any `FnMut(Event)` is one.
+pub trait Sink {
+    /// Called once per event, in order.
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Sink for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event);
+    }
+}
+
+/// What all streams share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Judgement of untagged MSNs.
+    pub msn_mode: MsnMode,
+    /// Largest ULPDU_Length accepted (AMB-21).
+    pub max_ulpdu: u16,
+    /// Largest FPDU accepted, in octets on the wire with markers (AMB-22).
+    pub max_fpdu: usize,
+}
+
+impl Default for ReceiverConfig {
+    /// Strict MSNs, the limits of the standard.
+    fn default() -> Self {
+        Self {
+            msn_mode: MsnMode::Strict,
+            max_ulpdu: mpa::MAX_ULPDU,
+            max_fpdu: mpa::DEFAULT_MAX_FPDU,
+        }
+    }
+}
+
+/// What is fixed when a stream enters full operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamConfig {
+    /// Protection domain.
+    pub protection_domain: u32,
+    /// TCP sequence number of stream position 0.
+    pub seq_start: u32,
+    /// The stream carries markers.
+    pub markers: bool,
+    /// The CRC field is checked.
+    pub crc: bool,
+    /// Tagged messages are reported (AMB-44).
+    pub tagged_completions: bool,
+}
+
+impl Default for StreamConfig {
+    /// Protection domain 0, SeqStart 0, no markers, CRC on, tagged messages reported.
+    fn default() -> Self {
+        Self {
+            protection_domain: 0,
+            seq_start: 0,
+            markers: false,
+            crc: true,
+            tagged_completions: true,
+        }
+    }
+}
+
+/// Counters of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Valid FPDUs, whatever DDP said to them; the first one opens the Responder's sending
+    /// direction (MPA-START-10, AMB-56).
+    pub fpdus: u64,
+    /// Payload octets placed.
+    pub placed_octets: u64,
+    /// Messages delivered, tagged ones without a report included.
+    pub delivered: u64,
+    /// TCP segments dropped because octets before them are missing.
+    pub gap_segments: u64,
+    /// Octets dropped because they were received before (AMB-40).
+    pub duplicate_octets: u64,
+    /// Octets dropped after the error.
+    pub frozen_octets: u64,
+}
+
+/// A call that names something the receiver does not have, or has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ReceiverError {
+    /// No such stream.
+    #[error("stream {stream} is not open: open it first")]
+    UnknownStream {
+        /// The stream named.
+        stream: u32,
+    },
+    /// The stream is open.
+    #[error("stream {stream} is open: close it first")]
+    StreamOpen {
+        /// The stream named.
+        stream: u32,
+    },
+    /// No such queue on the stream.
+    #[error("stream {stream} has no queue {queue}: enable it first")]
+    UnknownQueue {
+        /// The stream named.
+        stream: u32,
+        /// The queue named.
+        queue: u32,
+    },
+    /// The queue exists.
+    #[error("stream {stream} has queue {queue} already")]
+    QueueEnabled {
+        /// The stream named.
+        stream: u32,
+        /// The queue named.
+        queue: u32,
+    },
+    /// The queue holds [`MAX_POSTED`] buffers.
+    #[error("queue {queue} of stream {stream} is full: deliver messages before posting more")]
+    QueueFull {
+        /// The stream named.
+        stream: u32,
+        /// The queue named.
+        queue: u32,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Stream {
+    framing: Framing,
+    state: StreamState,
+}
+
+#[derive(Clone, Debug)]
+struct StreamState {
+    config: StreamConfig,
+    context: StreamContext,
+    frozen: bool,
+    /// Octets received in order, modulo 2^32.
+    received: u32,
+    counters: Counters,
+}
+
+/// The reference receiver.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    checker: DdpChecker,
+    streams: BTreeMap<u32, Stream>,
+}
+
+impl Receiver {
+    /// A receiver without streams and STags.
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            config,
+            checker: DdpChecker {
+                stags: BTreeMap::new(),
+                msn_mode: config.msn_mode,
+            },
+            streams: BTreeMap::new(),
+        }
+    }
+
+    /// Opens a stream at its position 0; it has no untagged queue yet.
+    pub fn open(&mut self, stream: u32, config: StreamConfig) -> Result<(), ReceiverError> {
+        let Entry::Vacant(slot) = self.streams.entry(stream) else {
+            return Err(ReceiverError::StreamOpen { stream });
+        };
+        slot.insert(Stream {
+            framing: Framing::new(FramingConfig {
+                markers: config.markers,
+                crc: config.crc,
+                max_ulpdu: self.config.max_ulpdu,
+                max_fpdu: self.config.max_fpdu,
+            }),
+            state: StreamState {
+                config,
+                context: StreamContext {
+                    stream,
+                    protection_domain: config.protection_domain,
+                    queues: BTreeMap::new(),
+                },
+                frozen: false,
+                received: 0,
+                counters: Counters::default(),
+            },
+        });
+        Ok(())
+    }
+
+    /// Forgets a stream; its identifier may be opened again.
+    pub fn close(&mut self, stream: u32) -> Result<(), ReceiverError> {
+        self.streams
+            .remove(&stream)
+            .map(|_| ())
+            .ok_or(ReceiverError::UnknownStream { stream })
+    }
+
+    /// Gives a stream an untagged queue whose first message has `first_msn` (1 on a new stream).
+    pub fn enable_queue(
+        &mut self,
+        stream: u32,
+        queue: u32,
+        first_msn: u32,
+    ) -> Result<(), ReceiverError> {
+        match self.stream_mut(stream)?.state.context.queues.entry(queue) {
+            Entry::Vacant(slot) => {
+                slot.insert(Queue::new(first_msn));
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(ReceiverError::QueueEnabled { stream, queue }),
+        }
+    }
+
+    /// Posts a buffer of `len` octets and returns the MSN it is for.
+    pub fn post(&mut self, stream: u32, queue: u32, len: u32) -> Result<u32, ReceiverError> {
+        let queues = &mut self.stream_mut(stream)?.state.context.queues;
+        let Some(entry) = queues.get_mut(&queue) else {
+            return Err(ReceiverError::UnknownQueue { stream, queue });
+        };
+        let msn = entry.first_msn().wrapping_add(entry.posted() as u32);
+        if entry.post(len) {
+            Ok(msn)
+        } else {
+            Err(ReceiverError::QueueFull { stream, queue })
+        }
+    }
+
+    /// Writes an entry of the STag table.
+    pub fn set_stag(&mut self, stag: u32, entry: StagEntry) {
+        self.checker.stags.insert(stag, entry);
+    }
+
+    /// Makes an STag invalid; false if there is none.
+    pub fn revoke_stag(&mut self, stag: u32) -> bool {
+        let entry = self.checker.stags.get_mut(&stag);
+        entry.map(|entry| entry.valid = false).is_some()
+    }
+
+    /// Takes the next octets of a stream, in order.
+    pub fn receive(
+        &mut self,
+        stream: u32,
+        octets: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ReceiverError> {
+        let Some(entry) = self.streams.get_mut(&stream) else {
+            return Err(ReceiverError::UnknownStream { stream });
+        };
+        entry.receive(&self.checker, octets, sink);
+        Ok(())
+    }
+
+    /// Takes a TCP segment whose first octet has sequence number `sequence`: octets received before
+    /// are cut off, and a segment with a gap before it is dropped and counted.
+    pub fn segment(
+        &mut self,
+        stream: u32,
+        sequence: u32,
+        octets: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), ReceiverError> {
+        let Some(entry) = self.streams.get_mut(&stream) else {
+            return Err(ReceiverError::UnknownStream { stream });
+        };
+        let state = &mut entry.state;
+        let position = marker::position(sequence, state.config.seq_start);
+        let ahead = position.wrapping_sub(state.received);
+        if ahead != 0 && ahead < 1 << 31 {
+            state.counters.gap_segments += 1;
+            return Ok(());
+        }
+        let behind = ahead.wrapping_neg() as usize;
+        let (old, new) = octets.split_at(behind.min(octets.len()));
+        state.counters.duplicate_octets += old.len() as u64;
+        entry.receive(&self.checker, new, sink);
+        Ok(())
+    }
+
+    /// Counters of a stream.
+    pub fn counters(&self, stream: u32) -> Result<Counters, ReceiverError> {
+        Ok(self.stream(stream)?.state.counters)
+    }
+
+    /// Sequence number of the next octet a stream waits for.
+    pub fn next_sequence(&self, stream: u32) -> Result<u32, ReceiverError> {
+        let state = &self.stream(stream)?.state;
+        Ok(state.config.seq_start.wrapping_add(state.received))
+    }
+
+    /// Whether a stream reported its error.
+    pub fn is_frozen(&self, stream: u32) -> Result<bool, ReceiverError> {
+        Ok(self.stream(stream)?.state.frozen)
+    }
+
+    /// Whether a FIN now would be clean: no octet of an unfinished FPDU was received (AMB-31).
+    pub fn at_boundary(&self, stream: u32) -> Result<bool, ReceiverError> {
+        Ok(self.stream(stream)?.framing.at_boundary())
+    }
+
+    fn stream(&self, stream: u32) -> Result<&Stream, ReceiverError> {
+        self.streams
+            .get(&stream)
+            .ok_or(ReceiverError::UnknownStream { stream })
+    }
+
+    fn stream_mut(&mut self, stream: u32) -> Result<&mut Stream, ReceiverError> {
+        self.streams
+            .get_mut(&stream)
+            .ok_or(ReceiverError::UnknownStream { stream })
+    }
+}
+
+impl Stream {
+    fn receive(&mut self, checker: &DdpChecker, mut octets: &[u8], sink: &mut impl Sink) {
+        let Self { framing, state } = self;
+        state.received = state.received.wrapping_add(octets.len() as u32);
+        while !state.frozen {
+            let outcome = match framing.push(&mut octets) {
+                Ok(None) => return,
+                Ok(Some(ulpdu)) => state.place(checker, ulpdu, sink),
+                Err(error) => Err(ErrorRecord {
+                    stream: state.context.stream,
+                    number: error.number,
+                    checks: Checks::empty(),
+                    header: error.header,
+                    segment_len: error.ulpdu_len,
+                    position: error.position,
+                    detail: error.detail,
+                }),
+            };
+            if let Err(record) = outcome {
+                state.frozen = true;
+                sink.event(Event::Failed(record));
+            }
+        }
+        state.counters.frozen_octets += octets.len() as u64;
+    }
+}
+
+impl StreamState {
+    /// Judges a ULPDU, places its payload and delivers what is complete.
+    fn place(
+        &mut self,
+        checker: &DdpChecker,
+        ulpdu: Ulpdu<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), ErrorRecord> {
+        self.counters.fpdus += 1;
+        let stream = self.context.stream;
+        let segment = checker
+            .check(&self.context, ulpdu.octets)
+            .map_err(|rejected| ErrorRecord {
+                stream,
+                number: rejected.number,
+                checks: rejected.checks,
+                header: HeaderOctets::of(ulpdu.octets),
+                segment_len: ulpdu.octets.len() as u16,
+                position: ulpdu.position,
+                detail: Detail::Ddp,
+            })?;
+        let octets = segment.payload;
+        if !octets.is_empty() {
+            self.counters.placed_octets += octets.len() as u64;
+            sink.event(Event::Place {
+                stream,
+                target: segment.target(),
+                octets,
+            });
+        }
+        match segment.header {
+            Header::Tagged(header) if header.last => {
+                self.counters.delivered += 1;
+                if self.config.tagged_completions {
+                    let mut flags = Flags::empty();
+                    flags.set(Flags::UNVERIFIED, octets.is_empty());
+                    sink.event(Event::Delivered {
+                        stream,
+                        delivery: Delivery::Tagged {
+                            stag: header.stag,
+                            to: header.to,
+                            length: octets.len() as u32,
+                            rsvd_ulp: header.rsvd_ulp,
+                        },
+                        flags,
+                    });
+                }
+            }
+            Header::Tagged(_) => {}
+            Header::Untagged(header) => {
+                let Some(queue) = self.context.queues.get_mut(&header.qn) else {
+                    return Ok(());
+                };
+                queue.accept(&header, octets.len());
+                while let Some((delivery, flags)) = queue.deliver(header.qn) {
+                    self.counters.delivered += 1;
+                    sink.event(Event::Delivered {
+                        stream,
+                        delivery,
+                        flags,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

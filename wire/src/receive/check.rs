@@ -1,0 +1,216 @@
+//! DDP on receive: may this segment be placed (RFC 5041 §7.1)?
+//!
+//! ```text
+//!  ULPDU ─► short ─► version ─┬ T=1, n>0: stag ─► assoc · access · to · wrap · end   (side by side)
+//!                             └ T=0:      qn ─► msn or nobuf ─► mo · len             (side by side)
+//! ```
+//!
+//! The first failing check in that order gives the error number; the bitmap holds all that failed
+//! of those evaluated (AMB-01..05). A zero-length tagged segment is judged by its version only.
+//! Checking changes nothing.
+
+use super::{Target, queue::Queue};
+use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
+use crate::error::{Checks, ErrorNumber};
+use alloc::collections::BTreeMap;
+
+/// Who may use an STag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every stream of this protection domain.
+    ProtectionDomain(u32),
+    /// This stream only.
+    Stream(u32),
+}
+
+/// One entry of the STag table. The range is `base..base + length` in Tagged Offsets; it ends at
+/// 2^64 at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StagEntry {
+    /// False once revoked.
+    pub valid: bool,
+    /// Who may use it.
+    pub scope: Scope,
+    /// The peer may write.
+    pub remote_write: bool,
+    /// First Tagged Offset of the range.
+    pub base: u64,
+    /// Octets of the range.
+    pub length: u64,
+}
+
+/// How an untagged MSN is judged (AMB-04).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MsnMode {
+    /// Only the next expected MSN; for an LLP that delivers in order.
+    #[default]
+    Strict,
+    /// Any MSN with a posted buffer.
+    Window,
+}
+
+/// What DDP knows of a stream.
+#[derive(Clone, Debug)]
+pub struct StreamContext {
+    /// Stream identifier.
+    pub stream: u32,
+    /// Its protection domain.
+    pub protection_domain: u32,
+    /// Its untagged queues by QN.
+    pub queues: BTreeMap<u32, Queue>,
+}
+
+/// A segment that may be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted<'u> {
+    /// Its header.
+    pub header: Header,
+    /// Its payload, possibly empty.
+    pub payload: &'u [u8],
+}
+
+impl Accepted<'_> {
+    /// Where the payload goes.
+    pub fn target(&self) -> Target {
+        match self.header {
+            Header::Tagged(header) => Target::Tagged {
+                stag: header.stag,
+                to: header.to,
+            },
+            Header::Untagged(header) => Target::Untagged {
+                queue: header.qn,
+                msn: header.msn,
+                offset: header.mo,
+            },
+        }
+    }
+}
+
+/// A segment that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Number of the first failing check.
+    pub number: ErrorNumber,
+    /// All failing checks.
+    pub checks: Checks,
+}
+
+const fn rejected(number: ErrorNumber, checks: Checks) -> Rejected {
+    Rejected { number, checks }
+}
+
+/// The checks, with the STag table they look into. The whole 32-bit STag is compared (AMB-50).
+#[derive(Clone, Debug, Default)]
+pub struct DdpChecker {
+    /// STag table.
+    pub stags: BTreeMap<u32, StagEntry>,
+    /// Judgement of MSNs.
+    pub msn_mode: MsnMode,
+}
+
+impl DdpChecker {
+    /// Judges one ULPDU of a stream.
+    pub fn check<'u>(
+        &self,
+        context: &StreamContext,
+        ulpdu: &'u [u8],
+    ) -> Result<Accepted<'u>, Rejected> {
+        let (header, payload) = Header::parse(ulpdu).map_err(|error| match error {
+            ddp::Error::Version { tagged: true, .. } => {
+                rejected(ErrorNumber::TaggedVersion, Checks::VERSION)
+            }
+            ddp::Error::Version { tagged: false, .. } => {
+                rejected(ErrorNumber::UntaggedVersion, Checks::VERSION)
+            }
+            ddp::Error::Truncated { .. } | ddp::Error::OtherFormat { .. } => {
+                rejected(ErrorNumber::LocalCatastrophic, Checks::SHORT)
+            }
+        })?;
+        match &header {
+            Header::Tagged(_) if payload.is_empty() => {}
+            Header::Tagged(tagged) => self.check_tagged(context, tagged, payload.len() as u64)?,
+            Header::Untagged(untagged) => {
+                self.check_untagged(context, untagged, payload.len() as u64)?;
+            }
+        }
+        Ok(Accepted { header, payload })
+    }
+
+    fn check_tagged(
+        &self,
+        context: &StreamContext,
+        header: &TaggedHeader,
+        len: u64,
+    ) -> Result<(), Rejected> {
+        let entry = self.stags.get(&header.stag).filter(|entry| entry.valid);
+        let Some(entry) = entry else {
+            return Err(rejected(ErrorNumber::TaggedInvalidStag, Checks::STAG));
+        };
+        let associated = match entry.scope {
+            Scope::ProtectionDomain(id) => id == context.protection_domain,
+            Scope::Stream(id) => id == context.stream,
+        };
+        let (base, to) = (u128::from(entry.base), u128::from(header.to));
+        let range_end = base + u128::from(entry.length);
+        let segment_end = to + u128::from(len);
+
+        let mut checks = Checks::empty();
+        checks.set(Checks::ASSOC, !associated);
+        checks.set(Checks::ACCESS, !entry.remote_write || entry.length == 0);
+        checks.set(Checks::TO, to < base || to >= range_end);
+        checks.set(Checks::WRAP, segment_end > 1 << 64);
+        checks.set(Checks::END, segment_end > range_end);
+
+        let number = if checks.is_empty() {
+            return Ok(());
+        } else if checks.contains(Checks::ASSOC) {
+            ErrorNumber::TaggedNotAssociated
+        } else if checks.contains(Checks::ACCESS) {
+            ErrorNumber::TaggedInvalidStag
+        } else if checks.contains(Checks::TO) {
+            ErrorNumber::TaggedBounds
+        } else if checks.contains(Checks::WRAP) {
+            ErrorNumber::TaggedWrap
+        } else {
+            ErrorNumber::TaggedBounds
+        };
+        Err(rejected(number, checks))
+    }
+
+    fn check_untagged(
+        &self,
+        context: &StreamContext,
+        header: &UntaggedHeader,
+        len: u64,
+    ) -> Result<(), Rejected> {
+        let Some(queue) = context.queues.get(&header.qn) else {
+            return Err(rejected(ErrorNumber::UntaggedQn, Checks::QN));
+        };
+        let distance = queue.distance(header.msn);
+        let out_of_range = match self.msn_mode {
+            MsnMode::Strict => distance != 0,
+            MsnMode::Window => distance >= 1 << 31,
+        };
+        if out_of_range {
+            return Err(rejected(ErrorNumber::UntaggedMsnRange, Checks::MSN));
+        }
+        let Some(buffer_len) = queue.buffer_len(distance) else {
+            return Err(rejected(ErrorNumber::UntaggedNoBuffer, Checks::NOBUF));
+        };
+        let (mo, buffer_len) = (u64::from(header.mo), u64::from(buffer_len));
+        // An empty segment may stand at the very end of the buffer (AMB-05).
+        let mo_inside = mo < buffer_len || (len == 0 && mo == buffer_len);
+
+        let mut checks = Checks::empty();
+        checks.set(Checks::MO, !mo_inside);
+        checks.set(Checks::LEN, mo + len > buffer_len);
+
+        if checks.is_empty() {
+            Ok(())
+        } else if checks.contains(Checks::MO) {
+            Err(rejected(ErrorNumber::UntaggedMo, checks))
+        } else {
+            Err(rejected(ErrorNumber::UntaggedTooLong, checks))
+        }
+    }
+}
