@@ -138,3 +138,50 @@ pub fn pcap(packets: &[Vec<u8>], link_type: u32) -> Vec<u8> {
     }
     file
 }
+
+/// A pcapng file of the given packets, all on one Ethernet interface; packet `i` has time stamp `ticks + i`.
+pub fn pcapng(packets: &[Vec<u8>], big_endian: bool, tsresol: u8, ticks: u64) -> Vec<u8> {
+    let long = |v: u32| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
+    let short = |v: u16| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
+    let block = |kind: u32, body: &[u8]| {
+        let length = long(12 + body.len() as u32);
+        [&long(kind), &length, body, &length].concat()
+    };
+    let mut file = block(
+        0x0A0D_0D0A,
+        &[&long(0x1A2B_3C4D)[..], &short(1), &short(0), &[0xFF; 8]].concat(),
+    );
+    let options = [&short(9)[..], &short(1), &[tsresol, 0, 0, 0], &[0; 4]].concat();
+    file.extend(block(
+        1,
+        &[&short(1)[..], &short(0), &long(0), &options].concat(),
+    ));
+    for (i, packet) in (0..).zip(packets) {
+        let time: u64 = ticks + i;
+        let length = long(packet.len() as u32);
+        let mut body = [
+            long(0),
+            long((time >> 32) as u32),
+            long(time as u32),
+            length,
+            length,
+        ]
+        .concat();
+        body.extend(packet);
+        body.resize(body.len().next_multiple_of(4), 0);
+        file.extend(block(6, &body));
+    }
+    file
+}
