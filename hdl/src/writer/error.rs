@@ -105,7 +105,9 @@ pub enum Problem {
     #[error("`{0}` is read before it is assigned on every path")]
     ReadBeforeAssigned(String),
     /// The input of a sub-block, read before its last assignment. The simulator shows the final value at once.
-    #[error("`{0}` is read before its last assignment; use a Local signal for the value in between")]
+    #[error(
+        "`{0}` is read before its last assignment; use a Local signal for the value in between"
+    )]
     ReadBeforeLastAssignment(String),
     /// An input port of the block itself, a constant, or the output of a sub-block is assigned.
     #[error("`{0}` is assigned but not driven by this block")]
