@@ -1,1 +1,7 @@
-//! placeholder
+//! Test benches of warpline: one file per device under test in `tests/`, and what they share.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod lockstep;
+pub mod stimulus;
