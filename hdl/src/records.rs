@@ -14,7 +14,7 @@ pub struct Fpdu {
     pub stream: Bits<8>,
     /// Stream position of the first octet, a leading marker included; a multiple of four.
     pub position: Bits<32>,
-    /// Length on the wire in dwords, markers included; 1 when refused.
+    /// Length on the wire in dwords, markers included; 2 when refused.
     pub dwords: Bits<16>,
     /// The stream carries markers.
     pub markers: Bit,

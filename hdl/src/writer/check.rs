@@ -204,6 +204,44 @@ pub fn stands_alone(module: &Module, statements: &[Statement]) -> Vec<bool> {
         .collect()
 }
 
+/// Signals that are another name of one net, each with the name that is kept: an instance's input that is just another
+/// signal, and an instance's output that is just passed on.
+pub fn aliases(module: &Module, statements: &[Statement]) -> HashMap<SignalId, SignalId> {
+    let mut instance_ports = vec![false; module.signals.len()];
+    for child in &module.children {
+        if let Child::Instance { ports, .. } = child {
+            ports.iter().for_each(|(_, id)| instance_ports[*id] = true);
+        }
+    }
+    let mut same = HashMap::new();
+    for (statement, alone) in statements.iter().zip(stands_alone(module, statements)) {
+        let Some((to, from)) = plain_copy(statement).filter(|_| alone) else {
+            continue;
+        };
+        if instance_ports[to] {
+            same.insert(to, from);
+        } else if instance_ports[from] && !same.contains_key(&from) {
+            let is_output = module.signals[from].role == Role::ChildOutput;
+            let kept = matches!(module.signals[to].role, Role::Output | Role::Local);
+            if is_output && kept {
+                same.insert(from, to);
+            }
+        }
+    }
+    same
+}
+
+/// Target and source of an assignment from signal to signal.
+pub fn plain_copy(statement: &Statement) -> Option<(SignalId, SignalId)> {
+    match statement {
+        Statement::Assign {
+            target: Target { signal, part: None },
+            value: Expr::Signal(from),
+        } => Some((*signal, *from)),
+        _ => None,
+    }
+}
+
 /// Bits of each signal that nothing in the module reads; hand-written text is its author's matter.
 pub fn unread(module: &Module) -> Vec<BigUint> {
     let signals = &module.signals;

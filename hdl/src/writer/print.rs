@@ -4,19 +4,27 @@ use super::check;
 use super::kernel::*;
 use num_bigint::BigUint;
 use num_traits::Zero;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Text of a module from its port list to `endmodule`, without its name, so that modules of equal behaviour have equal
 /// text. `child_modules` names the module of each child node.
 pub fn body(module: &Module, child_modules: &[String], faults: Faults) -> String {
+    let aliases = match &module.body {
+        Body::Kernel(statements) => check::aliases(module, statements),
+        Body::Text(_) => HashMap::new(),
+    };
     Printer {
         module,
         child_modules,
+        aliases,
         faults,
         lines: vec![],
     }
     .print()
 }
+
+/// Longer lists are written one item a line.
+const LINE_LENGTH: usize = 100;
 
 /// Mistakes planted on purpose, to show that the tests would find them. All off in real use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +40,8 @@ pub struct Faults {
 struct Printer<'a> {
     module: &'a Module,
     child_modules: &'a [String],
+    /// Signals that go by another signal's name.
+    aliases: HashMap<SignalId, SignalId>,
     faults: Faults,
     lines: Vec<String>,
 }
@@ -68,7 +78,15 @@ impl Printer<'_> {
     }
 
     fn name(&self, id: SignalId) -> &str {
-        &self.module.signals[id].name
+        match self.aliases.get(&id) {
+            Some(kept) => self.name(*kept),
+            None => &self.module.signals[id].name,
+        }
+    }
+
+    /// Whether both go by one name already.
+    fn is_one_net(&self, to: SignalId, from: SignalId) -> bool {
+        self.aliases.get(&to) == Some(&from) || self.aliases.get(&from) == Some(&to)
     }
 
     fn signals(&self, wanted: impl Fn(&Signal) -> bool) -> Vec<(SignalId, Signal)> {
@@ -203,6 +221,7 @@ impl Printer<'_> {
             self.section(name);
             let wires: Vec<Signal> = ports
                 .iter()
+                .filter(|(_, id)| !self.aliases.contains_key(id))
                 .map(|(_, id)| self.module.signals[*id].clone())
                 .filter(|s| !(s.clock && s.role == Role::ChildInput))
                 .collect();
@@ -281,10 +300,14 @@ impl Printer<'_> {
             return;
         }
         self.section("bits that nothing reads");
-        self.line(format!(
-            "    wire unused_ok = &{{1'b0, {}}};",
-            unused.join(", ")
-        ));
+        let line = format!("    wire unused_ok = &{{1'b0, {}}};", unused.join(", "));
+        if line.len() <= LINE_LENGTH {
+            return self.line(line);
+        }
+        self.line("    wire unused_ok = &{");
+        self.line("        1'b0,");
+        self.line(format!("        {}", unused.join(",\n        ")));
+        self.line("    };");
     }
 }
 
@@ -326,7 +349,18 @@ impl Printer<'_> {
             .filter(|(to, _)| self.module.signals[**to].role == Role::Output)
             .map(|(to, from)| (*to, *from))
             .collect();
-        if statements.is_empty() && passed_on.is_empty() {
+        let (mut assigns, mut always) = (vec![], vec![]);
+        let mut comments = vec![];
+        for (statement, alone) in statements.iter().zip(alone) {
+            match statement {
+                _ if check::plain_copy(statement)
+                    .is_some_and(|(to, from)| self.is_one_net(to, from)) => {}
+                Statement::Comment(_) => comments.push(statement),
+                _ if alone => assigns.extend(comments.drain(..).chain([statement])),
+                _ => always.extend(comments.drain(..).chain([statement])),
+            }
+        }
+        if passed_on.is_empty() && assigns.is_empty() && always.is_empty() && comments.is_empty() {
             return;
         }
         self.section("logic");
@@ -336,15 +370,6 @@ impl Printer<'_> {
                 self.name(to),
                 self.name(from)
             ));
-        }
-        let (mut assigns, mut always) = (vec![], vec![]);
-        let mut comments = vec![];
-        for (statement, alone) in statements.iter().zip(alone) {
-            match statement {
-                Statement::Comment(_) => comments.push(statement),
-                _ if alone => assigns.extend(comments.drain(..).chain([statement])),
-                _ => always.extend(comments.drain(..).chain([statement])),
-            }
         }
         for statement in assigns {
             match statement {

@@ -1,0 +1,202 @@
+//! The assembly rings: octets land at their stream position, whatever segment they came in.
+//!
+//! ```text
+//!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
+//!       └─► lanes skip..count, rotated ─┤
+//!       └─► rows: position / K, and + 1 ┴──► header RAM ──► scan (ULPDU_Length of any dword)
+//!       └─► edge of the stream, delayed ───► landed
+//! ```
+//!
+//! Stream position p lies in octet lane p mod K of row p / K of its stream's ring. A beat that does not begin at lane 0
+//! writes its last lanes into the next row, in the same cycle, because each lane has an address of its own: so no
+//! segment costs a cycle more than its beats, wherever it starts.
+//!
+//! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
+//! octets. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
+use crate::delay::Delay;
+use crate::lane_mask::LaneMask;
+use crate::lane_ram::{HeaderRam, LaneRam};
+use crate::rotate::{self, Rotate};
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+
+/// Cycles from a beat to its octets being in the ring, for beats of `octets`.
+#[must_use]
+pub const fn latency(octets: usize) -> usize {
+    rotate::latency(octets)
+}
+
+/// Side information that a beat takes along while its octets are rotated.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Landing {
+    pub valid: Bit,
+    pub stream: Bits<8>,
+    /// Row of the lanes at and above the first octet's.
+    pub row_0: Bits<20>,
+    /// Row of the lanes below.
+    pub row_1: Bits<20>,
+    /// Lane of the beat's first octet.
+    pub lane: Bits<8>,
+    /// Edge of the stream behind the beat.
+    pub landed: Bits<32>,
+}
+
+/// Rings of all streams, beats of W bits: K octets (K = 2^LOGK), D dwords, H = 16·D.
+#[derive(LogicBlock)]
+pub struct Assembly<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> {
+    pub clock: Signal<In, Clock>,
+    /// A beat with new octets, from `admit`.
+    pub beat_valid: Signal<In, Bit>,
+    /// Its octets as they came.
+    pub beat_data: Signal<In, Bits<W>>,
+    /// Its stream.
+    pub beat_stream: Signal<In, Bits<8>>,
+    /// Stream position of lane 0.
+    pub beat_position: Signal<In, Bits<32>>,
+    /// First lane to keep.
+    pub beat_skip: Signal<In, Bits<8>>,
+    /// Lanes in the beat.
+    pub beat_count: Signal<In, Bits<8>>,
+    /// Stream position behind the beat.
+    pub beat_edge: Signal<In, Bits<32>>,
+    /// Pulse: octets of a stream are in its ring up to `landed_edge`.
+    pub landed: Signal<Out, Bit>,
+    /// That stream.
+    pub landed_stream: Signal<Out, Bits<8>>,
+    /// The position behind its last octet.
+    pub landed_edge: Signal<Out, Bits<32>>,
+    /// Row of the lanes whose select bit is zero.
+    pub read_row_0: Signal<In, Bits<20>>,
+    /// Row of the lanes whose select bit is one.
+    pub read_row_1: Signal<In, Bits<20>>,
+    /// Which row each lane reads.
+    pub read_select: Signal<In, Bits<K>>,
+    /// Octets of those rows, two cycles later.
+    pub read_data: Signal<Out, Bits<W>>,
+    /// Row whose dwords' first two octets are wanted.
+    pub header_row: Signal<In, Bits<20>>,
+    /// They, 16 bits a dword, first octet low, two cycles later.
+    pub header_data: Signal<Out, Bits<H>>,
+
+    octets: LaneRam<W, K, 20>,
+    headers: HeaderRam<W, K, D, 20, H>,
+    rotate_data: Rotate<W, K, LOGK>,
+    rotate_mask: Rotate<K, K, LOGK>,
+    fresh: LaneMask<K, K>,
+    wrapped: LaneMask<K, K>,
+    side: Delay<Landing>,
+    back: Signal<Local, Bits<32>>,
+    row: Signal<Local, Bits<32>>,
+    row_base: Signal<Local, Bits<20>>,
+    landing: Signal<Local, Landing>,
+    zero: Constant<Bits<32>>,
+    none: Constant<Bits<8>>,
+    lane_bits: Constant<Bits<8>>,
+    row_mask: Constant<Bits<32>>,
+    stream_shift: Constant<Bits<8>>,
+    no_lanes: Constant<Bits<K>>,
+}
+
+impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> Assembly<W, K, D, H, LOGK> {
+    /// Rings as `config` says.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K == 4 * D && H == 16 * D && K == 1 << LOGK);
+        let rows = config.ring_octets / K;
+        Self {
+            clock: d(),
+            beat_valid: d(),
+            beat_data: d(),
+            beat_stream: d(),
+            beat_position: d(),
+            beat_skip: d(),
+            beat_count: d(),
+            beat_edge: d(),
+            landed: d(),
+            landed_stream: d(),
+            landed_edge: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            header_row: d(),
+            header_data: d(),
+            octets: LaneRam::new(config.streams.next_power_of_two() * rows),
+            headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
+            rotate_data: Default::default(),
+            rotate_mask: Default::default(),
+            fresh: d(),
+            wrapped: d(),
+            side: Delay::new(latency(K)),
+            back: d(),
+            row: d(),
+            row_base: d(),
+            landing: d(),
+            zero: Constant::new(0_u64.into()),
+            none: Constant::new(0_u64.into()),
+            lane_bits: Constant::new((LOGK as u64).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
+            no_lanes: Constant::new(Default::default()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> Logic
+    for Assembly<W, K, D, H, LOGK>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, octets, headers, rotate_data, rotate_mask, side);
+
+        comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
+        self.back.next = self.zero.val() - self.beat_position.val();
+        self.rotate_data.data.next = self.beat_data.val();
+        self.rotate_data.amount.next = self.back.val().get_bits::<LOGK>(0);
+        self.fresh.from.next = self.beat_skip.val();
+        self.fresh.to.next = self.beat_count.val();
+        self.rotate_mask.data.next = self.fresh.mask.val();
+        self.rotate_mask.amount.next = self.back.val().get_bits::<LOGK>(0);
+
+        comment!("rows, and what else the beat takes along");
+        self.row.next = self.beat_position.val() >> self.lane_bits.val();
+        self.row_base.next = bit_cast::<20, 8>(self.beat_stream.val()) << self.stream_shift.val();
+        self.landing.next.valid = self.beat_valid.val();
+        self.landing.next.stream = self.beat_stream.val();
+        self.landing.next.row_0 = bit_cast::<20, 32>(self.row.val() & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.row_1 = bit_cast::<20, 32>((self.row.val() + 1) & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.lane = bit_cast::<8, LOGK>(self.beat_position.val().get_bits::<LOGK>(0));
+        self.landing.next.landed = self.beat_edge.val();
+        self.side.d.next = self.landing.val();
+
+        comment!("write: lanes below the first octet's belong to the next row");
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = self.side.q.val().lane;
+        self.octets.write_enable.next = self.no_lanes.val();
+        self.headers.write_enable.next = self.no_lanes.val();
+        if self.side.q.val().valid {
+            self.octets.write_enable.next = self.rotate_mask.out.val();
+            self.headers.write_enable.next = self.rotate_mask.out.val();
+        }
+        self.octets.write_select.next = self.wrapped.mask.val();
+        self.octets.write_row_0.next = self.side.q.val().row_0;
+        self.octets.write_row_1.next = self.side.q.val().row_1;
+        self.octets.write_data.next = self.rotate_data.out.val();
+        self.headers.write_select.next = self.wrapped.mask.val();
+        self.headers.write_row_0.next = self.side.q.val().row_0;
+        self.headers.write_row_1.next = self.side.q.val().row_1;
+        self.headers.write_data.next = self.rotate_data.out.val();
+        self.landed.next = self.side.q.val().valid;
+        self.landed_stream.next = self.side.q.val().stream;
+        self.landed_edge.next = self.side.q.val().landed;
+
+        comment!("the two readers");
+        self.octets.read_row_0.next = self.read_row_0.val();
+        self.octets.read_row_1.next = self.read_row_1.val();
+        self.octets.read_select.next = self.read_select.val();
+        self.read_data.next = self.octets.read_data.val();
+        self.headers.read_row.next = self.header_row.val();
+        self.header_data.next = self.headers.read_data.val();
+    }
+}

@@ -1,0 +1,326 @@
+//! AMBA ports as bundles, with the standard names.
+//!
+//! ```text
+//!  s_axis_segment: SegmentStreamIn   octets of TCP segments into the device
+//!  s_axil:         AxiLiteSlave      registers
+//!  m_axi:          AxiWriteMaster    all writes to host memory        (m_axi.awaddr is the port m_axi_awaddr)
+//!  WriteRequestOut ──► WriteRequestIn    the same inside the device, without what never changes
+//! ```
+//!
+//! Write master: every burst is INCR, aligned to the bus, of whole beats, and does not cross 4 KiB; octets that are not
+//! meant are masked by strobes. Signals that AXI4 lets a master leave out are left out (IHI 0022E §A9.3): AWID, so that
+//! all writes carry ID 0, the interconnect adds its own, and responses come in the order of addresses (§A5.3); AWLOCK,
+//! AWQOS, AWREGION and AWUSER. AWPROT may not be left out. AWCACHE could, but then means a *device* write that no bridge
+//! may resize; warpline says *normal, not bufferable* instead, which keeps what matters for AMB-41: the response comes
+//! from where the octets end up, not from a buffer on the way (§A4.4).
+use rust_hdl_core::prelude::*;
+
+/// AWBURST: the address increments.
+pub const BURST_INCR: u64 = 0b01;
+/// AWPROT: unprivileged, non-secure, data.
+pub const PROT_DATA: u64 = 0b010;
+/// AWCACHE: normal memory, not cacheable, not bufferable.
+pub const CACHE_NOT_BUFFERABLE: u64 = 0b0010;
+/// No burst crosses a multiple of this many octets.
+pub const BOUNDARY: usize = 4096;
+/// Most beats of an INCR burst.
+pub const MOST_BEATS: usize = 256;
+
+/// AWSIZE of full-width beats of `octets`.
+#[must_use]
+pub const fn size_code(octets: usize) -> u64 {
+    octets.ilog2() as u64
+}
+
+/// AXI4-Stream in: W bits, K = W/8 octets.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiStreamOut"]
+pub struct AxiStreamIn<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<In, Bits<W>>,
+    /// Octets that count: from lane 0 up without holes, all in every beat but the last.
+    pub tkeep: Signal<In, Bits<K>>,
+    /// Last beat of a packet.
+    pub tlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub tvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub tready: Signal<Out, Bit>,
+}
+
+/// The other end of [`AxiStreamIn`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiStreamIn"]
+pub struct AxiStreamOut<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<Out, Bits<W>>,
+    /// Octets that count.
+    pub tkeep: Signal<Out, Bits<K>>,
+    /// Last beat of a packet.
+    pub tlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub tvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub tready: Signal<In, Bit>,
+}
+
+/// AXI4-Stream of TCP segments in: a packet is the payload of one segment.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "SegmentStreamOut"]
+pub struct SegmentStreamIn<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<In, Bits<W>>,
+    /// Octets that count: from lane 0 up without holes, all in every beat but the last.
+    pub tkeep: Signal<In, Bits<K>>,
+    /// Last beat of the segment.
+    pub tlast: Signal<In, Bit>,
+    /// Stream number, the same in all beats of a segment.
+    pub tdest: Signal<In, Bits<8>>,
+    /// Sequence number of the segment's first octet, the same in all its beats.
+    pub tuser: Signal<In, Bits<32>>,
+    /// A beat is there.
+    pub tvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub tready: Signal<Out, Bit>,
+}
+
+/// The other end of [`SegmentStreamIn`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "SegmentStreamIn"]
+pub struct SegmentStreamOut<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<Out, Bits<W>>,
+    /// Octets that count.
+    pub tkeep: Signal<Out, Bits<K>>,
+    /// Last beat of the segment.
+    pub tlast: Signal<Out, Bit>,
+    /// Stream number.
+    pub tdest: Signal<Out, Bits<8>>,
+    /// Sequence number of the segment's first octet.
+    pub tuser: Signal<Out, Bits<32>>,
+    /// A beat is there.
+    pub tvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub tready: Signal<In, Bit>,
+}
+
+/// AXI4 write master: W bits, K = W/8 octets.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiWriteSlave"]
+pub struct AxiWriteMaster<const W: usize, const K: usize> {
+    /// Address of the first beat, aligned to the bus.
+    pub awaddr: Signal<Out, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<Out, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub awsize: Signal<Out, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub awburst: Signal<Out, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub awcache: Signal<Out, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub awprot: Signal<Out, Bits<3>>,
+    /// An address is there.
+    pub awvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub awready: Signal<In, Bit>,
+    /// Octets; lane i belongs to the address that is i modulo K.
+    pub wdata: Signal<Out, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<Out, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub wready: Signal<In, Bit>,
+    /// Response: bit 1 = error.
+    pub bresp: Signal<In, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub bready: Signal<Out, Bit>,
+}
+
+/// The other end of [`AxiWriteMaster`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiWriteMaster"]
+pub struct AxiWriteSlave<const W: usize, const K: usize> {
+    /// Address of the first beat.
+    pub awaddr: Signal<In, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<In, Bits<8>>,
+    /// log2 of the octets of a beat.
+    pub awsize: Signal<In, Bits<3>>,
+    /// Burst type.
+    pub awburst: Signal<In, Bits<2>>,
+    /// Memory type.
+    pub awcache: Signal<In, Bits<4>>,
+    /// Protection type.
+    pub awprot: Signal<In, Bits<3>>,
+    /// An address is there.
+    pub awvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub awready: Signal<Out, Bit>,
+    /// Octets.
+    pub wdata: Signal<In, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<In, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub wready: Signal<Out, Bit>,
+    /// Response: bit 1 = error.
+    pub bresp: Signal<Out, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub bready: Signal<In, Bit>,
+}
+
+/// Write addresses and data of one requester inside the device; beats follow in the order of the addresses.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "WriteRequestIn"]
+pub struct WriteRequestOut<const W: usize, const K: usize> {
+    /// Address of the first beat, aligned to the bus.
+    pub awaddr: Signal<Out, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<Out, Bits<8>>,
+    /// An address is there.
+    pub awvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub awready: Signal<In, Bit>,
+    /// Octets; lane i belongs to the address that is i modulo K.
+    pub wdata: Signal<Out, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<Out, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub wready: Signal<In, Bit>,
+}
+
+/// The other end of [`WriteRequestOut`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "WriteRequestOut"]
+pub struct WriteRequestIn<const W: usize, const K: usize> {
+    /// Address of the first beat.
+    pub awaddr: Signal<In, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<In, Bits<8>>,
+    /// An address is there.
+    pub awvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub awready: Signal<Out, Bit>,
+    /// Octets.
+    pub wdata: Signal<In, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<In, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub wready: Signal<Out, Bit>,
+}
+
+/// What travels on the write address channel inside the device.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct WriteAddress {
+    /// Address of the first beat, aligned to the bus.
+    pub address: Bits<64>,
+    /// Beats of the burst less one.
+    pub length: Bits<8>,
+}
+
+/// AXI4-Lite slave of 32 bits and 4 KiB.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiLiteMaster"]
+pub struct AxiLiteSlave {
+    /// Address to write.
+    pub awaddr: Signal<In, Bits<12>>,
+    /// Protection type; ignored.
+    pub awprot: Signal<In, Bits<3>>,
+    /// An address to write is there.
+    pub awvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub awready: Signal<Out, Bit>,
+    /// Word to write.
+    pub wdata: Signal<In, Bits<32>>,
+    /// Octets of it to write.
+    pub wstrb: Signal<In, Bits<4>>,
+    /// A word to write is there.
+    pub wvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub wready: Signal<Out, Bit>,
+    /// Response to the write.
+    pub bresp: Signal<Out, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub bready: Signal<In, Bit>,
+    /// Address to read.
+    pub araddr: Signal<In, Bits<12>>,
+    /// Protection type; ignored.
+    pub arprot: Signal<In, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub arready: Signal<Out, Bit>,
+    /// Word read.
+    pub rdata: Signal<Out, Bits<32>>,
+    /// Response to the read.
+    pub rresp: Signal<Out, Bits<2>>,
+    /// A word is there.
+    pub rvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub rready: Signal<In, Bit>,
+}
+
+/// The other end of [`AxiLiteSlave`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiLiteSlave"]
+pub struct AxiLiteMaster {
+    /// Address to write.
+    pub awaddr: Signal<Out, Bits<12>>,
+    /// Protection type.
+    pub awprot: Signal<Out, Bits<3>>,
+    /// An address to write is there.
+    pub awvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub awready: Signal<In, Bit>,
+    /// Word to write.
+    pub wdata: Signal<Out, Bits<32>>,
+    /// Octets of it to write.
+    pub wstrb: Signal<Out, Bits<4>>,
+    /// A word to write is there.
+    pub wvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub wready: Signal<In, Bit>,
+    /// Response to the write.
+    pub bresp: Signal<In, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub bready: Signal<Out, Bit>,
+    /// Address to read.
+    pub araddr: Signal<Out, Bits<12>>,
+    /// Protection type.
+    pub arprot: Signal<Out, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub arready: Signal<In, Bit>,
+    /// Word read.
+    pub rdata: Signal<In, Bits<32>>,
+    /// Response to the read.
+    pub rresp: Signal<In, Bits<2>>,
+    /// A word is there.
+    pub rvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub rready: Signal<Out, Bit>,
+}

@@ -1,0 +1,285 @@
+//! Commit buffer: whole FPDUs wait here, markers removed, for the verdict of `check`.
+//!
+//! ```text
+//!  Start ──► queue ───────────────────────────────────────────────────────┐
+//!  plain beat ─► dword index in the FPDU ─► rotate ─► lane RAM ──► place  ├─► Segment ─► check
+//!                                              └─► dwords 0..4 ──► header ┘
+//! ```
+//!
+//! An FPDU begins at lane 0 of a row. A removed marker leaves the dwords behind it one lane lower than they came, so
+//! beats are rotated by the dwords written so far; the lane RAM takes a beat that straddles two rows in one cycle.
+//!
+//! Latency from the last plain beat to its Segment: [`latency`] cycles. A beat a cycle. Nothing unverified leaves the
+//! buffer: `place` reads only what `check` tells it to (MPA-RCV-01).
+use crate::delay::Delay;
+use crate::dff::Dff;
+use crate::fetch::Start;
+use crate::lane_mask::LaneMask;
+use crate::lane_ram::LaneRam;
+use crate::queue::Queue;
+use crate::records::Segment;
+use crate::rotate::{self, Rotate};
+use crate::strip::Plain;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Cycles from a last beat to its Segment, for beats of `dwords`.
+#[must_use]
+pub const fn latency(dwords: usize) -> usize {
+    rotate::latency(dwords) + 3
+}
+
+/// What a beat takes along while it is rotated.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Going {
+    pub valid: Bit,
+    pub first: Bit,
+    pub last: Bit,
+    pub wrong: Bit,
+    pub expected: Bits<16>,
+    pub received: Bits<16>,
+    /// Row of the beat's first dword, counted from the FPDU's first row.
+    pub relative: Bits<16>,
+    /// Row in the buffer of the lanes at and above the first dword's.
+    pub row_0: Bits<16>,
+    /// Row in the buffer of the lanes below.
+    pub row_1: Bits<16>,
+    /// Lane of the beat's first dword.
+    pub lane: Bits<8>,
+}
+
+/// Buffer for beats of W bits: K octets, D dwords (2^LOGD).
+#[derive(LogicBlock)]
+pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// An FPDU starts; its beats come later.
+    pub start: Signal<In, Start>,
+    pub start_valid: Signal<In, Bit>,
+    /// Its beats, without markers.
+    pub plain: Signal<In, Plain>,
+    pub plain_data: Signal<In, Bits<W>>,
+    /// One a FPDU, once its last octet is in the buffer.
+    pub segment: Signal<Out, Segment>,
+    pub segment_valid: Signal<Out, Bit>,
+    /// Read port for `place`.
+    pub read_row_0: Signal<In, Bits<16>>,
+    pub read_row_1: Signal<In, Bits<16>>,
+    pub read_select: Signal<In, Bits<K>>,
+    pub read_data: Signal<Out, Bits<W>>,
+
+    starts: Queue<Start, 4>,
+    bases: Queue<Bits<16>, 4>,
+    index: Dff<Bits<16>>,
+    plain_1: Dff<Plain>,
+    data_1: Dff<Bits<W>>,
+    index_1: Dff<Bits<16>>,
+    base_1: Dff<Bits<16>>,
+    above_1: Dff<Bits<16>>,
+    rotate_data: Rotate<W, D, LOGD>,
+    rotate_mask: Rotate<K, D, LOGD>,
+    filled: LaneMask<K, D>,
+    wrapped: LaneMask<K, D>,
+    side: Delay<Going>,
+    octets: LaneRam<W, K, 16>,
+    header: [Dff<Bits<32>>; 5],
+    done: Dff<Going>,
+    out: Dff<Segment>,
+    out_valid: Dff<Bit>,
+
+    going: Signal<Local, Going>,
+    back: Signal<Local, Bits<16>>,
+    at: Signal<Local, Bits<16>>,
+    dword: [Signal<Local, Bits<32>>; 5],
+    row_of: [Signal<Local, Bits<16>>; 5],
+    relative: Signal<Local, Bits<16>>,
+    here: [Signal<Local, Bit>; 5],
+    zero: Constant<Bits<16>>,
+    none: Constant<Bits<8>>,
+    no_lanes: Constant<Bits<K>>,
+    lane_bits: Constant<Bits<8>>,
+    row_mask: Constant<Bits<16>>,
+    octet_1: Constant<Bits<32>>,
+    header_row: [Constant<Bits<16>>; 5],
+    header_bit: [Constant<Bits<16>>; 5],
+    header_octet: [Constant<Bits<16>>; 5],
+}
+
+impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W, K, D, LOGD> {
+    /// A buffer of `config.commit_octets`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K == 4 * D && D == 1 << LOGD);
+        let rows = config.commit_octets / K;
+        Self {
+            clock: d(),
+            reset: d(),
+            start: d(),
+            start_valid: d(),
+            plain: d(),
+            plain_data: d(),
+            segment: d(),
+            segment_valid: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            starts: d(),
+            bases: d(),
+            index: d(),
+            plain_1: d(),
+            data_1: d(),
+            index_1: d(),
+            base_1: d(),
+            above_1: d(),
+            rotate_data: d(),
+            rotate_mask: d(),
+            filled: d(),
+            wrapped: d(),
+            side: Delay::new(rotate::latency(D)),
+            octets: LaneRam::new(rows),
+            header: array(),
+            done: d(),
+            out: d(),
+            out_valid: d(),
+            going: d(),
+            back: d(),
+            at: d(),
+            dword: array(),
+            row_of: array(),
+            relative: d(),
+            here: array(),
+            zero: Constant::new(0_u64.into()),
+            none: Constant::new(0_u64.into()),
+            no_lanes: Constant::new(d()),
+            lane_bits: Constant::new((LOGD as u64).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            octet_1: Constant::new(0xff00_u64.into()),
+            header_row: std::array::from_fn(|dword| Constant::new(((dword / D) as u64).into())),
+            header_bit: std::array::from_fn(|dword| Constant::new((32 * (dword % D) as u64).into())),
+            header_octet: std::array::from_fn(|dword| Constant::new((4 * (dword % D) as u64).into())),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic for Commit<W, K, D, LOGD> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, index, plain_1, data_1, index_1, base_1, above_1, done, out, out_valid);
+        clock!(self, clock, starts, bases, rotate_data, rotate_mask, side, octets);
+        for i in 0..5 {
+            self.header[i].clock.next = self.clock.val();
+            self.header[i].d.next = self.header[i].q.val();
+        }
+        self.starts.reset.next = self.reset.val();
+        self.starts.s_data.next = self.start.val();
+        self.starts.s_valid.next = self.start_valid.val();
+        self.bases.reset.next = self.reset.val();
+        self.bases.s_data.next = self.start.val().row;
+        self.bases.s_valid.next = self.start_valid.val();
+
+        comment!("dwords of the FPDU that came before this beat, and its first row");
+        self.at.next = self.index.q.val();
+        self.bases.m_ready.next = false;
+        if self.plain.val().valid & self.plain.val().first {
+            self.at.next = self.zero.val();
+            self.bases.m_ready.next = true;
+            self.base_1.d.next = self.bases.m_data.val();
+            self.above_1.d.next = self.bases.m_data.val() + 1;
+        }
+        if self.plain.val().valid {
+            self.index.d.next = self.at.val() + bit_cast::<16, 5>(self.plain.val().count);
+        }
+        self.plain_1.d.next = self.plain.val();
+        self.data_1.d.next = self.plain_data.val();
+        self.index_1.d.next = self.at.val();
+
+        comment!("dword i of the beat goes to lane (index + i) mod D");
+        self.back.next = self.zero.val() - self.index_1.q.val();
+        self.rotate_data.data.next = self.data_1.q.val();
+        self.rotate_data.amount.next = self.back.val().get_bits::<LOGD>(0);
+        self.filled.from.next = self.none.val();
+        self.filled.to.next = bit_cast::<8, 5>(self.plain_1.q.val().count);
+        self.rotate_mask.data.next = self.filled.mask.val();
+        self.rotate_mask.amount.next = self.back.val().get_bits::<LOGD>(0);
+        self.relative.next = self.index_1.q.val() >> self.lane_bits.val();
+        self.going.next.valid = self.plain_1.q.val().valid;
+        self.going.next.first = self.plain_1.q.val().first;
+        self.going.next.last = self.plain_1.q.val().last;
+        self.going.next.wrong = self.plain_1.q.val().wrong;
+        self.going.next.expected = self.plain_1.q.val().expected;
+        self.going.next.received = self.plain_1.q.val().received;
+        self.going.next.relative = self.relative.val();
+        self.going.next.row_0 = (self.relative.val() + self.base_1.q.val()) & self.row_mask.val();
+        self.going.next.row_1 = (self.relative.val() + self.above_1.q.val()) & self.row_mask.val();
+        self.going.next.lane = bit_cast::<8, LOGD>(self.index_1.q.val().get_bits::<LOGD>(0));
+        self.side.d.next = self.going.val();
+
+        comment!("write: lanes below the first dword's belong to the next row");
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = self.side.q.val().lane;
+        self.octets.write_enable.next = self.no_lanes.val();
+        if self.side.q.val().valid {
+            self.octets.write_enable.next = self.rotate_mask.out.val();
+        }
+        self.octets.write_select.next = self.wrapped.mask.val();
+        self.octets.write_row_0.next = self.side.q.val().row_0;
+        self.octets.write_row_1.next = self.side.q.val().row_1;
+        self.octets.write_data.next = self.rotate_data.out.val();
+        self.octets.read_row_0.next = self.read_row_0.val();
+        self.octets.read_row_1.next = self.read_row_1.val();
+        self.octets.read_select.next = self.read_select.val();
+        self.read_data.next = self.octets.read_data.val();
+
+        comment!("header: the first five dwords, each with a lane and a row of its own; what never came reads 0");
+        for i in 0..5 {
+            self.dword[i].next = self.rotate_data.out.val().get_bits::<32>(self.header_bit[i].val().index());
+            self.row_of[i].next = self.side.q.val().relative;
+            if self.wrapped.mask.val().get_bit(self.header_octet[i].val().index()) {
+                self.row_of[i].next = self.side.q.val().relative + 1;
+            }
+            self.here[i].next = self.side.q.val().valid
+                & self.rotate_mask.out.val().get_bit(self.header_octet[i].val().index())
+                & (self.row_of[i].val() == self.header_row[i].val());
+            if self.side.q.val().valid & self.side.q.val().first {
+                self.header[i].d.next = 0.into();
+            }
+            if self.here[i].val() {
+                self.header[i].d.next = (self.dword[i].val() << 24)
+                    | ((self.dword[i].val() & self.octet_1.val()) << 8)
+                    | ((self.dword[i].val() >> 8) & self.octet_1.val())
+                    | (self.dword[i].val() >> 24);
+            }
+        }
+
+        comment!("the Segment, a cycle behind the last beat, when the header is whole");
+        self.done.d.next = self.side.q.val();
+        self.done.d.next.valid = self.side.q.val().valid & self.side.q.val().last;
+        self.starts.m_ready.next = self.done.q.val().valid;
+        self.out_valid.d.next = self.done.q.val().valid;
+        self.out.d.next.stream = self.starts.m_data.val().stream;
+        self.out.d.next.position = self.starts.m_data.val().position;
+        self.out.d.next.row = self.starts.m_data.val().row;
+        self.out.d.next.rows = self.starts.m_data.val().rows;
+        self.out.d.next.crc = self.starts.m_data.val().crc;
+        self.out.d.next.refused = self.starts.m_data.val().refused;
+        self.out.d.next.ulpdu = self.starts.m_data.val().ulpdu;
+        self.out.d.next.marker_wrong = self.done.q.val().wrong;
+        self.out.d.next.marker_expected = self.done.q.val().expected;
+        self.out.d.next.marker_received = self.done.q.val().received;
+        self.out.d.next.header_0 = self.header[0].q.val();
+        self.out.d.next.header_1 = self.header[1].q.val();
+        self.out.d.next.header_2 = self.header[2].q.val();
+        self.out.d.next.header_3 = self.header[3].q.val();
+        self.out.d.next.header_4 = self.header[4].q.val();
+        self.segment.next = self.out.q.val();
+        self.segment_valid.next = self.out_valid.q.val();
+        if self.reset.val() {
+            self.plain_1.d.next.valid = false;
+            self.done.d.next.valid = false;
+            self.out_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Fetch: reads whole FPDUs out of the assembly rings, a beat a cycle, the first octet in lane 0.
+//!
+//! ```text
+//!  Fpdu ─► queue ─► prepare ─► go? ─► rows, lanes ─► ring (2 cycles) ─► rotate ─► data
+//!                   beats      room in the commit buffer                          │
+//!                              < 16 under way   └─► side: first, last, count, marker ─► (same delay)
+//!                                               └─► tail: the ring is free up to here
+//! ```
+//!
+//! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
+//! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
+//! 16 FPDUs are under way to `check`. The room of a beat is given back to the stream as soon as its read is given.
+//!
+//! Latency from a read to its beat: [`latency`] cycles. One beat a cycle; no cycle is lost between FPDUs of two beats or
+//! more, one cycle between FPDUs of one beat.
+use crate::delay::Delay;
+use crate::dff::Dff;
+use crate::lane_mask::LaneMask;
+use crate::lane_ram;
+use crate::records::Fpdu;
+use crate::rotate::{self, Rotate};
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Cycles from a read to its beat, for beats of `dwords`.
+#[must_use]
+pub const fn latency(dwords: usize) -> usize {
+    lane_ram::LATENCY + rotate::latency(dwords)
+}
+
+/// FPDUs that may be under way between `fetch` and `check`.
+pub const UNDER_WAY: u64 = 16;
+
+/// What is known of a beat besides its octets.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Beat {
+    pub valid: Bit,
+    /// First beat of its FPDU.
+    pub first: Bit,
+    /// Last beat of its FPDU.
+    pub last: Bit,
+    /// Dwords in it.
+    pub count: Bits<5>,
+    /// One of them is a marker,
+    pub marker: Bit,
+    /// in this dword lane,
+    pub marker_lane: Bits<8>,
+    /// and should hold this FPDUPTR.
+    pub marker_pointer: Bits<16>,
+}
+
+/// An FPDU that starts: what `commit` needs to know of it.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Start {
+    /// As in [`Fpdu`].
+    pub stream: Bits<8>,
+    /// As in [`Fpdu`].
+    pub position: Bits<32>,
+    /// As in [`Fpdu`].
+    pub crc: Bit,
+    /// As in [`Fpdu`].
+    pub refused: Bits<2>,
+    /// As in [`Fpdu`].
+    pub ulpdu: Bits<16>,
+    /// First row in the commit buffer.
+    pub row: Bits<16>,
+    /// Rows reserved there.
+    pub rows: Bits<16>,
+}
+
+/// Fetches beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), for S streams.
+#[derive(LogicBlock)]
+pub struct Fetch<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Whole FPDUs in the order in which they are to be fetched.
+    pub fpdu: Signal<In, Fpdu>,
+    pub fpdu_valid: Signal<In, Bit>,
+    pub fpdu_ready: Signal<Out, Bit>,
+    /// Pulse: the ring of `stream` is empty, its position 0.
+    pub arm: Signal<In, Bit>,
+    pub stream: Signal<In, Bits<8>>,
+    /// Position up to which the ring of each stream is free again.
+    pub tail: [Signal<Out, Bits<32>>; S],
+    /// Read port of the rings.
+    pub read_row_0: Signal<Out, Bits<20>>,
+    pub read_row_1: Signal<Out, Bits<20>>,
+    pub read_select: Signal<Out, Bits<K>>,
+    pub read_data: Signal<In, Bits<W>>,
+    /// An FPDU starts; its beats follow, in order with those of the ones before.
+    pub start: Signal<Out, Start>,
+    pub start_valid: Signal<Out, Bit>,
+    /// Beats.
+    pub beat: Signal<Out, Beat>,
+    pub beat_data: Signal<Out, Bits<W>>,
+    /// Pulse: `release_rows` rows of the commit buffer are free again.
+    pub release: Signal<In, Bit>,
+    pub release_rows: Signal<In, Bits<16>>,
+    /// Pulse: `check` has taken an FPDU.
+    pub consumed: Signal<In, Bit>,
+
+    tail_at: [Dff<Bits<32>>; S],
+
+    // prepared: the next FPDU, its beats counted
+    prepared: Dff<Fpdu>,
+    prepared_valid: Dff<Bit>,
+    prepared_beats: Dff<Bits<16>>,
+    fits: Dff<Bit>,
+    free: Dff<Bits<16>>,
+    under_way: Dff<Bits<8>>,
+    next_row: Dff<Bits<16>>,
+
+    // active: the FPDU that is being read
+    active: Dff<Bit>,
+    now: Dff<Fpdu>,
+    left: Dff<Bits<16>>,
+    last: Dff<Bit>,
+    first: Dff<Bit>,
+    position: Dff<Bits<32>>,
+    row_0: Dff<Bits<20>>,
+    row_1: Dff<Bits<20>>,
+    dwords_left: Dff<Bits<16>>,
+    into: Dff<Bits<16>>,
+    leading: Dff<Bit>,
+    start_now: Dff<Start>,
+    start_pulse: Dff<Bit>,
+
+    wrapped: LaneMask<K, K>,
+    rotate: Rotate<W, D, LOGD>,
+    side: Delay<Beat>,
+    amount: Delay<Bits<LOGD>>,
+
+    take: Signal<Local, Bit>,
+    go: Signal<Local, Bit>,
+    beats: Signal<Local, Bits<16>>,
+    ring_row: Signal<Local, Bits<32>>,
+    row_base: Signal<Local, Bits<20>>,
+    base_now: Signal<Local, Bits<20>>,
+    read: Signal<Local, Beat>,
+    to_marker: Signal<Local, Bits<7>>,
+    count: Signal<Local, Bits<16>>,
+    back: Signal<Local, Bits<16>>,
+    none: Constant<Bits<8>>,
+    none_7: Constant<Bits<7>>,
+    index: [Constant<Bits<8>>; S],
+    octets_of_beat: Constant<Bits<32>>,
+    dwords_of_beat: Constant<Bits<16>>,
+    round_up: Constant<Bits<16>>,
+    dword_bits: Constant<Bits<8>>,
+    lane_bits: Constant<Bits<8>>,
+    row_mask: Constant<Bits<32>>,
+    row_mask_20: Constant<Bits<20>>,
+    row_keep_20: Constant<Bits<20>>,
+    stream_shift: Constant<Bits<8>>,
+    commit_mask: Constant<Bits<16>>,
+    commit_rows: Constant<Bits<16>>,
+    most: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LOGD: usize, const S: usize>
+    Fetch<W, K, D, LOGK, LOGD, S>
+{
+    /// For the rings and the commit buffer of `config`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K == 4 * D && K == 1 << LOGK && D == 1 << LOGD && (1..=16).contains(&S));
+        let rows = config.ring_octets / K;
+        let commit_rows = config.commit_octets / K;
+        Self {
+            clock: d(),
+            reset: d(),
+            fpdu: d(),
+            fpdu_valid: d(),
+            fpdu_ready: d(),
+            arm: d(),
+            stream: d(),
+            tail: array(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            start: d(),
+            start_valid: d(),
+            beat: d(),
+            beat_data: d(),
+            release: d(),
+            release_rows: d(),
+            consumed: d(),
+            tail_at: array(),
+            prepared: d(),
+            prepared_valid: d(),
+            prepared_beats: d(),
+            fits: d(),
+            free: d(),
+            under_way: d(),
+            next_row: d(),
+            active: d(),
+            now: d(),
+            left: d(),
+            last: d(),
+            first: d(),
+            position: d(),
+            row_0: d(),
+            row_1: d(),
+            dwords_left: d(),
+            into: d(),
+            leading: d(),
+            start_now: d(),
+            start_pulse: d(),
+            wrapped: d(),
+            rotate: d(),
+            side: Delay::new(latency(D)),
+            amount: Delay::new(lane_ram::LATENCY),
+            take: d(),
+            go: d(),
+            beats: d(),
+            ring_row: d(),
+            row_base: d(),
+            base_now: d(),
+            read: d(),
+            to_marker: d(),
+            count: d(),
+            back: d(),
+            none: Constant::new(0_u64.into()),
+            none_7: Constant::new(0_u64.into()),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            octets_of_beat: Constant::new((K as u64).into()),
+            dwords_of_beat: Constant::new((D as u64).into()),
+            round_up: Constant::new((D as u64 - 1).into()),
+            dword_bits: Constant::new((LOGD as u64).into()),
+            lane_bits: Constant::new((LOGK as u64).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            row_mask_20: Constant::new((rows as u64 - 1).into()),
+            row_keep_20: Constant::new((!(rows as u64 - 1) & 0xf_ffff).into()),
+            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
+            commit_mask: Constant::new((commit_rows as u64 - 1).into()),
+            commit_rows: Constant::new((commit_rows as u64).into()),
+            most: Constant::new(UNDER_WAY.into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LOGD: usize, const S: usize> Logic
+    for Fetch<W, K, D, LOGK, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, prepared, prepared_valid, prepared_beats, fits, free, under_way, next_row);
+        dff_setup!(self, clock, active, now, left, last, first, position, row_0, row_1, dwords_left, into, leading);
+        dff_setup!(self, clock, start_now, start_pulse);
+        clock!(self, clock, rotate, side, amount);
+        for i in 0..S {
+            self.tail_at[i].clock.next = self.clock.val();
+            self.tail_at[i].d.next = self.tail_at[i].q.val();
+            self.tail[i].next = self.tail_at[i].q.val();
+        }
+
+        comment!("start: at the end of the FPDU before, with room and a place under way");
+        self.go.next = self.prepared_valid.q.val()
+            & self.fits.q.val()
+            & (!self.active.q.val() | self.last.q.val());
+        self.take.next = self.fpdu_valid.val() & (!self.prepared_valid.q.val() | self.go.val());
+        self.fpdu_ready.next = !self.prepared_valid.q.val() | self.go.val();
+
+        comment!("prepare: count the beats");
+        self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
+        if self.go.val() {
+            self.prepared_valid.d.next = false;
+        }
+        if self.take.val() {
+            self.prepared_valid.d.next = true;
+            self.prepared.d.next = self.fpdu.val();
+            self.prepared_beats.d.next = self.beats.val();
+        }
+        self.fits.d.next = (self.prepared_beats.q.val() <= self.free.q.val())
+            & (self.under_way.q.val() < self.most.val())
+            & self.prepared_valid.q.val()
+            & !self.go.val();
+
+        comment!("room in the commit buffer, and FPDUs under way");
+        if self.go.val() & self.release.val() {
+            self.free.d.next = self.free.q.val() + self.release_rows.val() - self.prepared_beats.q.val();
+        }
+        if self.go.val() & !self.release.val() {
+            self.free.d.next = self.free.q.val() - self.prepared_beats.q.val();
+        }
+        if !self.go.val() & self.release.val() {
+            self.free.d.next = self.free.q.val() + self.release_rows.val();
+        }
+        if self.go.val() & !self.consumed.val() {
+            self.under_way.d.next = self.under_way.q.val() + 1;
+        }
+        if !self.go.val() & self.consumed.val() {
+            self.under_way.d.next = self.under_way.q.val() - 1;
+        }
+
+        comment!("read: a beat a cycle");
+        self.count.next = self.dwords_of_beat.val();
+        if self.last.q.val() {
+            self.count.next = self.dwords_left.q.val();
+        }
+        self.base_now.next = self.row_1.q.val() & self.row_keep_20.val();
+        if self.active.q.val() {
+            self.first.d.next = false;
+            self.left.d.next = self.left.q.val() - 1;
+            self.last.d.next = self.left.q.val() == 2;
+            self.position.d.next = self.position.q.val() + self.octets_of_beat.val();
+            self.into.d.next = self.into.q.val() + bit_cast::<16, 32>(self.octets_of_beat.val());
+            self.dwords_left.d.next = self.dwords_left.q.val() - self.dwords_of_beat.val();
+            self.row_0.d.next = self.row_1.q.val();
+            self.row_1.d.next = ((self.row_1.q.val() + 1) & self.row_mask_20.val()) | self.base_now.val();
+            for i in 0..S {
+                if self.now.q.val().stream == self.index[i].val() {
+                    self.tail_at[i].d.next = self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
+                }
+            }
+            if self.last.q.val() {
+                self.active.d.next = false;
+            }
+        }
+        self.ring_row.next = self.prepared.q.val().position >> self.lane_bits.val();
+        self.row_base.next = bit_cast::<20, 8>(self.prepared.q.val().stream) << self.stream_shift.val();
+        self.start_pulse.d.next = self.go.val();
+        if self.go.val() {
+            self.active.d.next = true;
+            self.now.d.next = self.prepared.q.val();
+            self.first.d.next = true;
+            self.left.d.next = self.prepared_beats.q.val();
+            self.last.d.next = self.prepared_beats.q.val() == 1;
+            self.position.d.next = self.prepared.q.val().position;
+            self.dwords_left.d.next = self.prepared.q.val().dwords;
+            self.into.d.next = 0.into();
+            self.leading.d.next =
+                self.prepared.q.val().markers & !self.prepared.q.val().position.get_bits::<9>(0).any();
+            self.row_0.d.next = bit_cast::<20, 32>(self.ring_row.val() & self.row_mask.val()) | self.row_base.val();
+            self.row_1.d.next = bit_cast::<20, 32>((self.ring_row.val() + 1) & self.row_mask.val()) | self.row_base.val();
+            self.next_row.d.next = (self.next_row.q.val() + self.prepared_beats.q.val()) & self.commit_mask.val();
+            self.start_now.d.next.stream = self.prepared.q.val().stream;
+            self.start_now.d.next.position = self.prepared.q.val().position;
+            self.start_now.d.next.crc = self.prepared.q.val().crc;
+            self.start_now.d.next.refused = self.prepared.q.val().refused;
+            self.start_now.d.next.ulpdu = self.prepared.q.val().ulpdu;
+            self.start_now.d.next.row = self.next_row.q.val();
+            self.start_now.d.next.rows = self.prepared_beats.q.val();
+        }
+        self.start.next = self.start_now.q.val();
+        self.start_valid.next = self.start_pulse.q.val();
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = bit_cast::<8, LOGK>(self.position.q.val().get_bits::<LOGK>(0));
+        self.read_row_0.next = self.row_0.q.val();
+        self.read_row_1.next = self.row_1.q.val();
+        self.read_select.next = self.wrapped.mask.val();
+
+        comment!("a marker stands at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it");
+        self.to_marker.next = self.none_7.val() - self.position.q.val().get_bits::<7>(2);
+        self.back.next = self.into.q.val() + (bit_cast::<16, 7>(self.to_marker.val()) << 2);
+        self.read.next.valid = self.active.q.val();
+        self.read.next.first = self.first.q.val();
+        self.read.next.last = self.last.q.val();
+        self.read.next.count = bit_cast::<5, 16>(self.count.val());
+        self.read.next.marker = self.now.q.val().markers & (bit_cast::<16, 7>(self.to_marker.val()) < self.count.val());
+        self.read.next.marker_lane = bit_cast::<8, 7>(self.to_marker.val());
+        self.read.next.marker_pointer = self.back.val();
+        if self.leading.q.val() {
+            self.read.next.marker_pointer = self.back.val() - 4;
+            if self.first.q.val() & !self.to_marker.val().any() {
+                self.read.next.marker_pointer = 0.into();
+            }
+        }
+        self.side.d.next = self.read.val();
+        self.beat.next = self.side.q.val();
+
+        comment!("the ring's octets, turned so that the FPDU begins at lane 0");
+        self.amount.d.next = self.position.q.val().get_bits::<LOGD>(2);
+        self.rotate.data.next = self.read_data.val();
+        self.rotate.amount.next = self.amount.q.val();
+        self.beat_data.next = self.rotate.out.val();
+
+        for i in 0..S {
+            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
+                self.tail_at[i].d.next = 0.into();
+            }
+        }
+        if self.reset.val() {
+            self.prepared_valid.d.next = false;
+            self.fits.d.next = false;
+            self.free.d.next = self.commit_rows.val();
+            self.under_way.d.next = 0.into();
+            self.next_row.d.next = 0.into();
+            self.active.d.next = false;
+            self.start_pulse.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Strip: checks the markers of FPDUs and takes them out.
+//!
+//! ```text
+//!            marker in lane 2:   lane 7 6 5 4 3 2 1 0        lane 7 6 5 4 3 2 1 0
+//!  beat                               h g f e d M b a   ──►       - h g f e d b a   (one dword less)
+//!  marker ──► FPDUPTR, low two bits masked ──► as it should be?
+//! ```
+//!
+//! A beat holds one marker at most, since markers are 512 octets apart (MPA-MRK-03). The reserved half of a marker and
+//! the two low bits of FPDUPTR are not looked at (MPA-FMT-14, MPA-MRK-12). The first wrong marker of an FPDU is kept for
+//! the error record. The CRC unit sees the beats as they were: markers are covered (MPA-CRC-13 to 15).
+//!
+//! Latency [`LATENCY`] cycles, a beat a cycle.
+use crate::dff::Dff;
+use crate::fetch::Beat;
+use crate::lane_mask::LaneMask;
+use crate::util::d;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Cycles from a beat with markers to the beat without.
+pub const LATENCY: usize = 3;
+
+/// What is known of a beat without markers besides its octets.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Plain {
+    pub valid: Bit,
+    /// First beat of its FPDU.
+    pub first: Bit,
+    /// Last beat of its FPDU.
+    pub last: Bit,
+    /// Dwords in it.
+    pub count: Bits<5>,
+    /// With `last`: a marker of the FPDU was wrong.
+    pub wrong: Bit,
+    /// FPDUPTR that the first wrong one should have had.
+    pub expected: Bits<16>,
+    /// FPDUPTR that it had.
+    pub received: Bits<16>,
+}
+
+/// Strips beats of W bits, D dwords.
+#[derive(LogicBlock)]
+pub struct Strip<const W: usize, const D: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Beats of FPDUs, from `fetch`.
+    pub beat: Signal<In, Beat>,
+    pub beat_data: Signal<In, Bits<W>>,
+    /// The same without markers.
+    pub plain: Signal<Out, Plain>,
+    pub plain_data: Signal<Out, Bits<W>>,
+
+    // stage 1: as it came
+    beat_1: Dff<Beat>,
+    data_1: Dff<Bits<W>>,
+    below: LaneMask<W, D>,
+
+    // stage 2: the marker picked out, the dwords above it moved down
+    beat_2: Dff<Beat>,
+    data_2: Dff<Bits<W>>,
+    pointer_2: Dff<Bits<16>>,
+
+    // stage 3: judged
+    data_3: Dff<Bits<W>>,
+    plain_3: Dff<Plain>,
+    marker: Signal<Local, Bits<32>>,
+    differs: Signal<Local, Bit>,
+    shift: Signal<Local, Bits<16>>,
+    zero: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const D: usize> Default for Strip<W, D> {
+    fn default() -> Self {
+        assert!(W == 32 * D);
+        Self {
+            clock: d(),
+            reset: d(),
+            beat: d(),
+            beat_data: d(),
+            plain: d(),
+            plain_data: d(),
+            beat_1: d(),
+            data_1: d(),
+            below: d(),
+            beat_2: d(),
+            data_2: d(),
+            pointer_2: d(),
+            data_3: d(),
+            plain_3: d(),
+            marker: d(),
+            differs: d(),
+            shift: d(),
+            zero: Constant::new(0_u64.into()),
+        }
+    }
+}
+
+impl<const W: usize, const D: usize> Logic for Strip<W, D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, beat_1, data_1, beat_2, data_2, pointer_2, data_3, plain_3);
+
+        comment!("stage 1");
+        self.beat_1.d.next = self.beat.val();
+        self.data_1.d.next = self.beat_data.val();
+
+        comment!("stage 2: dwords above the marker come down one lane");
+        self.below.from.next = self.zero.val();
+        self.below.to.next = self.beat_1.q.val().marker_lane;
+        self.beat_2.d.next = self.beat_1.q.val();
+        self.data_2.d.next = self.data_1.q.val();
+        if self.beat_1.q.val().marker {
+            self.beat_2.d.next.count = self.beat_1.q.val().count - 1;
+            self.data_2.d.next = (self.data_1.q.val() & self.below.mask.val())
+                | ((self.data_1.q.val() >> 32) & !self.below.mask.val());
+        }
+        self.shift.next = bit_cast::<16, 8>(self.beat_1.q.val().marker_lane) << 5;
+        self.marker.next = self.data_1.q.val().get_bits::<32>(self.shift.val().index());
+        self.pointer_2.d.next = bit_cast::<16, 6>(self.marker.val().get_bits::<6>(26)) << 2
+            | bit_cast::<16, 8>(self.marker.val().get_bits::<8>(16)) << 8;
+
+        comment!("stage 3: the first wrong marker of the FPDU");
+        self.differs.next =
+            self.beat_2.q.val().marker & (self.pointer_2.q.val() != self.beat_2.q.val().marker_pointer);
+        self.data_3.d.next = self.data_2.q.val();
+        self.plain_3.d.next.valid = self.beat_2.q.val().valid;
+        self.plain_3.d.next.first = self.beat_2.q.val().first;
+        self.plain_3.d.next.last = self.beat_2.q.val().last;
+        self.plain_3.d.next.count = self.beat_2.q.val().count;
+        if self.beat_2.q.val().valid {
+            if self.beat_2.q.val().first | !self.plain_3.q.val().wrong {
+                self.plain_3.d.next.wrong = self.differs.val();
+                self.plain_3.d.next.expected = self.beat_2.q.val().marker_pointer;
+                self.plain_3.d.next.received = self.pointer_2.q.val();
+            }
+        }
+        self.plain.next = self.plain_3.q.val();
+        self.plain_data.next = self.data_3.q.val();
+        if self.reset.val() {
+            self.beat_1.d.next.valid = false;
+            self.beat_2.d.next.valid = false;
+            self.plain_3.d.next.valid = false;
+        }
+    }
+}
