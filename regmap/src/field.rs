@@ -1,4 +1,4 @@
-//! A named run of bits in a record of 32-bit words, and the record itself.
+//! A named run of bits in a record of 32-bit words, the record itself, and a named number.
 
 /// A run of bits inside a record; it may cross word boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,5 +63,16 @@ pub struct Layout {
     /// The fields, in ascending bit order, without overlap.
     pub fields: &'static [Field],
     /// What the record is for.
+    pub doc: &'static str,
+}
+
+/// A number with a meaning, such as that of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Name as the documentation shows it.
+    pub name: &'static str,
+    /// The number.
+    pub value: u32,
+    /// What it means.
     pub doc: &'static str,
 }

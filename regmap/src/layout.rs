@@ -187,24 +187,45 @@ layout! {
     }
 }
 
-/// Values of `completion::KIND`.
-pub mod kind {
-    /// A tagged message was delivered.
-    pub const TAGGED: u32 = 1;
-    /// An untagged message was delivered.
-    pub const UNTAGGED: u32 = 2;
-    /// The stream met its first error.
-    pub const ERROR: u32 = 3;
+macro_rules! values {
+    ($(#[doc = $module_doc:literal])+ $module:ident { $( $(#[doc = $doc:literal])+ $name:ident = $value:literal; )+ }) => {
+        $(#[doc = $module_doc])+
+        pub mod $module {
+            use crate::Value;
+            $(
+                $(#[doc = $doc])+
+                pub const $name: u32 = $value;
+            )+
+            /// All of them, in ascending order.
+            pub const VALUES: &[Value] = &[$(
+                Value { name: stringify!($name), value: $name, doc: concat!($($doc),+) }
+            ),+];
+        }
+    };
 }
 
-/// Values of `error_record::REFUSED`.
-pub mod refused {
-    /// The FPDU was not refused for its length.
-    pub const NO: u32 = 0;
-    /// ULPDU_Length above the device's largest ULPDU (AMB-21).
-    pub const LENGTH: u32 = 1;
-    /// FPDU above the device's buffers (AMB-22).
-    pub const TOO_LARGE: u32 = 2;
+values! {
+    /// Values of `completion::KIND`.
+    kind {
+        /// A tagged message was delivered.
+        TAGGED = 1;
+        /// An untagged message was delivered.
+        UNTAGGED = 2;
+        /// The stream met its first error.
+        ERROR = 3;
+    }
+}
+
+values! {
+    /// Values of `error_record::REFUSED`.
+    refused {
+        /// The FPDU was not refused for its length.
+        NO = 0;
+        /// ULPDU_Length above the device's largest ULPDU (AMB-21).
+        LENGTH = 1;
+        /// FPDU above the device's buffers (AMB-22).
+        TOO_LARGE = 2;
+    }
 }
 
 /// All records, for documentation and exhaustive tests.

@@ -6,6 +6,7 @@
 //!  this crate ┤
 //!             └── layout modules (stag_entry, completion, …) ──► bit slices of the RTL,
 //!                                                                Field::get / Field::put of the driver
+//!              both ──► markdown (feature `alloc`) ──► docs/registers.md
 //! ```
 //!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
@@ -13,11 +14,16 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod field;
 pub mod layout;
+#[cfg(feature = "alloc")]
+pub mod markdown;
 pub mod register;
 
-pub use field::{Field, Layout};
+pub use field::{Field, Layout, Value};
 pub use register::{Access, Register};
 
 #[cfg(test)]
@@ -33,15 +39,16 @@ mod tests {
                 if layout.name == "completion" && field.name == "QUEUE" {
                     continue;
                 }
-                for bit in field.lsb..field.lsb + field.width {
-                    assert!(
-                        bit < 32 * layout.words,
-                        "{}.{} leaves the record",
-                        layout.name,
-                        field.name
-                    );
-                    assert!(!used[bit], "{}.{} overlaps", layout.name, field.name);
-                    used[bit] = true;
+                let end = field.lsb + field.width;
+                assert!(
+                    end <= 32 * layout.words,
+                    "{}.{} leaves the record",
+                    layout.name,
+                    field.name
+                );
+                for bit in &mut used[field.lsb..end] {
+                    assert!(!*bit, "{}.{} overlaps", layout.name, field.name);
+                    *bit = true;
                 }
             }
         }

@@ -1,9 +1,14 @@
 //! Registers of the device's first BAR, as an AXI4-Lite slave of 4 KiB shows them.
 //!
 //! A command is given by writing its arguments to `ARGUMENT`, then its number to `COMMAND`; it is done when
-//! `COMMAND.BUSY` reads 0, and was refused when `COMMAND.FAILED` reads 1.
+//! `COMMAND.BUSY` reads 0, and was refused when `COMMAND.FAILED` reads 1. While a command runs, the device ignores
+//! writes to both: the running command is not disturbed, and the other one is not remembered.
+//!
+//! All registers are 32 bits wide; the low two bits of an address do not count, octet strobes do. Addresses without a
+//! register, and elements of streams that the device does not have, read 0 and ignore writes. All registers that can be
+//! written, and all counters, are 0 after reset.
 
-use crate::Field;
+use crate::{Field, Layout, Value};
 
 /// What the host may do with a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,15 +97,15 @@ registers! {
     RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[];
     /// Largest ULPDU that is accepted.
     MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[];
-    /// A write starts the command of that number with the words of `ARGUMENT`; reads tell how it goes.
+    /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`; reads give the number of the last command started and tell how it goes. Writes while `BUSY` is 1 are ignored; an unknown number is refused.
     COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY];
-    /// Arguments of the next command; layouts are in `layout`.
+    /// Arguments of the next command, laid out as its record says. Writes while `COMMAND.BUSY` is 1 are ignored.
     ARGUMENT: 0x040 [8 x 4] ReadWrite &[];
     /// Bus address of the completion queue, low word; 64-octet aligned.
     COMPLETION_BASE_LOW: 0x080 [1 x 4] ReadWrite &[];
     /// Bus address of the completion queue, high word.
     COMPLETION_BASE_HIGH: 0x084 [1 x 4] ReadWrite &[];
-    /// Entries of the completion queue, a power of two up to 65536; 0 = no queue, completions wait.
+    /// Entries of the completion queue, a power of two up to 65536; 0 = no queue, completions wait. A write, also of the same number, starts the queue anew: `COMPLETION_CONSUMER` and `COMPLETION_PRODUCER` become 0 and the first entry carries phase 1.
     COMPLETION_ENTRIES: 0x088 [1 x 4] ReadWrite &[];
     /// Number of entries that the host has consumed, counted modulo 2^32; the device never overwrites an entry that is not consumed.
     COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
@@ -135,16 +140,45 @@ pub const VERSION_VALUE: u32 = 0x0001_0000;
 /// Size of the register space in octets.
 pub const SPACE: u32 = 0x1000;
 
-/// Numbers of the commands.
-pub mod command {
-    /// Writes an entry of the STag table: `layout::stag_entry`.
-    pub const WRITE_STAG: u32 = 1;
-    /// Clears an entry and waits until no write validated with it is under way (AMB-42): `layout::revoke`.
-    pub const REVOKE_STAG: u32 = 2;
-    /// Starts a stream: `layout::stream_context`.
-    pub const ARM_STREAM: u32 = 3;
-    /// Stops a stream and waits until nothing of it is under way: `layout::close`.
-    pub const CLOSE_STREAM: u32 = 4;
-    /// Appends a buffer to an untagged queue; refused when the queue is full: `layout::receive_buffer`.
-    pub const POST_RECEIVE: u32 = 5;
+/// A command and what it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// Name, number and purpose.
+    pub value: Value,
+    /// Layout of its words in `ARGUMENT`.
+    pub arguments: Layout,
+}
+
+macro_rules! commands {
+    ($( $(#[doc = $doc:literal])+ $name:ident = $number:literal takes $layout:ident; )+) => {
+        /// Numbers of the commands.
+        pub mod command {
+            use super::Command;
+            use crate::{Value, layout};
+            $(
+                $(#[doc = $doc])+
+                pub const $name: u32 = $number;
+            )+
+            /// All commands, in ascending order of number.
+            pub const COMMANDS: &[Command] = &[$(
+                Command {
+                    value: Value { name: stringify!($name), value: $name, doc: concat!($($doc),+) },
+                    arguments: layout::$layout::LAYOUT,
+                }
+            ),+];
+        }
+    };
+}
+
+commands! {
+    /// Writes an entry of the STag table.
+    WRITE_STAG = 1 takes stag_entry;
+    /// Clears an entry and waits until no write validated with it is under way (AMB-42).
+    REVOKE_STAG = 2 takes revoke;
+    /// Starts a stream; refused when there is no such stream or it is armed.
+    ARM_STREAM = 3 takes stream_context;
+    /// Stops a stream and waits until nothing of it is under way; refused when there is no such stream. It can then be armed again.
+    CLOSE_STREAM = 4 takes close;
+    /// Appends a buffer to an untagged queue; refused when the queue is full.
+    POST_RECEIVE = 5 takes receive_buffer;
 }

@@ -1,0 +1,5 @@
+//! Prints `docs/registers.md`.
+
+fn main() {
+    print!("{}", warpline_regmap::markdown::registers());
+}

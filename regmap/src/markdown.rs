@@ -1,0 +1,119 @@
+//! The whole description as one Markdown page, `docs/registers.md`.
+
+use crate::layout::{self, kind, refused};
+use crate::register::{self, command};
+use crate::{Access, Field, Layout, Register, Value};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+/// The page: registers with their fields, commands, records.
+#[must_use]
+pub fn registers() -> String {
+    let mut page = String::from(OPENING);
+    page += "\n## Registers\n\n| offset | name | access | meaning |\n|---|---|---|---|\n";
+    page.extend(register::REGISTERS.iter().map(register_row));
+    for register in register::REGISTERS.iter().filter(|r| !r.fields.is_empty()) {
+        page += &format!("\n### `{}`\n\n", register.name);
+        page += "| bits | field | meaning |\n|---|---|---|\n";
+        page.extend(register.fields.iter().map(|field| {
+            let (bits, doc) = (bit_range(field), sentence(field.doc));
+            format!("| {bits} | `{}` | {doc} |\n", field.name)
+        }));
+    }
+    page += &format!(
+        "\n`IDENTITY` reads {:#010x}, `VERSION` {:#010x}.\n",
+        register::IDENTITY_VALUE,
+        register::VERSION_VALUE
+    );
+
+    page += "\n## Commands\n\n| number | name | arguments | meaning |\n|---|---|---|---|\n";
+    page.extend(command::COMMANDS.iter().map(|command| {
+        let (value, arguments) = (command.value, command.arguments.name);
+        let doc = sentence(value.doc);
+        format!(
+            "| {} | `{}` | [`{arguments}`](#{arguments}) | {doc} |\n",
+            value.value, value.name
+        )
+    }));
+
+    page += "\n## Records\n";
+    page.extend(layout::LAYOUTS.iter().map(record));
+    page + &values("kind", "`completion.KIND`", kind::VALUES)
+        + &values("refused", "`error_record.REFUSED`", refused::VALUES)
+}
+
+const OPENING: &str = "\
+<!-- Generated from regmap/src by its example `registers_md`; edit the description there. -->
+
+# Registers
+
+The first BAR, 4 KiB, as the AXI4-Lite slave of the device shows it. Registers are 32 bits wide and are accessed as a
+whole or by octets. Addresses without a register, and elements of streams that the device does not have, read 0 and
+ignore writes. All registers that can be written, and all counters, are 0 after reset.
+
+To give a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0:
+`FAILED` then tells whether it was refused. While a command runs, writes to `COMMAND` and `ARGUMENT` are ignored.
+
+Records are arrays of 32-bit words, word 0 first, little-endian in host memory. Names such as AMB-42 and DDP-UNT-11 refer
+to the conformance table.
+";
+
+fn register_row(register: &Register) -> String {
+    let access = match register.access {
+        Access::ReadOnly => "read",
+        Access::ReadWrite => "read, write",
+    };
+    let offset = match (register.count, register.stride) {
+        (1, _) => format!("{:#05x}", register.offset),
+        (_, stride) => format!("{:#05x} + {stride}·n", register.offset),
+    };
+    let name = match register.count {
+        1 => format!("`{}`", register.name),
+        count => format!("`{}[n]`, n < {count}", register.name),
+    };
+    let doc = sentence(register.doc);
+    format!("| {offset} | {name} | {access} | {doc} |\n")
+}
+
+fn record(layout: &Layout) -> String {
+    let (name, doc, words) = (layout.name, sentence(layout.doc), layout.words);
+    let plural = if words == 1 { "" } else { "s" };
+    let head = format!(
+        "\n### {name}\n\n{doc} {words} word{plural}.\n\n| word | bits | field | meaning |\n|---|---|---|---|\n"
+    );
+    let rows = layout.fields.iter().map(|field| {
+        let (first, last) = (field.lsb / 32, (field.lsb + field.width - 1) / 32);
+        let word = if first == last {
+            first.to_string()
+        } else {
+            format!("{first}, {last}")
+        };
+        let (bits, doc) = (bit_range(field), sentence(field.doc));
+        format!("| {word} | {bits} | `{}` | {doc} |\n", field.name)
+    });
+    rows.fold(head, |text, row| text + &row)
+}
+
+fn values(name: &str, of: &str, values: &[Value]) -> String {
+    let head = format!("\n### {name}\n\nValues of {of}.\n\n| value | name | meaning |\n|---|---|---|\n");
+    values.iter().fold(head, |text, value| {
+        let doc = sentence(value.doc);
+        text + &format!("| {} | `{}` | {doc} |\n", value.value, value.name)
+    })
+}
+
+/// Bits within the first word, as `31:16`; the upper words follow on.
+fn bit_range(field: &Field) -> String {
+    let low = field.lsb % 32;
+    match field.width {
+        1 => low.to_string(),
+        width => format!("{}:{low}", low + width - 1),
+    }
+}
+
+/// A doc comment as text for a table; links to a module become links to its heading.
+fn sentence(doc: &str) -> String {
+    doc.trim()
+        .replace("](super::kind)", "]")
+        .replace('|', "\\|")
+}
