@@ -214,22 +214,19 @@ impl Printer<'_> {
     }
 
     fn instances(&mut self) {
-        for child in &self.module.children {
-            let Child::Instance { name, node, ports } = child else {
-                continue;
-            };
-            self.section(name);
-            let wires: Vec<Signal> = ports
-                .iter()
-                .filter(|(_, id)| !self.aliases.contains_key(id))
-                .map(|(_, id)| self.module.signals[*id].clone())
-                .filter(|s| !(s.clock && s.role == Role::ChildInput))
-                .collect();
-            let align = widest(wires.iter());
-            for wire in wires {
-                self.line(format!("    logic {:align$}{};", range(&wire), wire.name));
-            }
-            self.line(format!("    {} {name} (", self.child_modules[*node]));
+        let instances: Vec<_> = self
+            .module
+            .children
+            .iter()
+            .filter_map(|child| match child {
+                Child::Instance { name, node, ports } => Some((name, *node, ports)),
+                Child::FlipFlop { .. } => None,
+            })
+            .collect();
+        self.wires(instances.iter().flat_map(|(_, _, ports)| ports.iter()));
+        for (name, node, ports) in instances {
+            self.line("");
+            self.line(format!("    {} {name} (", self.child_modules[node]));
             let align = ports.iter().map(|(port, _)| port.len()).max().unwrap_or(0);
             for (index, (port, id)) in ports.iter().enumerate() {
                 let net = self.name(*self.module.clocks.get(id).unwrap_or(id));
@@ -237,6 +234,23 @@ impl Printer<'_> {
                 self.line(format!("        .{port:align$} ({net}){comma}"));
             }
             self.line("    );");
+        }
+    }
+
+    /// What the ports of sub-blocks are connected with, unless they share another signal's name.
+    fn wires<'p>(&mut self, ports: impl Iterator<Item = &'p (String, SignalId)>) {
+        let wires: Vec<Signal> = ports
+            .filter(|(_, id)| !self.aliases.contains_key(id))
+            .map(|(_, id)| self.module.signals[*id].clone())
+            .filter(|s| !(s.clock && s.role == Role::ChildInput))
+            .collect();
+        if wires.is_empty() {
+            return;
+        }
+        self.section("ports of sub-blocks");
+        let align = widest(wires.iter());
+        for wire in wires {
+            self.line(format!("    logic {:align$}{};", range(&wire), wire.name));
         }
     }
 
@@ -488,7 +502,7 @@ impl Printer<'_> {
                 format!("{{{}}}", parts.join(", "))
             }
             Expr::Resize { value, .. } if self.faults.no_casts => self.inner(value),
-            Expr::Resize { value, width } => format!("{width}'({})", self.outer(value)),
+            Expr::Resize { value, width } => self.resized(value, *width),
             Expr::Shift { left, value, by } => {
                 let by = match by {
                     Position::Constant(distance) => distance.to_string(),
@@ -515,6 +529,18 @@ impl Printer<'_> {
             Expr::Binary(op, left, right) => {
                 format!("{} {} {}", self.inner(left), op.symbol(), self.inner(right))
             }
+        }
+    }
+
+    /// Tools disagree on whether the operand of a size cast is self-determined; that of a concatenation always is.
+    fn resized(&self, value: &Expr, width: usize) -> String {
+        let from = value.width(&self.module.signals);
+        match value {
+            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) if from < width => {
+                let zeros = literal(&BigUint::zero(), width - from);
+                format!("{{{zeros}, {}}}", self.outer(value))
+            }
+            _ => format!("{width}'({})", self.outer(value)),
         }
     }
 
