@@ -95,7 +95,8 @@ fn record(layout: &Layout) -> String {
 }
 
 fn values(name: &str, of: &str, values: &[Value]) -> String {
-    let head = format!("\n### {name}\n\nValues of {of}.\n\n| value | name | meaning |\n|---|---|---|\n");
+    let head =
+        format!("\n### {name}\n\nValues of {of}.\n\n| value | name | meaning |\n|---|---|---|\n");
     values.iter().fold(head, |text, value| {
         let doc = sentence(value.doc);
         text + &format!("| {} | `{}` | {doc} |\n", value.value, value.name)
@@ -113,7 +114,5 @@ fn bit_range(field: &Field) -> String {
 
 /// A doc comment as text for a table; links to a module become links to its heading.
 fn sentence(doc: &str) -> String {
-    doc.trim()
-        .replace("](super::kind)", "]")
-        .replace('|', "\\|")
+    doc.trim().replace("(super::", "(#").replace('|', "\\|")
 }
