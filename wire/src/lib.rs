@@ -14,6 +14,26 @@
 //! The crate is `no_std`. The default feature `alloc` adds what needs a growing buffer: the
 //! receiver and [`send::FpduWriter::append`].
 //!
+//! ```
+//! use warpline_wire::receive::{Event, Receiver, ReceiverConfig, StreamConfig};
+//! use warpline_wire::send::{CrcField, FpduWriter, Message};
+//!
+//! let mut wire = Vec::new();
+//! let message = Message::Untagged { qn: 0, msn: 1, rsvd_ulp: [0x43, 0, 0, 0, 0] };
+//! FpduWriter::new(true, CrcField::Computed).append_message(message, b"hello", 1442, &mut wire)?;
+//!
+//! let mut receiver = Receiver::new(ReceiverConfig::default());
+//! receiver.open(7, StreamConfig { markers: true, ..StreamConfig::default() })?;
+//! receiver.enable_queue(7, 0, 1)?;
+//! receiver.post(7, 0, 64)?;
+//! let mut delivered = 0;
+//! receiver.receive(7, &wire, &mut |event: Event<'_>| {
+//!     delivered += usize::from(matches!(event, Event::Delivered { .. }));
+//! })?;
+//! assert_eq!(delivered, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Requirement names in comments (`MPA-CRC-15`, `AMB-04`) are those of the project's conformance
 //! table.
 
