@@ -75,10 +75,10 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     pub octets: Signal<Out, Bits<8>>,
 
     // what a stream is
-    armed: [Dff<Bit>; S],
-    start: [Dff<Bits<32>>; S],
-    edge_at: [Dff<Bits<32>>; S],
-    limit: [Dff<Bits<32>>; S],
+    armed_of: [Dff<Bit>; S],
+    start_of: [Dff<Bits<32>>; S],
+    edge_of: [Dff<Bits<32>>; S],
+    limit_of: [Dff<Bits<32>>; S],
     edge_out: [Dff<Bits<32>>; S],
     limit_out: [Dff<Bits<32>>; S],
 
@@ -182,10 +182,10 @@ impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
             segments: d(),
             segments_dropped: d(),
             octets: d(),
-            armed: array(),
-            start: array(),
-            edge_at: array(),
-            limit: array(),
+            armed_of: array(),
+            start_of: array(),
+            edge_of: array(),
+            limit_of: array(),
             edge_out: array(),
             limit_out: array(),
             valid_0: d(),
@@ -260,18 +260,18 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
         dff_setup!(self, clock, segment_4, dropped_4, octets_4);
         for i in 0..S {
-            self.armed[i].clock.next = self.clock.val();
-            self.armed[i].d.next = self.armed[i].q.val();
-            self.start[i].clock.next = self.clock.val();
-            self.start[i].d.next = self.start[i].q.val();
-            self.edge_at[i].clock.next = self.clock.val();
-            self.edge_at[i].d.next = self.edge_at[i].q.val();
-            self.limit[i].clock.next = self.clock.val();
-            self.limit[i].d.next = self.tail[i].val() + self.ring_octets.val();
+            self.armed_of[i].clock.next = self.clock.val();
+            self.armed_of[i].d.next = self.armed_of[i].q.val();
+            self.start_of[i].clock.next = self.clock.val();
+            self.start_of[i].d.next = self.start_of[i].q.val();
+            self.edge_of[i].clock.next = self.clock.val();
+            self.edge_of[i].d.next = self.edge_of[i].q.val();
+            self.limit_of[i].clock.next = self.clock.val();
+            self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
             self.edge_out[i].clock.next = self.clock.val();
-            self.edge_out[i].d.next = self.edge_at[i].q.val() + self.start[i].q.val();
+            self.edge_out[i].d.next = self.edge_of[i].q.val() + self.start_of[i].q.val();
             self.limit_out[i].clock.next = self.clock.val();
-            self.limit_out[i].d.next = self.limit[i].q.val() + self.start[i].q.val();
+            self.limit_out[i].d.next = self.limit_of[i].q.val() + self.start_of[i].q.val();
             self.edge_sequence[i].next = self.edge_out[i].q.val();
             self.limit_sequence[i].next = self.limit_out[i].q.val();
         }
@@ -299,8 +299,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.armed_1.d.next = false;
         for i in 0..S {
             if self.stream_0.q.val() == self.index[i].val() {
-                self.start_1.d.next = self.start[i].q.val();
-                self.armed_1.d.next = self.armed[i].q.val();
+                self.start_1.d.next = self.start_of[i].q.val();
+                self.armed_1.d.next = self.armed_of[i].q.val();
             }
         }
 
@@ -343,8 +343,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.end_3.d.next = self.position_2.q.val() + bit_cast::<32, 8>(self.count_2.q.val());
         for i in 0..S {
             if self.stream_2.q.val() == self.index[i].val() {
-                self.edge_3.d.next = self.edge_at[i].q.val();
-                self.limit_3.d.next = self.limit[i].q.val();
+                self.edge_3.d.next = self.edge_of[i].q.val();
+                self.limit_3.d.next = self.limit_of[i].q.val();
             }
         }
         if self.accept.val() & (self.stream_3.q.val() == self.stream_2.q.val()) {
@@ -352,7 +352,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         }
         for i in 0..S {
             if self.accept.val() & (self.stream_3.q.val() == self.index[i].val()) {
-                self.edge_at[i].d.next = self.end_3.q.val();
+                self.edge_of[i].d.next = self.end_3.q.val();
             }
         }
 
@@ -389,16 +389,16 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         for i in 0..S {
             if self.stream.val() == self.index[i].val() {
                 if self.arm.val() {
-                    self.armed[i].d.next = true;
-                    self.start[i].d.next = self.sequence_start.val();
-                    self.edge_at[i].d.next = 0.into();
+                    self.armed_of[i].d.next = true;
+                    self.start_of[i].d.next = self.sequence_start.val();
+                    self.edge_of[i].d.next = 0.into();
                 }
                 if self.close.val() {
-                    self.armed[i].d.next = false;
+                    self.armed_of[i].d.next = false;
                 }
             }
             if self.reset.val() {
-                self.armed[i].d.next = false;
+                self.armed_of[i].d.next = false;
             }
         }
         if self.reset.val() {

@@ -79,7 +79,7 @@ pub struct Assembly<const W: usize, const K: usize, const D: usize, const H: usi
     /// They, 16 bits a dword, first octet low, two cycles later.
     pub header_data: Signal<Out, Bits<H>>,
 
-    octets: LaneRam<W, K, 20>,
+    lanes: LaneRam<W, K, 20>,
     headers: HeaderRam<W, K, D, 20, H>,
     rotate_data: Rotate<W, K, LOGK>,
     rotate_mask: Rotate<K, K, LOGK>,
@@ -122,7 +122,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             read_data: d(),
             header_row: d(),
             header_data: d(),
-            octets: LaneRam::new(config.streams.next_power_of_two() * rows),
+            lanes: LaneRam::new(config.streams.next_power_of_two() * rows),
             headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
             rotate_data: Default::default(),
             rotate_mask: Default::default(),
@@ -148,7 +148,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, octets, headers, rotate_data, rotate_mask, side);
+        clock!(self, clock, lanes, headers, rotate_data, rotate_mask, side);
 
         comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
         self.back.next = self.zero.val() - self.beat_position.val();
@@ -173,16 +173,16 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         comment!("write: lanes below the first octet's belong to the next row");
         self.wrapped.from.next = self.none.val();
         self.wrapped.to.next = self.side.q.val().lane;
-        self.octets.write_enable.next = self.no_lanes.val();
+        self.lanes.write_enable.next = self.no_lanes.val();
         self.headers.write_enable.next = self.no_lanes.val();
         if self.side.q.val().valid {
-            self.octets.write_enable.next = self.rotate_mask.out.val();
+            self.lanes.write_enable.next = self.rotate_mask.out.val();
             self.headers.write_enable.next = self.rotate_mask.out.val();
         }
-        self.octets.write_select.next = self.wrapped.mask.val();
-        self.octets.write_row_0.next = self.side.q.val().row_0;
-        self.octets.write_row_1.next = self.side.q.val().row_1;
-        self.octets.write_data.next = self.rotate_data.out.val();
+        self.lanes.write_select.next = self.wrapped.mask.val();
+        self.lanes.write_row_0.next = self.side.q.val().row_0;
+        self.lanes.write_row_1.next = self.side.q.val().row_1;
+        self.lanes.write_data.next = self.rotate_data.out.val();
         self.headers.write_select.next = self.wrapped.mask.val();
         self.headers.write_row_0.next = self.side.q.val().row_0;
         self.headers.write_row_1.next = self.side.q.val().row_1;
@@ -192,10 +192,10 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.landed_edge.next = self.side.q.val().landed;
 
         comment!("the two readers");
-        self.octets.read_row_0.next = self.read_row_0.val();
-        self.octets.read_row_1.next = self.read_row_1.val();
-        self.octets.read_select.next = self.read_select.val();
-        self.read_data.next = self.octets.read_data.val();
+        self.lanes.read_row_0.next = self.read_row_0.val();
+        self.lanes.read_row_1.next = self.read_row_1.val();
+        self.lanes.read_select.next = self.read_select.val();
+        self.read_data.next = self.lanes.read_data.val();
         self.headers.read_row.next = self.header_row.val();
         self.header_data.next = self.headers.read_data.val();
     }

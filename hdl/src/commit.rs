@@ -83,7 +83,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     filled: LaneMask<K, D>,
     wrapped: LaneMask<K, D>,
     side: Delay<Going>,
-    octets: LaneRam<W, K, 16>,
+    lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
     done: Dff<Going>,
     out: Dff<Segment>,
@@ -139,7 +139,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             filled: d(),
             wrapped: d(),
             side: Delay::new(rotate::latency(D)),
-            octets: LaneRam::new(rows),
+            lanes: LaneRam::new(rows),
             header: array(),
             done: d(),
             out: d(),
@@ -168,7 +168,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic fo
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, index, plain_1, data_1, index_1, base_1, above_1, done, out, out_valid);
-        clock!(self, clock, starts, bases, rotate_data, rotate_mask, side, octets);
+        clock!(self, clock, starts, bases, rotate_data, rotate_mask, side, lanes);
         for i in 0..5 {
             self.header[i].clock.next = self.clock.val();
             self.header[i].d.next = self.header[i].q.val();
@@ -220,18 +220,18 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic fo
         comment!("write: lanes below the first dword's belong to the next row");
         self.wrapped.from.next = self.none.val();
         self.wrapped.to.next = self.side.q.val().lane;
-        self.octets.write_enable.next = self.no_lanes.val();
+        self.lanes.write_enable.next = self.no_lanes.val();
         if self.side.q.val().valid {
-            self.octets.write_enable.next = self.rotate_mask.out.val();
+            self.lanes.write_enable.next = self.rotate_mask.out.val();
         }
-        self.octets.write_select.next = self.wrapped.mask.val();
-        self.octets.write_row_0.next = self.side.q.val().row_0;
-        self.octets.write_row_1.next = self.side.q.val().row_1;
-        self.octets.write_data.next = self.rotate_data.out.val();
-        self.octets.read_row_0.next = self.read_row_0.val();
-        self.octets.read_row_1.next = self.read_row_1.val();
-        self.octets.read_select.next = self.read_select.val();
-        self.read_data.next = self.octets.read_data.val();
+        self.lanes.write_select.next = self.wrapped.mask.val();
+        self.lanes.write_row_0.next = self.side.q.val().row_0;
+        self.lanes.write_row_1.next = self.side.q.val().row_1;
+        self.lanes.write_data.next = self.rotate_data.out.val();
+        self.lanes.read_row_0.next = self.read_row_0.val();
+        self.lanes.read_row_1.next = self.read_row_1.val();
+        self.lanes.read_select.next = self.read_select.val();
+        self.read_data.next = self.lanes.read_data.val();
 
         comment!("header: the first five dwords, each with a lane and a row of its own; what never came reads 0");
         for i in 0..5 {

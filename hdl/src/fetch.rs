@@ -102,9 +102,9 @@ pub struct Fetch<
     /// Beats.
     pub beat: Signal<Out, Beat>,
     pub beat_data: Signal<Out, Bits<W>>,
-    /// Pulse: `release_rows` rows of the commit buffer are free again.
-    pub release: Signal<In, Bit>,
-    pub release_rows: Signal<In, Bits<16>>,
+    /// Pulse: `freed_rows` rows of the commit buffer are free again.
+    pub freed: Signal<In, Bit>,
+    pub freed_rows: Signal<In, Bits<16>>,
     /// Pulse: `check` has taken an FPDU.
     pub consumed: Signal<In, Bit>,
 
@@ -192,8 +192,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             start_valid: d(),
             beat: d(),
             beat_data: d(),
-            release: d(),
-            release_rows: d(),
+            freed: d(),
+            freed_rows: d(),
             consumed: d(),
             tail_at: array(),
             prepared: d(),
@@ -287,14 +287,14 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             & !self.go.val();
 
         comment!("room in the commit buffer, and FPDUs under way");
-        if self.go.val() & self.release.val() {
-            self.free.d.next = self.free.q.val() + self.release_rows.val() - self.prepared_beats.q.val();
+        if self.go.val() & self.freed.val() {
+            self.free.d.next = self.free.q.val() + self.freed_rows.val() - self.prepared_beats.q.val();
         }
-        if self.go.val() & !self.release.val() {
+        if self.go.val() & !self.freed.val() {
             self.free.d.next = self.free.q.val() - self.prepared_beats.q.val();
         }
-        if !self.go.val() & self.release.val() {
-            self.free.d.next = self.free.q.val() + self.release_rows.val();
+        if !self.go.val() & self.freed.val() {
+            self.free.d.next = self.free.q.val() + self.freed_rows.val();
         }
         if self.go.val() & !self.consumed.val() {
             self.under_way.d.next = self.under_way.q.val() + 1;
