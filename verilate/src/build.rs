@@ -95,7 +95,8 @@ impl Build {
         self
     }
 
-    /// Counts how often each bit changed, for signals up to Verilator's limit (256 bits). Halves the speed.
+    /// Counts how often each bit changed, for signals up to Verilator's limit (256 bits). Halves the speed. The step from a random
+    /// initial value counts as a change.
     pub fn toggle_coverage(mut self) -> Self {
         self.toggle_coverage = true;
         self

@@ -391,8 +391,8 @@ impl Model {
             return Err(stopped.clone().into());
         }
         for tail in &self.tails {
-            // SAFETY: this model's memory, exclusive through `&mut self`. Generated code indexes with such bits unchecked, so
-            // they must be zero whatever was written through `words_mut`.
+            // SAFETY: this model's memory, exclusive through `&mut self`. Verilator requires inputs without bits above their
+            // width; `words_mut` lets the caller write some.
             unsafe { *tail.word.as_ptr() &= tail.mask }
         }
         // SAFETY: `sim` is alive, every input is within its width, no other entry runs.
