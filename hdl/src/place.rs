@@ -1,0 +1,573 @@
+//! Place: writes the payload of verified FPDUs to host memory.
+//!
+//! ```text
+//!  Placement ─► queue ─► take ─► measure ─► split ──► addresses ─────────────────────────► AW
+//!                                             │
+//!                                             └─────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
+//!  Delivery ──► queue ──────────────────────► number ─► deliver  └─► rows to give back
+//! ```
+//!
+//! The octets of bus beat b lie in the commit buffer from octet `row·K + skip − (address mod K) + b·K` on: in two rows,
+//! and turned by the same number of lanes in all beats of the FPDU. Octets in front of the payload and behind it are
+//! read along and masked by the strobes of the first and the last beat, so that nothing else is touched (AMB-41 rests
+//! on that, as does every check of a region's end).
+//!
+//! A burst ends where the address is a multiple of [`block`]: thereby it neither crosses 4 KiB nor has more than 256
+//! beats (IHI 0022E §A3.4.1). All that `split` then needs are the offset of the first octet in its block and that of the
+//! last one in the blocks behind it: one addition an FPDU, and a count of blocks.
+//!
+//! A Delivery goes to `deliver` before the first burst of its FPDU, together with the running number of the FPDU's last
+//! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
+//! FPDUs waiting.
+//!
+//! Latency from `s_valid` to the first beat: 11 cycles and the latency of the rotator. One beat a cycle, without gaps
+//! between bursts and between FPDUs; an FPDU without payload costs one cycle. AW runs up to 8 bursts ahead of W, and W
+//! does not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only
+//! when it has room for it.
+use crate::axi::{WriteAddress, WriteRequestOut, BOUNDARY, MOST_BEATS};
+use crate::delay::Delay;
+use crate::dff::Dff;
+use crate::lane_mask::LaneMask;
+use crate::lane_ram;
+use crate::queue::Queue;
+use crate::records::{Delivery, Placement};
+use crate::rotate::{self, Rotate};
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Octets between the addresses at which bursts end, for beats of `octets`.
+#[must_use]
+pub const fn block(octets: usize) -> usize {
+    if octets * MOST_BEATS < BOUNDARY {
+        octets * MOST_BEATS
+    } else {
+        BOUNDARY
+    }
+}
+
+/// The beats of one burst, or an FPDU without payload.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Span {
+    /// Beats less one.
+    pub length: Bits<8>,
+    /// First burst of its FPDU.
+    pub first: Bit,
+    /// Last burst of its FPDU.
+    pub last: Bit,
+    /// No beat at all: rows to give back only.
+    pub empty: Bit,
+    /// Row of the commit buffer that holds the octet for lane 0 of the FPDU's first beat.
+    pub row: Bits<16>,
+    /// Its lane there.
+    pub turn: Bits<8>,
+    /// First lane to write in the FPDU's first beat.
+    pub from: Bits<8>,
+    /// Lane behind the last one to write in the FPDU's last beat.
+    pub to: Bits<8>,
+    /// Rows to give back behind the FPDU.
+    pub rows: Bits<16>,
+}
+
+/// What is known of a beat besides its octets.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Beat {
+    /// A beat is there.
+    pub valid: Bit,
+    /// First lane to write.
+    pub from: Bits<8>,
+    /// Lane behind the last one to write.
+    pub to: Bits<8>,
+    /// Last beat of its burst.
+    pub last: Bit,
+}
+
+/// Placement in beats of W bits, K = 2^LOGK octets.
+#[derive(LogicBlock)]
+pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, held for at least 16 cycles.
+    pub reset: Signal<In, Bit>,
+    /// Where the payload of an FPDU lies, and where it goes.
+    pub s_placement: Signal<In, Placement>,
+    /// What becomes of that FPDU afterwards.
+    pub s_delivery: Signal<In, Delivery>,
+    /// Both are there.
+    pub s_valid: Signal<In, Bit>,
+    /// They are taken.
+    pub s_ready: Signal<Out, Bit>,
+    /// Commit buffer: row of the lanes whose select bit is zero.
+    pub read_row_0: Signal<Out, Bits<16>>,
+    /// Commit buffer: row of the lanes whose select bit is one.
+    pub read_row_1: Signal<Out, Bits<16>>,
+    /// Commit buffer: which row, one bit a lane.
+    pub read_select: Signal<Out, Bits<K>>,
+    /// Commit buffer: the octets, two cycles after the rows.
+    pub read_data: Signal<In, Bits<W>>,
+    /// Pulse: the rows of the next FPDU have been read.
+    pub release_valid: Signal<Out, Bit>,
+    /// How many they are.
+    pub release_rows: Signal<Out, Bits<16>>,
+    /// Write bursts; their responses go to `deliver`.
+    pub m_axi: WriteRequestOut<W, K>,
+    /// Delivery of the FPDU whose bursts come next.
+    pub m_delivery: Signal<Out, Delivery>,
+    /// Number of bursts up to and including its last one, modulo 2^16.
+    pub m_issued: Signal<Out, Bits<16>>,
+    /// Both are there.
+    pub m_valid: Signal<Out, Bit>,
+    /// They are taken.
+    pub m_ready: Signal<In, Bit>,
+
+    placements: Queue<Placement, 1>,
+    deliveries: Queue<Delivery, 3>,
+
+    // taken: lane of the first octet against its lane in the commit buffer
+    taken_valid: Dff<Bit>,
+    taken: Dff<Placement>,
+    taken_less_one: Dff<Bits<16>>,
+    taken_shift: Dff<Bits<32>>,
+
+    // measured: first and last octet as offsets in their blocks
+    measured_valid: Dff<Bit>,
+    measured: Dff<Span>,
+    measured_high: Dff<Bits<32>>,
+    measured_high_next: Dff<Bits<32>>,
+    measured_low: Dff<Bits<32>>,
+    measured_end: Dff<Bits<17>>,
+
+    // split: a burst a cycle
+    split_valid: Dff<Bit>,
+    split: Dff<Span>,
+    high: Dff<Bits<32>>,
+    high_next: Dff<Bits<32>>,
+    block_number: Dff<Bits<32>>,
+    blocks_left: Dff<Bits<8>>,
+    first_beat: Dff<Bits<8>>,
+    last_beat: Dff<Bits<8>>,
+    issued: Dff<Bits<16>>,
+    handing: Dff<Bit>,
+
+    addresses: Queue<WriteAddress, 3>,
+    spans: Queue<Span, 3>,
+
+    // reading: a beat a cycle
+    reading: Dff<Bit>,
+    now: Dff<Span>,
+    left: Dff<Bits<8>>,
+    at_first: Dff<Bit>,
+    row: Dff<Bits<16>>,
+    next_row: Dff<Bits<16>>,
+    under_way: Dff<Bits<8>>,
+    wrapped: LaneMask<K, K>,
+
+    // asked: the row is at the commit buffer
+    asked: Dff<Beat>,
+    asked_row_0: Dff<Bits<16>>,
+    asked_row_1: Dff<Bits<16>>,
+    asked_select: Dff<Bits<K>>,
+    asked_turn: Dff<Bits<LOGK>>,
+    freed: Dff<Bit>,
+    freed_rows: Dff<Bits<16>>,
+
+    side: Delay<Beat>,
+    amount: Delay<Bits<LOGK>>,
+    rotate: Rotate<W, K, LOGK>,
+    strobes: LaneMask<K, K>,
+    beat_data: Queue<Bits<W>, 4>,
+    beat_strobes: Queue<Bits<K>, 4>,
+    beat_last: Queue<Bit, 4>,
+
+    take: Signal<Local, Bit>,
+    measure: Signal<Local, Bit>,
+    load: Signal<Local, Bit>,
+    emit: Signal<Local, Bit>,
+    done: Signal<Local, Bit>,
+    source_row: Signal<Local, Bits<32>>,
+    source_lane: Signal<Local, Bits<32>>,
+    in_block: Signal<Local, Bits<32>>,
+    end_in_block: Signal<Local, Bits<17>>,
+    end_block: Signal<Local, Bits<17>>,
+    beat_from: Signal<Local, Bits<8>>,
+    beat_to: Signal<Local, Bits<8>>,
+    low: Signal<Local, Bits<32>>,
+    address: Signal<Local, WriteAddress>,
+    span: Signal<Local, Span>,
+    head: Signal<Local, Span>,
+    go: Signal<Local, Bit>,
+    ask: Signal<Local, Bit>,
+    over: Signal<Local, Bit>,
+    fetch: Signal<Local, Bit>,
+    pop: Signal<Local, Bit>,
+    lane_bits: Constant<Bits<8>>,
+    block_bits: Constant<Bits<8>>,
+    lane_mask: Constant<Bits<32>>,
+    block_mask: Constant<Bits<32>>,
+    block_mask_17: Constant<Bits<17>>,
+    lane_mask_17: Constant<Bits<17>>,
+    carry: Constant<Bits<32>>,
+    last_of_block: Constant<Bits<8>>,
+    lanes: Constant<Bits<8>>,
+    row_mask: Constant<Bits<16>>,
+    none: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
+    /// Placement from the commit buffer of `config`.
+    ///
+    /// # Panics
+    /// When W, K and LOGK do not fit together, or the commit buffer is no power of two up to 2^16 rows.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K == 1 << LOGK && (8..=64).contains(&K), "8 to 64 octet lanes");
+        let rows = config.commit_octets / K;
+        assert!(
+            rows.is_power_of_two() && rows <= 1 << 16,
+            "{rows} rows: give a power of two up to 2^16"
+        );
+        let (block, block_bits) = (block(K) as u64, block(K).ilog2());
+        Self {
+            clock: d(),
+            reset: d(),
+            s_placement: d(),
+            s_delivery: d(),
+            s_valid: d(),
+            s_ready: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            release_valid: d(),
+            release_rows: d(),
+            m_axi: d(),
+            m_delivery: d(),
+            m_issued: d(),
+            m_valid: d(),
+            m_ready: d(),
+            placements: d(),
+            deliveries: d(),
+            taken_valid: d(),
+            taken: d(),
+            taken_less_one: d(),
+            taken_shift: d(),
+            measured_valid: d(),
+            measured: d(),
+            measured_high: d(),
+            measured_high_next: d(),
+            measured_low: d(),
+            measured_end: d(),
+            split_valid: d(),
+            split: d(),
+            high: d(),
+            high_next: d(),
+            block_number: d(),
+            blocks_left: d(),
+            first_beat: d(),
+            last_beat: d(),
+            issued: d(),
+            handing: d(),
+            addresses: d(),
+            spans: d(),
+            reading: d(),
+            now: d(),
+            left: d(),
+            at_first: d(),
+            row: d(),
+            next_row: d(),
+            under_way: d(),
+            wrapped: d(),
+            asked: d(),
+            asked_row_0: d(),
+            asked_row_1: d(),
+            asked_select: d(),
+            asked_turn: d(),
+            freed: d(),
+            freed_rows: d(),
+            side: Delay::new(lane_ram::LATENCY + rotate::latency(K)),
+            amount: Delay::new(lane_ram::LATENCY),
+            rotate: d(),
+            strobes: d(),
+            beat_data: d(),
+            beat_strobes: d(),
+            beat_last: d(),
+            take: d(),
+            measure: d(),
+            load: d(),
+            emit: d(),
+            done: d(),
+            source_row: d(),
+            source_lane: d(),
+            in_block: d(),
+            end_in_block: d(),
+            end_block: d(),
+            beat_from: d(),
+            beat_to: d(),
+            low: d(),
+            address: d(),
+            span: d(),
+            head: d(),
+            go: d(),
+            ask: d(),
+            over: d(),
+            fetch: d(),
+            pop: d(),
+            lane_bits: Constant::new((LOGK as u64).into()),
+            block_bits: Constant::new(u64::from(block_bits).into()),
+            lane_mask: Constant::new((K as u64 - 1).into()),
+            block_mask: Constant::new((block - 1).into()),
+            block_mask_17: Constant::new((block - 1).into()),
+            lane_mask_17: Constant::new((K as u64 - 1).into()),
+            carry: Constant::new((1_u64 << (32 - block_bits)).into()),
+            last_of_block: Constant::new((block / K as u64 - 1).into()),
+            lanes: Constant::new((K as u64).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            none: Constant::new(0_u64.into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LOGK> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, taken_valid, taken, taken_less_one, taken_shift);
+        dff_setup!(self, clock, measured_valid, measured, measured_high, measured_high_next);
+        dff_setup!(self, clock, measured_low, measured_end);
+        dff_setup!(self, clock, split_valid, split, high, high_next, block_number, blocks_left);
+        dff_setup!(self, clock, first_beat, last_beat, issued, handing);
+        dff_setup!(self, clock, reading, now, left, at_first, row, next_row, under_way);
+        dff_setup!(self, clock, asked, asked_row_0, asked_row_1, asked_select, asked_turn);
+        dff_setup!(self, clock, freed, freed_rows);
+        clock!(self, clock, placements, deliveries, addresses, spans, side, amount, rotate);
+        clock!(self, clock, beat_data, beat_strobes, beat_last);
+        self.placements.reset.next = self.reset.val();
+        self.deliveries.reset.next = self.reset.val();
+        self.addresses.reset.next = self.reset.val();
+        self.spans.reset.next = self.reset.val();
+        self.beat_data.reset.next = self.reset.val();
+        self.beat_strobes.reset.next = self.reset.val();
+        self.beat_last.reset.next = self.reset.val();
+
+        comment!("in: a Placement goes ahead, its Delivery follows when the bursts are counted");
+        self.s_ready.next = self.placements.s_ready.val() & self.deliveries.s_ready.val();
+        self.placements.s_data.next = self.s_placement.val();
+        self.placements.s_valid.next = self.s_valid.val() & self.deliveries.s_ready.val();
+        self.deliveries.s_data.next = self.s_delivery.val();
+        self.deliveries.s_valid.next = self.s_valid.val() & self.placements.s_ready.val();
+
+        comment!("who moves: the last stage decides, each one behind it follows");
+        self.emit.next = self.split_valid.q.val()
+            & (!self.handing.q.val() | self.m_ready.val())
+            & self.addresses.s_ready.val()
+            & self.spans.s_ready.val();
+        self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
+        self.load.next = self.measured_valid.q.val() & (!self.split_valid.q.val() | self.done.val());
+        self.measure.next = self.taken_valid.q.val() & (!self.measured_valid.q.val() | self.load.val());
+        self.take.next = self.placements.m_valid.val() & (!self.taken_valid.q.val() | self.measure.val());
+
+        comment!("take: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not");
+        self.placements.m_ready.next = !self.taken_valid.q.val() | self.measure.val();
+        if self.measure.val() {
+            self.taken_valid.d.next = false;
+        }
+        if self.take.val() {
+            self.taken_valid.d.next = true;
+            self.taken.d.next = self.placements.m_data.val();
+            self.taken_less_one.d.next = self.placements.m_data.val().length - 1;
+            self.taken_shift.d.next = bit_cast::<32, 8>(self.placements.m_data.val().skip)
+                - (self.placements.m_data.val().address.get_bits::<32>(0) & self.lane_mask.val());
+        }
+
+        comment!("measure: row and lane of that octet; offset of the last octet, counted from the first block's start");
+        self.source_row.next = self.taken_shift.q.val() >> self.lane_bits.val();
+        self.source_lane.next = self.taken_shift.q.val() & self.lane_mask.val();
+        self.in_block.next = self.taken.q.val().address.get_bits::<32>(0) & self.block_mask.val();
+        if self.load.val() {
+            self.measured_valid.d.next = false;
+        }
+        if self.measure.val() {
+            self.measured_valid.d.next = true;
+            self.measured.d.next.empty = !self.taken.q.val().length.any();
+            self.measured.d.next.row = self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
+            self.measured.d.next.turn = self.source_lane.val().get_bits::<8>(0);
+            self.measured.d.next.rows = self.taken.q.val().rows;
+            self.measured_high.d.next = self.taken.q.val().address.get_bits::<32>(32);
+            self.measured_high_next.d.next = self.taken.q.val().address.get_bits::<32>(32) + 1;
+            self.measured_low.d.next = self.taken.q.val().address.get_bits::<32>(0);
+            self.measured_end.d.next =
+                self.in_block.val().get_bits::<17>(0) + bit_cast::<17, 16>(self.taken_less_one.q.val());
+        }
+
+        comment!("number: the FPDU's last burst, handed on with its Delivery before the first burst goes out");
+        self.m_delivery.next = self.deliveries.m_data.val();
+        self.m_issued.next = self.issued.q.val();
+        self.m_valid.next = self.handing.q.val();
+        self.deliveries.m_ready.next = self.handing.q.val() & self.m_ready.val();
+        if self.m_ready.val() {
+            self.handing.d.next = false;
+        }
+        self.end_block.next = self.measured_end.q.val() >> self.block_bits.val();
+
+        comment!("split: a block a cycle");
+        self.beat_from.next = 0.into();
+        if self.split.q.val().first {
+            self.beat_from.next = self.first_beat.q.val();
+        }
+        self.beat_to.next = self.last_of_block.val();
+        if !self.blocks_left.q.val().any() {
+            self.beat_to.next = self.last_beat.q.val();
+        }
+        self.low.next = (self.block_number.q.val() << self.block_bits.val())
+            | (bit_cast::<32, 8>(self.beat_from.val()) << self.lane_bits.val());
+        self.address.next.address =
+            bit_cast::<64, 32>(self.low.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        if (self.block_number.q.val() & self.carry.val()).any() {
+            self.address.next.address =
+                bit_cast::<64, 32>(self.low.val()) | (bit_cast::<64, 32>(self.high_next.q.val()) << 32);
+        }
+        self.address.next.length = self.beat_to.val() - self.beat_from.val();
+        self.span.next = self.split.q.val();
+        self.span.next.length = self.beat_to.val() - self.beat_from.val();
+        self.span.next.last = !self.blocks_left.q.val().any();
+        self.addresses.s_data.next = self.address.val();
+        self.addresses.s_valid.next = self.emit.val() & !self.split.q.val().empty;
+        self.spans.s_data.next = self.span.val();
+        self.spans.s_valid.next = self.emit.val();
+        if self.emit.val() {
+            self.split.d.next.first = false;
+            self.block_number.d.next = self.block_number.q.val() + 1;
+            self.blocks_left.d.next = self.blocks_left.q.val() - 1;
+        }
+        if self.done.val() {
+            self.split_valid.d.next = false;
+        }
+        self.end_in_block.next = self.measured_end.q.val() & self.block_mask_17.val();
+        if self.load.val() {
+            self.split_valid.d.next = true;
+            self.handing.d.next = true;
+            self.split.d.next.first = true;
+            self.split.d.next.empty = self.measured.q.val().empty;
+            self.split.d.next.row = self.measured.q.val().row;
+            self.split.d.next.turn = self.measured.q.val().turn;
+            self.split.d.next.rows = self.measured.q.val().rows;
+            self.split.d.next.from =
+                bit_cast::<8, 32>(self.measured_low.q.val() & self.lane_mask.val());
+            self.split.d.next.to =
+                bit_cast::<8, 17>(self.measured_end.q.val() & self.lane_mask_17.val()) + 1;
+            self.high.d.next = self.measured_high.q.val();
+            self.high_next.d.next = self.measured_high_next.q.val();
+            self.block_number.d.next = self.measured_low.q.val() >> self.block_bits.val();
+            self.first_beat.d.next =
+                bit_cast::<8, 32>((self.measured_low.q.val() & self.block_mask.val()) >> self.lane_bits.val());
+            self.last_beat.d.next = bit_cast::<8, 17>(self.end_in_block.val() >> self.lane_bits.val());
+            self.blocks_left.d.next = bit_cast::<8, 17>(self.end_block.val());
+            self.issued.d.next = self.issued.q.val() + bit_cast::<16, 17>(self.end_block.val()) + 1;
+            if self.measured.q.val().empty {
+                self.blocks_left.d.next = 0.into();
+                self.issued.d.next = self.issued.q.val();
+            }
+        }
+
+        comment!("AW");
+        self.m_axi.awaddr.next = self.addresses.m_data.val().address;
+        self.m_axi.awlen.next = self.addresses.m_data.val().length;
+        self.m_axi.awvalid.next = self.addresses.m_valid.val();
+        self.addresses.m_ready.next = self.m_axi.awready.val();
+
+        comment!("read: a beat a cycle while the queue of beats has room for what is under way");
+        self.go.next =
+            self.reading.q.val() & (self.now.q.val().empty | !self.under_way.q.val().get_bit(4));
+        self.ask.next = self.go.val() & !self.now.q.val().empty;
+        self.over.next = self.go.val() & (self.now.q.val().empty | !self.left.q.val().any());
+        self.fetch.next = self.spans.m_valid.val() & (!self.reading.q.val() | self.over.val());
+        self.spans.m_ready.next = !self.reading.q.val() | self.over.val();
+        self.head.next = self.spans.m_data.val();
+        if self.ask.val() {
+            self.left.d.next = self.left.q.val() - 1;
+            self.at_first.d.next = false;
+            self.row.d.next = self.next_row.q.val();
+            self.next_row.d.next = self.next_row.q.val() + 1;
+        }
+        if self.over.val() {
+            self.reading.d.next = false;
+        }
+        if self.fetch.val() {
+            self.reading.d.next = true;
+            self.now.d.next = self.head.val();
+            self.left.d.next = self.head.val().length;
+            if self.head.val().first {
+                self.at_first.d.next = true;
+                self.row.d.next = self.head.val().row;
+                self.next_row.d.next = self.head.val().row + 1;
+            }
+        }
+        self.freed.d.next = self.over.val() & self.now.q.val().last;
+        self.freed_rows.d.next = self.now.q.val().rows;
+        self.release_valid.next = self.freed.q.val();
+        self.release_rows.next = self.freed_rows.q.val();
+
+        comment!("ask: lanes in front of the turn have come round to the next row");
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = self.now.q.val().turn;
+        self.asked_row_0.d.next = self.row.q.val() & self.row_mask.val();
+        self.asked_row_1.d.next = self.next_row.q.val() & self.row_mask.val();
+        self.asked_select.d.next = self.wrapped.mask.val();
+        self.asked_turn.d.next = self.now.q.val().turn.get_bits::<LOGK>(0);
+        self.asked.d.next.valid = self.ask.val();
+        self.asked.d.next.last = !self.left.q.val().any();
+        self.asked.d.next.from = 0.into();
+        if self.at_first.q.val() {
+            self.asked.d.next.from = self.now.q.val().from;
+        }
+        self.asked.d.next.to = self.lanes.val();
+        if self.now.q.val().last & !self.left.q.val().any() {
+            self.asked.d.next.to = self.now.q.val().to;
+        }
+        self.read_row_0.next = self.asked_row_0.q.val();
+        self.read_row_1.next = self.asked_row_1.q.val();
+        self.read_select.next = self.asked_select.q.val();
+
+        comment!("turn and mask");
+        self.amount.d.next = self.asked_turn.q.val();
+        self.side.d.next = self.asked.q.val();
+        self.rotate.data.next = self.read_data.val();
+        self.rotate.amount.next = self.amount.q.val();
+        self.strobes.from.next = self.side.q.val().from;
+        self.strobes.to.next = self.side.q.val().to;
+        self.beat_data.s_data.next = self.rotate.out.val();
+        self.beat_strobes.s_data.next = self.strobes.mask.val();
+        self.beat_last.s_data.next = self.side.q.val().last;
+        self.beat_data.s_valid.next = self.side.q.val().valid;
+        self.beat_strobes.s_valid.next = self.side.q.val().valid;
+        self.beat_last.s_valid.next = self.side.q.val().valid;
+
+        comment!("W");
+        self.m_axi.wdata.next = self.beat_data.m_data.val();
+        self.m_axi.wstrb.next = self.beat_strobes.m_data.val();
+        self.m_axi.wlast.next = self.beat_last.m_data.val();
+        self.m_axi.wvalid.next = self.beat_data.m_valid.val();
+        self.beat_data.m_ready.next = self.m_axi.wready.val();
+        self.beat_strobes.m_ready.next = self.m_axi.wready.val();
+        self.beat_last.m_ready.next = self.m_axi.wready.val();
+        self.pop.next = self.beat_data.m_valid.val() & self.m_axi.wready.val();
+        if self.ask.val() & !self.pop.val() {
+            self.under_way.d.next = self.under_way.q.val() + 1;
+        }
+        if !self.ask.val() & self.pop.val() {
+            self.under_way.d.next = self.under_way.q.val() - 1;
+        }
+
+        if self.reset.val() {
+            self.taken_valid.d.next = false;
+            self.measured_valid.d.next = false;
+            self.split_valid.d.next = false;
+            self.handing.d.next = false;
+            self.issued.d.next = 0.into();
+            self.reading.d.next = false;
+            self.asked.d.next.valid = false;
+            self.freed.d.next = false;
+            self.under_way.d.next = 0.into();
+        }
+    }
+}
