@@ -1,56 +1,712 @@
-//! The one place that decides about an FPDU: discard, place and deliver, or freeze the stream.
+//! The one place that decides about an FPDU: discard it, place and deliver it, or freeze its stream.
 //!
 //! ```text
-//!  Segment ────►┌ queue of 16 ┐    ┌─ stag_table ─► tagged ──┐
-//!               │             ├───►│                         ├─► judge ─► Placement + Delivery ─► place
-//!  CrcVerdict ─►└ queue of 16 ┘    └─ receive_queues ─► untagged ──┘ │
-//!                                                                    └─► error_records ─► registers
-//!  commands of control ──► between two FPDUs
+//!  Segment ────►[queue]─┐   ┌─► stag_table ─────► tagged ───┐
+//!                       ├─►─┤                               ├─► judge ─┬─► Placement + Delivery ─► place
+//!  CrcVerdict ─►[queue]─┘   └─► receive_queues ─► untagged ─┘          └─► error_records ─► registers
+//!  control ─► command ──┘
 //! ```
 //!
-use rust_hdl_core::prelude::*;
+//! One thing at a time: an FPDU, a command of `control`, or a bus fault; commands therefore fall between two FPDUs. Its
+//! key (stream, STag, queue) is held while tables and arithmetic answer, then everything that it changes is changed in
+//! one cycle. An FPDU takes 9 cycles from queue to output register, 21 more when it is its stream's first error; a
+//! command takes 9 to 25. After a reset the tables are cleared first, a row a cycle, and `command_ready` stays low.
+//!
+//! Assumptions: at most 16 FPDUs are under way, so that the queues never overflow; a `CrcVerdict` comes for every
+//! `Segment`, in the same order; streams come as numbers below S.
+mod error_records;
+mod event;
+mod judge;
+mod receive_queues;
+mod stag_table;
+mod table;
+mod tagged;
+mod untagged;
 
-/// What `control` asks for, between two FPDUs. `arguments` are those of the host command of the same name.
+use crate::dff::Dff;
+use crate::queue::{Queue, Store};
+use crate::records::{CrcVerdict, Delivery, Placement, Segment};
+use crate::util::{array, d};
+use crate::Config;
+use error_records::{ErrorRecord, ErrorRecords};
+use event::{Completion, ErrorEvent};
+use judge::Judge;
+use receive_queues::ReceiveQueues;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use stag_table::StagTable;
+use tagged::TaggedChecks;
+use untagged::UntaggedChecks;
+
+/// What `control` asks for. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum CheckCommand {
     /// Write an entry of the STag table: `stag_entry`. Refused when the region runs beyond 2^64.
     WriteStag,
-    /// Clear the entry that holds the STag, if one does: `revoke`. Never refused; a `Fence` must follow.
+    /// Clear the entry that holds the STag, if one does: `revoke`. Never refused; a `Fence` has to follow.
     RevokeStag,
-    /// Start a stream: `stream_context`. Clears frozen bit, error record and queues. Refused when there is no such stream.
+    /// Start a stream: `stream_context`. Clears frozen bit, error record and queues. Refused when there is no such
+    /// stream; bits of queues that the device does not have are ignored.
     Arm,
     /// Freeze a stream silently: `close`. Refused when there is no such stream.
     Freeze,
     /// Append a buffer to a queue: `receive_buffer`. Refused when the stream does not exist or was not armed with that
     /// queue, or when the queue is full.
     PostReceive,
-    /// Send a `Delivery` of action 2 to `deliver`, behind all that was decided before. No arguments.
+    /// Send a `Delivery` of action 2 to `deliver`, behind all that was decided before; the low 8 argument bits become
+    /// its stream.
     Fence,
 }
 
-// Port list (agreed with `control`, `place`, `deliver`, `strip`/`commit`, `crc32c`):
-//
-//     pub struct Check<const S: usize>          Check::<S>::new(config: &Config)
-//
-//     In  clock, reset
-//
-//     In  segment: Segment            In  segment_valid: Bit      no ready: at most 16 FPDUs are under way
-//     In  verdict: CrcVerdict         In  verdict_valid: Bit      one for each Segment, in the same order
-//
-//     In  command: CheckCommand       In  arguments: Bits<256>    8 words, word 0 in bits 31:0
-//     In  command_valid: Bit          Out command_ready: Bit      taken when both are high; then they may change
-//     Out command_done: Bit           one pulse a command, at its end; the next one may be given from then on
-//     Out command_failed: Bit         high together with command_done when the command was refused
-//
-//     In  bus_fault: Bit              In  bus_fault_stream: Bits<8>    pulse: a write of that stream was answered with an error
-//
-//     Out placement: Placement        Out delivery: Delivery      one pair an FPDU or fence
-//     Out m_valid: Bit                In  m_ready: Bit
-//
-//     In  record_row: Bits<8>         {stream, word}: bits 7:4, 3:0
-//     Out record_data: Bits<32>       word of the error record, 2 cycles later
-//
-//     Out consumed: Bit               Out consumed_stream: Bits<8>     pulse: an FPDU has left (its pair is in the output register)
-//     Out discarded: Bit              with consumed: its stream was frozen
-//     Out errors: Bit                 pulse: a stream was frozen for an error (FPDU or bus fault)
-//     Out payload: Bits<16>           with consumed: payload octets accepted for placement, 0 if none
+/// What is being worked on.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+enum Subject {
+    Fpdu,
+    Command,
+    Fault,
+}
+
+/// How far it is.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+enum State {
+    /// Rows are cleared after a reset.
+    Clear,
+    /// Nothing is in work.
+    Idle,
+    /// The key is held; tables and arithmetic answer.
+    Look,
+    /// A pair for `place` waits for the output register, and for the error record.
+    Give,
+    /// The error record is written.
+    Finish,
+}
+
+/// What is fixed when a stream is armed.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Context {
+    protection_domain: Bits<16>,
+    tagged_completions: Bit,
+    queues: Bits<4>,
+}
+
+/// Check for S streams.
+#[derive(LogicBlock)]
+pub struct Check<const S: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+
+    /// An FPDU whose payload is in the commit buffer.
+    pub segment: Signal<In, Segment>,
+    /// It is there in this cycle.
+    pub segment_valid: Signal<In, Bit>,
+    /// What the CRC unit says of it.
+    pub verdict: Signal<In, CrcVerdict>,
+    /// It says so in this cycle.
+    pub verdict_valid: Signal<In, Bit>,
+
+    /// What to do between two FPDUs.
+    pub command: Signal<In, CheckCommand>,
+    /// Its arguments, word 0 in bits 31:0.
+    pub arguments: Signal<In, Bits<256>>,
+    /// A command is there.
+    pub command_valid: Signal<In, Bit>,
+    /// It is taken in this cycle, and may change with its arguments.
+    pub command_ready: Signal<Out, Bit>,
+    /// Pulse: the command taken last is done, whether refused or not.
+    pub command_done: Signal<Out, Bit>,
+    /// With `command_done`: it was refused and changed nothing.
+    pub command_failed: Signal<Out, Bit>,
+
+    /// Pulse: a write for `bus_fault_stream` was answered with an error.
+    pub bus_fault: Signal<In, Bit>,
+    /// Stream of the fault.
+    pub bus_fault_stream: Signal<In, Bits<8>>,
+
+    /// What to write to memory; with length 0 only `row` and `rows` count.
+    pub placement: Signal<Out, Placement>,
+    /// What to do behind it; with action 0 only `stream` counts.
+    pub delivery: Signal<Out, Delivery>,
+    /// A pair is there.
+    pub m_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub m_ready: Signal<In, Bit>,
+
+    /// Word of an error record to read: stream in bits 7:4, word in bits 3:0.
+    pub record_row: Signal<In, Bits<8>>,
+    /// That word, 2 cycles later.
+    pub record_data: Signal<Out, Bits<32>>,
+
+    /// Pulse: an FPDU has become a pair in the output register.
+    pub consumed: Signal<Out, Bit>,
+    /// Its stream.
+    pub consumed_stream: Signal<Out, Bits<8>>,
+    /// With `consumed`: the stream was frozen.
+    pub discarded: Signal<Out, Bit>,
+    /// With `consumed`: payload octets to be placed.
+    pub payload: Signal<Out, Bits<16>>,
+    /// Pulse: a stream was frozen for its first error, an FPDU's or a bus fault.
+    pub errors: Signal<Out, Bit>,
+
+    // in front
+    segments: Queue<Segment, 4>,
+    verdicts: Queue<CrcVerdict, 4>,
+    fault: [Dff<Bit>; S],
+    fault_found: Dff<Bit>,
+    fault_stream: Dff<Bits<8>>,
+
+    // in work
+    state: Dff<State>,
+    subject: Dff<Subject>,
+    timer: Dff<Bits<4>>,
+    sweep: Dff<Bits<12>>,
+    order: Dff<CheckCommand>,
+    argument: Dff<Bits<256>>,
+    fpdu: Dff<Segment>,
+    crc: Dff<CrcVerdict>,
+    stream: Dff<Bits<8>>,
+    stag: Dff<Bits<32>>,
+    queue: Dff<Bits<2>>,
+
+    // answers
+    open: [Dff<Bit>; S],
+    closed: Dff<Bit>,
+    contexts: Store<Context, 4>,
+    context: Dff<Context>,
+    exists: Dff<Bit>,
+    length: Dff<Bits<16>>,
+    last: Dff<Bits<16>>,
+    queue_missing: Dff<Bit>,
+    post_missing: Dff<Bit>,
+    stag_table: StagTable,
+    tagged: TaggedChecks,
+    receive_queues: ReceiveQueues<S>,
+    untagged: UntaggedChecks,
+    judge: Judge,
+    error_records: ErrorRecords,
+
+    // results
+    refused: Dff<Bit>,
+    done: Dff<Bit>,
+    out_valid: Dff<Bit>,
+    out_placement: Dff<Placement>,
+    out_delivery: Dff<Delivery>,
+    consumed_now: Dff<Bit>,
+    discarded_now: Dff<Bit>,
+    payload_now: Dff<Bits<16>>,
+    error_now: Dff<Bit>,
+
+    // wires
+    idle: Signal<Local, Bit>,
+    pop: Signal<Local, Bit>,
+    answered: Signal<Local, Bit>,
+    is_tagged: Signal<Local, Bit>,
+    is_last: Signal<Local, Bit>,
+    freeze: Signal<Local, Bit>,
+    thaw: Signal<Local, Bit>,
+    accepted: Signal<Local, Bit>,
+    first_error: Signal<Local, Bit>,
+    give: Signal<Local, Bit>,
+    record: Signal<Local, ErrorRecord>,
+    completion: Signal<Local, Completion>,
+    error_event: Signal<Local, ErrorEvent>,
+    placement_next: Signal<Local, Placement>,
+    delivery_next: Signal<Local, Delivery>,
+    index: [Constant<Bits<8>>; S],
+    streams: Constant<Bits<8>>,
+    queue_mask: Constant<Bits<4>>,
+    last_row: Constant<Bits<12>>,
+    patience: Constant<Bits<4>>,
+    no_context: Constant<Context>,
+    no_record: Constant<ErrorRecord>,
+    no_completion: Constant<Completion>,
+    no_error_event: Constant<ErrorEvent>,
+    no_placement: Constant<Placement>,
+    no_delivery: Constant<Delivery>,
+}
+
+/// Cycles that a key is held before the answers are looked at.
+const PATIENCE: u64 = stag_table::LATENCY + tagged::LATENCY + judge::LATENCY;
+const _: () = assert!(receive_queues::LATENCY + untagged::LATENCY + judge::LATENCY <= PATIENCE);
+const _: () = assert!(stag_table::PREPARATION <= PATIENCE);
+
+impl<const S: usize> Check<S> {
+    /// The tables that `config` asks for.
+    ///
+    /// # Panics
+    /// When S or one of the tables' sizes is outside its range.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!((1..=16).contains(&S) && (1..=4).contains(&config.queues));
+        Self {
+            clock: d(),
+            reset: d(),
+            segment: d(),
+            segment_valid: d(),
+            verdict: d(),
+            verdict_valid: d(),
+            command: d(),
+            arguments: d(),
+            command_valid: d(),
+            command_ready: d(),
+            command_done: d(),
+            command_failed: d(),
+            bus_fault: d(),
+            bus_fault_stream: d(),
+            placement: d(),
+            delivery: d(),
+            m_valid: d(),
+            m_ready: d(),
+            record_row: d(),
+            record_data: d(),
+            consumed: d(),
+            consumed_stream: d(),
+            discarded: d(),
+            payload: d(),
+            errors: d(),
+            segments: d(),
+            verdicts: d(),
+            fault: array(),
+            fault_found: d(),
+            fault_stream: d(),
+            state: d(),
+            subject: d(),
+            timer: d(),
+            sweep: d(),
+            order: d(),
+            argument: d(),
+            fpdu: d(),
+            crc: d(),
+            stream: d(),
+            stag: d(),
+            queue: d(),
+            open: array(),
+            closed: d(),
+            contexts: d(),
+            context: d(),
+            exists: d(),
+            length: d(),
+            last: d(),
+            queue_missing: d(),
+            post_missing: d(),
+            stag_table: StagTable::new(config.stag_slots),
+            tagged: d(),
+            receive_queues: ReceiveQueues::new(config),
+            untagged: d(),
+            judge: d(),
+            error_records: d(),
+            refused: d(),
+            done: d(),
+            out_valid: d(),
+            out_placement: d(),
+            out_delivery: d(),
+            consumed_now: d(),
+            discarded_now: d(),
+            payload_now: d(),
+            error_now: d(),
+            idle: d(),
+            pop: d(),
+            answered: d(),
+            is_tagged: d(),
+            is_last: d(),
+            freeze: d(),
+            thaw: d(),
+            accepted: d(),
+            first_error: d(),
+            give: d(),
+            record: d(),
+            completion: d(),
+            error_event: d(),
+            placement_next: d(),
+            delivery_next: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            streams: Constant::new((S as u64).into()),
+            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
+            last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
+            patience: Constant::new(PATIENCE.into()),
+            no_context: Constant::new(Context::default()),
+            no_record: Constant::new(ErrorRecord::default()),
+            no_completion: Constant::new(Completion::default()),
+            no_error_event: Constant::new(ErrorEvent::default()),
+            no_placement: Constant::new(Placement::default()),
+            no_delivery: Constant::new(Delivery::default()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Check<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, fault_found, fault_stream, state, subject, timer, sweep, order, argument, fpdu, crc);
+        dff_setup!(self, clock, stream, stag, queue, closed, context, exists, length, last, queue_missing, post_missing);
+        dff_setup!(self, clock, refused, done, out_valid, out_placement, out_delivery);
+        dff_setup!(self, clock, consumed_now, discarded_now, payload_now, error_now);
+        clock!(self, clock, segments, verdicts, contexts, stag_table, tagged, receive_queues, untagged);
+        clock!(self, clock, judge, error_records);
+        self.segments.reset.next = self.reset.val();
+        self.verdicts.reset.next = self.reset.val();
+        self.error_records.reset.next = self.reset.val();
+
+        comment!("faults wait in one bit a stream");
+        self.fault_found.d.next = false;
+        for i in 0..S {
+            self.fault[i].clock.next = self.clock.val();
+            self.fault[i].d.next = self.fault[i].q.val();
+            if self.fault[i].q.val() {
+                self.fault_found.d.next = true;
+                self.fault_stream.d.next = self.index[i].val();
+            }
+        }
+
+        comment!("idle: a fault goes first, then a command, then an FPDU");
+        self.segments.s_data.next = self.segment.val();
+        self.segments.s_valid.next = self.segment_valid.val();
+        self.verdicts.s_data.next = self.verdict.val();
+        self.verdicts.s_valid.next = self.verdict_valid.val();
+        self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
+        self.command_ready.next = self.idle.val();
+        self.pop.next = self.idle.val()
+            & !self.command_valid.val()
+            & self.segments.m_valid.val()
+            & self.verdicts.m_valid.val();
+        self.segments.m_ready.next = self.pop.val();
+        self.verdicts.m_ready.next = self.pop.val();
+        if self.state.q.val() == State::Idle {
+            self.timer.d.next = self.patience.val();
+            self.refused.d.next = false;
+            self.subject.d.next = Subject::Fpdu;
+            self.fpdu.d.next = self.segments.m_data.val();
+            self.crc.d.next = self.verdicts.m_data.val();
+            self.stream.d.next = self.segments.m_data.val().stream;
+            self.stag.d.next = self.segments.m_data.val().header_1;
+            self.queue.d.next = self.segments.m_data.val().header_2.get_bits::<2>(0);
+            self.order.d.next = self.command.val();
+            self.argument.d.next = self.arguments.val();
+            if self.command_valid.val() {
+                self.subject.d.next = Subject::Command;
+                self.stream.d.next = self.arguments.val().get_bits::<8>(0);
+                self.stag.d.next = self.arguments.val().get_bits::<32>(0);
+                self.queue.d.next = 0.into();
+                if self.command.val() == CheckCommand::PostReceive {
+                    self.queue.d.next = self.arguments.val().get_bits::<2>(8);
+                }
+            }
+            if self.fault_found.q.val() {
+                self.subject.d.next = Subject::Fault;
+                self.stream.d.next = self.fault_stream.q.val();
+            }
+            if self.fault_found.q.val() | self.command_valid.val() | self.pop.val() {
+                self.state.d.next = State::Look;
+            }
+        }
+
+        comment!("look: the key is held, the answers form");
+        self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
+        self.context.d.next = self.contexts.out.val();
+        self.exists.d.next = self.stream.q.val() < self.streams.val();
+        self.is_tagged.next = self.fpdu.q.val().header_0.get_bit(15);
+        self.is_last.next = self.fpdu.q.val().header_0.get_bit(14);
+        self.closed.d.next = true;
+        for i in 0..S {
+            if self.stream.q.val() == self.index[i].val() {
+                self.closed.d.next = !self.open[i].q.val();
+            }
+        }
+        self.length.d.next = self.fpdu.q.val().ulpdu - 18;
+        if self.is_tagged.val() {
+            self.length.d.next = self.fpdu.q.val().ulpdu - 14;
+        }
+        self.last.d.next = self.fpdu.q.val().ulpdu - 15;
+        self.queue_missing.d.next = self.fpdu.q.val().header_2.get_bits::<30>(2).any()
+            | !self.context.q.val().queues.get_bit(self.queue.q.val().index());
+        self.post_missing.d.next = !self.exists.q.val()
+            | self.argument.q.val().get_bits::<6>(10).any()
+            | !self.context.q.val().queues.get_bit(self.queue.q.val().index());
+        self.stag_table.stag.next = self.stag.q.val();
+        self.stag_table.arguments.next = self.argument.q.val();
+        self.tagged.stream.next = self.stream.q.val();
+        self.tagged.protection_domain.next = self.context.q.val().protection_domain;
+        self.tagged.stag.next = self.stag.q.val();
+        self.tagged.offset_high.next = self.fpdu.q.val().header_2;
+        self.tagged.offset_low.next = self.fpdu.q.val().header_3;
+        self.tagged.last.next = self.last.q.val();
+        self.tagged.entry.next = self.stag_table.entry.val();
+        self.receive_queues.stream.next = self.stream.q.val();
+        self.receive_queues.queue.next = self.queue.q.val();
+        self.untagged.msn.next = self.fpdu.q.val().header_3;
+        self.untagged.offset.next = self.fpdu.q.val().header_4;
+        self.untagged.length.next = self.length.q.val();
+        self.untagged.queue.next = self.receive_queues.state.val();
+        self.untagged.buffer.next = self.receive_queues.buffer.val();
+        self.judge.segment.next = self.fpdu.q.val();
+        self.judge.crc_good.next = self.crc.q.val().good;
+        self.judge.empty.next = !self.length.q.val().any();
+        self.judge.fails_stag.next = self.tagged.fails_stag.val();
+        self.judge.fails_association.next = self.tagged.fails_association.val();
+        self.judge.fails_access.next = self.tagged.fails_access.val();
+        self.judge.fails_offset.next = self.tagged.fails_offset.val();
+        self.judge.fails_wrap.next = self.tagged.fails_wrap.val();
+        self.judge.fails_end.next = self.tagged.fails_end.val();
+        self.judge.fails_queue.next = self.queue_missing.q.val();
+        self.judge.fails_msn.next = self.untagged.fails_msn.val();
+        self.judge.fails_buffer.next = self.untagged.fails_buffer.val();
+        self.judge.fails_message_offset.next = self.untagged.fails_offset.val();
+        self.judge.fails_length.next = self.untagged.fails_length.val();
+        self.answered.next = (self.state.q.val() == State::Look) & (self.timer.q.val() == 0);
+        if self.state.q.val() == State::Look {
+            self.timer.d.next = self.timer.q.val() - 1;
+        }
+        self.accepted.next = !self.closed.q.val() & !self.judge.failed.val();
+        self.first_error.next = !self.closed.q.val() & self.judge.failed.val();
+
+        comment!("answered: records begin to be written, commands change their tables");
+        self.freeze.next = false;
+        self.thaw.next = false;
+        self.error_now.d.next = false;
+        self.error_records.write.next = false;
+        self.error_records.clear.next = false;
+        self.error_records.clear_row.next = self.sweep.q.val().get_bits::<8>(0);
+        self.stag_table.write.next = false;
+        self.stag_table.clear.next = false;
+        self.stag_table.clear_slot.next = self.stag.q.val().get_bits::<12>(8);
+        self.contexts.write.next = false;
+        self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
+        self.contexts.data.next.protection_domain = self.argument.q.val().get_bits::<16>(32);
+        self.contexts.data.next.tagged_completions = self.argument.q.val().get_bit(10);
+        self.contexts.data.next.queues = self.argument.q.val().get_bits::<4>(16) & self.queue_mask.val();
+        self.receive_queues.start.next = false;
+        self.receive_queues.first_msn.next = self.argument.q.val().get_bits::<32>(96);
+        self.receive_queues.post.next = false;
+        self.receive_queues.posted.next.length = self.argument.q.val().get_bits::<32>(32);
+        self.receive_queues.posted.next.address = self.argument.q.val().get_bits::<64>(64);
+        if self.answered.val() {
+            match self.subject.q.val() {
+                Subject::Fpdu => {
+                    self.error_records.write.next = self.first_error.val();
+                    self.state.d.next = State::Give;
+                }
+                Subject::Fault => {
+                    if !self.closed.q.val() {
+                        self.error_records.write.next = true;
+                        self.error_now.d.next = true;
+                        self.freeze.next = true;
+                    }
+                    for i in 0..S {
+                        if self.stream.q.val() == self.index[i].val() {
+                            self.fault[i].d.next = false;
+                        }
+                    }
+                    self.state.d.next = State::Finish;
+                }
+                Subject::Command => {
+                    self.state.d.next = State::Finish;
+                    match self.order.q.val() {
+                        CheckCommand::WriteStag => {
+                            self.stag_table.write.next = self.stag_table.legal.val();
+                            self.refused.d.next = !self.stag_table.legal.val();
+                        }
+                        CheckCommand::RevokeStag => {
+                            self.stag_table.clear.next = !self.tagged.fails_stag.val();
+                        }
+                        CheckCommand::Arm => {
+                            self.refused.d.next = !self.exists.q.val();
+                            if self.exists.q.val() {
+                                self.receive_queues.start.next = true;
+                                self.queue.d.next = self.queue.q.val() + 1;
+                                if self.queue.q.val() != 3 {
+                                    self.timer.d.next = 0.into();
+                                    self.state.d.next = State::Look;
+                                } else {
+                                    self.contexts.write.next = true;
+                                    self.error_records.write.next = true;
+                                    self.thaw.next = true;
+                                }
+                            }
+                        }
+                        CheckCommand::Freeze => {
+                            self.refused.d.next = !self.exists.q.val();
+                            self.freeze.next = true;
+                        }
+                        CheckCommand::PostReceive => {
+                            self.receive_queues.post.next =
+                                !(self.post_missing.q.val() | self.receive_queues.full.val());
+                            self.refused.d.next = self.post_missing.q.val() | self.receive_queues.full.val();
+                        }
+                        CheckCommand::Fence => {
+                            self.state.d.next = State::Give;
+                        }
+                    }
+                }
+            }
+        }
+
+        comment!("the error record: zeros when a stream is armed, a bare number for a fault");
+        self.record.next = self.no_record.val();
+        if self.subject.q.val() == Subject::Fault {
+            self.record.next.valid = true;
+        }
+        if self.subject.q.val() == Subject::Fpdu {
+            self.record.next.number = self.judge.number.val();
+            self.record.next.refused = self.fpdu.q.val().refused;
+            self.record.next.valid = true;
+            self.record.next.checks = self.judge.checks.val().into();
+            self.record.next.length = self.fpdu.q.val().ulpdu;
+            self.record.next.crc_zeros = self.crc.q.val().zeros;
+            self.record.next.position = self.fpdu.q.val().position;
+            self.record.next.header_0 = self.fpdu.q.val().header_0;
+            self.record.next.header_1 = self.fpdu.q.val().header_1;
+            self.record.next.header_2 = self.fpdu.q.val().header_2;
+            self.record.next.header_3 = self.fpdu.q.val().header_3;
+            self.record.next.header_4 = self.fpdu.q.val().header_4;
+            self.record.next.marker_expected = self.fpdu.q.val().marker_expected;
+            self.record.next.marker_received = self.fpdu.q.val().marker_received;
+            self.record.next.crc_received = self.crc.q.val().received;
+            self.record.next.crc_state = self.crc.q.val().state;
+        }
+        self.error_records.record.next = self.record.val();
+        self.error_records.stream.next = self.stream.q.val();
+        self.error_records.record_row.next = self.record_row.val();
+        self.record_data.next = self.error_records.record_data.val();
+
+        comment!("the pair that an FPDU becomes");
+        self.completion.next = self.no_completion.val();
+        self.completion.next.stream = self.stream.q.val();
+        self.completion.next.target = self.fpdu.q.val().header_1;
+        self.completion.next.rsvd_ulp_first = self.fpdu.q.val().header_0.get_bits::<8>(0);
+        if self.is_tagged.val() {
+            self.completion.next.kind = 1.into();
+            self.completion.next.unverified = !self.length.q.val().any();
+            self.completion.next.length = bit_cast::<32, 16>(self.length.q.val());
+            self.completion.next.offset = bit_cast::<64, 32>(self.fpdu.q.val().header_3)
+                | (bit_cast::<64, 32>(self.fpdu.q.val().header_2) << 32);
+        } else {
+            self.completion.next.kind = 2.into();
+            self.completion.next.target = self.fpdu.q.val().header_2;
+            self.completion.next.msn = self.fpdu.q.val().header_3;
+            self.completion.next.length = self.untagged.message_length.val();
+            self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
+        }
+        self.error_event.next = self.no_error_event.val();
+        self.error_event.next.kind = 3.into();
+        self.error_event.next.stream = self.stream.q.val();
+        self.error_event.next.number = self.judge.number.val();
+        self.error_event.next.checks = self.judge.checks.val().into();
+        self.error_event.next.length = bit_cast::<32, 16>(self.fpdu.q.val().ulpdu);
+        self.error_event.next.position = self.fpdu.q.val().position;
+
+        self.placement_next.next = self.no_placement.val();
+        self.delivery_next.next = self.no_delivery.val();
+        self.delivery_next.next.stream = self.stream.q.val();
+        if self.subject.q.val() == Subject::Command {
+            self.delivery_next.next.action = 2.into();
+        } else {
+            self.placement_next.next.row = self.fpdu.q.val().row;
+            self.placement_next.next.rows = self.fpdu.q.val().rows;
+            self.placement_next.next.skip = 20.into();
+            self.placement_next.next.address = self.untagged.address.val();
+            if self.is_tagged.val() {
+                self.placement_next.next.skip = 16.into();
+                self.placement_next.next.address = self.tagged.address.val();
+            }
+            self.delivery_next.next.event = self.completion.val().into();
+            if self.accepted.val() {
+                self.placement_next.next.length = self.length.q.val();
+                if self.is_last.val() & (!self.is_tagged.val() | self.context.q.val().tagged_completions) {
+                    self.delivery_next.next.action = 1.into();
+                }
+            }
+            if self.first_error.val() {
+                self.delivery_next.next.action = 1.into();
+                self.delivery_next.next.event = self.error_event.val().into();
+            }
+        }
+
+        comment!("give: once the record is whole and the output register free, all else changes in one cycle");
+        self.consumed_now.d.next = false;
+        self.discarded_now.d.next = false;
+        self.payload_now.d.next = 0.into();
+        self.receive_queues.take.next = false;
+        self.done.d.next = false;
+        self.give.next = (self.state.q.val() == State::Give)
+            & !self.error_records.busy.val()
+            & (!self.out_valid.q.val() | self.m_ready.val());
+        if self.m_ready.val() {
+            self.out_valid.d.next = false;
+        }
+        if self.give.val() {
+            self.state.d.next = State::Idle;
+            self.out_valid.d.next = true;
+            self.out_placement.d.next = self.placement_next.val();
+            self.out_delivery.d.next = self.delivery_next.val();
+            if self.subject.q.val() == Subject::Command {
+                self.done.d.next = true;
+            } else {
+                self.consumed_now.d.next = true;
+                self.discarded_now.d.next = self.closed.q.val();
+                self.payload_now.d.next = self.placement_next.val().length;
+                self.receive_queues.take.next = self.accepted.val() & self.is_last.val() & !self.is_tagged.val();
+                self.freeze.next = self.first_error.val();
+                self.error_now.d.next = self.first_error.val();
+            }
+        }
+
+        comment!("finish: commands and faults end when the record is whole");
+        if (self.state.q.val() == State::Finish) & !self.error_records.busy.val() {
+            self.state.d.next = State::Idle;
+            self.done.d.next = self.subject.q.val() == Subject::Command;
+        }
+
+        for i in 0..S {
+            self.open[i].clock.next = self.clock.val();
+            self.open[i].d.next = self.open[i].q.val();
+            if self.stream.q.val() == self.index[i].val() {
+                if self.freeze.val() {
+                    self.open[i].d.next = false;
+                }
+                if self.thaw.val() {
+                    self.open[i].d.next = true;
+                }
+            }
+            if self.bus_fault.val() & (self.bus_fault_stream.val() == self.index[i].val()) {
+                self.fault[i].d.next = true;
+            }
+        }
+
+        comment!("clear: every row of every table");
+        if self.state.q.val() == State::Clear {
+            self.stag_table.clear.next = true;
+            self.stag_table.clear_slot.next = self.sweep.q.val();
+            self.error_records.clear.next = true;
+            self.contexts.write.next = true;
+            self.contexts.write_row.next = self.sweep.q.val().get_bits::<4>(0);
+            self.contexts.data.next = self.no_context.val();
+            self.sweep.d.next = self.sweep.q.val() + 1;
+            if self.sweep.q.val() == self.last_row.val() {
+                self.state.d.next = State::Idle;
+            }
+        }
+
+        self.command_done.next = self.done.q.val();
+        self.command_failed.next = self.refused.q.val();
+        self.placement.next = self.out_placement.q.val();
+        self.delivery.next = self.out_delivery.q.val();
+        self.m_valid.next = self.out_valid.q.val();
+        self.consumed.next = self.consumed_now.q.val();
+        self.consumed_stream.next = self.out_delivery.q.val().stream;
+        self.discarded.next = self.discarded_now.q.val();
+        self.payload.next = self.payload_now.q.val();
+        self.errors.next = self.error_now.q.val();
+        if self.reset.val() {
+            self.state.d.next = State::Clear;
+            self.sweep.d.next = 0.into();
+            self.fault_found.d.next = false;
+            self.done.d.next = false;
+            self.out_valid.d.next = false;
+            self.consumed_now.d.next = false;
+            self.error_now.d.next = false;
+            for i in 0..S {
+                self.fault[i].d.next = false;
+                self.open[i].d.next = false;
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The untagged queues of all streams: posted buffers, and the MSN that the first of them belongs to.
+//!
+//! ```text
+//!  stream, queue ─► state (MSN, posted, first) ─►[register]─► state
+//!                                                    └─ first ─► buffers ─► buffer
+//!  start ─► MSN = first_msn, nothing posted
+//!  post ──► buffers[first + posted] = what is posted
+//!  take ──► MSN + 1, first + 1
+//! ```
+//!
+//! `stream` and `queue` are held: `state` follows them by 1 cycle, `buffer` by [`LATENCY`]; `start`, `post` and `take`
+//! are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its first `start`.
+use super::table::{self, Table};
+use crate::dff::Dff;
+use crate::queue::Store;
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Cycles from `stream` and `queue` to `buffer`.
+pub const LATENCY: u64 = 1 + table::LATENCY;
+
+/// Where a queue stands.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct QueueState {
+    /// MSN of the message that the first buffer is for (RFC 5041 §4.3).
+    pub msn: Bits<32>,
+    /// Buffers posted.
+    pub posted: Bits<9>,
+    /// Number of the first one, modulo 256.
+    pub first: Bits<8>,
+}
+
+/// A posted buffer.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReceiveBuffer {
+    /// Length in octets.
+    pub length: Bits<32>,
+    /// Bus address.
+    pub address: Bits<64>,
+}
+
+/// The queues of S streams.
+#[derive(LogicBlock)]
+pub struct ReceiveQueues<const S: usize> {
+    pub clock: Signal<In, Clock>,
+    /// Stream number.
+    pub stream: Signal<In, Bits<8>>,
+    /// Queue number.
+    pub queue: Signal<In, Bits<2>>,
+    /// State of that queue, 1 cycle later.
+    pub state: Signal<Out, QueueState>,
+    /// It holds as many buffers as it can.
+    pub full: Signal<Out, Bit>,
+    /// Its first buffer.
+    pub buffer: Signal<Out, ReceiveBuffer>,
+    /// Empty the queue; its next message has MSN `first_msn`.
+    pub start: Signal<In, Bit>,
+    /// MSN with `start`.
+    pub first_msn: Signal<In, Bits<32>>,
+    /// Append `posted` to the queue, which is not full.
+    pub post: Signal<In, Bit>,
+    /// Buffer with `post`.
+    pub posted: Signal<In, ReceiveBuffer>,
+    /// The first message has come: its buffer leaves the queue.
+    pub take: Signal<In, Bit>,
+
+    states: Store<QueueState, 6>,
+    here: Dff<QueueState>,
+    buffers: Table<ReceiveBuffer, 14>,
+    behind: Signal<Local, Bits<8>>,
+    queue_base: Signal<Local, Bits<14>>,
+    row: Signal<Local, Bits<6>>,
+    slots: Constant<Bits<9>>,
+    slot_mask: Constant<Bits<8>>,
+    stream_shift: Constant<Bits<4>>,
+    queue_shift: Constant<Bits<4>>,
+}
+
+impl<const S: usize> ReceiveQueues<S> {
+    /// The queues that `config` asks for.
+    ///
+    /// # Panics
+    /// When S, `config.queues` or `config.receive_slots` is outside its range.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let (queues, slots) = (config.queues.next_power_of_two(), config.receive_slots);
+        assert!((1..=16).contains(&S) && (1..=4).contains(&queues), "{S} streams of {queues} queues");
+        assert!(slots.is_power_of_two() && (2..=256).contains(&slots), "{slots} receive slots");
+        let shift = |rows: usize| Constant::new(u64::from(rows.ilog2()).into());
+        Self {
+            clock: d(),
+            stream: d(),
+            queue: d(),
+            state: d(),
+            full: d(),
+            buffer: d(),
+            start: d(),
+            first_msn: d(),
+            post: d(),
+            posted: d(),
+            take: d(),
+            states: d(),
+            here: d(),
+            buffers: Table::new(S.next_power_of_two() * queues * slots),
+            behind: d(),
+            queue_base: d(),
+            row: d(),
+            slots: Constant::new((slots as u64).into()),
+            slot_mask: Constant::new((slots as u64 - 1).into()),
+            stream_shift: shift(queues * slots),
+            queue_shift: shift(slots),
+        }
+    }
+}
+
+impl<const S: usize> Logic for ReceiveQueues<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, here);
+        clock!(self, clock, states, buffers);
+
+        comment!("look up");
+        self.row.next = bit_cast::<6, 2>(self.queue.val()) | (bit_cast::<6, 4>(self.stream.val().get_bits::<4>(0)) << 2);
+        self.states.read_row.next = self.row.val();
+        self.here.d.next = self.states.out.val();
+        self.state.next = self.here.q.val();
+        self.full.next = self.here.q.val().posted == self.slots.val();
+        self.queue_base.next = (bit_cast::<14, 4>(self.stream.val().get_bits::<4>(0)) << self.stream_shift.val())
+            | (bit_cast::<14, 2>(self.queue.val()) << self.queue_shift.val());
+        self.buffers.read_row.next =
+            self.queue_base.val() | bit_cast::<14, 8>(self.here.q.val().first & self.slot_mask.val());
+        self.buffer.next = self.buffers.read_data.val();
+
+        comment!("change");
+        self.behind.next = self.here.q.val().first + self.here.q.val().posted.get_bits::<8>(0);
+        self.buffers.write.next = self.post.val();
+        self.buffers.write_row.next = self.queue_base.val() | bit_cast::<14, 8>(self.behind.val() & self.slot_mask.val());
+        self.buffers.write_data.next = self.posted.val();
+        self.states.write.next = self.start.val() | self.post.val() | self.take.val();
+        self.states.write_row.next = self.row.val();
+        self.states.data.next = self.here.q.val();
+        if self.start.val() {
+            self.states.data.next.msn = self.first_msn.val();
+            self.states.data.next.posted = 0.into();
+            self.states.data.next.first = 0.into();
+        }
+        if self.post.val() {
+            self.states.data.next.posted = self.here.q.val().posted + 1;
+        }
+        if self.take.val() {
+            self.states.data.next.msn = self.here.q.val().msn + 1;
+            self.states.data.next.posted = self.here.q.val().posted - 1;
+            self.states.data.next.first = self.here.q.val().first + 1;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A table of records in block RAM: one port writes, another one reads.
+//!
+//! ```text
+//!  write_row, write_data ─►┌─────┐
+//!                          │ RAM │─►[RAM register]─►[output register]─► read_data
+//!  read_row ──────────────►└─────┘
+//! ```
+//!
+//! One write and one read a cycle; `read_data` follows its row by [`LATENCY`] cycles. What is written in the very cycle
+//! of the read is not promised to be seen or not to be seen; the blocks around never do it. No reset: the RAM holds zero
+//! at power-up, and who needs more writes every row.
+use rust_hdl_core::prelude::*;
+
+/// Cycles from a row at the read port to its record.
+pub const LATENCY: u64 = 2;
+
+/// Records of type T, rows of A address bits.
+#[derive(LogicBlock)]
+pub struct Table<T: Synth, const A: usize> {
+    /// Clock of both ports.
+    pub clock: Signal<In, Clock>,
+    /// Write `write_data`.
+    pub write: Signal<In, Bit>,
+    /// Row to write.
+    pub write_row: Signal<In, Bits<A>>,
+    /// Record to write.
+    pub write_data: Signal<In, T>,
+    /// Row to read.
+    pub read_row: Signal<In, Bits<A>>,
+    /// Record of the row given two cycles ago.
+    pub read_data: Signal<Out, T>,
+    _rows: Vec<T>,
+    _register: T,
+}
+
+impl<T: Synth, const A: usize> Table<T, A> {
+    /// A table of `rows` rows; address bits above those that `rows` needs are ignored.
+    ///
+    /// # Panics
+    /// When `rows` is not a power of two from 2 to 2^A.
+    #[must_use]
+    pub fn new(rows: usize) -> Self {
+        assert!(
+            rows.is_power_of_two() && rows >= 2 && rows.ilog2() as usize <= A,
+            "{rows} rows: give a power of two that {A} address bits reach"
+        );
+        Self {
+            clock: Default::default(),
+            write: Default::default(),
+            write_row: Default::default(),
+            write_data: Default::default(),
+            read_row: Default::default(),
+            read_data: Default::default(),
+            _rows: vec![T::default(); rows],
+            _register: T::default(),
+        }
+    }
+}
+
+impl<T: Synth, const A: usize> Logic for Table<T, A> {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let rows = self._rows.len();
+        self.read_data.next = self._register;
+        self._register = self._rows[self.read_row.val().index() % rows];
+        if self.write.val() {
+            self._rows[self.write_row.val().index() % rows] = self.write_data.val();
+        }
+    }
+
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let (high, last) = (T::BITS - 1, self._rows.len() - 1);
+        let row_bits = self._rows.len().ilog2() as usize;
+        let top = row_bits - 1;
+        let unused = if row_bits < A {
+            let beyond = format!("[{}:{row_bits}]", A - 1);
+            format!("\nwire unused = &{{1'b0, write_row{beyond}, read_row{beyond}}};")
+        } else {
+            String::new()
+        };
+        Verilog::Custom(format!(
+            "\
+(* no_rw_check *) reg [{high}:0] rows [0:{last}];
+reg [{high}:0] ram_register;
+integer row;
+initial for (row = 0; row <= {last}; row = row + 1) rows[row] = 0;
+initial ram_register = 0;
+initial read_data = 0;
+always @(posedge clock) begin
+    read_data <= ram_register;
+    ram_register <= rows[read_row[{top}:0]];
+    if (write) rows[write_row[{top}:0]] <= write_data;
+end{unused}"
+        ))
+    }
+}
