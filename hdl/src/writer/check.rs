@@ -1,5 +1,4 @@
-//! Checks over the whole kernel: no latch, nothing read before it has a value. And what they know about use: which
-//! assignments stand alone, which bits nobody reads.
+//! Checks over the whole kernel: no latch, nothing read before it has a value. And which bits nothing reads.
 
 use super::error::Problem;
 use super::kernel::*;
@@ -169,77 +168,6 @@ fn check_sub_block_inputs(module: &Module, statements: &[Statement]) -> Result<(
         }
     }
     Ok(())
-}
-
-/// For each top-level statement: whether it is the only assignment to its signal and reads final values only, so that it
-/// can stand outside `always_comb` as an `assign`.
-pub fn stands_alone(module: &Module, statements: &[Statement]) -> Vec<bool> {
-    let mut count: HashMap<SignalId, usize> = HashMap::new();
-    let mut last: HashMap<SignalId, usize> = HashMap::new();
-    for (at, statement) in statements.iter().enumerate() {
-        statement.walk(&mut |s| {
-            if let Statement::Assign { target, .. } = s {
-                *count.entry(target.signal).or_default() += 1;
-                last.insert(target.signal, at);
-            }
-        });
-    }
-    let alone = |at: usize, statement: &Statement| match statement {
-        Statement::Assign { target, value }
-            if target.part.is_none() && count[&target.signal] == 1 =>
-        {
-            let mut reads_final_values = true;
-            value.reads(&mut |id, _| {
-                reads_final_values &= !module.signals[id].role.is_driven_here()
-                    || last.get(&id).is_some_and(|last| *last < at);
-            });
-            reads_final_values
-        }
-        _ => false,
-    };
-    statements
-        .iter()
-        .enumerate()
-        .map(|(at, statement)| alone(at, statement))
-        .collect()
-}
-
-/// Signals that are another name of one net, each with the name that is kept: an instance's input that is just another
-/// signal, and an instance's output that is just passed on.
-pub fn aliases(module: &Module, statements: &[Statement]) -> HashMap<SignalId, SignalId> {
-    let mut instance_ports = vec![false; module.signals.len()];
-    for child in &module.children {
-        if let Child::Instance { ports, .. } = child {
-            ports.iter().for_each(|(_, id)| instance_ports[*id] = true);
-        }
-    }
-    let mut same = HashMap::new();
-    for (statement, alone) in statements.iter().zip(stands_alone(module, statements)) {
-        let Some((to, from)) = plain_copy(statement).filter(|_| alone) else {
-            continue;
-        };
-        if instance_ports[to] {
-            same.insert(to, from);
-        } else if instance_ports[from] && !same.contains_key(&from) {
-            let is_output = module.signals[from].role == Role::ChildOutput;
-            let kept = matches!(module.signals[to].role, Role::Output | Role::Local);
-            if is_output && kept {
-                same.insert(from, to);
-            }
-        }
-    }
-    same
-}
-
-/// Target and source of an assignment from signal to signal.
-pub fn plain_copy(statement: &Statement) -> Option<(SignalId, SignalId)> {
-    match statement {
-        Statement::Assign {
-            target: Target { signal, part: None },
-            value: Expr::Signal(from),
-        } => Some((*signal, *from)),
-        _ => None,
-    }
 }
 
 /// Bits of each signal that nothing in the module reads; hand-written text is its author's matter.

@@ -246,7 +246,7 @@ impl Scope {
                     self.loops.pop();
                 }
             }
-            VerilogStatement::Comment(text) => out.push(Statement::Comment(text.clone())),
+            VerilogStatement::Comment(text) => out.push(Statement::Comment(comment(text))),
             VerilogStatement::Macro(block) => self.block(block, out)?,
             VerilogStatement::Link(links) => {
                 for link in links {
@@ -426,6 +426,13 @@ impl Scope {
             .filter(|(o, _)| *o == of);
         !of.is_empty() && members.all(|(o, m)| named.contains(&(o.into(), m.into())))
     }
+}
+
+/// The text of a comment; rust-hdl leaves the opening of the macro call in it, and line breaks.
+fn comment(text: &str) -> String {
+    let text = text.split_once("(\"").map_or(text, |(_, text)| text);
+    let text = text.strip_suffix("\")").unwrap_or(text);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn link_ends(link: &VerilogLink) -> Lowered<(String, String)> {

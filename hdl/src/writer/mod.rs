@@ -18,11 +18,13 @@ mod kernel;
 mod lower;
 mod names;
 mod print;
+mod schedule;
 
 pub use error::{Problem, WriteError};
 pub use print::Faults;
 
 use collect::Node;
+use kernel::Body;
 use rust_hdl_core::prelude::{AtomKind, Block};
 use std::collections::HashMap;
 use std::io;
@@ -181,8 +183,11 @@ impl Writer {
             module: node.path.clone(),
             problem,
         };
-        let module = lower::lower(node).map_err(refuse)?;
+        let mut module = lower::lower(node).map_err(refuse)?;
         check::check(&module).map_err(refuse)?;
+        if let Body::Kernel(statements) = &mut module.body {
+            *statements = schedule::without_dead_assignments(std::mem::take(statements));
+        }
         let body = print::body(&module, &child_modules, self.faults);
         if let Some(index) = self.by_body.get(&body) {
             let twin = &mut self.written[*index];

@@ -2,6 +2,7 @@
 
 use super::check;
 use super::kernel::*;
+use super::schedule::{self, Process};
 use num_bigint::BigUint;
 use num_traits::Zero;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// text. `child_modules` names the module of each child node.
 pub fn body(module: &Module, child_modules: &[String], faults: Faults) -> String {
     let aliases = match &module.body {
-        Body::Kernel(statements) => check::aliases(module, statements),
+        Body::Kernel(statements) => schedule::aliases(module, statements),
         Body::Text(_) => HashMap::new(),
     };
     Printer {
@@ -82,11 +83,6 @@ impl Printer<'_> {
             Some(kept) => self.name(*kept),
             None => &self.module.signals[id].name,
         }
-    }
-
-    /// Whether both go by one name already.
-    fn is_one_net(&self, to: SignalId, from: SignalId) -> bool {
-        self.aliases.get(&to) == Some(&from) || self.aliases.get(&from) == Some(&to)
     }
 
     fn signals(&self, wanted: impl Fn(&Signal) -> bool) -> Vec<(SignalId, Signal)> {
@@ -355,52 +351,58 @@ fn literal(value: &BigUint, width: usize) -> String {
 
 impl Printer<'_> {
     fn kernel(&mut self, statements: &[Statement]) {
-        let alone = check::stands_alone(self.module, statements);
-        let passed_on: Vec<(SignalId, SignalId)> = self
-            .module
-            .clocks
-            .iter()
+        let clocks = self.module.clocks.iter();
+        let passed_on: Vec<String> = clocks
             .filter(|(to, _)| self.module.signals[**to].role == Role::Output)
-            .map(|(to, from)| (*to, *from))
+            .map(|(to, from)| format!("    assign {} = {};", self.name(*to), self.name(*from)))
             .collect();
-        let (mut assigns, mut always) = (vec![], vec![]);
-        let mut comments = vec![];
-        for (statement, alone) in statements.iter().zip(alone) {
-            match statement {
-                _ if check::plain_copy(statement)
-                    .is_some_and(|(to, from)| self.is_one_net(to, from)) => {}
-                Statement::Comment(_) => comments.push(statement),
-                _ if alone => assigns.extend(comments.drain(..).chain([statement])),
-                _ => always.extend(comments.drain(..).chain([statement])),
-            }
-        }
-        if passed_on.is_empty() && assigns.is_empty() && always.is_empty() && comments.is_empty() {
+        let processes = schedule::processes(statements, &self.aliases);
+        if passed_on.is_empty() && processes.is_empty() {
             return;
         }
         self.section("logic");
-        for (to, from) in passed_on {
-            self.line(format!(
-                "    assign {} = {};",
-                self.name(to),
-                self.name(from)
-            ));
-        }
-        for statement in assigns {
-            match statement {
-                Statement::Assign { .. } => self.statement(statement, 1, "assign "),
-                _ => self.statement(statement, 1, ""),
+        self.lines.extend(passed_on);
+        for process in processes {
+            match process {
+                Process::Assign {
+                    comments,
+                    statement,
+                } => {
+                    if self.lines.last().is_some_and(|line| line == "    end") {
+                        self.line("");
+                    }
+                    for text in comments {
+                        self.comment(text, "    ");
+                    }
+                    self.statement(statement, 1, "assign ");
+                }
+                Process::Always(statements) => {
+                    if !self.lines.last().is_some_and(|line| line.contains("// ")) {
+                        self.line("");
+                    }
+                    let comment = |s: &&&Statement| matches!(s, Statement::Comment(_));
+                    let leading = statements.iter().take_while(comment).count();
+                    let (comments, statements) = statements.split_at(leading);
+                    for statement in comments {
+                        self.statement(statement, 1, "");
+                    }
+                    self.line("    always_comb begin");
+                    for statement in statements {
+                        self.statement(statement, 2, "");
+                    }
+                    self.line("    end");
+                }
             }
         }
-        if !always.is_empty() {
-            self.line("    always_comb begin");
-            for statement in always {
-                self.statement(statement, 2, "");
-            }
-            self.line("    end");
+    }
+
+    fn comment(&mut self, text: &str, pad: &str) {
+        let opened =
+            |line: &String| line.is_empty() || line.ends_with("begin") || line.contains("// ");
+        if !self.lines.last().is_some_and(opened) {
+            self.line("");
         }
-        for comment in comments {
-            self.statement(comment, 1, "");
-        }
+        self.line(format!("{pad}// {text}"));
     }
 
     fn block(&mut self, statements: &[Statement], depth: usize) {
@@ -447,11 +449,7 @@ impl Printer<'_> {
                 }
                 self.line(format!("{pad}endcase"));
             }
-            Statement::Comment(text) => {
-                for line in text.lines() {
-                    self.line(format!("{pad}// {line}"));
-                }
-            }
+            Statement::Comment(text) => self.comment(text, &pad),
         }
     }
 

@@ -1,0 +1,216 @@
+//! How a kernel, which is one list of statements, becomes processes that can stand side by side.
+//!
+//! A signal that is assigned once, at the top level, is an `assign`, or just another name of its source. Statements that
+//! assign a common signal, or read a value that is not final yet, share an `always_comb`. Everything else is apart, so
+//! that no simulator sees a loop that is none, and a register's default stands next to what overrides it.
+
+use super::kernel::*;
+use std::collections::{HashMap, HashSet};
+
+/// A part of the logic that stands for itself.
+pub enum Process<'a> {
+    /// One assignment.
+    Assign {
+        comments: Vec<&'a str>,
+        statement: &'a Statement,
+    },
+    /// One `always_comb`.
+    Always(Vec<&'a Statement>),
+}
+
+/// Leaves out top-level assignments that are overwritten before anything reads them, such as the default of a register
+/// that takes a new value each cycle.
+pub fn without_dead_assignments(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut overwritten: HashSet<SignalId> = HashSet::new();
+    let mut kept: Vec<Statement> = vec![];
+    for statement in statements.into_iter().rev() {
+        let whole = whole_target(&statement);
+        if whole.is_some_and(|signal| overwritten.contains(&signal)) {
+            continue;
+        }
+        overwritten.extend(whole);
+        statement.walk(&mut |s| {
+            for expression in s.own_expressions() {
+                expression.reads(&mut |id, _| {
+                    overwritten.remove(&id);
+                });
+            }
+        });
+        kept.push(statement);
+    }
+    kept.reverse();
+    kept
+}
+
+fn whole_target(statement: &Statement) -> Option<SignalId> {
+    match statement {
+        Statement::Assign {
+            target: Target { signal, part: None },
+            ..
+        } => Some(*signal),
+        _ => None,
+    }
+}
+
+/// Target and source of an assignment from signal to signal.
+fn plain_copy(statement: &Statement) -> Option<(SignalId, SignalId)> {
+    match statement {
+        Statement::Assign {
+            value: Expr::Signal(from),
+            ..
+        } => whole_target(statement).map(|to| (to, *from)),
+        _ => None,
+    }
+}
+
+/// Which statements, by position, write a signal, and the last of them.
+struct Writers(HashMap<SignalId, Vec<usize>>);
+
+impl Writers {
+    fn of(statements: &[Statement]) -> Self {
+        let mut writers: HashMap<SignalId, Vec<usize>> = HashMap::new();
+        for (at, statement) in statements.iter().enumerate() {
+            statement.walk(&mut |s| {
+                if let Statement::Assign { target, .. } = s {
+                    writers.entry(target.signal).or_default().push(at);
+                }
+            });
+        }
+        Self(writers)
+    }
+
+    fn all(&self, signal: SignalId) -> &[usize] {
+        self.0.get(&signal).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a read in statement `at` sees the final value.
+    fn is_final(&self, signal: SignalId, at: usize) -> bool {
+        self.all(signal).last().is_none_or(|last| *last < at)
+    }
+}
+
+fn reads(statement: &Statement) -> HashSet<SignalId> {
+    let mut found = HashSet::new();
+    statement.walk(&mut |s| {
+        for expression in s.own_expressions() {
+            expression.reads(&mut |id, _| {
+                found.insert(id);
+            });
+        }
+    });
+    found
+}
+
+/// For each statement: whether it is the only assignment to its signal and reads final values only.
+fn standing_alone(statements: &[Statement], writers: &Writers) -> Vec<bool> {
+    let alone = |(at, statement): (usize, &Statement)| {
+        whole_target(statement).is_some_and(|signal| writers.all(signal).len() == 1)
+            && reads(statement).iter().all(|id| writers.is_final(*id, at))
+    };
+    statements.iter().enumerate().map(alone).collect()
+}
+
+/// Signals that are another name of one net, each with the name that is kept: an instance's input that is just another
+/// signal, and an instance's output that is just passed on.
+pub fn aliases(module: &Module, statements: &[Statement]) -> HashMap<SignalId, SignalId> {
+    let mut instance_ports = vec![false; module.signals.len()];
+    for child in &module.children {
+        if let Child::Instance { ports, .. } = child {
+            ports.iter().for_each(|(_, id)| instance_ports[*id] = true);
+        }
+    }
+    let alone = standing_alone(statements, &Writers::of(statements));
+    let mut same = HashMap::new();
+    for (statement, alone) in statements.iter().zip(alone) {
+        let Some((to, from)) = plain_copy(statement).filter(|_| alone) else {
+            continue;
+        };
+        if instance_ports[to] {
+            same.insert(to, from);
+        } else if instance_ports[from] && !same.contains_key(&from) {
+            let is_output = module.signals[from].role == Role::ChildOutput;
+            let kept = matches!(module.signals[to].role, Role::Output | Role::Local);
+            if is_output && kept {
+                same.insert(from, to);
+            }
+        }
+    }
+    same
+}
+
+/// The processes of a kernel, in the order of their first statement that is more than a copy.
+pub fn processes<'a>(
+    statements: &'a [Statement],
+    aliases: &HashMap<SignalId, SignalId>,
+) -> Vec<Process<'a>> {
+    let writers = Writers::of(statements);
+    let alone = standing_alone(statements, &writers);
+    let groups = groups(statements, &writers);
+    let mut blocks: HashMap<usize, (usize, Vec<&Statement>)> = HashMap::new();
+    let mut found: Vec<(usize, Process)> = vec![];
+    let mut comments: Vec<&Statement> = vec![];
+    for (at, statement) in statements.iter().enumerate() {
+        let one_net = plain_copy(statement).is_some_and(|(to, from)| {
+            aliases.get(&to) == Some(&from) || aliases.get(&from) == Some(&to)
+        });
+        if let Statement::Comment(_) = statement {
+            comments.push(statement);
+        } else if one_net {
+            // nothing to write
+        } else if alone[at] {
+            let comments = comments.drain(..).filter_map(comment_text).collect();
+            found.push((
+                at,
+                Process::Assign {
+                    comments,
+                    statement,
+                },
+            ));
+        } else {
+            let (key, block) = blocks.entry(groups[at]).or_insert((at, vec![]));
+            if block.iter().all(|s| plain_copy(s).is_some()) {
+                *key = at;
+            }
+            block.append(&mut comments);
+            block.push(statement);
+        }
+    }
+    found.extend(
+        blocks
+            .into_values()
+            .map(|(key, block)| (key, Process::Always(block))),
+    );
+    found.sort_by_key(|(key, _)| *key);
+    found.into_iter().map(|(_, process)| process).collect()
+}
+
+fn comment_text(statement: &Statement) -> Option<&str> {
+    match statement {
+        Statement::Comment(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// For each statement the first one that it must share a process with.
+fn groups(statements: &[Statement], writers: &Writers) -> Vec<usize> {
+    let mut group: Vec<usize> = (0..statements.len()).collect();
+    let mut join = |a: usize, b: usize| {
+        let (a, b) = (group[a], group[b]);
+        let (first, other) = (a.min(b), a.max(b));
+        group
+            .iter_mut()
+            .filter(|g| **g == other)
+            .for_each(|g| *g = first);
+    };
+    for writers in writers.0.values() {
+        writers.windows(2).for_each(|pair| join(pair[0], pair[1]));
+    }
+    for (at, statement) in statements.iter().enumerate() {
+        for id in reads(statement) {
+            if !writers.is_final(id, at) {
+                join(at, writers.all(id)[0]);
+            }
+        }
+    }
+    group
+}
