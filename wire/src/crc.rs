@@ -33,9 +33,46 @@ pub const fn from_wire(field: [u8; LEN]) -> u32 {
     u32::from_le_bytes(field)
 }
 
+/// The CRC that octets should have carried, from what a register that ran over them holds.
+///
+/// The register took in the octets, their CRC field (`received`) and then `zero_dwords` dwords of
+/// zeros, as hardware does that consumes whole beats. Each step of the register has an inverse, so
+/// they are undone one bit at a time.
+pub const fn expected(register: u32, zero_dwords: usize, received: u32) -> u32 {
+    let mut value = register;
+    let mut bits = 32 * (zero_dwords + 1);
+    while bits > 0 {
+        value = match value >> 31 {
+            0 => value << 1,
+            _ => (value ^ POLYNOMIAL_REFLECTED) << 1 | 1,
+        };
+        bits -= 1;
+    }
+    value ^ received ^ XOR_OUT
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // req: MPA-CRC-24
+    #[test]
+    fn the_expected_crc_does_not_depend_on_what_followed() {
+        let octets = b"octets of an FPDU up to its PAD.";
+        for received in [crc32c(octets), 0, 0xDEAD_BEEF] {
+            for zero_dwords in 0..16 {
+                let mut all = octets.to_vec();
+                all.extend(to_wire(received));
+                all.resize(all.len() + 4 * zero_dwords, 0);
+                let register = crc32c(&all) ^ XOR_OUT;
+                assert_eq!(expected(register, zero_dwords, received), crc32c(octets));
+                assert_ne!(
+                    expected(register, zero_dwords + 1, received),
+                    crc32c(octets)
+                );
+            }
+        }
+    }
 
     // req: MPA-CRC-12
     #[test]

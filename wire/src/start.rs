@@ -261,7 +261,7 @@ impl<'d> Frame<'d> {
     }
 
     /// Octets of the frame.
-    pub const fn len(&self) -> usize {
+    pub const fn total_len(&self) -> usize {
         let block = if self.negotiation.is_some() {
             NEGOTIATION_LEN
         } else {
@@ -270,15 +270,10 @@ impl<'d> Frame<'d> {
         HEADER_LEN + block + self.private_data.len()
     }
 
-    /// A frame is never empty.
-    pub const fn is_empty(&self) -> bool {
-        false
-    }
-
     /// Writes the frame to the front of `out` and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, StartError> {
         check_revision(self.revision)?;
-        let (have, need) = (out.len(), self.len());
+        let (have, need) = (out.len(), self.total_len());
         let pd_length = need - HEADER_LEN;
         if pd_length > MAX_PRIVATE_DATA {
             return Err(StartError::PrivateData { len: pd_length });

@@ -572,6 +572,7 @@ fn retransmitted_octets_are_cut_off_and_gaps_dropped() {
         receiver.segment(1, sequence, octets, &mut log).unwrap();
     };
     segment(&mut receiver, 100, &wire[100..200]); // a gap before it
+    segment(&mut receiver, 1, &wire[1..2]); // the smallest gap
     segment(&mut receiver, 0, &wire[..150]);
     let altered = [0xFF; 150];
     segment(&mut receiver, 0, &altered); // an old segment with other octets
@@ -584,7 +585,7 @@ fn retransmitted_octets_are_cut_off_and_gaps_dropped() {
     segment(&mut receiver, 0, &wire);
     assert_eq!(log, whole);
     let counters = receiver.counters(1).unwrap();
-    assert_eq!(counters.gap_segments, 1);
+    assert_eq!(counters.gap_segments, 2);
     assert_eq!(counters.duplicate_octets, 150 + 110 + 50 + 400);
 }
 
