@@ -12,7 +12,8 @@
 //! Throughput: one write and one read a cycle. Latency: `read_data` follows its row by [`LATENCY`] cycles; what was
 //! written in the cycle before the row was given, or earlier, is seen. A read in the very cycle of a write to the same
 //! octet returns the old octet in simulation and anything in hardware, where asking for the old octet would cost a
-//! comparator a lane: neighbours never do it. There is no reset; rows hold zero at power-up.
+//! comparator a lane: neighbours never do it. There is no reset. Rows hold zero at power-up in simulation; synthesis is
+//! not told so (yosys takes minutes to unroll it), hence neighbours let nothing depend on rows never written.
 //!
 //! [`HeaderRam`] listens to the same write port and keeps the first two octets of every dword: where an FPDU may begin,
 //! these hold ULPDU_Length (RFC 5044 §4.1), so that a second reader can follow the length chain beside the first.
@@ -276,8 +277,10 @@ genvar kept;
 generate for (kept = 0; kept < {kept}; kept = kept + 1) begin : lane
     localparam LANE = {lane};
     (* no_rw_check *) reg [7:0] octets [0:{last}];
+`ifndef SYNTHESIS
     integer row;
     initial for (row = 0; row <= {last}; row = row + 1) octets[row] = 8'h0;
+`endif
     wire [{row_top}:0] lane_write_row = write_select[LANE] ? write_row_1[{row_top}:0] : write_row_0[{row_top}:0];
     wire [{row_top}:0] lane_read_row = {read_row};
     always @(posedge clock) begin

@@ -1,0 +1,132 @@
+//! What a CRC32C register does, as arithmetic on polynomials over GF(2).
+//!
+//! A register value is a polynomial of degree below 32; bit 31 is the coefficient of x^0 and bit 0 that of x^31, because
+//! MPA feeds each octet least significant bit first (RFC 5044 §4.4). A dword taken with its first octet in bits 7:0 can
+//! then simply be added (XOR) to the register, and one bit of zeros multiplies the register by x modulo the generator.
+//! Nothing here knows of hardware: `crc32c` makes its tables from it, and a host makes sense of a
+//! [`CrcVerdict`](crate::records::CrcVerdict) with [`expected_crc`].
+
+/// CRC32C's generator polynomial without x^32.
+pub const POLYNOMIAL: u32 = 0x82F6_3B78;
+/// Register before the first octet; also what the register is XORed with to make the CRC.
+pub const PRESET: u32 = 0xFFFF_FFFF;
+/// Register behind octets that are followed by their own CRC (MPA-CRC-24).
+pub const RESIDUE: u32 = 0xB798_B438;
+
+/// `register` times x: one bit of zeros later.
+#[must_use]
+pub const fn times_x(register: u32) -> u32 {
+    (register >> 1) ^ if register & 1 == 1 { POLYNOMIAL } else { 0 }
+}
+
+/// `register` divided by x: one bit of zeros earlier. The generator has the term x^0, so there always is such a value.
+#[must_use]
+pub const fn over_x(register: u32) -> u32 {
+    match register >> 31 {
+        1 => ((register ^ POLYNOMIAL) << 1) | 1,
+        _ => register << 1,
+    }
+}
+
+/// `register` times x^`bits`: so many bits of zeros later.
+#[must_use]
+pub fn advance(register: u32, bits: usize) -> u32 {
+    (0..bits).fold(register, |register, _| times_x(register))
+}
+
+/// `register` over x^`bits`: so many bits of zeros earlier.
+#[must_use]
+pub fn retreat(register: u32, bits: usize) -> u32 {
+    (0..bits).fold(register, |register, _| over_x(register))
+}
+
+/// `register` squared: since (a + b)² = a² + b² over GF(2), coefficient i moves to x^2i. Linear, and one to one
+/// because no square divides the generator, which is x + 1 times a primitive polynomial of degree 31.
+#[must_use]
+pub fn square(register: u32) -> u32 {
+    let terms = (0..32).filter(|i| register << i >> 31 == 1);
+    terms.fold(0, |sum, i| sum ^ advance(1 << 31, 2 * i))
+}
+
+/// Squarings that bring every value back: x^(2^31) = x modulo both factors of the generator.
+pub const SQUARINGS: usize = 31;
+
+/// `register` squared `times` times.
+#[must_use]
+pub fn squared(register: u32, times: usize) -> u32 {
+    (0..times).fold(register, |register, _| square(register))
+}
+
+/// The CRC that an FPDU should have carried, as a number whose least significant octet is sent first.
+///
+/// `state` is the register behind the whole FPDU, CRC field included, and `zeros` dwords of zeros; `received` is the CRC
+/// field with its first octet in bits 7:0.
+#[must_use]
+pub fn expected_crc(state: u32, zeros: usize, received: u32) -> u32 {
+    retreat(state, 32 * zeros + 32) ^ received ^ PRESET
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn register_behind(octets: &[u8]) -> u32 {
+        octets.iter().fold(PRESET, |register, octet| {
+            advance(register ^ u32::from(*octet), 8)
+        })
+    }
+
+    // req: MPA-CRC-12
+    #[test]
+    fn register_makes_the_check_value_of_crc32c() {
+        assert_eq!(register_behind(b"123456789") ^ PRESET, 0xE306_9283);
+    }
+
+    // req: MPA-CRC-24
+    #[test]
+    fn residue_is_left_by_any_octets_and_their_crc() {
+        for octets in [&b""[..], b"a", b"123456789", &[0; 100]] {
+            let crc = register_behind(octets) ^ PRESET;
+            let whole = [octets, &crc.to_le_bytes()].concat();
+            assert_eq!(register_behind(&whole), RESIDUE);
+        }
+    }
+
+    #[test]
+    fn division_undoes_multiplication() {
+        let mut value = 1;
+        for _ in 0..1000 {
+            value = advance(value, 7) ^ 0x55;
+            assert_eq!(over_x(times_x(value)), value);
+            assert_eq!(retreat(advance(value, 64), 64), value);
+        }
+    }
+
+    /// What makes `crc32c`'s loop one bit wide: squaring k times turns a step of one bit into one of 2^k bits.
+    #[test]
+    fn squaring_commutes_with_steps_and_comes_back() {
+        for bit in 0..32 {
+            let value = 1 << bit;
+            assert_eq!(squared(value, SQUARINGS), value);
+            for k in 1..=9 {
+                assert_eq!(
+                    squared(times_x(value), k),
+                    advance(squared(value, k), 1 << k)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn expected_crc_ignores_what_was_received_and_how_far_the_register_went_on() {
+        let octets = b"an FPDU up to its PAD...";
+        let right = register_behind(octets) ^ PRESET;
+        for received in [right, right ^ 1, 0, 0xDEAD_BEEF] {
+            for zeros in 0..16 {
+                let field = received.to_le_bytes();
+                let state = advance(register_behind(&[&octets[..], &field].concat()), 32 * zeros);
+                assert_eq!(expected_crc(state, zeros, received), right);
+            }
+        }
+    }
+}
