@@ -45,7 +45,7 @@ pub struct Beat {
     pub count: Bits<5>,
     /// One of them is a marker,
     pub marker: Bit,
-    /// in this dword lane,
+    /// in this dword lane (0 without one),
     pub marker_lane: Bits<8>,
     /// and should hold this FPDUPTR.
     pub marker_pointer: Bits<16>,
@@ -146,6 +146,7 @@ pub struct Fetch<
     row_base: Signal<Local, Bits<20>>,
     base_now: Signal<Local, Bits<20>>,
     read: Signal<Local, Beat>,
+    has_marker: Signal<Local, Bit>,
     to_marker: Signal<Local, Bits<7>>,
     count: Signal<Local, Bits<16>>,
     back: Signal<Local, Bits<16>>,
@@ -227,6 +228,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             row_base: d(),
             base_now: d(),
             read: d(),
+            has_marker: d(),
             to_marker: d(),
             count: d(),
             back: d(),
@@ -367,8 +369,13 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         self.read.next.first = self.first.q.val();
         self.read.next.last = self.last.q.val();
         self.read.next.count = bit_cast::<5, 16>(self.count.val());
-        self.read.next.marker = self.now.q.val().markers & (bit_cast::<16, 7>(self.to_marker.val()) < self.count.val());
-        self.read.next.marker_lane = bit_cast::<8, 7>(self.to_marker.val());
+        self.has_marker.next =
+            self.now.q.val().markers & (bit_cast::<16, 7>(self.to_marker.val()) < self.count.val());
+        self.read.next.marker = self.has_marker.val();
+        self.read.next.marker_lane = 0.into();
+        if self.has_marker.val() {
+            self.read.next.marker_lane = bit_cast::<8, 7>(self.to_marker.val());
+        }
         self.read.next.marker_pointer = self.back.val();
         if self.leading.q.val() {
             self.read.next.marker_pointer = self.back.val() - 4;

@@ -1,0 +1,241 @@
+//! The network side of the receive path: TCP segments in, whole FPDUs in the commit buffer out.
+//!
+//! ```text
+//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ───────────► CrcVerdict
+//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─► commit ──► Segment
+//!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄──── read by `place`
+//! ```
+//!
+//! It only connects; what each part does, and when, is told in its own file.
+use crate::admit::Admit;
+use crate::assembly::Assembly;
+use crate::axi::SegmentStreamIn;
+use crate::commit::Commit;
+use crate::crc32c::Crc32c;
+use crate::fetch::Fetch;
+use crate::records::{CrcVerdict, Segment};
+use crate::scan::Scan;
+use crate::strip::Strip;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+
+/// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
+#[derive(LogicBlock)]
+pub struct Ingress<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// TCP payload.
+    pub s_axis_segment: SegmentStreamIn<W, K>,
+    /// Pulse: `stream` enters full operation, as the next three say.
+    pub arm: Signal<In, Bit>,
+    /// Pulse: `stream` takes nothing any more.
+    pub close: Signal<In, Bit>,
+    /// Stream of `arm` and `close`.
+    pub stream: Signal<In, Bits<8>>,
+    /// The stream carries markers.
+    pub markers: Signal<In, Bit>,
+    /// The stream's CRCs are checked.
+    pub crc: Signal<In, Bit>,
+    /// Sequence number of position 0.
+    pub sequence_start: Signal<In, Bits<32>>,
+    /// Sequence number behind the last accepted octet, of each stream.
+    pub edge_sequence: [Signal<Out, Bits<32>>; S],
+    /// Sequence number behind the last octet that there is room for, of each stream.
+    pub limit_sequence: [Signal<Out, Bits<32>>; S],
+    /// Pulse: an FPDU of `issued_stream` is on its way.
+    pub issued: Signal<Out, Bit>,
+    pub issued_stream: Signal<Out, Bits<8>>,
+    /// FPDUs in the commit buffer.
+    pub segment: Signal<Out, Segment>,
+    pub segment_valid: Signal<Out, Bit>,
+    /// Their CRCs, in the same order.
+    pub verdict: Signal<Out, CrcVerdict>,
+    pub verdict_valid: Signal<Out, Bit>,
+    /// Pulse: `check` has taken an FPDU.
+    pub consumed: Signal<In, Bit>,
+    /// Pulse: `freed_rows` rows of the commit buffer are free again.
+    pub freed: Signal<In, Bit>,
+    pub freed_rows: Signal<In, Bits<16>>,
+    /// Read port of the commit buffer.
+    pub read_row_0: Signal<In, Bits<16>>,
+    pub read_row_1: Signal<In, Bits<16>>,
+    pub read_select: Signal<In, Bits<K>>,
+    pub read_data: Signal<Out, Bits<W>>,
+    /// Counters: a segment, one of which something was dropped, octets accepted.
+    pub segments: Signal<Out, Bit>,
+    pub segments_dropped: Signal<Out, Bit>,
+    pub octets: Signal<Out, Bits<8>>,
+
+    admit: Admit<W, K, S>,
+    assembly: Assembly<W, K, D, H, LOGK>,
+    scan: Scan<H, LOGD, S>,
+    fetch: Fetch<W, K, D, LOGK, LOGD, S>,
+    strip: Strip<W, D>,
+    commit: Commit<W, K, D, LOGD>,
+    crc32c: Crc32c<W, D>,
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Ingress<W, K, D, H, LOGK, LOGD, S>
+{
+    /// Network side of a device as `config` says.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(config.width == W && config.streams == S);
+        Self {
+            clock: d(),
+            reset: d(),
+            s_axis_segment: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            markers: d(),
+            crc: d(),
+            sequence_start: d(),
+            edge_sequence: array(),
+            limit_sequence: array(),
+            issued: d(),
+            issued_stream: d(),
+            segment: d(),
+            segment_valid: d(),
+            verdict: d(),
+            verdict_valid: d(),
+            consumed: d(),
+            freed: d(),
+            freed_rows: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            segments: d(),
+            segments_dropped: d(),
+            octets: d(),
+            admit: Admit::new(config),
+            assembly: Assembly::new(config),
+            scan: Scan::new(config),
+            fetch: Fetch::new(config),
+            strip: d(),
+            commit: Commit::new(config),
+            crc32c: d(),
+        }
+    }
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Logic for Ingress<W, K, D, H, LOGK, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, admit, assembly, scan, fetch, strip, commit, crc32c);
+        self.admit.reset.next = self.reset.val();
+        self.scan.reset.next = self.reset.val();
+        self.fetch.reset.next = self.reset.val();
+        self.strip.reset.next = self.reset.val();
+        self.commit.reset.next = self.reset.val();
+        self.crc32c.reset.next = self.reset.val();
+
+        comment!("segments: taken whenever they come, dropped where they do not fit");
+        self.s_axis_segment.tready.next = true;
+        self.admit.tdata.next = self.s_axis_segment.tdata.val();
+        self.admit.tkeep.next = self.s_axis_segment.tkeep.val();
+        self.admit.tlast.next = self.s_axis_segment.tlast.val();
+        self.admit.tdest.next = self.s_axis_segment.tdest.val();
+        self.admit.tuser.next = self.s_axis_segment.tuser.val();
+        self.admit.tvalid.next = self.s_axis_segment.tvalid.val();
+        self.segments.next = self.admit.segments.val();
+        self.segments_dropped.next = self.admit.segments_dropped.val();
+        self.octets.next = self.admit.octets.val();
+
+        comment!("streams come and go");
+        self.admit.arm.next = self.arm.val();
+        self.admit.close.next = self.close.val();
+        self.admit.stream.next = self.stream.val();
+        self.admit.sequence_start.next = self.sequence_start.val();
+        self.scan.arm.next = self.arm.val();
+        self.scan.close.next = self.close.val();
+        self.scan.stream.next = self.stream.val();
+        self.scan.markers.next = self.markers.val();
+        self.scan.crc.next = self.crc.val();
+        self.fetch.arm.next = self.arm.val();
+        self.fetch.stream.next = self.stream.val();
+        for i in 0..S {
+            self.admit.tail[i].next = self.fetch.tail[i].val();
+            self.edge_sequence[i].next = self.admit.edge_sequence[i].val();
+            self.limit_sequence[i].next = self.admit.limit_sequence[i].val();
+        }
+
+        comment!("into the rings");
+        self.assembly.beat_valid.next = self.admit.beat_valid.val();
+        self.assembly.beat_data.next = self.admit.beat_data.val();
+        self.assembly.beat_stream.next = self.admit.beat_stream.val();
+        self.assembly.beat_position.next = self.admit.beat_position.val();
+        self.assembly.beat_skip.next = self.admit.beat_skip.val();
+        self.assembly.beat_count.next = self.admit.beat_count.val();
+        self.assembly.beat_edge.next = self.admit.beat_edge.val();
+
+        comment!("where FPDUs lie");
+        self.scan.landed.next = self.assembly.landed.val();
+        self.scan.landed_stream.next = self.assembly.landed_stream.val();
+        self.scan.landed_edge.next = self.assembly.landed_edge.val();
+        self.assembly.header_row.next = self.scan.header_row.val();
+        self.scan.header_data.next = self.assembly.header_data.val();
+        self.issued.next = self.scan.issued.val();
+        self.issued_stream.next = self.scan.issued_stream.val();
+
+        comment!("out of the rings");
+        self.fetch.fpdu.next = self.scan.fpdu.val();
+        self.fetch.fpdu_valid.next = self.scan.fpdu_valid.val();
+        self.scan.fpdu_ready.next = self.fetch.fpdu_ready.val();
+        self.assembly.read_row_0.next = self.fetch.read_row_0.val();
+        self.assembly.read_row_1.next = self.fetch.read_row_1.val();
+        self.assembly.read_select.next = self.fetch.read_select.val();
+        self.fetch.read_data.next = self.assembly.read_data.val();
+        self.fetch.freed.next = self.freed.val();
+        self.fetch.freed_rows.next = self.freed_rows.val();
+        self.fetch.consumed.next = self.consumed.val();
+
+        comment!("CRC over the beats as they are, and the beats without markers into the commit buffer");
+        self.crc32c.data.next = self.fetch.beat_data.val();
+        self.crc32c.valid.next = self.fetch.beat.val().valid;
+        self.crc32c.first.next = self.fetch.beat.val().first;
+        self.crc32c.last.next = self.fetch.beat.val().last;
+        self.crc32c.count.next = self.fetch.beat.val().count;
+        self.verdict.next = self.crc32c.verdict.val();
+        self.verdict_valid.next = self.crc32c.verdict_valid.val();
+        self.strip.beat.next = self.fetch.beat.val();
+        self.strip.beat_data.next = self.fetch.beat_data.val();
+        self.commit.start.next = self.fetch.start.val();
+        self.commit.start_valid.next = self.fetch.start_valid.val();
+        self.commit.plain.next = self.strip.plain.val();
+        self.commit.plain_data.next = self.strip.plain_data.val();
+        self.segment.next = self.commit.segment.val();
+        self.segment_valid.next = self.commit.segment_valid.val();
+        self.commit.read_row_0.next = self.read_row_0.val();
+        self.commit.read_row_1.next = self.read_row_1.val();
+        self.commit.read_select.next = self.read_select.val();
+        self.read_data.next = self.commit.read_data.val();
+    }
+}

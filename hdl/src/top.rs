@@ -1,0 +1,247 @@
+//! The device: TCP segments in on one side, registers and writes to host memory on the other.
+//!
+//! ```text
+//!                 ┌───────── Ingress ─────────┐
+//!  s_axis_segment │ rings, scan, CRC, markers,│ Segment, CrcVerdict ┌───────┐ Placement  ┌───────┐
+//!  ──────────────►│ commit buffer             │────────────────────►│ check │───────────►│ place │──┐
+//!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
+//!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
+//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┘       ┌────────────▼─┐  write_mux ──► m_axi
+//!                                                                               │ deliver      │    ▲
+//!                                                                               └─► completion ┘────┘
+//! ```
+//!
+//! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
+//! enough. Throughput and latency are those of the parts; `docs/bench` has what they add up to.
+use crate::axi::{AxiLiteSlave, AxiWriteMaster, SegmentStreamIn};
+use crate::check::Check;
+use crate::completion::CompletionWriter;
+use crate::control::Control;
+use crate::deliver::Deliver;
+use crate::dff::Dff;
+use crate::ingress::Ingress;
+use crate::place::Place;
+use crate::registers::Registers;
+use crate::util::d;
+use crate::window::{Window, WindowStreamOut};
+use crate::write_mux::WriteMux;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// Cycles for which the inside stays in reset behind the last cycle of `aresetn` low: longer than any delay line.
+pub const RESET_CYCLES: u64 = 31;
+
+/// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
+#[derive(LogicBlock)]
+pub struct Warpline<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> {
+    /// The clock of all ports.
+    pub aclk: Signal<In, Clock>,
+    /// Reset, active low, sampled by `aclk`.
+    pub aresetn: Signal<In, Bit>,
+    /// TCP payload with stream and sequence number.
+    pub s_axis_segment: SegmentStreamIn<W, K>,
+    /// What TCP may acknowledge and advertise.
+    pub m_axis_window: WindowStreamOut,
+    /// Registers.
+    pub s_axil: AxiLiteSlave,
+    /// Writes to host memory.
+    pub m_axi: AxiWriteMaster<W, K>,
+
+    reset_count: Dff<Bits<5>>,
+    reset: Dff<Bit>,
+    ingress: Ingress<W, K, D, H, LOGK, LOGD, S>,
+    window: Window<S>,
+    check: Check<S>,
+    place: Place<W, K, LOGK>,
+    deliver: Deliver<S>,
+    completion: CompletionWriter<W, K>,
+    write_mux: WriteMux<W, K>,
+    registers: Registers<S>,
+    control: Control<S>,
+    all_ones: Constant<Bits<5>>,
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Warpline<W, K, D, H, LOGK, LOGD, S>
+{
+    /// The device that `config` describes.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            aclk: d(),
+            aresetn: d(),
+            s_axis_segment: d(),
+            m_axis_window: d(),
+            s_axil: d(),
+            m_axi: d(),
+            reset_count: d(),
+            reset: d(),
+            ingress: Ingress::new(config),
+            window: d(),
+            check: Check::new(config),
+            place: Place::new(config),
+            deliver: d(),
+            completion: d(),
+            write_mux: d(),
+            registers: Registers::new(config),
+            control: d(),
+            all_ones: Constant::new(RESET_CYCLES.into()),
+        }
+    }
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Logic for Warpline<W, K, D, H, LOGK, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, aclk, reset_count, reset);
+        clock!(self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers, control);
+
+        comment!("reset: from the first cycle of aresetn low until the count is full");
+        self.reset.d.next = self.reset_count.q.val() != self.all_ones.val();
+        if self.reset_count.q.val() != self.all_ones.val() {
+            self.reset_count.d.next = self.reset_count.q.val() + 1;
+        }
+        if !self.aresetn.val() {
+            self.reset_count.d.next = 0.into();
+            self.reset.d.next = true;
+        }
+        self.ingress.reset.next = self.reset.q.val();
+        self.window.reset.next = self.reset.q.val();
+        self.check.reset.next = self.reset.q.val();
+        self.place.reset.next = self.reset.q.val();
+        self.deliver.reset.next = self.reset.q.val();
+        self.completion.reset.next = self.reset.q.val();
+        self.write_mux.reset.next = self.reset.q.val();
+        self.registers.reset.next = self.reset.q.val();
+        self.control.reset.next = self.reset.q.val();
+
+        comment!("network side");
+        SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.ingress.s_axis_segment);
+        WindowStreamOut::link(&mut self.m_axis_window, &mut self.window.m_axis_window);
+        for i in 0..S {
+            self.window.edge_sequence[i].next = self.ingress.edge_sequence[i].val();
+            self.window.limit_sequence[i].next = self.ingress.limit_sequence[i].val();
+            self.registers.edge_sequence[i].next = self.ingress.edge_sequence[i].val();
+            self.registers.limit_sequence[i].next = self.ingress.limit_sequence[i].val();
+        }
+
+        comment!("from the commit buffer to memory");
+        self.check.segment.next = self.ingress.segment.val();
+        self.check.segment_valid.next = self.ingress.segment_valid.val();
+        self.check.verdict.next = self.ingress.verdict.val();
+        self.check.verdict_valid.next = self.ingress.verdict_valid.val();
+        self.ingress.consumed.next = self.check.consumed.val();
+        self.place.s_placement.next = self.check.placement.val();
+        self.place.s_delivery.next = self.check.delivery.val();
+        self.place.s_valid.next = self.check.m_valid.val();
+        self.check.m_ready.next = self.place.s_ready.val();
+        self.ingress.read_row_0.next = self.place.read_row_0.val();
+        self.ingress.read_row_1.next = self.place.read_row_1.val();
+        self.ingress.read_select.next = self.place.read_select.val();
+        self.place.read_data.next = self.ingress.read_data.val();
+        self.ingress.freed.next = self.place.release_valid.val();
+        self.ingress.freed_rows.next = self.place.release_rows.val();
+        self.deliver.s_delivery.next = self.place.m_delivery.val();
+        self.deliver.s_issued.next = self.place.m_issued.val();
+        self.deliver.s_valid.next = self.place.m_valid.val();
+        self.place.m_ready.next = self.deliver.s_ready.val();
+        self.completion.s_event.next = self.deliver.m_event.val();
+        self.completion.s_valid.next = self.deliver.m_valid.val();
+        self.deliver.m_ready.next = self.completion.s_ready.val();
+        self.check.bus_fault.next = self.deliver.bus_fault.val();
+        self.check.bus_fault_stream.next = self.deliver.bus_fault_stream.val();
+
+        comment!("two writers, one bus");
+        self.write_mux.payload.awaddr.next = self.place.m_axi.awaddr.val();
+        self.write_mux.payload.awlen.next = self.place.m_axi.awlen.val();
+        self.write_mux.payload.awvalid.next = self.place.m_axi.awvalid.val();
+        self.place.m_axi.awready.next = self.write_mux.payload.awready.val();
+        self.write_mux.payload.wdata.next = self.place.m_axi.wdata.val();
+        self.write_mux.payload.wstrb.next = self.place.m_axi.wstrb.val();
+        self.write_mux.payload.wlast.next = self.place.m_axi.wlast.val();
+        self.write_mux.payload.wvalid.next = self.place.m_axi.wvalid.val();
+        self.place.m_axi.wready.next = self.write_mux.payload.wready.val();
+        self.write_mux.completion.awaddr.next = self.completion.m_axi.awaddr.val();
+        self.write_mux.completion.awlen.next = self.completion.m_axi.awlen.val();
+        self.write_mux.completion.awvalid.next = self.completion.m_axi.awvalid.val();
+        self.completion.m_axi.awready.next = self.write_mux.completion.awready.val();
+        self.write_mux.completion.wdata.next = self.completion.m_axi.wdata.val();
+        self.write_mux.completion.wstrb.next = self.completion.m_axi.wstrb.val();
+        self.write_mux.completion.wlast.next = self.completion.m_axi.wlast.val();
+        self.write_mux.completion.wvalid.next = self.completion.m_axi.wvalid.val();
+        self.completion.m_axi.wready.next = self.write_mux.completion.wready.val();
+        self.deliver.b_valid.next = self.write_mux.payload_b_valid.val();
+        self.deliver.b_error.next = self.write_mux.payload_b_error.val();
+        self.write_mux.payload_b_ready.next = self.deliver.b_ready.val();
+        self.completion.b_valid.next = self.write_mux.completion_b_valid.val();
+        self.completion.b_error.next = self.write_mux.completion_b_error.val();
+        AxiWriteMaster::<W, K>::link(&mut self.m_axi, &mut self.write_mux.m_axi);
+
+        comment!("registers and commands");
+        AxiLiteSlave::link(&mut self.s_axil, &mut self.registers.s_axil);
+        self.control.start.next = self.registers.start.val();
+        self.control.number.next = self.registers.number.val();
+        self.control.arguments.next = self.registers.arguments.val();
+        self.registers.busy.next = self.control.busy.val();
+        self.registers.failed.next = self.control.failed.val();
+        self.check.command.next = self.control.command.val();
+        self.check.arguments.next = self.registers.arguments.val();
+        self.check.command_valid.next = self.control.command_valid.val();
+        self.control.command_ready.next = self.check.command_ready.val();
+        self.control.command_done.next = self.check.command_done.val();
+        self.control.command_failed.next = self.check.command_failed.val();
+        self.control.issued.next = self.ingress.issued.val();
+        self.control.issued_stream.next = self.ingress.issued_stream.val();
+        self.control.consumed.next = self.check.consumed.val();
+        self.control.consumed_stream.next = self.check.consumed_stream.val();
+        self.control.fence_done.next = self.deliver.fence_done.val();
+        self.ingress.arm.next = self.control.arm.val();
+        self.ingress.close.next = self.control.close.val();
+        self.ingress.stream.next = self.control.stream.val();
+        self.ingress.markers.next = self.control.markers.val();
+        self.ingress.crc.next = self.control.crc.val();
+        self.ingress.sequence_start.next = self.control.sequence_start.val();
+        self.deliver.arm.next = self.control.arm.val();
+        self.deliver.stream.next = self.control.stream.val();
+        self.completion.base.next = self.registers.completion_base.val();
+        self.completion.entries.next = self.registers.completion_entries.val().get_bits::<17>(0);
+        self.completion.consumer.next = self.registers.completion_consumer.val();
+        self.completion.restart.next = self.registers.restart.val();
+        self.registers.completion_producer.next = self.completion.producer.val();
+        self.registers.segments.next = self.ingress.segments.val();
+        self.registers.octets.next = self.ingress.octets.val();
+        self.registers.segments_dropped.next = self.ingress.segments_dropped.val();
+        self.registers.fpdus.next = self.check.consumed.val();
+        self.registers.discarded.next = self.check.discarded.val();
+        self.registers.payload.next = self.check.payload.val();
+        self.registers.payload_valid.next = self.check.consumed.val();
+        self.registers.errors.next = self.check.errors.val();
+        self.check.record_row.next = self.registers.record_row.val();
+        self.registers.record_data.next = self.check.record_data.val();
+    }
+}
