@@ -1,1 +1,69 @@
-//! placeholder
+//! The host side of warpline, in RDMA words.
+//!
+//! ```text
+//!  program ─► Context ─┬─ ProtectionDomain ─┬─ MemoryRegion   STag: the peer writes here
+//!                      │                    └─ Stream ─ ReceiveQueue ◄─ Buffer
+//!                      └─ CompletionQueue ─► Completion ─► Buffer
+//!                             │
+//!                        dyn Device ─► kernel VFIO, vfio-user, or a simulated card
+//! ```
+//!
+//! Three rules keep memory safe whatever the peer sends:
+//!
+//! 1. What the device may write to belongs to a handle, and is read through copies only.
+//! 2. A handle gives its memory up only after the device has confirmed that no write to it is under way.
+//! 3. If the device does not confirm, the memory is kept for ever rather than freed.
+//!
+//! All that comes from the device is checked: a completion or record that makes no sense is an [`Error`].
+//!
+//! ```no_run
+//! use warpline_driver::{Completion, Context, Device, DmaMemory, Options, Registration, StreamOptions};
+//! # fn run(device: Box<dyn Device>) -> Result<(), warpline_driver::Error> {
+//! let context = Context::open(device, Options::default())?;
+//! let domain = context.protection_domain()?;
+//! let region = domain.register(DmaMemory::new(1 << 20)?, Registration::default())?;
+//! let stream = domain.arm(0, StreamOptions { sequence_start: 1000, ..Default::default() })?;
+//! for buffer in context.buffers(16, 512)? {
+//!     stream.receive_queue(0)?.post(buffer)?;
+//! }
+//! println!("write to STag {:#010x} from {:#x} on", region.stag(), region.base());
+//! let completions = context.completion_queue();
+//! while let Some(completion) = completions.wait(std::time::Duration::from_secs(1))? {
+//!     println!("{completion:?}");
+//! }
+//! stream.close()?;
+//! let memory = region.revoke()?; // from here on the memory is ours alone
+//! println!("{:?}", &memory[..16]);
+//! # Ok(())
+//! # }
+//! ```
+#![deny(unsafe_code)]
+#![deny(missing_docs)]
+
+mod buffer;
+mod completion;
+mod context;
+mod device;
+mod dma;
+mod domain;
+mod error;
+mod error_record;
+mod iova;
+#[allow(unsafe_code, reason = "maps memory and hands out views of it")]
+mod memory;
+mod shared;
+mod stag;
+mod stream;
+
+pub use buffer::Buffer;
+pub use completion::{
+    Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
+};
+pub use context::{CompletionQueue, Context, Counters, Options, Shape};
+pub use device::{BackendError, Device, DeviceInfo, DmaMap, Progress};
+pub use domain::{MemoryRegion, ProtectionDomain, Registration, Scope};
+pub use error::{Error, Returned};
+pub use error_record::{ErrorDetail, ErrorRecord};
+pub use memory::DmaMemory;
+pub use stream::{ReceiveQueue, Stream, StreamOptions};
+pub use warpline_wire::error::{Checks, ErrorNumber};

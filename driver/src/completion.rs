@@ -1,0 +1,236 @@
+//! What the device reports: the completion queue's ring, and its entries as types.
+//!
+//! ```text
+//!  device ─► entry (words 0 to 6, then word 7 with PHASE) ─► Ring::next ─► Entry::parse ─► Completion
+//!         ◄─ COMPLETION_CONSUMER ─────────────────────────────┘ matched with the posted buffers
+//! ```
+//!
+//! The ring needs no look at a register: an entry is new when its phase differs from what the last round left there.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use warpline_regmap::layout::{completion, error_event, kind};
+use warpline_wire::error::{Checks, ErrorNumber};
+
+use crate::Error;
+use crate::buffer::Buffer;
+use crate::dma::{Dma, Mapped};
+use crate::memory::DmaMemory;
+
+/// Words of an entry.
+pub(crate) const WORDS: usize = completion::WORDS;
+/// Most entries of a queue.
+pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
+
+/// A work completion, or the event that a stream failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Completion {
+    /// A tagged message was delivered: its octets, and those of all messages before it, are in memory (AMB-41, AMB-44).
+    Tagged(TaggedCompletion),
+    /// An untagged message was delivered into the buffer that comes back here.
+    Untagged(UntaggedCompletion),
+    /// The stream met its first error and takes nothing any more (AMB-09, AMB-10).
+    Error(ErrorEvent),
+    /// A posted buffer comes back unused, because its stream failed or was closed (DDP-TEAR-15).
+    Flushed(FlushedReceive),
+}
+
+impl Completion {
+    /// The stream that it is about.
+    #[must_use]
+    pub fn stream(&self) -> u8 {
+        match self {
+            Self::Tagged(completion) => completion.stream,
+            Self::Untagged(completion) => completion.stream,
+            Self::Error(event) => event.stream,
+            Self::Flushed(receive) => receive.stream,
+        }
+    }
+}
+
+/// A delivered tagged message; the fields are those of its last segment (AMB-43).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaggedCompletion {
+    /// The stream.
+    pub stream: u8,
+    /// The STag.
+    pub stag: u32,
+    /// Tagged Offset of the segment.
+    pub offset: u64,
+    /// Payload octets of the segment.
+    pub length: u32,
+    /// The ULP's octet.
+    pub rsvd_ulp: u8,
+    /// The segment was empty: its STag and Tagged Offset were not looked at (AMB-02).
+    pub unverified: bool,
+}
+
+/// A delivered untagged message.
+#[derive(Debug)]
+pub struct UntaggedCompletion {
+    /// The stream.
+    pub stream: u8,
+    /// Queue number.
+    pub queue: u8,
+    /// Message sequence number.
+    pub msn: u32,
+    /// Octets of the message.
+    pub length: u32,
+    /// The ULP's octets of the last segment, in wire order.
+    pub rsvd_ulp: [u8; 5],
+    /// The message.
+    pub buffer: Buffer,
+}
+
+/// A stream's first error, as far as the event tells; [`Stream::error_record`](crate::Stream::error_record) has all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorEvent {
+    /// The stream.
+    pub stream: u8,
+    /// Error type and code (RFC 5041 §7.2).
+    pub number: ErrorNumber,
+    /// Failed checks; empty for MPA errors.
+    pub checks: Checks,
+    /// ULPDU_Length of the failing FPDU.
+    pub segment_length: u32,
+    /// Stream position of the failing FPDU.
+    pub position: u32,
+}
+
+/// A buffer that was posted and not used.
+#[derive(Debug)]
+pub struct FlushedReceive {
+    /// The stream.
+    pub stream: u8,
+    /// Queue number.
+    pub queue: u8,
+    /// Message sequence number that the buffer was for.
+    pub msn: u32,
+    /// The buffer.
+    pub buffer: Buffer,
+}
+
+/// An entry as the device wrote it, fields checked on their own.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Tagged(TaggedCompletion),
+    Untagged {
+        stream: u8,
+        queue: u32,
+        msn: u32,
+        length: u32,
+        rsvd_ulp: [u8; 5],
+    },
+    Error(ErrorEvent),
+}
+
+impl Entry {
+    /// Reads an entry; the error says what is wrong with it.
+    pub fn parse(words: &[u32; WORDS], streams: u8) -> Result<Self, &'static str> {
+        let kind = completion::KIND.get(words) as u32;
+        let stream = completion::STREAM.get(words) as u8;
+        if stream >= streams {
+            return Err("the device has no such stream");
+        }
+        match kind {
+            kind::TAGGED => Ok(Self::Tagged(TaggedCompletion {
+                stream,
+                stag: completion::STAG.get(words) as u32,
+                offset: completion::OFFSET.get(words),
+                length: completion::LENGTH.get(words) as u32,
+                rsvd_ulp: completion::RSVD_ULP_FIRST.get(words) as u8,
+                unverified: completion::UNVERIFIED.get(words) == 1,
+            })),
+            kind::UNTAGGED => {
+                let [a, b, c, d] = (completion::RSVD_ULP_LOW.get(words) as u32).to_be_bytes();
+                Ok(Self::Untagged {
+                    stream,
+                    queue: completion::QUEUE.get(words) as u32,
+                    msn: completion::MSN.get(words) as u32,
+                    length: completion::LENGTH.get(words) as u32,
+                    rsvd_ulp: [completion::RSVD_ULP_FIRST.get(words) as u8, a, b, c, d],
+                })
+            }
+            kind::ERROR => {
+                let number = ErrorNumber::from_parts(
+                    error_event::TYPE.get(words) as u8,
+                    error_event::CODE.get(words) as u8,
+                )
+                .ok_or("no such error number")?;
+                let checks = Checks::from_bits(error_event::CHECKS.get(words) as u16)
+                    .ok_or("no such check")?;
+                Ok(Self::Error(ErrorEvent {
+                    stream,
+                    number,
+                    checks,
+                    segment_length: error_event::LENGTH.get(words) as u32,
+                    position: error_event::POSITION.get(words) as u32,
+                }))
+            }
+            _ => Err("no such kind"),
+        }
+    }
+}
+
+/// The ring in host memory, seen from its consumer.
+pub(crate) struct Ring {
+    memory: Mapped,
+    entries: u32,
+    /// Entries taken out, modulo 2^32.
+    consumed: u32,
+}
+
+impl Ring {
+    /// A ring of `entries`, a power of two up to [`MOST_ENTRIES`], mapped but not yet told to the device.
+    pub fn new(dma: &Arc<Dma>, entries: u32) -> Result<Self, Error> {
+        if !entries.is_power_of_two() || entries > MOST_ENTRIES {
+            return Err(Error::CompletionEntries { entries });
+        }
+        let memory = Mapped::new(dma, DmaMemory::new(entries as usize * 4 * WORDS)?)?;
+        Ok(Self {
+            memory,
+            entries,
+            consumed: 0,
+        })
+    }
+
+    /// Bus address of the first entry.
+    pub fn iova(&self) -> u64 {
+        self.memory.iova()
+    }
+
+    /// Entries of the ring.
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// Entries taken out so far, modulo 2^32: what the device has to be told.
+    pub fn consumed(&self) -> u32 {
+        self.consumed
+    }
+
+    /// The next entry, if the device has written it.
+    pub fn next(&mut self) -> Option<[u32; WORDS]> {
+        let index = (self.consumed & (self.entries - 1)) as usize;
+        let odd_round = self.consumed / self.entries & 1 == 1;
+        let words = &self.memory.memory().words()[WORDS * index..][..WORDS];
+        let mut entry = [0; WORDS];
+        // The word that the device wrote last comes first; acquire keeps the others behind it.
+        entry[WORDS - 1] = words[WORDS - 1].load(Ordering::Acquire);
+        if (completion::PHASE.get(&entry) == 1) == odd_round {
+            return None;
+        }
+        for (entry, word) in entry.iter_mut().zip(&words[..WORDS - 1]) {
+            *entry = word.load(Ordering::Relaxed);
+        }
+        self.consumed = self.consumed.wrapping_add(1);
+        Some(entry)
+    }
+
+    /// Keeps the memory for ever: the device may still write.
+    pub fn leak(self) {
+        self.memory.leak();
+    }
+}

@@ -1,0 +1,273 @@
+//! An opened device.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use warpline_regmap::layout::error_record;
+use warpline_regmap::{Register, register};
+
+use crate::buffer::{self, Buffer};
+use crate::completion::{Completion, Ring};
+use crate::device::{Device, DeviceInfo};
+use crate::dma::{Dma, Mapped};
+use crate::domain::ProtectionDomain;
+use crate::memory::DmaMemory;
+use crate::shared::{self, Shared, State, StreamState};
+use crate::stag::StagSlots;
+use crate::{Error, ErrorRecord};
+
+/// What the program decides about a device as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Entries of the completion queue: a power of two up to 65536.
+    pub completion_entries: u32,
+    /// Time that a command may take before the device is given up.
+    pub command_timeout: Duration,
+}
+
+impl Default for Options {
+    /// 1024 entries, 10 seconds.
+    fn default() -> Self {
+        Self {
+            completion_entries: 1024,
+            command_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Width of the data path in octets.
+    pub width: u16,
+    /// Streams, 1 to 16.
+    pub streams: u8,
+    /// Untagged queues of each stream, 1 to 8.
+    pub queues: u8,
+    /// Octets of each stream's assembly ring: the largest TCP window.
+    pub ring_octets: u32,
+    /// Slots of the STag table, a power of two.
+    pub stag_slots: u32,
+    /// Buffers that each queue can hold, a power of two.
+    pub receive_slots: u32,
+    /// Largest ULPDU that is accepted, in octets.
+    pub max_ulpdu: u32,
+}
+
+/// Counters of a device since it was opened, each modulo 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments taken in.
+    pub segments: u32,
+    /// Stream octets accepted for the first time.
+    pub octets: u32,
+    /// Segments of which at least one octet was neither new in order nor a duplicate.
+    pub segments_dropped: u32,
+    /// FPDUs that left the assembly rings.
+    pub fpdus: u32,
+    /// FPDUs discarded because their stream was frozen.
+    pub fpdus_discarded: u32,
+    /// Payload octets accepted for placement.
+    pub payload_octets: u32,
+    /// Streams that met an error.
+    pub errors: u32,
+}
+
+/// An opened device. Handles made from it keep it open; when the last one is gone, the device is reset.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Context {
+    /// Resets `device`, reads what it is, and gives it a completion queue.
+    ///
+    /// # Errors
+    /// [`Error::NotWarpline`], [`Error::Version`], [`Error::Shape`], [`Error::CompletionEntries`], those of memory and
+    /// backend.
+    pub fn open(device: Box<dyn Device>, options: Options) -> Result<Self, Error> {
+        let dma = Arc::new(Dma::new(device));
+        dma.device
+            .reset()
+            .map_err(Error::device("resetting the device"))?;
+        let shape = Shape::read(&dma)?;
+        let ring = Ring::new(&dma, options.completion_entries)?;
+        let (iova, entries) = (ring.iova(), ring.entries());
+        let streams = std::iter::repeat_with(StreamState::default);
+        let state = State {
+            gone: false,
+            ring: Some(ring),
+            stags: StagSlots::new(shape.stag_slots),
+            domains: BTreeSet::new(),
+            streams: streams.take(shape.streams.into()).collect(),
+            ready: VecDeque::new(),
+        };
+        let shared = Shared {
+            dma,
+            shape,
+            command_timeout: options.command_timeout,
+            state: Mutex::new(state),
+        };
+        shared.write(register::COMPLETION_BASE_LOW, 0, iova as u32)?;
+        shared.write(register::COMPLETION_BASE_HIGH, 0, (iova >> 32) as u32)?;
+        shared.write(register::COMPLETION_ENTRIES, 0, entries)?;
+        let shared = Arc::new(shared);
+        Ok(Self { shared })
+    }
+
+    /// What the device has.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shared.shape
+    }
+
+    /// What the backend says about the device.
+    #[must_use]
+    pub fn info(&self) -> DeviceInfo {
+        self.shared.dma.device.info()
+    }
+
+    /// A new protection domain.
+    ///
+    /// # Errors
+    /// [`Error::NoDomain`].
+    pub fn protection_domain(&self) -> Result<ProtectionDomain, Error> {
+        ProtectionDomain::new(&self.shared)
+    }
+
+    /// The completion queue of all streams.
+    #[must_use]
+    pub fn completion_queue(&self) -> CompletionQueue {
+        let shared = Arc::clone(&self.shared);
+        CompletionQueue { shared }
+    }
+
+    /// `count` receive buffers of `length` octets each, in one memory that the device can reach as long as one of them
+    /// exists.
+    ///
+    /// # Errors
+    /// [`Error::MemorySize`] when that is no octet at all or too many, [`Error::Memory`], [`Error::NoBusAddress`], those
+    /// of the backend.
+    pub fn buffers(&self, count: usize, length: u32) -> Result<Vec<Buffer>, Error> {
+        let stride = (length as usize).max(1).next_multiple_of(buffer::ALIGNMENT);
+        let memory = DmaMemory::new(stride.saturating_mul(count))?;
+        let memory = Arc::new(Mapped::new(&self.shared.dma, memory)?);
+        let buffer = |i| Buffer::new(Arc::clone(&memory), stride * i, length, i as u64);
+        Ok((0..count).map(buffer).collect())
+    }
+
+    /// What the device has counted.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        let read = |register| self.shared.read(register, 0);
+        Ok(Counters {
+            segments: read(register::SEGMENTS)?,
+            octets: read(register::OCTETS)?,
+            segments_dropped: read(register::SEGMENTS_DROPPED)?,
+            fpdus: read(register::FPDUS)?,
+            fpdus_discarded: read(register::FPDUS_DISCARDED)?,
+            payload_octets: read(register::PAYLOAD_OCTETS)?,
+            errors: read(register::ERRORS)?,
+        })
+    }
+
+    /// The error record of a stream (AMB-09); it stays until the stream is armed again.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`], [`Error::Record`], those of the backend.
+    pub fn error_record(&self, stream: u8) -> Result<Option<ErrorRecord>, Error> {
+        self.shared.check_stream(stream)?;
+        let base = register::ERROR_RECORD.at(stream.into());
+        let mut words = [0; error_record::WORDS];
+        for (i, word) in (0..).zip(&mut words) {
+            let read = self.shared.dma.device.read(base + 4 * i);
+            *word = read.map_err(Error::device("reading a register"))?;
+        }
+        let malformed = |reason| Error::Record {
+            stream,
+            words,
+            reason,
+        };
+        ErrorRecord::parse(stream, &words).map_err(malformed)
+    }
+}
+
+impl Shape {
+    fn read(dma: &Dma) -> Result<Self, Error> {
+        let read = |register| shared::read(dma, register, 0);
+        let found = read(register::IDENTITY)?;
+        if found != register::IDENTITY_VALUE {
+            return Err(Error::NotWarpline { found });
+        }
+        let (found, known) = (read(register::VERSION)?, register::VERSION_VALUE >> 16);
+        if found >> 16 != known {
+            return Err(Error::Version { found, known });
+        }
+        let checked = |register: Register, legal: fn(u32) -> bool| match read(register)? {
+            value if legal(value) => Ok(value),
+            value => Err(Error::Shape {
+                register: register.name,
+                value,
+            }),
+        };
+        let shape = checked(register::SHAPE, |value| {
+            let [streams, queues] =
+                [register::SHAPE_STREAMS, register::SHAPE_QUEUES].map(|field| field.get(&[value]));
+            (1..=register::STREAM_EDGE.count.into()).contains(&streams) && (1..=8).contains(&queues)
+        })?;
+        let field = |field: warpline_regmap::Field| field.get(&[shape]);
+        Ok(Self {
+            width: field(register::SHAPE_WIDTH) as u16,
+            streams: field(register::SHAPE_STREAMS) as u8,
+            queues: field(register::SHAPE_QUEUES) as u8,
+            ring_octets: read(register::RING_OCTETS)?,
+            stag_slots: checked(register::STAG_SLOTS, |slots| {
+                slots.is_power_of_two() && slots <= 1 << 24
+            })?,
+            receive_slots: checked(register::RECEIVE_SLOTS, u32::is_power_of_two)?,
+            max_ulpdu: read(register::MAX_ULPDU)?,
+        })
+    }
+}
+
+/// Where completions and error events of all streams arrive, in the order in which the device wrote them.
+///
+/// What is not polled is kept: the ring is emptied whenever the driver looks at it, also while a command runs.
+#[derive(Clone)]
+pub struct CompletionQueue {
+    shared: Arc<Shared>,
+}
+
+impl CompletionQueue {
+    /// The next completion, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Completion`] for an entry that makes no sense; the queue goes on behind it. Those of the backend.
+    pub fn poll(&self) -> Result<Option<Completion>, Error> {
+        let mut state = self.shared.state();
+        if state.ready.is_empty() {
+            self.shared.drain(&mut state)?;
+        }
+        state.ready.pop_front().transpose()
+    }
+
+    /// The next completion; waits for it at most `timeout`.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll).
+    pub fn wait(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
+        let start = Instant::now();
+        loop {
+            let completion = self.poll()?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if completion.is_some() || left.is_zero() {
+                return Ok(completion);
+            }
+            let waited = self.shared.dma.device.wait(left);
+            waited.map_err(Error::device("waiting for the device"))?;
+        }
+    }
+}

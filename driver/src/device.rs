@@ -1,0 +1,99 @@
+//! The seam between driver and card.
+//!
+//! ```text
+//!  driver ── read, write ──────────────► registers
+//!         ── map, unmap ───────────────► which host memory the card may write, and at which bus address
+//!         ◄─ wait ────────────────────── interrupt
+//! ```
+//!
+//! A backend is a kernel VFIO device, a vfio-user socket, or a card that is simulated in this process. The driver
+//! cannot tell them apart, and none of what it asks for needs the card to share the driver's address space.
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Why a backend could not do what it was asked for: its own error, whatever that is.
+pub type BackendError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Result of what a backend does.
+pub type Result<T> = std::result::Result<T, BackendError>;
+
+/// What a backend says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Which card, for people: a PCI address, a socket path, `simulated`.
+    pub name: String,
+    /// Bus addresses that memory may be mapped at.
+    pub bus_addresses: Range<u64>,
+}
+
+/// Host memory that the card is to see.
+#[derive(Clone, Copy, Debug)]
+pub struct DmaMap<'m> {
+    /// Bus address of the first octet; a multiple of 4096.
+    pub iova: u64,
+    /// Octets; a multiple of 4096.
+    pub length: u64,
+    /// File that holds the memory.
+    pub file: BorrowedFd<'m>,
+    /// Offset of the memory in the file; a multiple of 4096.
+    pub offset: u64,
+    /// Where this process sees the memory, for backends that map by process address.
+    pub address: usize,
+}
+
+/// What [`Device::wait`] ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The card may have written something; looking is worth it.
+    Made,
+    /// Nothing happened in the time given.
+    TimedOut,
+}
+
+/// A card within reach.
+///
+/// Calls may come from several threads. Registers are those of `warpline_regmap::register`, 32 bits wide; all accesses
+/// take effect in the order of the calls. What the card has written to host memory before it changed a register is
+/// visible once the changed register was read.
+pub trait Device: Send + Sync {
+    /// What it is, and which bus addresses it can reach.
+    fn info(&self) -> DeviceInfo;
+
+    /// Reads the register at `offset`, a multiple of 4 below `register::SPACE`.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    fn read(&self, offset: u32) -> Result<u32>;
+
+    /// Writes the register at `offset`, a multiple of 4 below `register::SPACE`.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    fn write(&self, offset: u32, value: u32) -> Result<()>;
+
+    /// Lets the card write to `memory`. Ranges never overlap one that is mapped.
+    ///
+    /// # Errors
+    /// The memory is out of the card's reach; then nothing is mapped.
+    fn map(&self, memory: DmaMap<'_>) -> Result<()>;
+
+    /// Ends what [`map`](Self::map) with the same range began. When it returns, the card cannot write there any more.
+    ///
+    /// # Errors
+    /// The card may still be able to write: the memory must be kept.
+    fn unmap(&self, iova: u64, length: u64) -> Result<()>;
+
+    /// Waits until the card raises its interrupt, at most `timeout`. May return early.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    fn wait(&self, timeout: Duration) -> Result<Progress>;
+
+    /// Brings the card to its state after power-up. When it returns, no write to host memory is under way. Maps stay.
+    ///
+    /// # Errors
+    /// The card may still be writing.
+    fn reset(&self) -> Result<()>;
+}

@@ -1,0 +1,246 @@
+//! Everything that can go wrong, with the offending value and what to do about it.
+
+use std::io;
+use std::time::Duration;
+
+use crate::device::BackendError;
+
+/// What the driver reports instead of a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The backend failed.
+    #[error("{action} failed: {source}")]
+    Device {
+        /// What the driver wanted.
+        action: &'static str,
+        /// The backend's reason.
+        source: BackendError,
+    },
+    /// The identity register holds something else.
+    #[error("this is no warpline device: IDENTITY reads {found:#010x}; check the address")]
+    NotWarpline {
+        /// What was read.
+        found: u32,
+    },
+    /// The device has a register map of another major version.
+    #[error(
+        "the device has register map {found:#010x}, this driver knows major version {known}: use a matching pair"
+    )]
+    Version {
+        /// What `VERSION` reads.
+        found: u32,
+        /// Major version of this driver.
+        known: u32,
+    },
+    /// A register that describes the device holds a value that no device has.
+    #[error("register {register} reads {value:#010x}, which no device has: reset the device")]
+    Shape {
+        /// Name of the register.
+        register: &'static str,
+        /// What was read.
+        value: u32,
+    },
+    /// A completion queue of that size is not possible.
+    #[error("{entries} completion entries: give a power of two from 1 to 65536")]
+    CompletionEntries {
+        /// Entries asked for.
+        entries: u32,
+    },
+    /// No such stream.
+    #[error("the device has {streams} streams, stream {stream} does not exist: use 0 to {}", streams - 1)]
+    NoStream {
+        /// Stream asked for.
+        stream: u8,
+        /// Streams of the device.
+        streams: u8,
+    },
+    /// The stream is in use.
+    #[error("stream {stream} is armed: close it first")]
+    StreamArmed {
+        /// The stream.
+        stream: u8,
+    },
+    /// Memory regions of the stream's former life are still registered.
+    #[error(
+        "STag {stag:#010x} was registered for the closed stream {stream}: revoke it before the stream is armed again"
+    )]
+    StreamRegions {
+        /// The stream.
+        stream: u8,
+        /// An STag of it.
+        stag: u32,
+    },
+    /// The stream met an error and takes no more buffers.
+    #[error("stream {stream} has met an error: close it; its error record tells more")]
+    StreamFailed {
+        /// The stream.
+        stream: u8,
+    },
+    /// Queue bits that the device does not have.
+    #[error(
+        "queue mask {mask:#04x}: the device has {queues} untagged queues a stream, leave the bits above clear"
+    )]
+    QueueMask {
+        /// Bits asked for.
+        mask: u8,
+        /// Queues of each stream.
+        queues: u8,
+    },
+    /// The stream was armed without that queue.
+    #[error("stream {stream} was armed without queue {queue}: set its bit in the stream's queues")]
+    NoQueue {
+        /// The stream.
+        stream: u8,
+        /// Queue asked for.
+        queue: u8,
+    },
+    /// The queue holds all the buffers that it can.
+    #[error(
+        "queue {queue} of stream {stream} holds {slots} buffers, all that it can: wait for a completion"
+    )]
+    QueueFull {
+        /// The stream.
+        stream: u8,
+        /// The queue.
+        queue: u8,
+        /// Buffers that a queue can hold.
+        slots: u32,
+    },
+    /// All protection domain numbers are in use.
+    #[error("all 65536 protection domains are in use: drop one")]
+    NoDomain,
+    /// All slots of the STag table are in use.
+    #[error("all {slots} slots of the STag table are in use: revoke a memory region")]
+    NoStagSlot {
+        /// Slots of the table.
+        slots: u32,
+    },
+    /// The slot that an STag belongs to is in use.
+    #[error(
+        "STag {stag:#010x} needs slot {slot}, which STag {holder:#010x} has: revoke that one first"
+    )]
+    StagSlotTaken {
+        /// STag asked for.
+        stag: u32,
+        /// Its slot.
+        slot: u32,
+        /// STag in that slot.
+        holder: u32,
+    },
+    /// A range that leaves its memory.
+    #[error("octets {offset} to {offset} + {length} lie outside a memory of {size} octets")]
+    Range {
+        /// First octet.
+        offset: usize,
+        /// Octets.
+        length: usize,
+        /// Octets of the memory.
+        size: usize,
+    },
+    /// Tagged Offsets that pass 2^64.
+    #[error("{length} octets from Tagged Offset {base:#018x} on pass 2^64: give a smaller base")]
+    TaggedOffsets {
+        /// Tagged Offset of the first octet.
+        base: u64,
+        /// Octets.
+        length: usize,
+    },
+    /// Memory of that size is not possible.
+    #[error("{length} octets of memory: give 1 octet to 2^47")]
+    MemorySize {
+        /// Octets asked for.
+        length: usize,
+    },
+    /// The kernel gave no memory.
+    #[error("{length} octets of DMA memory: {source}")]
+    Memory {
+        /// Octets asked for.
+        length: usize,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// No bus addresses are left.
+    #[error("no {length} bus addresses in a row are free: revoke memory regions or drop buffers")]
+    NoBusAddress {
+        /// Octets asked for.
+        length: u64,
+    },
+    /// The operating system gave no random octets for an STag's key.
+    #[error("no random octets for an STag: {0}")]
+    Random(getrandom::Error),
+    /// The device refused a command that the driver held for legal.
+    #[error(
+        "the device refused {command} with {arguments:#010x?}: reset the device, it is not in the state the driver knows"
+    )]
+    Refused {
+        /// Name of the command.
+        command: &'static str,
+        /// Its arguments.
+        arguments: Vec<u32>,
+    },
+    /// The device did not finish a command in time.
+    #[error(
+        "{command} was not done after {timeout:?}: the device is given up; memory it may still write to is kept"
+    )]
+    CommandTimeout {
+        /// Name of the command.
+        command: &'static str,
+        /// Time given.
+        timeout: Duration,
+    },
+    /// `COMMAND` does not show the command that was given.
+    #[error("COMMAND reads {found:#010x} after {command}: is another driver using the device?")]
+    CommandLost {
+        /// Name of the command.
+        command: &'static str,
+        /// What was read.
+        found: u32,
+    },
+    /// The device does not answer any more, or an earlier command was never finished.
+    #[error("the device is gone: open it again; memory it may still write to is kept")]
+    Gone,
+    /// The device wrote a completion that makes no sense.
+    #[error("completion {index} {words:08x?}: {reason}; reset the device")]
+    Completion {
+        /// Number of the entry since the queue was started, modulo 2^32.
+        index: u32,
+        /// The entry.
+        words: [u32; 8],
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A stream's error record makes no sense.
+    #[error("error record of stream {stream} {words:08x?}: {reason}; reset the device")]
+    Record {
+        /// The stream.
+        stream: u8,
+        /// The record.
+        words: [u32; 12],
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+impl Error {
+    /// `map_err` argument for what the backend was asked to do.
+    pub(crate) fn device(action: &'static str) -> impl FnOnce(BackendError) -> Self {
+        move |source| Self::Device { action, source }
+    }
+}
+
+/// An error, and what was handed over with the call that met it.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Returned<T: std::fmt::Debug> {
+    /// The error.
+    pub error: Error,
+    /// What comes back: `None` when the device may have it, or when it could not be taken away from the device.
+    pub item: Option<T>,
+}
+
+impl<T: std::fmt::Debug> From<Returned<T>> for Error {
+    fn from(returned: Returned<T>) -> Self {
+        returned.error
+    }
+}

@@ -1,0 +1,255 @@
+//! Memory for DMA.
+//!
+//! ```text
+//!  DmaMemory: ours alone, plain slices ── expose ──► SharedMemory: the card writes, we copy
+//!                                      ◄─ reclaim ──
+//! ```
+//!
+//! The memory is a file without a name (memfd), so that a card in another process can be handed a descriptor of it. Its
+//! size is sealed: nobody can make it shrink below what is mapped here. While a card may write to it there is no slice
+//! of it, only atomic accesses; slices come back with [`SharedMemory::reclaim`], which the driver calls after the
+//! card's access was taken away. What cannot be taken away is never given back to the system.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::Error;
+
+/// Granularity of maps in octets.
+pub const PAGE: usize = 4096;
+
+/// Zeroed memory that a card can be given access to; at present it belongs to this value alone.
+///
+/// It is a slice of octets. Whole pages are mapped, so that what lies behind `length` in the last page is reachable for
+/// the card, but belongs to this memory as well.
+#[derive(Debug)]
+pub struct DmaMemory {
+    mapping: Mapping,
+    length: usize,
+}
+
+impl DmaMemory {
+    /// `length` octets of zeros, 1 to 2^47.
+    ///
+    /// # Errors
+    /// [`Error::MemorySize`]; [`Error::Memory`] when the kernel gives none.
+    pub fn new(length: usize) -> Result<Self, Error> {
+        if !(1..=1 << 47).contains(&length) {
+            return Err(Error::MemorySize { length });
+        }
+        let refused = |source| Error::Memory { length, source };
+        let mapping = Mapping::new(length.next_multiple_of(PAGE)).map_err(refused)?;
+        Ok(Self { mapping, length })
+    }
+
+    /// Gives up the slices, for a card that writes.
+    pub(crate) fn expose(self) -> SharedMemory {
+        SharedMemory(ManuallyDrop::new(self))
+    }
+}
+
+impl Deref for DmaMemory {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `mapping` holds at least `length` initialised octets. No card has access (a `DmaMemory` is made without one
+        // and comes back from `reclaim` after it ended), and Rust's borrows of `self` order all accesses of this process.
+        unsafe { slice::from_raw_parts(self.mapping.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for DmaMemory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and exclusive through `&mut self`.
+        unsafe { slice::from_raw_parts_mut(self.mapping.start.as_ptr(), self.length) }
+    }
+}
+
+/// Memory that a card may write to at any time. Dropping it keeps the memory mapped for ever: only
+/// [`reclaim`](Self::reclaim) gives it back.
+#[derive(Debug)]
+pub(crate) struct SharedMemory(ManuallyDrop<DmaMemory>);
+
+impl SharedMemory {
+    /// Octets that were asked for.
+    pub fn len(&self) -> usize {
+        self.0.length
+    }
+
+    /// Octets that a card must be given: whole pages.
+    pub fn mapped_len(&self) -> usize {
+        self.0.mapping.length
+    }
+
+    /// The file that holds the memory, from its offset 0 on.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.0.mapping.file.as_fd()
+    }
+
+    /// Where this process sees the memory.
+    pub fn address(&self) -> usize {
+        self.0.mapping.start.as_ptr() as usize
+    }
+
+    /// The memory for this process alone again. The caller has seen the card's access end.
+    pub fn reclaim(self) -> DmaMemory {
+        ManuallyDrop::into_inner(self.0)
+    }
+
+    /// Copies the octets from `offset` on into `to`.
+    pub fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), Error> {
+        let from = self.range(offset, to.len())?;
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Copies `from` to the octets from `offset` on.
+    pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), Error> {
+        let to = self.range(offset, from.len())?;
+        for (to, from) in to.iter().zip(from) {
+            to.store(*from, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn range(&self, offset: usize, length: usize) -> Result<&[AtomicU8], Error> {
+        let end = offset.checked_add(length);
+        end.and_then(|end| self.octets().get(offset..end))
+            .ok_or(Error::Range {
+                offset,
+                length,
+                size: self.len(),
+            })
+    }
+
+    fn octets(&self) -> &[AtomicU8] {
+        // SAFETY: so many octets are mapped as long as `self` lives. While shared they are only accessed through atomics in
+        // this process; the card is outside of it, or writes through the file.
+        unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length) }
+    }
+
+    /// The memory as 32-bit words; octets behind the last whole word are left out.
+    pub fn words(&self) -> &[AtomicU32] {
+        // SAFETY: as in `octets`; a mapping begins at a page, so words are aligned.
+        unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length / 4) }
+    }
+}
+
+/// A memfd and its mapping into this process, both of `length` octets.
+#[derive(Debug)]
+struct Mapping {
+    file: OwnedFd,
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the memory belongs to this value and is bound to no thread. A shared reference reads `start` and `length` only;
+// the octets themselves are reached through `DmaMemory` and `SharedMemory`, which keep Rust's rules.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// `length` octets of zeros; a multiple of [`PAGE`], not 0.
+    fn new(length: usize) -> io::Result<Self> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = rustix::fs::memfd_create("warpline", flags)?;
+        rustix::fs::ftruncate(&file, length as u64)?;
+        let fixed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        rustix::fs::fcntl_add_seals(&file, fixed)?;
+        // SAFETY: a new mapping at a place of the kernel's choice touches nothing that exists. The file is as long as the
+        // mapping and stays so (sealed), hence no access faults.
+        let start = unsafe {
+            rustix::mm::mmap(
+                ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )?
+        };
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self {
+            file,
+            start,
+            length,
+        })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly this was mapped by `new`, and no reference into it outlives `self`.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+        debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_see_the_same_octets() {
+        let mut memory = DmaMemory::new(5000).unwrap();
+        assert_eq!((memory.len(), memory[4999]), (5000, 0));
+        memory[4999] = 7;
+        let shared = memory.expose();
+        assert_eq!((shared.len(), shared.mapped_len()), (5000, 8192));
+        let file = std::fs::File::from(shared.file().try_clone_to_owned().unwrap());
+        std::os::unix::fs::FileExt::write_all_at(&file, &[1, 2, 3, 4], 4).unwrap();
+        let mut octets = [0; 5];
+        shared.read(4, &mut octets).unwrap();
+        assert_eq!(octets, [1, 2, 3, 4, 0]);
+        assert_eq!(shared.words()[1].load(Ordering::Relaxed), 0x0403_0201);
+        shared.write(4998, &[8]).unwrap();
+        assert_eq!(shared.reclaim()[4998..], [8, 7]);
+    }
+
+    // req: DDP-SEC-12
+    #[test]
+    fn ranges_outside_are_refused() {
+        let shared = DmaMemory::new(100).unwrap().expose();
+        for (offset, length) in [(0, 101), (100, 1), (101, 0), (usize::MAX, 2)] {
+            let read = shared.read(offset, &mut vec![0; length]);
+            assert!(
+                matches!(read, Err(Error::Range { size: 100, .. })),
+                "{offset} {length}"
+            );
+            let write = shared.write(offset, &vec![0; length]);
+            assert!(
+                matches!(write, Err(Error::Range { size: 100, .. })),
+                "{offset} {length}"
+            );
+        }
+        shared.read(100, &mut []).unwrap();
+        shared.reclaim();
+    }
+
+    #[test]
+    fn sizes_outside_are_refused() {
+        for length in [0, (1 << 47) + 1, usize::MAX] {
+            let size = DmaMemory::new(length).unwrap_err();
+            assert!(matches!(size, Error::MemorySize { length: l } if l == length));
+        }
+    }
+
+    #[test]
+    fn the_file_keeps_its_size() {
+        let shared = DmaMemory::new(1).unwrap().expose();
+        assert!(rustix::fs::ftruncate(shared.file(), 0).is_err());
+        assert!(rustix::fs::ftruncate(shared.file(), 1 << 20).is_err());
+        shared.reclaim();
+    }
+}

@@ -1,0 +1,291 @@
+//! What all handles of one device share: its registers, commands, completion queue, and what the driver knows of its
+//! streams and STags.
+//!
+//! ```text
+//!  Context ─┬─ ProtectionDomain ─┬─ MemoryRegion ─┐
+//!           │                    └─ Stream ───────┼─► Shared ─┬─ command: ARGUMENT, COMMAND, wait
+//!           └─ CompletionQueue ───────────────────┘           └─ drain: ring ─► completions, matched with buffers
+//! ```
+//!
+//! A command may have to wait for writes that wait for room in the completion queue: while one runs, the queue is emptied
+//! into `ready`, whether or not the program polls.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use warpline_regmap::Register;
+use warpline_regmap::register::{self, command};
+
+use crate::Error;
+use crate::buffer::Buffer;
+use crate::completion::{Completion, Entry, FlushedReceive, Ring, UntaggedCompletion, WORDS};
+use crate::context::Shape;
+use crate::dma::Dma;
+use crate::stag::StagSlots;
+
+pub(crate) struct Shared {
+    pub dma: Arc<Dma>,
+    pub shape: Shape,
+    pub command_timeout: Duration,
+    pub state: Mutex<State>,
+}
+
+/// What changes.
+pub(crate) struct State {
+    /// A command was never finished, or the device does not answer.
+    pub gone: bool,
+    /// `None` only while it is dropped.
+    pub ring: Option<Ring>,
+    pub stags: StagSlots,
+    pub domains: BTreeSet<u16>,
+    pub streams: Vec<StreamState>,
+    /// Taken from the ring, not yet polled.
+    pub ready: VecDeque<Result<Completion, Error>>,
+}
+
+/// What the driver knows of a stream.
+#[derive(Default)]
+pub(crate) struct StreamState {
+    pub armed: bool,
+    /// Its error event came.
+    pub failed: bool,
+    /// Counts its lives: a memory region of a former one must not serve the next.
+    pub generation: u64,
+    /// Its untagged queues, by number.
+    pub queues: Vec<Option<PostedQueue>>,
+}
+
+/// An untagged queue.
+pub(crate) struct PostedQueue {
+    /// MSN that the next buffer to be posted is for.
+    pub next_msn: u32,
+    pub posted: VecDeque<(u32, Buffer)>,
+}
+
+impl StreamState {
+    /// Gives all posted buffers back, queue by queue, in the order of their MSNs.
+    fn flush(&mut self, stream: u8, ready: &mut VecDeque<Result<Completion, Error>>) {
+        for (queue, posted) in (0..).zip(&mut self.queues) {
+            for (msn, buffer) in posted.iter_mut().flat_map(|queue| queue.posted.drain(..)) {
+                ready.push_back(Ok(Completion::Flushed(FlushedReceive {
+                    stream,
+                    queue,
+                    msn,
+                    buffer,
+                })));
+            }
+        }
+    }
+
+    /// Keeps all posted buffers for ever: the device may still write to them.
+    pub fn leak(&mut self) {
+        for queue in self.queues.iter_mut().flatten() {
+            queue.posted.drain(..).for_each(mem::forget);
+        }
+    }
+}
+
+impl Shared {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn read(&self, register: Register, index: u32) -> Result<u32, Error> {
+        read(&self.dma, register, index)
+    }
+
+    pub fn write(&self, register: Register, index: u32, value: u32) -> Result<(), Error> {
+        write(&self.dma, register, index, value)
+    }
+
+    /// Checks that there is such a stream.
+    pub fn check_stream(&self, stream: u8) -> Result<(), Error> {
+        let streams = self.shape.streams;
+        if stream < streams {
+            Ok(())
+        } else {
+            Err(Error::NoStream { stream, streams })
+        }
+    }
+
+    /// Gives a command and waits until it is done.
+    ///
+    /// After any error but [`Error::Refused`] the device is given up: nobody knows what it still does.
+    pub fn command(&self, state: &mut State, number: u32, arguments: &[u32]) -> Result<(), Error> {
+        if state.gone {
+            return Err(Error::Gone);
+        }
+        let result = self.execute(state, number, arguments);
+        state.gone = !matches!(result, Ok(()) | Err(Error::Refused { .. }));
+        result
+    }
+
+    fn execute(&self, state: &mut State, number: u32, arguments: &[u32]) -> Result<(), Error> {
+        let name = command::COMMANDS
+            .iter()
+            .find(|command| command.value.value == number)
+            .map_or("?", |command| command.value.name);
+        for (index, word) in (0..).zip(arguments) {
+            self.write(register::ARGUMENT, index, *word)?;
+        }
+        self.write(register::COMMAND, 0, number)?;
+        let start = Instant::now();
+        loop {
+            let found = self.read(register::COMMAND, 0)?;
+            if found == u32::MAX {
+                return Err(Error::Gone); // what a bus reads where no device answers
+            }
+            if register::COMMAND_NUMBER.get(&[found]) != u64::from(number) {
+                return Err(Error::CommandLost {
+                    command: name,
+                    found,
+                });
+            }
+            if register::COMMAND_BUSY.get(&[found]) == 0 {
+                return match register::COMMAND_FAILED.get(&[found]) {
+                    0 => Ok(()),
+                    _ => Err(Error::Refused {
+                        command: name,
+                        arguments: arguments.to_vec(),
+                    }),
+                };
+            }
+            if start.elapsed() > self.command_timeout {
+                return Err(Error::CommandTimeout {
+                    command: name,
+                    timeout: self.command_timeout,
+                });
+            }
+            self.drain(state)?;
+        }
+    }
+
+    /// Takes what the device has written to the completion queue, at most one round of it.
+    pub fn drain(&self, state: &mut State) -> Result<(), Error> {
+        let State {
+            ring: Some(ring),
+            streams,
+            ready,
+            ..
+        } = state
+        else {
+            return Ok(());
+        };
+        let before = ring.consumed();
+        while ring.consumed().wrapping_sub(before) < ring.entries() {
+            let index = ring.consumed();
+            let Some(words) = ring.next() else { break };
+            let malformed = |reason| Error::Completion {
+                index,
+                words,
+                reason,
+            };
+            match complete(&words, streams) {
+                Ok(completion) => {
+                    let failed = match &completion {
+                        Completion::Error(event) => Some(event.stream),
+                        _ => None,
+                    };
+                    ready.push_back(Ok(completion));
+                    if let Some(stream) = failed {
+                        streams[usize::from(stream)].failed = true;
+                        streams[usize::from(stream)].flush(stream, ready);
+                    }
+                }
+                Err(reason) => ready.push_back(Err(malformed(reason))),
+            }
+        }
+        if ring.consumed() != before {
+            self.write(register::COMPLETION_CONSUMER, 0, ring.consumed())?;
+        }
+        Ok(())
+    }
+
+    /// Gives the buffers of a stream that was closed back.
+    pub fn flush(&self, state: &mut State, stream: u8) {
+        let State { streams, ready, .. } = state;
+        streams[usize::from(stream)].flush(stream, ready);
+    }
+}
+
+/// An entry with the buffer that belongs to it.
+fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Completion, &'static str> {
+    // At most 16 streams: the shape was checked.
+    let entry = Entry::parse(words, streams.len() as u8)?;
+    let stream = match &entry {
+        Entry::Tagged(completion) => completion.stream,
+        Entry::Untagged { stream, .. } => *stream,
+        Entry::Error(event) => event.stream,
+    };
+    let state = &mut streams[usize::from(stream)];
+    if !state.armed {
+        return Err("the stream is not armed");
+    }
+    if state.failed {
+        return Err("the stream has failed before");
+    }
+    match entry {
+        Entry::Tagged(completion) => Ok(Completion::Tagged(completion)),
+        Entry::Error(event) => Ok(Completion::Error(event)),
+        Entry::Untagged {
+            stream,
+            queue,
+            msn,
+            length,
+            rsvd_ulp,
+        } => {
+            let number = u8::try_from(queue).map_err(|_| "no such queue")?;
+            let posted = state
+                .queues
+                .get_mut(usize::from(number))
+                .and_then(Option::as_mut);
+            let posted = &mut posted.ok_or("the stream has no such queue")?.posted;
+            let (due, buffer) = posted.front().ok_or("no buffer is posted")?;
+            if *due != msn {
+                return Err("another MSN is due");
+            }
+            if length > buffer.len() {
+                return Err("the message is longer than its buffer");
+            }
+            let (_, buffer) = posted.pop_front().ok_or("no buffer is posted")?;
+            Ok(Completion::Untagged(UntaggedCompletion {
+                stream,
+                queue: number,
+                msn,
+                length,
+                rsvd_ulp,
+                buffer,
+            }))
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Handles keep `Shared`: streams are closed and regions revoked, only the completion queue is left.
+        let reset = self.dma.device.reset();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = &reset {
+            tracing::warn!(%error, "the device could not be reset");
+        }
+        if reset.is_err()
+            && let Some(ring) = state.ring.take()
+        {
+            ring.leak();
+        }
+    }
+}
+
+/// Reads element `index` of a register.
+pub(crate) fn read(dma: &Dma, register: Register, index: u32) -> Result<u32, Error> {
+    let read = dma.device.read(register.at(index));
+    read.map_err(Error::device("reading a register"))
+}
+
+/// Writes element `index` of a register.
+pub(crate) fn write(dma: &Dma, register: Register, index: u32, value: u32) -> Result<(), Error> {
+    let written = dma.device.write(register.at(index), value);
+    written.map_err(Error::device("writing a register"))
+}
