@@ -1,0 +1,379 @@
+//! Executes the host's commands, one at a time.
+//!
+//! ```text
+//!  registers ─ start, number ─► decide ─► ask check ─► answer ─┬──────────────────────────► done, or refused
+//!                                 ▲                            ├─ arm ───────────────────► done
+//!                                 │                            ├─ freeze ─► settle ─► drain ─┐
+//!                                 │                            ├─ revoke ────────────────────┤
+//!                                 └──────────── fence ◄────────┼─────────────────────────────┘
+//!                                                              └─ fence ─► fence_done ───► done
+//! ```
+//!
+//! * `WRITE_STAG`, `POST_RECEIVE`: `check` does all of it.
+//! * `REVOKE_STAG`: `check` clears the entry, then a fence follows all that was validated before it. Once the fence has
+//!   come back no write through the STag can happen any more (AMB-42, DDP-SEC-22).
+//! * `ARM_STREAM`: refused when there is no such stream or it is armed; `check` first, because it must know the stream
+//!   before the first octet comes in, then `arm` to the blocks in front of it.
+//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards what still
+//!   comes, and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way has reached `check`, a fence
+//!   follows it. The stream can then be armed again and finds nothing of its former owner.
+//!
+//! Assumptions: `arguments` holds still while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
+//! move no octet and issue no FPDU of the stream. `consumed` comes once for each `issued`, before `check` takes another
+//! command. At most 255 FPDUs of a stream are under way. `fence_done` comes once for each fence, at any time after it
+//! was given.
+//!
+//! Latency: a refusal is known three cycles after `start`; other commands take as long as `check` does and three more,
+//! a fence the time of the writes in front of it.
+use crate::check::CheckCommand;
+use crate::dff::Dff;
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::{close, stream_context};
+use warpline_regmap::register::command;
+
+/// Cycles after `close` until all that `admit`, `align` and `scan` had under way has come through.
+pub const SETTLE: u64 = 64;
+
+/// What control is doing.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum Step {
+    /// Waiting for a command.
+    Idle,
+    /// What is asked of `check` first.
+    Decide,
+    /// `check` is asked.
+    Ask,
+    /// `check` is working on it.
+    Answer,
+    /// The front of the receive path comes to rest.
+    Settle,
+    /// FPDUs of the stream are under way.
+    Drain,
+    /// The fence is under way.
+    Fence,
+}
+
+/// Commands for a device with S streams.
+#[derive(LogicBlock)]
+pub struct Control<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+
+    /// Pulse: the host gives the command `number`; ignored while `busy`.
+    pub start: Signal<In, Bit>,
+    /// Number of the command, `regmap::register::command`; holds while `busy`.
+    pub number: Signal<In, Bits<8>>,
+    /// Words of `ARGUMENT`, word 0 in the lowest bits; holds while `busy`. `check` sees them too.
+    pub arguments: Signal<In, Bits<256>>,
+    /// The command is not done; high from the cycle after `start`.
+    pub busy: Signal<Out, Bit>,
+    /// The last command was refused; valid when not `busy`.
+    pub failed: Signal<Out, Bit>,
+
+    /// What `check` is asked for.
+    pub command: Signal<Out, CheckCommand>,
+    /// It is asked.
+    pub command_valid: Signal<Out, Bit>,
+    /// It has heard.
+    pub command_ready: Signal<In, Bit>,
+    /// Pulse: it has done so.
+    pub command_done: Signal<In, Bit>,
+    /// With `command_done`: it refuses.
+    pub command_failed: Signal<In, Bit>,
+
+    /// Pulse: `stream` enters full operation.
+    pub arm: Signal<Out, Bit>,
+    /// Pulse: `stream` takes nothing any more.
+    pub close: Signal<Out, Bit>,
+    /// Stream of `arm` and `close`.
+    pub stream: Signal<Out, Bits<8>>,
+    /// With `arm`: the peer inserts markers.
+    pub markers: Signal<Out, Bit>,
+    /// With `arm`: CRCs are checked.
+    pub crc: Signal<Out, Bit>,
+    /// With `arm`: sequence number of position 0.
+    pub sequence_start: Signal<Out, Bits<32>>,
+
+    /// Pulse: an FPDU of `issued_stream` is under way from here on.
+    pub issued: Signal<In, Bit>,
+    /// Its stream.
+    pub issued_stream: Signal<In, Bits<8>>,
+    /// Pulse: an FPDU of `consumed_stream` has left `check`.
+    pub consumed: Signal<In, Bit>,
+    /// Its stream.
+    pub consumed_stream: Signal<In, Bits<8>>,
+
+    /// Pulse: all writes in front of the fence are answered.
+    pub fence_done: Signal<In, Bit>,
+
+    step: Dff<Step>,
+    refused: Dff<Bit>,
+    asked: Dff<CheckCommand>,
+    pause: Dff<Bits<8>>,
+    fenced: Dff<Bit>,
+    arm_pulse: Dff<Bit>,
+    close_pulse: Dff<Bit>,
+    stream_given: Dff<Bits<8>>,
+    markers_given: Dff<Bit>,
+    crc_given: Dff<Bit>,
+    sequence_given: Dff<Bits<32>>,
+
+    armed: [Dff<Bit>; S],
+    under_way: [Dff<Bits<8>>; S],
+    up: [Signal<Local, Bit>; S],
+    down: [Signal<Local, Bit>; S],
+    exists: Signal<Local, Bit>,
+    is_armed: Signal<Local, Bit>,
+    is_empty: Signal<Local, Bit>,
+
+    index: [Constant<Bits<8>>; S],
+    settle: Constant<Bits<8>>,
+    stream_at: Constant<Bits<8>>,
+    markers_at: Constant<Bits<8>>,
+    crc_at: Constant<Bits<8>>,
+    sequence_at: Constant<Bits<8>>,
+    write_stag: Constant<Bits<8>>,
+    revoke_stag: Constant<Bits<8>>,
+    arm_stream: Constant<Bits<8>>,
+    close_stream: Constant<Bits<8>>,
+    post_receive: Constant<Bits<8>>,
+}
+
+impl<const S: usize> Default for Control<S> {
+    fn default() -> Self {
+        assert_eq!(
+            stream_context::STREAM,
+            close::STREAM,
+            "the stream lies at the same place in both commands"
+        );
+        let number = |value: u32| Constant::new(u64::from(value).into());
+        let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
+        Self {
+            clock: d(),
+            reset: d(),
+            start: d(),
+            number: d(),
+            arguments: d(),
+            busy: d(),
+            failed: d(),
+            command: d(),
+            command_valid: d(),
+            command_ready: d(),
+            command_done: d(),
+            command_failed: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            markers: d(),
+            crc: d(),
+            sequence_start: d(),
+            issued: d(),
+            issued_stream: d(),
+            consumed: d(),
+            consumed_stream: d(),
+            fence_done: d(),
+            step: d(),
+            refused: d(),
+            asked: d(),
+            pause: d(),
+            fenced: d(),
+            arm_pulse: d(),
+            close_pulse: d(),
+            stream_given: d(),
+            markers_given: d(),
+            crc_given: d(),
+            sequence_given: d(),
+            armed: array(),
+            under_way: array(),
+            up: array(),
+            down: array(),
+            exists: d(),
+            is_armed: d(),
+            is_empty: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            settle: Constant::new(SETTLE.into()),
+            stream_at: place(stream_context::STREAM),
+            markers_at: place(stream_context::MARKERS),
+            crc_at: place(stream_context::CRC),
+            sequence_at: place(stream_context::SEQUENCE_START),
+            write_stag: number(command::WRITE_STAG),
+            revoke_stag: number(command::REVOKE_STAG),
+            arm_stream: number(command::ARM_STREAM),
+            close_stream: number(command::CLOSE_STREAM),
+            post_receive: number(command::POST_RECEIVE),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Control<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, refused, asked, pause, fenced, arm_pulse, close_pulse);
+        dff_setup!(self, clock, stream_given, markers_given, crc_given, sequence_given);
+        self.busy.next = self.step.q.val() != Step::Idle;
+        self.failed.next = self.refused.q.val();
+        self.command.next = self.asked.q.val();
+        self.command_valid.next = self.step.q.val() == Step::Ask;
+        self.arm.next = self.arm_pulse.q.val();
+        self.close.next = self.close_pulse.q.val();
+        self.stream.next = self.stream_given.q.val();
+        self.markers.next = self.markers_given.q.val();
+        self.crc.next = self.crc_given.q.val();
+        self.sequence_start.next = self.sequence_given.q.val();
+
+        comment!("FPDUs under way, and what is known of the stream that the command names");
+        self.exists.next = false;
+        self.is_armed.next = false;
+        self.is_empty.next = false;
+        for i in 0..S {
+            self.armed[i].clock.next = self.clock.val();
+            self.armed[i].d.next = self.armed[i].q.val();
+            self.under_way[i].clock.next = self.clock.val();
+            self.under_way[i].d.next = self.under_way[i].q.val();
+            self.up[i].next = self.issued.val() & (self.issued_stream.val() == self.index[i].val());
+            self.down[i].next = self.consumed.val() & (self.consumed_stream.val() == self.index[i].val());
+            if self.up[i].val() & !self.down[i].val() {
+                self.under_way[i].d.next = self.under_way[i].q.val() + 1;
+            }
+            if self.down[i].val() & !self.up[i].val() {
+                self.under_way[i].d.next = self.under_way[i].q.val() - 1;
+            }
+            if self.stream_given.q.val() == self.index[i].val() {
+                self.exists.next = true;
+                self.is_armed.next = self.armed[i].q.val();
+                self.is_empty.next = !self.under_way[i].q.val().any();
+            }
+        }
+
+        if self.fence_done.val() {
+            self.fenced.d.next = true;
+        }
+        self.arm_pulse.d.next = false;
+        self.close_pulse.d.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                self.fenced.d.next = false;
+                if self.start.val() {
+                    self.refused.d.next = false;
+                    self.stream_given.d.next =
+                        self.arguments.val().get_bits::<8>(self.stream_at.val().index());
+                    self.markers_given.d.next = self.arguments.val().get_bit(self.markers_at.val().index());
+                    self.crc_given.d.next = self.arguments.val().get_bit(self.crc_at.val().index());
+                    self.sequence_given.d.next =
+                        self.arguments.val().get_bits::<32>(self.sequence_at.val().index());
+                    self.step.d.next = Step::Decide;
+                }
+            }
+            Step::Decide => {
+                comment!("refused unless it is one of the commands");
+                self.refused.d.next = true;
+                self.step.d.next = Step::Idle;
+                if self.number.val() == self.write_stag.val() {
+                    self.refused.d.next = false;
+                    self.asked.d.next = CheckCommand::WriteStag;
+                    self.step.d.next = Step::Ask;
+                }
+                if self.number.val() == self.post_receive.val() {
+                    self.refused.d.next = false;
+                    self.asked.d.next = CheckCommand::PostReceive;
+                    self.step.d.next = Step::Ask;
+                }
+                if self.number.val() == self.revoke_stag.val() {
+                    self.refused.d.next = false;
+                    self.asked.d.next = CheckCommand::RevokeStag;
+                    self.step.d.next = Step::Ask;
+                }
+                if (self.number.val() == self.arm_stream.val()) & self.exists.val() & !self.is_armed.val() {
+                    self.refused.d.next = false;
+                    self.asked.d.next = CheckCommand::Arm;
+                    self.step.d.next = Step::Ask;
+                }
+                if (self.number.val() == self.close_stream.val()) & self.exists.val() {
+                    self.refused.d.next = false;
+                    self.close_pulse.d.next = true;
+                    self.asked.d.next = CheckCommand::Freeze;
+                    self.step.d.next = Step::Ask;
+                }
+            }
+            Step::Ask => {
+                if self.command_ready.val() {
+                    self.step.d.next = Step::Answer;
+                }
+            }
+            Step::Answer => {
+                if self.command_done.val() {
+                    self.pause.d.next = self.settle.val();
+                    self.step.d.next = Step::Idle;
+                    match self.asked.q.val() {
+                        CheckCommand::RevokeStag => {
+                            self.asked.d.next = CheckCommand::Fence;
+                            self.step.d.next = Step::Ask;
+                        }
+                        CheckCommand::Arm => {
+                            self.arm_pulse.d.next = !self.command_failed.val();
+                            for i in 0..S {
+                                if self.stream_given.q.val() == self.index[i].val() {
+                                    self.armed[i].d.next = !self.command_failed.val();
+                                }
+                            }
+                        }
+                        CheckCommand::Freeze => {
+                            self.step.d.next = Step::Settle;
+                        }
+                        CheckCommand::Fence => {
+                            self.step.d.next = Step::Fence;
+                        }
+                        _ => {}
+                    }
+                    if self.command_failed.val() {
+                        self.refused.d.next = true;
+                        self.step.d.next = Step::Idle;
+                    }
+                }
+            }
+            Step::Settle => {
+                self.pause.d.next = self.pause.q.val() - 1;
+                if self.pause.q.val() == 1 {
+                    self.step.d.next = Step::Drain;
+                }
+            }
+            Step::Drain => {
+                if self.is_empty.val() {
+                    self.asked.d.next = CheckCommand::Fence;
+                    self.step.d.next = Step::Ask;
+                }
+            }
+            Step::Fence => {
+                if self.fenced.q.val() {
+                    self.step.d.next = Step::Idle;
+                    if self.number.val() == self.close_stream.val() {
+                        for i in 0..S {
+                            if self.stream_given.q.val() == self.index[i].val() {
+                                self.armed[i].d.next = false;
+                            }
+                        }
+                    }
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.refused.d.next = false;
+            self.fenced.d.next = false;
+            self.arm_pulse.d.next = false;
+            self.close_pulse.d.next = false;
+            for i in 0..S {
+                self.armed[i].d.next = false;
+                self.under_way[i].d.next = 0.into();
+            }
+        }
+    }
+}

@@ -12,11 +12,11 @@
 //! without a register read zero and ignore writes, octet strobes are honoured, the two low address bits are not looked
 //! at, and the answer is always OKAY. Address and data of a write come in any order.
 //!
-//! Latency: a write is done two cycles after its second half, a read is answered four cycles after its address. One
-//! write every three cycles and one read every five, each on its own.
+//! Latency: a write is answered three cycles after its second half, a read four cycles after its address, with what was
+//! there two cycles before. A write every three cycles and a read every five, each on their own.
 //!
 //! While a command runs, writes to COMMAND and ARGUMENT do nothing, so that `arguments` holds still for whoever works on
-//! the command. Counters lag one cycle behind their pulses.
+//! the command. Counters lag two cycles behind their pulses.
 use crate::axi::AxiLiteSlave;
 use crate::dff::Dff;
 use crate::util::{array, d};
@@ -37,7 +37,7 @@ const IDENTITY: [Register; 7] = [
     register::RECEIVE_SLOTS,
     register::MAX_ULPDU,
 ];
-/// What the device tells, in the order in which the kernel fills `status`.
+/// What the device tells, in the order in which the kernel fills `status_words`.
 const STATUS: [Register; 2] = [register::COMMAND, register::COMPLETION_PRODUCER];
 /// The completion queue, in the order in which the kernel reads `completion`.
 const COMPLETION: [Register; 3] = [
@@ -66,7 +66,7 @@ pub struct Registers<const S: usize> {
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// The host.
-    pub s_axil: AxiLiteSlave<12, 32, 4>,
+    pub s_axil: AxiLiteSlave,
 
     /// Pulse: the command `number` is to be executed.
     pub start: Signal<Out, Bit>,
@@ -108,9 +108,9 @@ pub struct Registers<const S: usize> {
     pub errors: Signal<In, Bit>,
 
     /// Sequence number behind the last in-order octet, of each stream.
-    pub edge: [Signal<In, Bits<32>>; S],
+    pub edge_sequence: [Signal<In, Bits<32>>; S],
     /// Sequence number behind the last octet that the ring has room for, of each stream.
-    pub limit: [Signal<In, Bits<32>>; S],
+    pub limit_sequence: [Signal<In, Bits<32>>; S],
 
     /// Row of the error records: 16 words a stream.
     pub record_row: Signal<Out, Bits<8>>,
@@ -139,8 +139,8 @@ pub struct Registers<const S: usize> {
     step: Dff<Bits<2>>,
     r_valid: Dff<Bit>,
     r_data: Dff<Bits<32>>,
-    identity: Words<7>,
-    status: Words<2>,
+    identity_words: Words<7>,
+    status_words: Words<2>,
     argument_words: Words<ARGUMENTS>,
     completion_words: Words<3>,
     consumer_words: Words<1>,
@@ -155,7 +155,7 @@ pub struct Registers<const S: usize> {
 
     counter: [Counter; 7],
 
-    identity_value: [Constant<Bits<32>>; 7],
+    identity: [Constant<Bits<32>>; 7],
     command_row: Constant<Bits<10>>,
     entries_row: Constant<Bits<10>>,
     record_base: Constant<Bits<10>>,
@@ -214,8 +214,8 @@ impl<const S: usize> Registers<S> {
             payload: d(),
             payload_valid: d(),
             errors: d(),
-            edge: array(),
-            limit: array(),
+            edge_sequence: array(),
+            limit_sequence: array(),
             record_row: d(),
             record_data: d(),
             aw_held: d(),
@@ -237,8 +237,8 @@ impl<const S: usize> Registers<S> {
             step: d(),
             r_valid: d(),
             r_data: d(),
-            identity: Words::new(singles(IDENTITY)),
-            status: Words::new(singles(STATUS)),
+            identity_words: Words::new(singles(IDENTITY)),
+            status_words: Words::new(singles(STATUS)),
             argument_words: Words::new(elements(register::ARGUMENT)),
             completion_words: Words::new(singles(COMPLETION)),
             consumer_words: Words::new(singles([register::COMPLETION_CONSUMER])),
@@ -251,7 +251,7 @@ impl<const S: usize> Registers<S> {
             busy_word: d(),
             failed_word: d(),
             counter: array(),
-            identity_value: identity.map(|value| Constant::new(value.into())),
+            identity: identity.map(|value| Constant::new(value.into())),
             command_row: Constant::new(row(register::COMMAND.offset)),
             entries_row: Constant::new(row(register::COMPLETION_ENTRIES.offset)),
             record_base: Constant::new(row(record.offset)),
@@ -271,7 +271,7 @@ impl<const S: usize> Logic for Registers<S> {
         dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
         dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
         clock!(self, clock, argument, completion, consumer);
-        clock!(self, clock, identity, status, argument_words, completion_words, consumer_words);
+        clock!(self, clock, identity_words, status_words, argument_words, completion_words, consumer_words);
         clock!(self, clock, counter_words, edge_words, limit_words);
 
         comment!("write: hold the address and the word, whichever comes first, then apply and answer");
@@ -397,8 +397,8 @@ impl<const S: usize> Logic for Registers<S> {
         }
 
         comment!("words by row");
-        self.identity.row.next = self.read_row.q.val();
-        self.status.row.next = self.read_row.q.val();
+        self.identity_words.row.next = self.read_row.q.val();
+        self.status_words.row.next = self.read_row.q.val();
         self.argument_words.row.next = self.read_row.q.val();
         self.completion_words.row.next = self.read_row.q.val();
         self.consumer_words.row.next = self.read_row.q.val();
@@ -406,7 +406,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.edge_words.row.next = self.read_row.q.val();
         self.limit_words.row.next = self.read_row.q.val();
         for i in 0..7 {
-            self.identity.value[i].next = self.identity_value[i].val();
+            self.identity_words.value[i].next = self.identity[i].val();
         }
         for i in 0..8 {
             self.argument_words.value[i].next = self.argument.word[i].val();
@@ -416,8 +416,8 @@ impl<const S: usize> Logic for Registers<S> {
         }
         self.consumer_words.value[0].next = self.consumer.word[0].val();
         for i in 0..S {
-            self.edge_words.value[i].next = self.edge[i].val();
-            self.limit_words.value[i].next = self.limit[i].val();
+            self.edge_words.value[i].next = self.edge_sequence[i].val();
+            self.limit_words.value[i].next = self.limit_sequence[i].val();
         }
         self.busy_word.next = 0.into();
         if self.busy.val() {
@@ -427,10 +427,10 @@ impl<const S: usize> Logic for Registers<S> {
         if self.failed.val() {
             self.failed_word.next = self.failed_mask.val();
         }
-        self.status.value[0].next = (bit_cast::<32, 8>(self.number_given.q.val()) << self.number_at.val())
+        self.status_words.value[0].next = (bit_cast::<32, 8>(self.number_given.q.val()) << self.number_at.val())
             | self.busy_word.val()
             | self.failed_word.val();
-        self.status.value[1].next = self.completion_producer.val();
+        self.status_words.value[1].next = self.completion_producer.val();
 
         comment!("error records: only the words that a record has, of streams that there are");
         self.record_word.next = self.read_row.q.val() - self.record_base.val();
@@ -442,8 +442,8 @@ impl<const S: usize> Logic for Registers<S> {
             self.record.next = self.record_data.val();
         }
         if self.step.q.val() == 2 {
-            self.r_data.d.next = self.identity.word.val()
-                | self.status.word.val()
+            self.r_data.d.next = self.identity_words.word.val()
+                | self.status_words.word.val()
                 | self.argument_words.word.val()
                 | self.completion_words.word.val()
                 | self.consumer_words.word.val()
@@ -520,11 +520,13 @@ impl<const N: usize> Logic for Words<N> {
                 self.chosen[i].next = self.value[i].val();
             }
         }
+        comment!("at most one is chosen");
         self.sum[0].next = self.chosen[0].val();
+        self.found.d.next = self.chosen[0].val();
         for i in 1..N {
             self.sum[i].next = self.sum[i - 1].val() | self.chosen[i].val();
+            self.found.d.next = self.sum[i].val();
         }
-        self.found.d.next = self.sum[N - 1].val();
         self.word.next = self.found.q.val();
     }
 }
