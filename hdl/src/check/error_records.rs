@@ -86,7 +86,7 @@ pub struct ErrorRecords {
     row: Dff<Bits<8>>,
     data: Dff<Bits<32>>,
     store: Dff<Bit>,
-    table: Table<Bits<32>, 8>,
+    kept: Table<Bits<32>, 8>,
     last_word: Constant<Bits<4>>,
 }
 
@@ -110,7 +110,7 @@ impl Default for ErrorRecords {
             row: d(),
             data: d(),
             store: d(),
-            table: Table::new(256),
+            kept: Table::new(256),
             last_word: Constant::new((ErrorRecord::BITS as u64 / 32 - 1).into()),
         }
     }
@@ -120,7 +120,7 @@ impl Logic for ErrorRecords {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, word, active, row, data, store);
-        clock!(self, clock, table);
+        clock!(self, clock, kept);
         self.words.next = self.record.val().into();
         self.at.next = bit_cast::<9, 4>(self.word.q.val()) << 5;
         self.busy.next = self.active.q.val() | self.store.q.val();
@@ -142,11 +142,11 @@ impl Logic for ErrorRecords {
             self.word.d.next = self.last_word.val();
             self.active.d.next = true;
         }
-        self.table.write.next = self.store.q.val();
-        self.table.write_row.next = self.row.q.val();
-        self.table.write_data.next = self.data.q.val();
-        self.table.read_row.next = self.record_row.val();
-        self.record_data.next = self.table.read_data.val();
+        self.kept.write.next = self.store.q.val();
+        self.kept.write_row.next = self.row.q.val();
+        self.kept.write_data.next = self.data.q.val();
+        self.kept.read_row.next = self.record_row.val();
+        self.record_data.next = self.kept.read_data.val();
         if self.reset.val() {
             self.active.d.next = false;
             self.store.d.next = false;
