@@ -144,7 +144,8 @@ mod tests {
                         held.push(stag);
                     }
                     Err(full) => {
-                        prop_assert!(matches!(full, Error::NoStagSlot { slots } if slots == count));
+                        let named = matches!(full, Error::NoStagSlot { slots } if slots == count);
+                        prop_assert!(named);
                         prop_assert_eq!(held.len(), count as usize);
                     }
                 }

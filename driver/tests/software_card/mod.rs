@@ -1,0 +1,515 @@
+//! A card in software: the registers and commands of the real one, with the reference receiver behind them.
+//!
+//! ```text
+//!  Device::write ─► ARGUMENT, COMMAND ─► Receiver ─► Place ──────────► mapped memory
+//!  segment() ──────────────────────────►          ─► Delivered, Failed ─► completion queue, when it has room
+//! ```
+//!
+//! It watches the driver: what breaks a rule of ownership is collected in `violations`.
+#![allow(
+    dead_code,
+    reason = "each test file is a crate of its own and uses a part"
+)]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
+use warpline_regmap::layout::{
+    close, completion, error_event, error_record, kind, receive_buffer, refused, revoke,
+    stag_entry, stream_context,
+};
+use warpline_regmap::register::{self, command};
+use warpline_regmap::{Field, Register};
+use warpline_wire::error::{Detail, ErrorRecord};
+use warpline_wire::receive::{
+    Delivery, Event, Flags, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig, Target,
+};
+
+/// Streams of the card.
+pub const STREAMS: u8 = 4;
+/// Queues of each stream.
+pub const QUEUES: u8 = 4;
+/// Slots of its STag table.
+pub const STAG_SLOTS: u32 = 16;
+/// Buffers that a queue can hold.
+pub const RECEIVE_SLOTS: u32 = 8;
+
+/// A handle of the card; clones are the same card.
+#[derive(Clone, Default)]
+pub struct SoftwareCard(Arc<Mutex<Model>>);
+
+/// What the card is and does, and how it is made to misbehave.
+#[derive(Default)]
+pub struct Model {
+    registers: BTreeMap<u32, u32>,
+    receiver: Receiver,
+    regions: BTreeMap<u32, Region>,
+    posted: BTreeMap<(u32, u32), VecDeque<(u32, u64)>>,
+    records: BTreeMap<u32, ErrorRecord>,
+    maps: BTreeMap<u64, Map>,
+    /// Completions that wait for room.
+    waiting: VecDeque<[u32; 8]>,
+    producer: u32,
+    /// Most completions that were in the ring at once.
+    pub most_unread: u32,
+    /// Rules that the driver broke.
+    pub violations: Vec<String>,
+    /// Registers that read something else than they should.
+    pub overrides: BTreeMap<u32, u32>,
+    /// Commands are never done.
+    pub hangs: bool,
+    /// The next command of that number is refused.
+    pub refuses: Option<u32>,
+    /// Calls of `map`, `unmap`, `reset` fail.
+    pub fails: Option<&'static str>,
+    /// Commands executed.
+    pub commands: Vec<u32>,
+}
+
+struct Region {
+    stag: u32,
+    base: u64,
+    length: u64,
+    address: u64,
+}
+
+struct Map {
+    length: u64,
+    file: File,
+    offset: u64,
+}
+
+impl SoftwareCard {
+    pub fn model(&self) -> MutexGuard<'_, Model> {
+        self.0.lock().unwrap()
+    }
+
+    /// Octets of a TCP segment arrive.
+    pub fn segment(&self, stream: u8, sequence: u32, octets: &[u8]) {
+        let mut model = self.model();
+        let mut events = Vec::new();
+        let sink = &mut |event: Event<'_>| events.push(Owned::from(event));
+        let stream = stream.into();
+        model
+            .receiver
+            .segment(stream, sequence, octets, sink)
+            .unwrap();
+        for event in events {
+            model.event(event);
+        }
+        model.complete();
+    }
+
+    /// The device writes an entry of its own invention.
+    pub fn invent(&self, words: [u32; 8]) {
+        let mut model = self.model();
+        model.waiting.push_back(words);
+        model.complete();
+    }
+
+    /// Fails the test when the driver broke a rule.
+    pub fn assert_no_violations(&self) {
+        assert_eq!(self.model().violations, Vec::<String>::new());
+    }
+}
+
+/// An event that owns its octets.
+enum Owned {
+    Place(u32, Target, Vec<u8>),
+    Delivered(u32, Delivery, Flags),
+    Failed(ErrorRecord),
+}
+
+impl From<Event<'_>> for Owned {
+    fn from(event: Event<'_>) -> Self {
+        match event {
+            Event::Place {
+                stream,
+                target,
+                octets,
+            } => Self::Place(stream, target, octets.to_vec()),
+            Event::Delivered {
+                stream,
+                delivery,
+                flags,
+            } => Self::Delivered(stream, delivery, flags),
+            Event::Failed(record) => Self::Failed(record),
+        }
+    }
+}
+
+impl Model {
+    fn slot(stag: u32) -> u32 {
+        (stag >> 8) % STAG_SLOTS
+    }
+
+    /// Maps there are at present.
+    pub fn mapped(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// Closes a stream behind the driver's back.
+    pub fn close(&mut self, stream: u32) {
+        let _ = self.receiver.close(stream);
+    }
+
+    fn register(&self, register: Register) -> u32 {
+        *self.registers.get(&register.offset).unwrap_or(&0)
+    }
+
+    fn event(&mut self, event: Owned) {
+        match event {
+            Owned::Place(_, Target::Tagged { stag, to }, octets) => {
+                let region = &self.regions[&Self::slot(stag)];
+                assert_eq!(region.stag, stag);
+                let address = region.address + (to - region.base);
+                self.store(address, &octets);
+            }
+            Owned::Place(stream, Target::Untagged { queue, msn, offset }, octets) => {
+                let posted = &self.posted[&(stream, queue)];
+                let (_, address) = posted.iter().find(|(due, _)| *due == msn).unwrap();
+                self.store(address + u64::from(offset), &octets);
+            }
+            Owned::Delivered(stream, delivery, flags) => {
+                let mut words = [0; completion::WORDS];
+                completion::STREAM.put(&mut words, stream.into());
+                match delivery {
+                    Delivery::Tagged {
+                        stag,
+                        to,
+                        length,
+                        rsvd_ulp,
+                    } => {
+                        completion::KIND.put(&mut words, kind::TAGGED.into());
+                        let unverified = flags.contains(Flags::UNVERIFIED);
+                        completion::UNVERIFIED.put(&mut words, unverified.into());
+                        completion::STAG.put(&mut words, stag.into());
+                        completion::LENGTH.put(&mut words, length.into());
+                        completion::OFFSET.put(&mut words, to);
+                        completion::RSVD_ULP_FIRST.put(&mut words, rsvd_ulp.into());
+                    }
+                    Delivery::Untagged {
+                        queue,
+                        msn,
+                        length,
+                        rsvd_ulp: [first, low @ ..],
+                    } => {
+                        self.posted.get_mut(&(stream, queue)).unwrap().pop_front();
+                        completion::KIND.put(&mut words, kind::UNTAGGED.into());
+                        completion::QUEUE.put(&mut words, queue.into());
+                        completion::MSN.put(&mut words, msn.into());
+                        completion::LENGTH.put(&mut words, length.into());
+                        completion::RSVD_ULP_FIRST.put(&mut words, first.into());
+                        let low = u32::from_be_bytes(low);
+                        completion::RSVD_ULP_LOW.put(&mut words, low.into());
+                    }
+                }
+                self.waiting.push_back(words);
+            }
+            Owned::Failed(record) => {
+                let mut words = [0; error_event::WORDS];
+                error_event::KIND.put(&mut words, kind::ERROR.into());
+                error_event::STREAM.put(&mut words, record.stream.into());
+                error_event::CODE.put(&mut words, record.number.code().into());
+                error_event::TYPE.put(&mut words, record.number.error_type().into());
+                error_event::CHECKS.put(&mut words, record.checks.bits().into());
+                error_event::LENGTH.put(&mut words, record.segment_len.into());
+                error_event::POSITION.put(&mut words, record.position.into());
+                self.waiting.push_back(words);
+                self.records.insert(record.stream, record);
+            }
+        }
+    }
+
+    /// Writes completions as long as there is room.
+    fn complete(&mut self) {
+        let entries = self.register(register::COMPLETION_ENTRIES);
+        let consumed = self.register(register::COMPLETION_CONSUMER);
+        if self.producer.wrapping_sub(consumed) > entries {
+            let text = format!("{consumed} entries consumed of {} written", self.producer);
+            self.violations.push(text);
+        }
+        while self.producer.wrapping_sub(consumed) < entries {
+            let Some(mut words) = self.waiting.pop_front() else {
+                break;
+            };
+            let phase = self.producer / entries & 1 == 0;
+            completion::PHASE.put(&mut words, phase.into());
+            let base = u64::from(self.register(register::COMPLETION_BASE_HIGH)) << 32
+                | u64::from(self.register(register::COMPLETION_BASE_LOW));
+            let octets: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let address = base + 32 * u64::from(self.producer % entries);
+            self.store(address, &octets[..28]);
+            self.store(address + 28, &octets[28..]);
+            self.producer = self.producer.wrapping_add(1);
+        }
+        let unread = self.producer.wrapping_sub(consumed);
+        self.most_unread = self.most_unread.max(unread);
+    }
+
+    fn store(&mut self, address: u64, octets: &[u8]) {
+        let map = self.maps.range(..=address).next_back();
+        match map {
+            Some((start, map)) if address - start + octets.len() as u64 <= map.length => {
+                let at = map.offset + (address - start);
+                map.file.write_all_at(octets, at).unwrap();
+            }
+            _ => self.violations.push(format!("write to {address:#x}")),
+        }
+    }
+
+    /// Executes a command; false when it is refused.
+    fn execute(&mut self, number: u32) -> bool {
+        self.commands.push(number);
+        let words: [u32; 8] = std::array::from_fn(|i| {
+            let at = register::ARGUMENT.at(i as u32);
+            *self.registers.get(&at).unwrap_or(&0)
+        });
+        let get = |field: Field| field.get(&words);
+        if self.refuses.take_if(|refused| *refused == number).is_some() {
+            return false;
+        }
+        match number {
+            command::WRITE_STAG => {
+                let region = Region {
+                    stag: get(stag_entry::STAG) as u32,
+                    base: get(stag_entry::BASE),
+                    length: get(stag_entry::LENGTH),
+                    address: get(stag_entry::ADDRESS),
+                };
+                let scope = match get(stag_entry::STREAM_SCOPE) {
+                    1 => Scope::Stream(get(stag_entry::STREAM) as u32),
+                    _ => Scope::ProtectionDomain(get(stag_entry::PROTECTION_DOMAIN) as u32),
+                };
+                let entry = StagEntry {
+                    valid: true,
+                    scope,
+                    remote_write: get(stag_entry::REMOTE_WRITE) == 1,
+                    base: region.base,
+                    length: region.length,
+                };
+                self.receiver.set_stag(region.stag, entry);
+                let slot = Self::slot(region.stag);
+                if self.regions.insert(slot, region).is_some() {
+                    self.violations.push(format!("slot {slot} written twice"));
+                }
+                true
+            }
+            command::REVOKE_STAG => {
+                let stag = get(revoke::STAG) as u32;
+                self.receiver.revoke_stag(stag);
+                self.regions.remove(&Self::slot(stag));
+                true
+            }
+            command::ARM_STREAM => {
+                let stream = get(stream_context::STREAM) as u32;
+                let config = StreamConfig {
+                    protection_domain: get(stream_context::PROTECTION_DOMAIN) as u32,
+                    seq_start: get(stream_context::SEQUENCE_START) as u32,
+                    markers: get(stream_context::MARKERS) == 1,
+                    crc: get(stream_context::CRC) == 1,
+                    tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
+                };
+                self.records.remove(&stream);
+                let opened = self.receiver.open(stream, config).is_ok();
+                for queue in (0..8).filter(|bit| get(stream_context::QUEUES) >> bit & 1 == 1) {
+                    let first = get(stream_context::FIRST_MSN) as u32;
+                    self.receiver.enable_queue(stream, queue, first).unwrap();
+                    self.posted.insert((stream, queue), VecDeque::new());
+                }
+                opened
+            }
+            command::CLOSE_STREAM => {
+                let stream = get(close::STREAM) as u32;
+                self.posted.retain(|(of, _), _| *of != stream);
+                self.receiver.close(stream).is_ok()
+            }
+            command::POST_RECEIVE => {
+                let stream = get(receive_buffer::STREAM) as u32;
+                let queue = get(receive_buffer::QUEUE) as u32;
+                let length = get(receive_buffer::LENGTH) as u32;
+                match self.posted.get_mut(&(stream, queue)) {
+                    Some(posted) if posted.len() < RECEIVE_SLOTS as usize => {
+                        let msn = self.receiver.post(stream, queue, length).unwrap();
+                        posted.push_back((msn, get(receive_buffer::ADDRESS)));
+                        true
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    fn record_word(&self, stream: u32, word: usize) -> u32 {
+        let mut words = [0; error_record::WORDS];
+        if let Some(record) = self.records.get(&stream) {
+            let mut put = |field: Field, value: u64| field.put(&mut words, value);
+            put(error_record::VALID, 1);
+            put(error_record::CODE, record.number.code().into());
+            put(error_record::TYPE, record.number.error_type().into());
+            put(error_record::CHECKS, record.checks.bits().into());
+            put(error_record::LENGTH, record.segment_len.into());
+            put(error_record::POSITION, record.position.into());
+            match record.detail {
+                Detail::Ddp => {}
+                Detail::Crc { expected, received } => {
+                    // The register behind the CRC field and one dword of zeros.
+                    let register = (0..64).fold(expected ^ received ^ !0, |register, _| {
+                        (register >> 1) ^ if register & 1 == 1 { 0x82F6_3B78 } else { 0 }
+                    });
+                    put(error_record::CRC_STATE, register.into());
+                    put(error_record::CRC_ZEROS, 1);
+                    put(error_record::CRC_RECEIVED, received.into());
+                }
+                Detail::Marker {
+                    expected, received, ..
+                } => {
+                    put(error_record::MARKER_EXPECTED, expected.into());
+                    put(error_record::MARKER_RECEIVED, (received & !3).into());
+                }
+                Detail::Length { .. } => put(error_record::REFUSED, refused::LENGTH.into()),
+                Detail::TooLarge { .. } => put(error_record::REFUSED, refused::TOO_LARGE.into()),
+            }
+            let mut octets = record.segment_len.to_be_bytes().to_vec();
+            octets.extend(record.header.as_slice());
+            octets.resize(20, 0xAA); // what follows the header is payload
+            for (i, dword) in octets.chunks_exact(4).enumerate() {
+                words[4 + i] = u32::from_be_bytes(dword.try_into().unwrap());
+            }
+        }
+        *words.get(word).unwrap_or(&0)
+    }
+}
+
+impl Device for SoftwareCard {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: "software".into(),
+            bus_addresses: 0..1 << 39,
+        }
+    }
+
+    fn read(&self, offset: u32) -> Result<u32, BackendError> {
+        let mut model = self.model();
+        if let Some(value) = model.overrides.get(&offset) {
+            return Ok(*value);
+        }
+        let record = register::ERROR_RECORD;
+        Ok(match offset {
+            _ if offset == register::IDENTITY.offset => register::IDENTITY_VALUE,
+            _ if offset == register::VERSION.offset => register::VERSION_VALUE,
+            _ if offset == register::SHAPE.offset => {
+                8 | u32::from(STREAMS) << 16 | u32::from(QUEUES) << 24
+            }
+            _ if offset == register::RING_OCTETS.offset => 128 << 10,
+            _ if offset == register::STAG_SLOTS.offset => STAG_SLOTS,
+            _ if offset == register::RECEIVE_SLOTS.offset => RECEIVE_SLOTS,
+            _ if offset == register::MAX_ULPDU.offset => 64768,
+            _ if offset == register::COMPLETION_PRODUCER.offset => model.producer,
+            _ if offset == register::COMMAND.offset => {
+                // A fence comes back behind all completions.
+                let number = register::COMMAND_NUMBER.get(&[model.register(register::COMMAND)]);
+                let fenced = [command::REVOKE_STAG, command::CLOSE_STREAM]
+                    .contains(&(number as u32))
+                    && !model.waiting.is_empty();
+                model.complete();
+                let busy = u32::from(model.hangs || fenced) << register::COMMAND_BUSY.lsb;
+                model.register(register::COMMAND) | busy
+            }
+            _ if offset >= record.offset => {
+                let (stream, at) = (
+                    (offset - record.offset) / record.stride,
+                    (offset - record.offset) % record.stride,
+                );
+                model.record_word(stream, at as usize / 4)
+            }
+            _ => *model.registers.get(&offset).unwrap_or(&0),
+        })
+    }
+
+    fn write(&self, offset: u32, value: u32) -> Result<(), BackendError> {
+        let mut model = self.model();
+        let mut value = value;
+        if offset == register::COMMAND.offset && !model.hangs {
+            let failed = u32::from(!model.execute(value));
+            value |= failed << register::COMMAND_FAILED.lsb;
+        }
+        model.registers.insert(offset, value);
+        if offset == register::COMPLETION_ENTRIES.offset {
+            model.producer = 0;
+            model
+                .registers
+                .insert(register::COMPLETION_CONSUMER.offset, 0);
+        }
+        model.complete();
+        Ok(())
+    }
+
+    fn map(&self, memory: DmaMap<'_>) -> Result<(), BackendError> {
+        let mut model = self.model();
+        if model.fails == Some("map") {
+            return Err("map is out of order".into());
+        }
+        if memory.iova == 0 || !memory.iova.is_multiple_of(4096) || memory.length % 4096 != 0 {
+            let text = format!("map of {:#x} + {:#x}", memory.iova, memory.length);
+            model.violations.push(text);
+        }
+        let map = Map {
+            length: memory.length,
+            file: File::from(memory.file.try_clone_to_owned()?),
+            offset: memory.offset,
+        };
+        if model.maps.insert(memory.iova, map).is_some() {
+            model
+                .violations
+                .push(format!("{:#x} mapped twice", memory.iova));
+        }
+        Ok(())
+    }
+
+    fn unmap(&self, iova: u64, length: u64) -> Result<(), BackendError> {
+        let mut model = self.model();
+        if model.fails == Some("unmap") {
+            return Err("unmap is out of order".into());
+        }
+        let inside = |address: u64| (iova..iova + length).contains(&address);
+        let region = model.regions.values().any(|region| inside(region.address));
+        let posted = model.posted.iter().any(|((stream, _), queue)| {
+            !model.records.contains_key(stream) && queue.iter().any(|(_, at)| inside(*at))
+        });
+        if region || posted {
+            let text = format!("{iova:#x} unmapped while the device may write there");
+            model.violations.push(text);
+        }
+        match model.maps.remove(&iova) {
+            Some(map) if map.length == length => {}
+            _ => model.violations.push(format!("{iova:#x} is not mapped")),
+        }
+        Ok(())
+    }
+
+    fn wait(&self, timeout: Duration) -> Result<Progress, BackendError> {
+        std::thread::sleep(timeout.min(Duration::from_millis(1)));
+        Ok(Progress::TimedOut)
+    }
+
+    fn reset(&self) -> Result<(), BackendError> {
+        let mut model = self.model();
+        if model.fails == Some("reset") {
+            return Err("reset is out of order".into());
+        }
+        model.registers.clear();
+        model.receiver = Receiver::new(ReceiverConfig::default());
+        model.regions.clear();
+        model.posted.clear();
+        model.records.clear();
+        model.waiting.clear();
+        model.producer = 0;
+        Ok(())
+    }
+}
