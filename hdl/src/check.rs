@@ -171,14 +171,14 @@ pub struct Check<const S: usize> {
     open: [Dff<Bit>; S],
     closed: Dff<Bit>,
     contexts: Store<Context, 4>,
-    context: Dff<Context>,
+    known: Dff<Context>,
     exists: Dff<Bit>,
     length: Dff<Bits<16>>,
     last: Dff<Bits<16>>,
     queue_missing: Dff<Bit>,
     post_missing: Dff<Bit>,
     stag_table: StagTable,
-    tagged: TaggedChecks,
+    tagged_checks: TaggedChecks,
     receive_queues: ReceiveQueues<S>,
     untagged: UntaggedChecks,
     judge: Judge,
@@ -282,14 +282,14 @@ impl<const S: usize> Check<S> {
             open: array(),
             closed: d(),
             contexts: d(),
-            context: d(),
+            known: d(),
             exists: d(),
             length: d(),
             last: d(),
             queue_missing: d(),
             post_missing: d(),
             stag_table: StagTable::new(config.stag_slots),
-            tagged: d(),
+            tagged_checks: d(),
             receive_queues: ReceiveQueues::new(config),
             untagged: d(),
             judge: d(),
@@ -337,10 +337,10 @@ impl<const S: usize> Logic for Check<S> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fault_found, fault_stream, state, subject, timer, sweep, order, argument, fpdu, crc);
-        dff_setup!(self, clock, stream, stag, queue, closed, context, exists, length, last, queue_missing, post_missing);
+        dff_setup!(self, clock, stream, stag, queue, closed, known, exists, length, last, queue_missing, post_missing);
         dff_setup!(self, clock, refused, done, out_valid, out_placement, out_delivery);
         dff_setup!(self, clock, consumed_now, discarded_now, payload_now, error_now);
-        clock!(self, clock, segments, verdicts, contexts, stag_table, tagged, receive_queues, untagged);
+        clock!(self, clock, segments, verdicts, contexts, stag_table, tagged_checks, receive_queues, untagged);
         clock!(self, clock, judge, error_records);
         self.segments.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
@@ -401,7 +401,7 @@ impl<const S: usize> Logic for Check<S> {
 
         comment!("look: the key is held, the answers form");
         self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
-        self.context.d.next = self.contexts.out.val();
+        self.known.d.next = self.contexts.out.val();
         self.exists.d.next = self.stream.q.val() < self.streams.val();
         self.is_tagged.next = self.fpdu.q.val().header_0.get_bit(15);
         self.is_last.next = self.fpdu.q.val().header_0.get_bit(14);
@@ -417,19 +417,19 @@ impl<const S: usize> Logic for Check<S> {
         }
         self.last.d.next = self.fpdu.q.val().ulpdu - 15;
         self.queue_missing.d.next = self.fpdu.q.val().header_2.get_bits::<30>(2).any()
-            | !self.context.q.val().queues.get_bit(self.queue.q.val().index());
+            | !self.known.q.val().queues.get_bit(self.queue.q.val().index());
         self.post_missing.d.next = !self.exists.q.val()
             | self.argument.q.val().get_bits::<6>(10).any()
-            | !self.context.q.val().queues.get_bit(self.queue.q.val().index());
+            | !self.known.q.val().queues.get_bit(self.queue.q.val().index());
         self.stag_table.stag.next = self.stag.q.val();
         self.stag_table.arguments.next = self.argument.q.val();
-        self.tagged.stream.next = self.stream.q.val();
-        self.tagged.protection_domain.next = self.context.q.val().protection_domain;
-        self.tagged.stag.next = self.stag.q.val();
-        self.tagged.offset_high.next = self.fpdu.q.val().header_2;
-        self.tagged.offset_low.next = self.fpdu.q.val().header_3;
-        self.tagged.last.next = self.last.q.val();
-        self.tagged.entry.next = self.stag_table.entry.val();
+        self.tagged_checks.stream.next = self.stream.q.val();
+        self.tagged_checks.protection_domain.next = self.known.q.val().protection_domain;
+        self.tagged_checks.stag.next = self.stag.q.val();
+        self.tagged_checks.offset_high.next = self.fpdu.q.val().header_2;
+        self.tagged_checks.offset_low.next = self.fpdu.q.val().header_3;
+        self.tagged_checks.last.next = self.last.q.val();
+        self.tagged_checks.entry.next = self.stag_table.entry.val();
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
         self.untagged.msn.next = self.fpdu.q.val().header_3;
@@ -440,12 +440,12 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.segment.next = self.fpdu.q.val();
         self.judge.crc_good.next = self.crc.q.val().good;
         self.judge.empty.next = !self.length.q.val().any();
-        self.judge.fails_stag.next = self.tagged.fails_stag.val();
-        self.judge.fails_association.next = self.tagged.fails_association.val();
-        self.judge.fails_access.next = self.tagged.fails_access.val();
-        self.judge.fails_offset.next = self.tagged.fails_offset.val();
-        self.judge.fails_wrap.next = self.tagged.fails_wrap.val();
-        self.judge.fails_end.next = self.tagged.fails_end.val();
+        self.judge.fails_stag.next = self.tagged_checks.fails_stag.val();
+        self.judge.fails_association.next = self.tagged_checks.fails_association.val();
+        self.judge.fails_access.next = self.tagged_checks.fails_access.val();
+        self.judge.fails_offset.next = self.tagged_checks.fails_offset.val();
+        self.judge.fails_wrap.next = self.tagged_checks.fails_wrap.val();
+        self.judge.fails_end.next = self.tagged_checks.fails_end.val();
         self.judge.fails_queue.next = self.queue_missing.q.val();
         self.judge.fails_msn.next = self.untagged.fails_msn.val();
         self.judge.fails_buffer.next = self.untagged.fails_buffer.val();
@@ -505,7 +505,7 @@ impl<const S: usize> Logic for Check<S> {
                             self.refused.d.next = !self.stag_table.legal.val();
                         }
                         CheckCommand::RevokeStag => {
-                            self.stag_table.clear.next = !self.tagged.fails_stag.val();
+                            self.stag_table.clear.next = !self.tagged_checks.fails_stag.val();
                         }
                         CheckCommand::Arm => {
                             self.refused.d.next = !self.exists.q.val();
@@ -605,12 +605,12 @@ impl<const S: usize> Logic for Check<S> {
             self.placement_next.next.address = self.untagged.address.val();
             if self.is_tagged.val() {
                 self.placement_next.next.skip = 16.into();
-                self.placement_next.next.address = self.tagged.address.val();
+                self.placement_next.next.address = self.tagged_checks.address.val();
             }
             self.delivery_next.next.event = self.completion.val().into();
             if self.accepted.val() {
                 self.placement_next.next.length = self.length.q.val();
-                if self.is_last.val() & (!self.is_tagged.val() | self.context.q.val().tagged_completions) {
+                if self.is_last.val() & (!self.is_tagged.val() | self.known.q.val().tagged_completions) {
                     self.delivery_next.next.action = 1.into();
                 }
             }

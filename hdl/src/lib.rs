@@ -9,6 +9,7 @@ pub mod check;
 pub mod commit;
 pub mod completion;
 pub mod config;
+mod design;
 pub mod control;
 pub mod delay;
 pub mod deliver;
@@ -34,3 +35,4 @@ pub mod write_mux;
 pub mod writer;
 
 pub use config::Config;
+pub use design::{design, ConfigError, DesignError, TOP};

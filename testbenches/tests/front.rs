@@ -34,10 +34,9 @@ smoke!(commit_64, commit::Commit::<64, 8, 2, 1>::new(&C64));
 smoke!(commit_512, commit::Commit::<512, 64, 16, 4>::new(&C512));
 smoke!(ingress_64, ingress::Ingress::<64, 8, 2, 32, 3, 1, 4>::new(&C64));
 #[test]
-fn top_text() {
+fn top_64() {
     warpline_testbenches::lockstep::on_large_stack(|| {
-        let top = top::Warpline::<64, 8, 2, 32, 3, 1, 4>::new(&C64);
-        let design = writer::write(&top, "warpline").unwrap_or_else(|e| panic!("{e}"));
+        let design = design(&C64).unwrap_or_else(|e| panic!("{e}"));
         let mut build = warpline_verilate::Build::new("warpline");
         for module in &design.modules {
             build = build.source(format!("{}.sv", module.name), module.text.clone());
