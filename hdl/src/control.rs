@@ -23,8 +23,8 @@
 //! command. At most 255 FPDUs of a stream are under way. `fence_done` comes once for each fence, at any time after it
 //! was given.
 //!
-//! Latency: a refusal is known three cycles after `start`; other commands take as long as `check` does and three more,
-//! a fence the time of the writes in front of it.
+//! Latency: a refusal is known two cycles after `start`; a question to `check` takes two cycles and as long as `check`
+//! does, and a close [`SETTLE`] cycles more.
 use crate::check::CheckCommand;
 use crate::dff::Dff;
 use crate::util::{array, d};
@@ -212,8 +212,25 @@ impl<const S: usize> Default for Control<S> {
 impl<const S: usize> Logic for Control<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, refused, asked, pause, fenced, arm_pulse, close_pulse);
-        dff_setup!(self, clock, stream_given, markers_given, crc_given, sequence_given);
+        dff_setup!(
+            self,
+            clock,
+            step,
+            refused,
+            asked,
+            pause,
+            fenced,
+            arm_pulse,
+            close_pulse
+        );
+        dff_setup!(
+            self,
+            clock,
+            stream_given,
+            markers_given,
+            crc_given,
+            sequence_given
+        );
         self.busy.next = self.step.q.val() != Step::Idle;
         self.failed.next = self.refused.q.val();
         self.command.next = self.asked.q.val();
@@ -235,7 +252,8 @@ impl<const S: usize> Logic for Control<S> {
             self.under_way[i].clock.next = self.clock.val();
             self.under_way[i].d.next = self.under_way[i].q.val();
             self.up[i].next = self.issued.val() & (self.issued_stream.val() == self.index[i].val());
-            self.down[i].next = self.consumed.val() & (self.consumed_stream.val() == self.index[i].val());
+            self.down[i].next =
+                self.consumed.val() & (self.consumed_stream.val() == self.index[i].val());
             if self.up[i].val() & !self.down[i].val() {
                 self.under_way[i].d.next = self.under_way[i].q.val() + 1;
             }
@@ -259,12 +277,17 @@ impl<const S: usize> Logic for Control<S> {
                 self.fenced.d.next = false;
                 if self.start.val() {
                     self.refused.d.next = false;
-                    self.stream_given.d.next =
-                        self.arguments.val().get_bits::<8>(self.stream_at.val().index());
-                    self.markers_given.d.next = self.arguments.val().get_bit(self.markers_at.val().index());
+                    self.stream_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<8>(self.stream_at.val().index());
+                    self.markers_given.d.next =
+                        self.arguments.val().get_bit(self.markers_at.val().index());
                     self.crc_given.d.next = self.arguments.val().get_bit(self.crc_at.val().index());
-                    self.sequence_given.d.next =
-                        self.arguments.val().get_bits::<32>(self.sequence_at.val().index());
+                    self.sequence_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<32>(self.sequence_at.val().index());
                     self.step.d.next = Step::Decide;
                 }
             }
@@ -287,7 +310,10 @@ impl<const S: usize> Logic for Control<S> {
                     self.asked.d.next = CheckCommand::RevokeStag;
                     self.step.d.next = Step::Ask;
                 }
-                if (self.number.val() == self.arm_stream.val()) & self.exists.val() & !self.is_armed.val() {
+                if (self.number.val() == self.arm_stream.val())
+                    & self.exists.val()
+                    & !self.is_armed.val()
+                {
                     self.refused.d.next = false;
                     self.asked.d.next = CheckCommand::Arm;
                     self.step.d.next = Step::Ask;

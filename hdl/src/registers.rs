@@ -267,14 +267,34 @@ impl<const S: usize> Registers<S> {
 impl<const S: usize> Logic for Registers<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, aw_held, w_held, write_row, write_data, write_strobe, apply, b_valid);
+        dff_setup!(
+            self,
+            clock,
+            aw_held,
+            w_held,
+            write_row,
+            write_data,
+            write_strobe,
+            apply,
+            b_valid
+        );
         dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
         dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
         clock!(self, clock, argument, completion, consumer);
-        clock!(self, clock, identity_words, status_words, argument_words, completion_words, consumer_words);
+        clock!(
+            self,
+            clock,
+            identity_words,
+            status_words,
+            argument_words,
+            completion_words,
+            consumer_words
+        );
         clock!(self, clock, counter_words, edge_words, limit_words);
 
-        comment!("write: hold the address and the word, whichever comes first, then apply and answer");
+        comment!(
+            "write: hold the address and the word, whichever comes first, then apply and answer"
+        );
         self.s_axil.awready.next = !self.aw_held.q.val();
         self.s_axil.wready.next = !self.w_held.q.val();
         self.s_axil.bvalid.next = self.b_valid.q.val();
@@ -288,7 +308,10 @@ impl<const S: usize> Logic for Registers<S> {
             self.write_data.d.next = self.s_axil.wdata.val();
             self.write_strobe.d.next = self.s_axil.wstrb.val();
         }
-        self.apply.d.next = self.aw_held.q.val() & self.w_held.q.val() & !self.apply.q.val() & !self.b_valid.q.val();
+        self.apply.d.next = self.aw_held.q.val()
+            & self.w_held.q.val()
+            & !self.apply.q.val()
+            & !self.b_valid.q.val();
         if self.apply.q.val() {
             self.aw_held.d.next = false;
             self.w_held.d.next = false;
@@ -322,7 +345,11 @@ impl<const S: usize> Logic for Registers<S> {
             & (self.write_row.q.val() == self.command_row.val())
         {
             self.start_pulse.d.next = true;
-            self.number_given.d.next = self.write_data.q.val().get_bits::<8>(self.number_at.val().index());
+            self.number_given.d.next = self
+                .write_data
+                .q
+                .val()
+                .get_bits::<8>(self.number_at.val().index());
         }
         self.restart_pulse.d.next = self.apply.q.val()
             & self.write_strobe.q.val().any()
@@ -427,7 +454,8 @@ impl<const S: usize> Logic for Registers<S> {
         if self.failed.val() {
             self.failed_word.next = self.failed_mask.val();
         }
-        self.status_words.value[0].next = (bit_cast::<32, 8>(self.number_given.q.val()) << self.number_at.val())
+        self.status_words.value[0].next = (bit_cast::<32, 8>(self.number_given.q.val())
+            << self.number_at.val())
             | self.busy_word.val()
             | self.failed_word.val();
         self.status_words.value[1].next = self.completion_producer.val();
@@ -585,12 +613,14 @@ impl<const N: usize> Logic for Storage<N> {
                 self.lane[i].next = self.lane_mask[i].val();
             }
         }
-        self.mask.next = self.lane[0].val() | self.lane[1].val() | self.lane[2].val() | self.lane[3].val();
+        self.mask.next =
+            self.lane[0].val() | self.lane[1].val() | self.lane[2].val() | self.lane[3].val();
         for i in 0..N {
             self.held[i].clock.next = self.clock.val();
             self.held[i].d.next = self.held[i].q.val();
             if self.write.val() & (self.row.val() == self.at[i].val()) {
-                self.held[i].d.next = (self.held[i].q.val() & !self.mask.val()) | (self.data.val() & self.mask.val());
+                self.held[i].d.next =
+                    (self.held[i].q.val() & !self.mask.val()) | (self.data.val() & self.mask.val());
             }
             if self.reset.val() {
                 self.held[i].d.next = 0.into();

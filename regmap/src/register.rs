@@ -173,11 +173,11 @@ macro_rules! commands {
 commands! {
     /// Writes an entry of the STag table.
     WRITE_STAG = 1 takes stag_entry;
-    /// Clears an entry and waits until no write validated with it is under way (AMB-42).
+    /// Clears an entry and waits until no write validated with it is under way (AMB-42). The wait includes completions in front of it, so the host keeps consuming them.
     REVOKE_STAG = 2 takes revoke;
     /// Starts a stream; refused when there is no such stream or it is armed.
     ARM_STREAM = 3 takes stream_context;
-    /// Stops a stream and waits until nothing of it is under way; refused when there is no such stream. It can then be armed again.
+    /// Stops a stream and waits until nothing of it is under way, completions in front of that included; refused when there is no such stream. It can then be armed again.
     CLOSE_STREAM = 4 takes close;
     /// Appends a buffer to an untagged queue; refused when the queue is full.
     POST_RECEIVE = 5 takes receive_buffer;
