@@ -5,3 +5,4 @@
 
 pub mod lockstep;
 pub mod stimulus;
+pub mod write_bus;
