@@ -15,7 +15,7 @@
 //! `restart` begins a new queue: slot 0, PHASE 1, `producer` 0. Entries on the way to the old queue are waited for and
 //! not counted; an event that has not yet left goes to the new one.
 //!
-//! Latency from `s_valid` to AW and W: 4 cycles. An entry every 5 cycles and one more for each beat. Up to 64 entries
+//! Latency from `s_valid` to AW and W: 4 cycles. An entry every 4 cycles and one for each of its beats. Up to 64 entries
 //! wait for their answers.
 use crate::axi::WriteRequestOut;
 use crate::dff::Dff;
@@ -112,7 +112,10 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
     /// # Panics
     /// When W is not 64, 128, 256 or 512, or K not W/8.
     fn default() -> Self {
-        assert!(matches!(W, 64 | 128 | 256 | 512) && W == 8 * K, "{W} bits in {K} lanes");
+        assert!(
+            matches!(W, 64 | 128 | 256 | 512) && W == 8 * K,
+            "{W} bits in {K} lanes"
+        );
         let entry = 1 << ENTRY_BITS;
         let beats = if K < entry { entry / K } else { 1 };
         let lanes = u64::MAX >> (64 - K);
@@ -178,7 +181,17 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, held_valid, held, given, used, room, slot, phase, low, high);
-        dff_setup!(self, clock, address_valid, beat_valid, beats_left, flight, draining, done, faulty);
+        dff_setup!(
+            self,
+            clock,
+            address_valid,
+            beat_valid,
+            beats_left,
+            flight,
+            draining,
+            done,
+            faulty
+        );
 
         comment!("in");
         self.s_ready.next = !self.held_valid.q.val();
@@ -191,7 +204,9 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         self.used.d.next = self.given.q.val() - self.consumer.val();
         self.room.d.next = self.used.q.val() < bit_cast::<32, 17>(self.entries.val());
 
-        comment!("slot and PHASE: the bits of the entry's number below and at the size of the queue");
+        comment!(
+            "slot and PHASE: the bits of the entry's number below and at the size of the queue"
+        );
         self.slot_mask.next = self.entries.val() - 1;
         self.turn.next = self.given.q.val().get_bits::<17>(0) & self.entries.val();
         self.offset.next = bit_cast::<33, 16>(self.slot.q.val()) << self.entry_bits.val();
@@ -205,8 +220,8 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
                     & !self.draining.q.val()
                     & !self.restart.val()
                 {
-                    self.slot.d.next =
-                        self.given.q.val().get_bits::<16>(0) & self.slot_mask.val().get_bits::<16>(0);
+                    self.slot.d.next = self.given.q.val().get_bits::<16>(0)
+                        & self.slot_mask.val().get_bits::<16>(0);
                     self.phase.d.next = !self.turn.val().any();
                     self.given.d.next = self.given.q.val() + 1;
                     self.step.d.next = Step::Low;
@@ -221,8 +236,8 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
                 }
             }
             Step::High => {
-                self.high.d.next =
-                    self.base.val().get_bits::<32>(32) + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
+                self.high.d.next = self.base.val().get_bits::<32>(32)
+                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
                 self.step.d.next = Step::Wait;
                 if !self.restart.val() {
                     self.launch.next = true;
@@ -237,8 +252,9 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         }
 
         comment!("out: address and beats go at their own pace");
-        self.m_axi.awaddr.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0) & self.aligned.val())
-            | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.m_axi.awaddr.next =
+            bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0) & self.aligned.val())
+                | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         self.m_axi.awlen.next = self.length.val();
         self.m_axi.awvalid.next = self.address_valid.q.val();
         self.data.next = bit_cast::<W, 256>(self.held.q.val());

@@ -187,7 +187,18 @@ impl<const S: usize> Logic for Deliver<S> {
     fn update(&mut self) {
         dff_setup!(self, clock, write, look, settled, read);
         dff_setup!(self, clock, goal_valid, goal, answered, failed);
-        dff_setup!(self, clock, now_valid, now, now_failed, out_valid, out, fence, fault, fault_stream);
+        dff_setup!(
+            self,
+            clock,
+            now_valid,
+            now,
+            now_failed,
+            out_valid,
+            out,
+            fence,
+            fault,
+            fault_stream
+        );
         clock!(self, clock, deliveries, goals, failures);
         for i in 0..S {
             self.dead[i].clock.next = self.clock.val();
@@ -209,11 +220,12 @@ impl<const S: usize> Logic for Deliver<S> {
         }
 
         comment!("await: answers up to the goal belong to this FPDU");
-        self.answer.next =
-            self.b_valid.val() & self.goal_valid.q.val() & (self.goal.q.val() != self.answered.q.val());
+        self.answer.next = self.b_valid.val()
+            & self.goal_valid.q.val()
+            & (self.goal.q.val() != self.answered.q.val());
         self.settle.next = self.goal_valid.q.val() & (self.goal.q.val() == self.answered.q.val());
-        self.look_on.next =
-            (self.look.q.val() != self.write.q.val()) & (!self.goal_valid.q.val() | self.settle.val());
+        self.look_on.next = (self.look.q.val() != self.write.q.val())
+            & (!self.goal_valid.q.val() | self.settle.val());
         self.b_ready.next = self.goal_valid.q.val() & (self.goal.q.val() != self.answered.q.val());
         self.goals.read_row.next = self.look.q.val().get_bits::<LOG>(0);
         if self.answer.val() {
@@ -242,12 +254,12 @@ impl<const S: usize> Logic for Deliver<S> {
             }
         }
         self.is_fault.next = self.now_failed.q.val() & !self.is_dead.val();
-        self.gives.next =
-            !self.is_dead.val() & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));
-        self.step.next =
-            self.now_valid.q.val() & (!self.gives.val() | !self.out_valid.q.val() | self.m_ready.val());
-        self.fetch.next =
-            (self.read.q.val() != self.settled.q.val()) & (!self.now_valid.q.val() | self.step.val());
+        self.gives.next = !self.is_dead.val()
+            & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));
+        self.step.next = self.now_valid.q.val()
+            & (!self.gives.val() | !self.out_valid.q.val() | self.m_ready.val());
+        self.fetch.next = (self.read.q.val() != self.settled.q.val())
+            & (!self.now_valid.q.val() | self.step.val());
         self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         self.failures.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         if self.m_ready.val() {

@@ -20,7 +20,7 @@
 //! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
 //! FPDUs waiting.
 //!
-//! Latency from `s_valid` to the first beat: 11 cycles and the latency of the rotator. One beat a cycle, without gaps
+//! Latency from `s_valid` to the first beat: 10 cycles and the latency of the rotator. One beat a cycle, without gaps
 //! between bursts and between FPDUs; an FPDU without payload costs one cycle. AW runs up to 8 bursts ahead of W, and W
 //! does not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only
 //! when it has room for it.
@@ -221,7 +221,10 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
     /// When W, K and LOGK do not fit together, or the commit buffer is no power of two up to 2^16 rows.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        assert!(W == 8 * K && K == 1 << LOGK && (8..=64).contains(&K), "8 to 64 octet lanes");
+        assert!(
+            W == 8 * K && K == 1 << LOGK && (8..=64).contains(&K),
+            "8 to 64 octet lanes"
+        );
         let rows = config.commit_octets / K;
         assert!(
             rows.is_power_of_two() && rows <= 1 << 16,
@@ -332,12 +335,36 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken_valid, taken, taken_less_one, taken_shift);
-        dff_setup!(self, clock, measured_valid, measured, measured_high, measured_high_next);
+        dff_setup!(
+            self,
+            clock,
+            measured_valid,
+            measured,
+            measured_high,
+            measured_high_next
+        );
         dff_setup!(self, clock, measured_low, measured_end);
-        dff_setup!(self, clock, split_valid, split, high, high_next, block_number, blocks_left);
+        dff_setup!(
+            self,
+            clock,
+            split_valid,
+            split,
+            high,
+            high_next,
+            block_number,
+            blocks_left
+        );
         dff_setup!(self, clock, first_beat, last_beat, issued, handing);
         dff_setup!(self, clock, reading, now, left, at_first, row, next_row, under_way);
-        dff_setup!(self, clock, asked, asked_row_0, asked_row_1, asked_select, asked_turn);
+        dff_setup!(
+            self,
+            clock,
+            asked,
+            asked_row_0,
+            asked_row_1,
+            asked_select,
+            asked_turn
+        );
         dff_setup!(self, clock, freed, freed_rows);
         clock!(self, clock, placements, deliveries, addresses, spans, side, amount, rotate);
         clock!(self, clock, beat_data, beat_strobes, beat_last);
@@ -362,9 +389,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             & self.addresses.s_ready.val()
             & self.spans.s_ready.val();
         self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
-        self.load.next = self.measured_valid.q.val() & (!self.split_valid.q.val() | self.done.val());
-        self.measure.next = self.taken_valid.q.val() & (!self.measured_valid.q.val() | self.load.val());
-        self.take.next = self.placements.m_valid.val() & (!self.taken_valid.q.val() | self.measure.val());
+        self.load.next =
+            self.measured_valid.q.val() & (!self.split_valid.q.val() | self.done.val());
+        self.measure.next =
+            self.taken_valid.q.val() & (!self.measured_valid.q.val() | self.load.val());
+        self.take.next =
+            self.placements.m_valid.val() & (!self.taken_valid.q.val() | self.measure.val());
 
         comment!("take: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not");
         self.placements.m_ready.next = !self.taken_valid.q.val() | self.measure.val();
@@ -389,14 +419,15 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.measure.val() {
             self.measured_valid.d.next = true;
             self.measured.d.next.empty = !self.taken.q.val().length.any();
-            self.measured.d.next.row = self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
+            self.measured.d.next.row =
+                self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
             self.measured.d.next.turn = self.source_lane.val().get_bits::<8>(0);
             self.measured.d.next.rows = self.taken.q.val().rows;
             self.measured_high.d.next = self.taken.q.val().address.get_bits::<32>(32);
             self.measured_high_next.d.next = self.taken.q.val().address.get_bits::<32>(32) + 1;
             self.measured_low.d.next = self.taken.q.val().address.get_bits::<32>(0);
-            self.measured_end.d.next =
-                self.in_block.val().get_bits::<17>(0) + bit_cast::<17, 16>(self.taken_less_one.q.val());
+            self.measured_end.d.next = self.in_block.val().get_bits::<17>(0)
+                + bit_cast::<17, 16>(self.taken_less_one.q.val());
         }
 
         comment!("number: the FPDU's last burst, handed on with its Delivery before the first burst goes out");
@@ -423,8 +454,8 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.address.next.address =
             bit_cast::<64, 32>(self.low.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         if (self.block_number.q.val() & self.carry.val()).any() {
-            self.address.next.address =
-                bit_cast::<64, 32>(self.low.val()) | (bit_cast::<64, 32>(self.high_next.q.val()) << 32);
+            self.address.next.address = bit_cast::<64, 32>(self.low.val())
+                | (bit_cast::<64, 32>(self.high_next.q.val()) << 32);
         }
         self.address.next.length = self.beat_to.val() - self.beat_from.val();
         self.span.next = self.split.q.val();
@@ -458,9 +489,11 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.high.d.next = self.measured_high.q.val();
             self.high_next.d.next = self.measured_high_next.q.val();
             self.block_number.d.next = self.measured_low.q.val() >> self.block_bits.val();
-            self.first_beat.d.next =
-                bit_cast::<8, 32>((self.measured_low.q.val() & self.block_mask.val()) >> self.lane_bits.val());
-            self.last_beat.d.next = bit_cast::<8, 17>(self.end_in_block.val() >> self.lane_bits.val());
+            self.first_beat.d.next = bit_cast::<8, 32>(
+                (self.measured_low.q.val() & self.block_mask.val()) >> self.lane_bits.val(),
+            );
+            self.last_beat.d.next =
+                bit_cast::<8, 17>(self.end_in_block.val() >> self.lane_bits.val());
             self.blocks_left.d.next = bit_cast::<8, 17>(self.end_block.val());
             self.issued.d.next = self.issued.q.val() + bit_cast::<16, 17>(self.end_block.val()) + 1;
             if self.measured.q.val().empty {

@@ -17,7 +17,8 @@
 //! No path leads through the block within a cycle: handshakes of both sides come from registers. One beat a cycle
 //! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, of B 1.
 use crate::axi::{
-    size_code, AxiWriteMaster, WriteAddress, WriteRequestIn, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA,
+    size_code, AxiWriteMaster, WriteAddress, WriteRequestIn, BURST_INCR, CACHE_NOT_BUFFERABLE,
+    PROT_DATA,
 };
 use crate::dff::Dff;
 use crate::queue::Queue;
@@ -132,7 +133,15 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         dff_setup!(self, clock, address_valid, address, completion_won);
         dff_setup!(self, clock, out_valid, out_data, out_strobes, out_last);
         dff_setup!(self, clock, skid_valid, skid_data, skid_strobes, skid_last);
-        clock!(self, clock, payload_addresses, completion_addresses, beat_owners, answer_owners, answers);
+        clock!(
+            self,
+            clock,
+            payload_addresses,
+            completion_addresses,
+            beat_owners,
+            answer_owners,
+            answers
+        );
         self.payload_addresses.reset.next = self.reset.val();
         self.completion_addresses.reset.next = self.reset.val();
         self.beat_owners.reset.next = self.reset.val();
@@ -152,7 +161,8 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         comment!("AW out: who did not win last time wins");
         self.completion_wins.next = self.completion_addresses.m_valid.val()
             & (!self.payload_addresses.m_valid.val() | !self.completion_won.q.val());
-        self.grant.next = (self.payload_addresses.m_valid.val() | self.completion_addresses.m_valid.val())
+        self.grant.next = (self.payload_addresses.m_valid.val()
+            | self.completion_addresses.m_valid.val())
             & (!self.address_valid.q.val() | self.m_axi.awready.val())
             & self.beat_owners.s_ready.val()
             & self.answer_owners.s_ready.val();
@@ -182,18 +192,21 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.m_axi.awprot.next = self.prot.val();
 
         comment!("W: the owner's beats, up to its last one");
-        self.payload.wready.next =
-            self.beat_owners.m_valid.val() & !self.beat_owners.m_data.val() & !self.skid_valid.q.val();
-        self.completion.wready.next =
-            self.beat_owners.m_valid.val() & self.beat_owners.m_data.val() & !self.skid_valid.q.val();
+        self.payload.wready.next = self.beat_owners.m_valid.val()
+            & !self.beat_owners.m_data.val()
+            & !self.skid_valid.q.val();
+        self.completion.wready.next = self.beat_owners.m_valid.val()
+            & self.beat_owners.m_data.val()
+            & !self.skid_valid.q.val();
         self.beat.next =
             self.payload.wvalid.val() & self.beat_owners.m_valid.val() & !self.skid_valid.q.val();
         self.beat_data.next = self.payload.wdata.val();
         self.beat_strobes.next = self.payload.wstrb.val();
         self.beat_last.next = self.payload.wlast.val();
         if self.beat_owners.m_data.val() {
-            self.beat.next =
-                self.completion.wvalid.val() & self.beat_owners.m_valid.val() & !self.skid_valid.q.val();
+            self.beat.next = self.completion.wvalid.val()
+                & self.beat_owners.m_valid.val()
+                & !self.skid_valid.q.val();
             self.beat_data.next = self.completion.wdata.val();
             self.beat_strobes.next = self.completion.wstrb.val();
             self.beat_last.next = self.completion.wlast.val();
@@ -229,11 +242,13 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.answers.s_data.next = self.m_axi.bresp.val().get_bit(1);
         self.answers.s_valid.next = self.m_axi.bvalid.val();
         self.m_axi.bready.next = self.answers.s_ready.val();
-        self.payload_b_valid.next =
-            self.answers.m_valid.val() & self.answer_owners.m_valid.val() & !self.answer_owners.m_data.val();
+        self.payload_b_valid.next = self.answers.m_valid.val()
+            & self.answer_owners.m_valid.val()
+            & !self.answer_owners.m_data.val();
         self.payload_b_error.next = self.answers.m_data.val();
-        self.completion_b_valid.next =
-            self.answers.m_valid.val() & self.answer_owners.m_valid.val() & self.answer_owners.m_data.val();
+        self.completion_b_valid.next = self.answers.m_valid.val()
+            & self.answer_owners.m_valid.val()
+            & self.answer_owners.m_data.val();
         self.completion_b_error.next = self.answers.m_data.val();
         self.answered.next = self.answers.m_valid.val()
             & self.answer_owners.m_valid.val()
