@@ -50,7 +50,7 @@ impl Node {
     /// Power-up value when the block is a flip-flop.
     pub fn power_up(&self) -> Option<BigUint> {
         match &self.code {
-            Verilog::Custom(text) => dff::power_up(text).and_then(|digits| parse_hex(digits)),
+            Verilog::Custom(text) => dff::power_up(text).and_then(parse_hex),
             _ => None,
         }
     }

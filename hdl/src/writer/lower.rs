@@ -27,6 +27,7 @@ pub fn lower(node: &Node) -> Lowered<Module> {
         .enumerate()
         .map(|(index, child)| scope.declare_child(index, child))
         .collect::<Lowered<Vec<_>>>()?;
+    scope.check_member_names()?;
     let body = match &node.code {
         Verilog::Combinatorial(block) => {
             let mut statements = vec![];
@@ -72,6 +73,14 @@ enum Name {
     Member(Expr),
 }
 
+/// Where a slice at a run-time position may lie. rust-hdl stops at a bit beyond the top, but reads zeros there with
+/// `get_bits`.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    Inside,
+    OverTheTop,
+}
+
 #[derive(Default)]
 struct Scope {
     signals: Vec<Signal>,
@@ -89,6 +98,9 @@ struct Scope {
 impl Scope {
     fn declare(&mut self, name: &str, atom: &AtomInfo, role: Role) -> Lowered<SignalId> {
         names::check(name)?;
+        if name == names::SINK {
+            return Err(Problem::NameTaken(name.into()));
+        }
         let id = self.signals.len();
         if self.by_name.insert(name.into(), id).is_some() {
             return Err(Problem::NameTaken(name.into()));
@@ -139,6 +151,18 @@ impl Scope {
                 if known.is_some_and(|known| known != (value, info.width)) {
                     return Err(Problem::EnumClash(member.clone()));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Enum members become constants beside the signals.
+    fn check_member_names(&self) -> Lowered<()> {
+        for member in self.members.keys() {
+            let name = member.replace("::", "_");
+            names::check(&name)?;
+            if self.by_name.contains_key(&name) {
+                return Err(Problem::NameTaken(name));
             }
         }
         Ok(())
@@ -552,8 +576,8 @@ impl Scope {
                 let value = self.value(inner, Some(*width))?;
                 Ok(self.resize(value, *width))
             }
-            Ast::Index(of, at) => self.slice(of, 1, at),
-            Ast::Slice(of, width, at) => self.slice(of, *width, at),
+            Ast::Index(of, at) => self.slice(of, 1, at, Reach::Inside),
+            Ast::Slice(of, width, at) => self.slice(of, *width, at, Reach::OverTheTop),
             Ast::IndexReplace(of, at, bit) => self.replace_bit(of, at, bit, wanted),
             Ast::Unary(op, inner) => {
                 let op = match op {
@@ -644,6 +668,7 @@ impl Scope {
             bare = inner;
         }
         if matches!(bare, Ast::Binary(..) | Ast::Unary(..)) {
+            self.width(bare)?; // unknown names are worse
             return Err(Problem::IndexArithmetic(of.into()));
         }
         let value = self.value(bare, None)?;
@@ -661,7 +686,7 @@ impl Scope {
         })
     }
 
-    fn slice(&self, of: &Ast, width: usize, at: &Ast) -> Lowered<Expr> {
+    fn slice(&self, of: &Ast, width: usize, at: &Ast, reach: Reach) -> Lowered<Expr> {
         let name = describe(of);
         let value = self.value(of, None)?;
         let whole = value.width(&self.signals);
@@ -670,7 +695,7 @@ impl Scope {
                 in_range(|| name, low, width, whole)?;
                 Ok(self.constant_slice(value, low, width))
             }
-            Position::Dynamic(at) => Ok(self.dynamic_slice(value, *at, width)),
+            Position::Dynamic(at) => Ok(self.dynamic_slice(value, *at, width, reach)),
         }
     }
 
@@ -704,14 +729,16 @@ impl Scope {
         }
     }
 
-    fn dynamic_slice(&self, value: Expr, at: Expr, width: usize) -> Expr {
+    fn dynamic_slice(&self, value: Expr, at: Expr, width: usize, reach: Reach) -> Expr {
         let whole = value.width(&self.signals);
-        // a slice may hang over the top in rust-hdl, where it reads zeros; an index never does
-        let reach = at.width(&self.signals);
-        let inside = reach < 32 && (1 << reach) - 1 + width <= whole;
+        let bits = at.width(&self.signals);
+        let inside = match reach {
+            Reach::Inside => true,
+            Reach::OverTheTop => bits < 32 && (1 << bits) - 1 + width <= whole,
+        };
         match value {
-            Expr::Signal(_) if whole == 1 => value,
-            Expr::Signal(of) if inside || width == 1 => Expr::Part {
+            Expr::Signal(_) if inside && whole == 1 => value,
+            Expr::Signal(of) if inside => Expr::Part {
                 of,
                 low: Box::new(self.resize(at, clog2(whole))),
                 width,

@@ -2,6 +2,9 @@
 
 use super::error::Problem;
 
+/// The wire that takes what nothing reads.
+pub const SINK: &str = "unused_ok";
+
 /// `s_axis$0$tdata` as an identifier: `s_axis_0_tdata`.
 pub fn flat(name: &str) -> String {
     name.replace('$', "_")

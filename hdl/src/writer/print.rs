@@ -2,6 +2,7 @@
 
 use super::check;
 use super::kernel::*;
+use super::names::SINK;
 use super::schedule::{self, Process};
 use num_bigint::BigUint;
 use num_traits::Zero;
@@ -310,11 +311,11 @@ impl Printer<'_> {
             return;
         }
         self.section("bits that nothing reads");
-        let line = format!("    wire unused_ok = &{{1'b0, {}}};", unused.join(", "));
+        let line = format!("    wire {SINK} = &{{1'b0, {}}};", unused.join(", "));
         if line.len() <= LINE_LENGTH {
             return self.line(line);
         }
-        self.line("    wire unused_ok = &{");
+        self.line(format!("    wire {SINK} = &{{"));
         self.line("        1'b0,");
         self.line(format!("        {}", unused.join(",\n        ")));
         self.line("    };");

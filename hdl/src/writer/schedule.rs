@@ -5,6 +5,8 @@
 //! that no simulator sees a loop that is none, and a register's default stands next to what overrides it.
 
 use super::kernel::*;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
 use std::collections::{HashMap, HashSet};
 
 /// A part of the logic that stands for itself.
@@ -101,11 +103,12 @@ fn reads(statement: &Statement) -> HashSet<SignalId> {
     found
 }
 
-/// For each statement: whether it is the only assignment to its signal and reads final values only.
-fn standing_alone(statements: &[Statement], writers: &Writers) -> Vec<bool> {
+/// For each statement: whether it can be an `assign`.
+fn standing_alone(statements: &[Statement], groups: &[usize]) -> Vec<bool> {
+    let mut size = vec![0; statements.len()];
+    groups.iter().for_each(|group| size[*group] += 1);
     let alone = |(at, statement): (usize, &Statement)| {
-        whole_target(statement).is_some_and(|signal| writers.all(signal).len() == 1)
-            && reads(statement).iter().all(|id| writers.is_final(*id, at))
+        size[groups[at]] == 1 && whole_target(statement).is_some()
     };
     statements.iter().enumerate().map(alone).collect()
 }
@@ -119,7 +122,7 @@ pub fn aliases(module: &Module, statements: &[Statement]) -> HashMap<SignalId, S
             ports.iter().for_each(|(_, id)| instance_ports[*id] = true);
         }
     }
-    let alone = standing_alone(statements, &Writers::of(statements));
+    let alone = standing_alone(statements, &groups(statements));
     let mut same = HashMap::new();
     for (statement, alone) in statements.iter().zip(alone) {
         let Some((to, from)) = plain_copy(statement).filter(|_| alone) else {
@@ -143,9 +146,8 @@ pub fn processes<'a>(
     statements: &'a [Statement],
     aliases: &HashMap<SignalId, SignalId>,
 ) -> Vec<Process<'a>> {
-    let writers = Writers::of(statements);
-    let alone = standing_alone(statements, &writers);
-    let groups = groups(statements, &writers);
+    let groups = groups(statements);
+    let alone = standing_alone(statements, &groups);
     let mut blocks: HashMap<usize, (usize, Vec<&Statement>)> = HashMap::new();
     let mut found: Vec<(usize, Process)> = vec![];
     let mut comments: Vec<&Statement> = vec![];
@@ -191,26 +193,45 @@ fn comment_text(statement: &Statement) -> Option<&str> {
     }
 }
 
-/// For each statement the first one that it must share a process with.
-fn groups(statements: &[Statement], writers: &Writers) -> Vec<usize> {
+/// For each statement the first one of those that it must share a process with.
+fn groups(statements: &[Statement]) -> Vec<usize> {
+    let writers = Writers::of(statements);
+    let reads: Vec<_> = statements.iter().map(reads).collect();
     let mut group: Vec<usize> = (0..statements.len()).collect();
     let mut join = |a: usize, b: usize| {
         let (a, b) = (group[a], group[b]);
         let (first, other) = (a.min(b), a.max(b));
-        group
-            .iter_mut()
-            .filter(|g| **g == other)
-            .for_each(|g| *g = first);
+        let others = group.iter_mut().filter(|g| **g == other);
+        others.for_each(|g| *g = first);
     };
     for writers in writers.0.values() {
         writers.windows(2).for_each(|pair| join(pair[0], pair[1]));
     }
-    for (at, statement) in statements.iter().enumerate() {
-        for id in reads(statement) {
-            if !writers.is_final(id, at) {
-                join(at, writers.all(id)[0]);
-            }
+    for (at, reads) in reads.iter().enumerate() {
+        for id in reads.iter().filter(|id| !writers.is_final(**id, at)) {
+            join(at, writers.all(*id)[0]);
         }
+    }
+    // processes that feed each other through different signals are one
+    let feeds = reads.iter().enumerate().flat_map(|(at, reads)| {
+        let sources = reads.iter().filter_map(|id| writers.all(*id).first());
+        sources.map(move |from| (*from, at))
+    });
+    let feeds: Vec<(u32, u32)> = feeds
+        .map(|(from, to)| (group[from] as u32, group[to] as u32))
+        .collect();
+    let mut graph = DiGraph::<(), (), u32>::from_edges(feeds);
+    while graph.node_count() < statements.len() {
+        graph.add_node(());
+    }
+    for circle in tarjan_scc(&graph) {
+        let first = circle.iter().map(|node| node.index()).min().unwrap_or(0);
+        let in_circle =
+            |g: &usize| circle.len() > 1 && circle.iter().any(|node| node.index() == *g);
+        group
+            .iter_mut()
+            .filter(|g| in_circle(g))
+            .for_each(|g| *g = first);
     }
     group
 }
