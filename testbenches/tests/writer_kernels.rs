@@ -1,6 +1,9 @@
 //! Kernels made of every construct that `hdl/KERNELS.md` lists as working, in lockstep: rust-hdl's simulator against
 //! Verilator on the written text. The text is also free of warnings and the same on every run.
 
+// precedence and double negation are what is tested here
+#![allow(clippy::precedence, clippy::nonminimal_bool)]
+
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_hdl::dff::Dff;

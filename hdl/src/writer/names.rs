@@ -134,3 +134,33 @@ const KEYWORDS: &[&str] = &[
     "virtual", "void", "wait", "wait_order", "wand", "weak", "weak0", "weak1", "while", "wildcard", "wire", "with",
     "within", "wor", "xnor", "xor",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_computed_with_the_usual_precedence() {
+        let value = |text| index_value(text, &|name| (name == "i").then_some(5));
+        assert_eq!(value("i"), Some(5));
+        assert_eq!(value("2*(i+1)-i%3/2"), Some(11));
+        assert_eq!(value("0x1f - 1_0usize"), Some(21));
+        assert_eq!(value("N-1"), None);
+        assert_eq!(value("i+"), None);
+        assert_eq!(value("(i"), None);
+        assert_eq!(value("i/0"), None);
+        assert_eq!(value(""), None);
+    }
+
+    #[test]
+    fn names_become_identifiers() {
+        assert_eq!(flat("s_axis$0$tdata"), "s_axis_0_tdata");
+        assert_eq!(shown("step$3"), "step[3]");
+        assert_eq!(check("tdata_0"), Ok(()));
+        assert_eq!(
+            check("always_ff"),
+            Err(Problem::Keyword("always_ff".into()))
+        );
+        assert_eq!(check("0a"), Err(Problem::BadName("0a".into())));
+    }
+}
