@@ -20,7 +20,7 @@
 //! FPDU would have made of it. These are not undone: a CRC is right exactly when the register behind the CRC field is
 //! the residue R (MPA-CRC-24), which is the case exactly when S = x^(32m)·R modulo the generator. That is one of D
 //! constants. The driver undoes the zeros, at its leisure, when it reports a wrong CRC
-//! ([`expected_crc`](crate::crc_register::expected_crc)).
+//! ([`expected`](warpline_wire::crc::expected)).
 use crate::crc_register::{advance, squared, POLYNOMIAL, PRESET, RESIDUE, SQUARINGS};
 use crate::delay::Delay;
 use crate::dff::Dff;

@@ -3,7 +3,6 @@
 
 use crc::{CRC_32_ISCSI, Crc};
 use rust_hdl_core::prelude::*;
-use warpline_hdl::crc_register::expected_crc;
 use warpline_hdl::crc32c::{Crc32c, latency};
 use warpline_hdl::records::CrcVerdict;
 use warpline_hdl::writer;
@@ -44,7 +43,7 @@ fn expected<const D: usize>(fpdu: &[u8]) -> CrcVerdict {
     let zeros = (D - fpdu.len() / 4 % D) % D;
     let state = register_behind(&[fpdu, &vec![0; 4 * zeros]].concat());
     assert_eq!(
-        expected_crc(state, zeros, received),
+        warpline_wire::crc::expected(state, zeros, received),
         CRC32C.checksum(covered)
     );
     CrcVerdict {
