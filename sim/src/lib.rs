@@ -1,1 +1,44 @@
-//! placeholder
+//! The simulated card: the Verilated device with host memory, registers and a network side, cycle by cycle.
+//!
+//! ```text
+//!            feed ─► network ─► s_axis_segment ┌────────┐ m_axi ─► host memory (files, mapped by bus address)
+//!                       ▲ ◄──── m_axis_window  │ model  │
+//!  driver ─► Device ────┴─────► s_axil         └────────┘         all ports watched for the rules of AXI
+//! ```
+//!
+//! A [`Card`] is a [`Device`](warpline_driver::Device) for the driver. Time goes on only while somebody is served, and all
+//! that is random comes from one seed: a run with the same calls is the same run.
+//!
+//! ```no_run
+//! use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions};
+//! use warpline_hdl::Config;
+//! use warpline_sim::{Card, CardOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let card = Card::open(&Config::simulated(256), CardOptions::default())?;
+//! let context = Context::open(Box::new(card.clone()), Options::default())?;
+//! let domain = context.protection_domain()?;
+//! let region = domain.register(DmaMemory::new(4096)?, Registration::default())?;
+//! let stream = domain.arm(0, StreamOptions::default())?;
+//! # let fpdu = vec![0; 64];
+//! card.feed(0, 0, fpdu)?; // an FPDU with a tagged segment for region.stag()
+//! card.run_until_idle()?;
+//! println!("{:?} in {} cycles", context.completion_queue().poll()?, card.timing().cycles);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod card;
+mod error;
+mod host;
+mod network;
+mod ports;
+mod simulation;
+mod watch;
+mod writes;
+
+pub use card::{Card, CardOptions, Timing};
+pub use error::{Error, Rule, Violation};
+pub use writes::BackPressure;

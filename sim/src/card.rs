@@ -1,0 +1,301 @@
+//! The card that programs hold.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
+use warpline_hdl::{Config, TOP, design};
+use warpline_verilate::{Build, Trace};
+
+use crate::Error;
+use crate::simulation::Simulation;
+use crate::writes::BackPressure;
+
+/// Bus addresses that the card can reach.
+const BUS_ADDRESSES: Range<u64> = 0x1000..1 << 48;
+/// Cycles that `wait` runs between two looks at the clock.
+const SLICE: u64 = 256;
+/// Time between two looks of `wait` at a card that is idle.
+const NAP: Duration = Duration::from_millis(1);
+/// Cycles after which [`Card::run_until_idle`] gives up.
+const MOST_CYCLES: u64 = 20_000_000;
+
+/// How a card is simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardOptions {
+    /// The model can write waveforms (FST); costs some of the speed.
+    pub trace: bool,
+    /// The model counts how often each line ran.
+    pub coverage: bool,
+    /// Seed of all that is drawn: initial values of the model, idle cycles, back-pressure.
+    pub seed: u64,
+    /// How the host holds the card back.
+    pub back_pressure: BackPressure,
+    /// Cycles of a hundred without a beat on `s_axis_segment` though there would be one. At most 99 count.
+    pub idle: u8,
+}
+
+impl Default for CardOptions {
+    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles.
+    fn default() -> Self {
+        Self {
+            trace: false,
+            coverage: false,
+            seed: 1,
+            back_pressure: BackPressure::NONE,
+            idle: 0,
+        }
+    }
+}
+
+/// What happened when, in cycles since the card was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Cycles so far; this is the only number that [`Card::clear_timing`] leaves.
+    pub cycles: u64,
+    /// First beat taken from `s_axis_segment`.
+    pub first_beat: Option<u64>,
+    /// Last one.
+    pub last_beat: Option<u64>,
+    /// Last response taken on `m_axi`.
+    pub last_response: Option<u64>,
+    /// Octets written to host memory, completion entries included.
+    pub written: u64,
+}
+
+/// A simulated card: clones are handles of the same one.
+///
+/// Time goes on only while somebody is served: register accesses, [`Device::wait`], and the calls that run cycles.
+#[derive(Clone)]
+pub struct Card {
+    name: Arc<str>,
+    streams: usize,
+    simulation: Arc<Mutex<Simulation>>,
+}
+
+impl Card {
+    /// Writes the device that `config` describes, builds its model unless that was done before, and resets it.
+    ///
+    /// # Errors
+    /// [`Error::Design`], [`Error::Model`], [`Error::Violation`].
+    pub fn open(config: &Config, options: CardOptions) -> Result<Self, Error> {
+        Self::open_sources(config, options, design(config)?.files())
+    }
+
+    /// As [`open`](Self::open), with sources of one's own whose top module has the device's name and ports.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_sources(
+        config: &Config,
+        options: CardOptions,
+        sources: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Error> {
+        let mut build = Build::new(TOP).seed(options.seed as u32);
+        for (name, text) in sources {
+            build = build.source(name, text);
+        }
+        if options.trace {
+            build = build.trace(Trace::Fst);
+        }
+        if options.coverage {
+            build = build.line_coverage();
+        }
+        let simulation = Simulation::new(build.open()?, config, &options)?;
+        Ok(Self {
+            name: format!("simulated, {} bits", config.width).into(),
+            streams: config.streams,
+            simulation: Arc::new(Mutex::new(simulation)),
+        })
+    }
+
+    /// A TCP segment of `stream` arrives: `octets` from sequence number `sequence` on. In any order, twice, overlapping; what
+    /// the device cannot take yet waits, and is given again, as TCP would.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`], [`Error::SegmentLength`].
+    pub fn feed(&self, stream: u8, sequence: u32, octets: impl Into<Vec<u8>>) -> Result<(), Error> {
+        self.arrive(stream, sequence, octets.into(), false)
+    }
+
+    /// As [`feed`](Self::feed), but the segment is shown to the device once, whether or not it is armed or has room for it.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    pub fn inject(
+        &self,
+        stream: u8,
+        sequence: u32,
+        octets: impl Into<Vec<u8>>,
+    ) -> Result<(), Error> {
+        self.arrive(stream, sequence, octets.into(), true)
+    }
+
+    fn arrive(&self, stream: u8, sequence: u32, octets: Vec<u8>, once: bool) -> Result<(), Error> {
+        let (streams, length) = (self.streams, octets.len());
+        if usize::from(stream) >= streams {
+            return Err(Error::NoStream { stream, streams });
+        }
+        if !(1..=65535).contains(&length) {
+            return Err(Error::SegmentLength { length });
+        }
+        let network = &mut self.simulation().network;
+        network.feed(stream.into(), sequence, octets, once);
+        Ok(())
+    }
+
+    /// Octets fed to `stream` that the device has not taken yet.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`].
+    pub fn untaken(&self, stream: u8) -> Result<usize, Error> {
+        let streams = self.streams;
+        if usize::from(stream) >= streams {
+            return Err(Error::NoStream { stream, streams });
+        }
+        Ok(self.simulation().network.untaken(stream.into()))
+    }
+
+    /// Runs `cycles` cycles.
+    ///
+    /// # Errors
+    /// [`Error::Violation`], [`Error::Model`].
+    pub fn step(&self, cycles: u64) -> Result<(), Error> {
+        let mut simulation = self.simulation();
+        (0..cycles).try_for_each(|_| simulation.cycle())
+    }
+
+    /// Runs until nothing moves any more: all that was fed is taken, dropped for good or held by the device's window, and
+    /// all writes are answered.
+    ///
+    /// # Errors
+    /// [`Error::NotIdle`] after 20 million cycles, [`Error::Violation`], [`Error::Model`].
+    pub fn run_until_idle(&self) -> Result<(), Error> {
+        let mut simulation = self.simulation();
+        let start = simulation.cycle;
+        while !simulation.is_idle() {
+            simulation.cycle()?;
+            let cycles = simulation.cycle - start;
+            if cycles > MOST_CYCLES {
+                return Err(Error::NotIdle { cycles });
+            }
+        }
+        Ok(())
+    }
+
+    /// What happened when.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        self.simulation().timing()
+    }
+
+    /// Starts to note anew what happens when.
+    pub fn clear_timing(&self) {
+        self.simulation().clear_timing();
+    }
+
+    /// Bursts that were answered with an error so far, because they left what is mapped.
+    #[must_use]
+    pub fn bus_errors(&self) -> u64 {
+        self.simulation().writes.refused
+    }
+
+    /// From now on, writes that touch these bus addresses are answered with an error though they are mapped.
+    pub fn fail_writes(&self, bus_addresses: Range<u64>) {
+        self.simulation().host.faulty = bus_addresses;
+    }
+
+    /// From now on, the host holds the card back like this.
+    pub fn set_back_pressure(&self, back_pressure: BackPressure) {
+        self.simulation().set_back_pressure(back_pressure);
+    }
+
+    /// Starts to record all signals into an FST file.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when the card was opened without `trace`, or the file cannot be created.
+    pub fn trace_open(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        Ok(self.simulation().model.trace_open(path)?)
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when it could not be written.
+    pub fn trace_close(&self) -> Result<(), Error> {
+        Ok(self.simulation().model.trace_close()?)
+    }
+
+    /// Writes the coverage so far, in Verilator's format.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when the card was opened without `coverage`, or the file cannot be written.
+    pub fn coverage_write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        Ok(self.simulation().model.coverage_write(path)?)
+    }
+
+    fn simulation(&self) -> MutexGuard<'_, Simulation> {
+        let locked = self.simulation.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Device for Card {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: self.name.to_string(),
+            bus_addresses: BUS_ADDRESSES,
+        }
+    }
+
+    fn read(&self, offset: u32) -> Result<u32, BackendError> {
+        Ok(self.simulation().access(offset, None)?)
+    }
+
+    fn write(&self, offset: u32, value: u32) -> Result<(), BackendError> {
+        self.simulation().access(offset, Some(value))?;
+        Ok(())
+    }
+
+    fn map(&self, memory: DmaMap<'_>) -> Result<(), BackendError> {
+        Ok(self.simulation().host.map(&memory)?)
+    }
+
+    fn unmap(&self, iova: u64, length: u64) -> Result<(), BackendError> {
+        Ok(self.simulation().host.unmap(iova, length)?)
+    }
+
+    /// Runs the card until a write was answered. While the card is idle, its time stands still.
+    fn wait(&self, timeout: Duration) -> Result<Progress, BackendError> {
+        let start = Instant::now();
+        loop {
+            let mut simulation = self.simulation();
+            let answered = simulation.writes.answered;
+            for _ in 0..SLICE {
+                if simulation.is_idle() {
+                    break;
+                }
+                simulation.cycle()?;
+                if simulation.writes.answered != answered {
+                    return Ok(Progress::Made);
+                }
+            }
+            let idle = simulation.is_idle();
+            drop(simulation);
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(Progress::TimedOut);
+            }
+            if idle {
+                thread::sleep(left.min(NAP));
+            }
+        }
+    }
+
+    fn reset(&self) -> Result<(), BackendError> {
+        Ok(self.simulation().reset()?)
+    }
+}

@@ -1,0 +1,135 @@
+//! Everything that can go wrong, with the offending value and what to do about it.
+
+use warpline_hdl::DesignError;
+
+/// What the simulated card reports instead of a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such device.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// The model could not be built, stopped itself, or could not write a trace.
+    #[error(transparent)]
+    Model(#[from] warpline_verilate::Error),
+    /// The device broke a rule of AXI; the card does not go on.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// The device does not answer an access to a register.
+    #[error(
+        "no answer to the access of register {offset:#05x} after {cycles} cycles: look at a trace of s_axil"
+    )]
+    NoAnswer {
+        /// Octet offset of the register.
+        offset: u32,
+        /// Cycles waited.
+        cycles: u64,
+    },
+    /// An access outside of the registers.
+    #[error("{offset:#x} is no register: use multiples of 4 below 0x1000")]
+    Offset {
+        /// Octet offset asked for.
+        offset: u32,
+    },
+    /// No such stream.
+    #[error("the card has {streams} streams, stream {stream} does not exist: use 0 to {}", streams - 1)]
+    NoStream {
+        /// Stream asked for.
+        stream: u8,
+        /// Streams of the card.
+        streams: usize,
+    },
+    /// No TCP segment has such a length.
+    #[error("a segment of {length} octets: give 1 to 65535")]
+    SegmentLength {
+        /// Octets given.
+        length: usize,
+    },
+    /// The card is still at work.
+    #[error("the card is not idle after {cycles} cycles: give it more, or look at a trace")]
+    NotIdle {
+        /// Cycles waited.
+        cycles: u64,
+    },
+    /// A range of bus addresses that is taken, or is not.
+    #[error("bus addresses {iova:#x} to {iova:#x} + {length:#x} {problem}")]
+    Map {
+        /// First address.
+        iova: u64,
+        /// Octets.
+        length: u64,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// The descriptor of a memory could not be copied.
+    #[error("the file of a memory cannot be used: {0}")]
+    File(std::io::Error),
+}
+
+/// A rule of AXI that the device broke, where and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cycle {cycle}, {port}: {rule}")]
+pub struct Violation {
+    /// Cycle since the card was opened.
+    pub cycle: u64,
+    /// Port, as AXI names it.
+    pub port: &'static str,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// Rules that are watched; the numbers are sections of IHI 0022E (AXI4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rule {
+    /// §A3.2.1: valid stays high until the transfer.
+    #[error("valid fell before the transfer")]
+    ValidFell,
+    /// §A3.2.1: what is valid does not change before the transfer.
+    #[error("payload changed before the transfer")]
+    PayloadChanged,
+    /// §A3.1.2: valid is low in reset.
+    #[error("valid is high in reset")]
+    ValidInReset,
+    /// §A3.4.1: no burst crosses 4 KiB.
+    #[error("{beats} beats from {address:#x} on cross 4 KiB")]
+    Crosses4KiB {
+        /// AWADDR.
+        address: u64,
+        /// AWLEN + 1.
+        beats: u16,
+    },
+    /// The device's bursts are of whole beats.
+    #[error("AWSIZE {0}: not the width of the bus")]
+    Size(u8),
+    /// The device's bursts are incrementing ones.
+    #[error("AWBURST {0}: not INCR")]
+    Burst(u8),
+    /// §A3.4.1: a burst has AWLEN + 1 beats, and WLAST marks the last one.
+    #[error("WLAST ends a burst of {beats} beats after beat {beat}")]
+    Last {
+        /// AWLEN + 1.
+        beats: u16,
+        /// Beats up to WLAST.
+        beat: usize,
+    },
+    /// §A3.4.1: WLAST comes with the last beat at the latest.
+    #[error("no WLAST in {beats} beats")]
+    NoLast {
+        /// Beats without WLAST.
+        beats: usize,
+    },
+    /// §A3.4.3: no strobe in front of the address.
+    #[error("strobes {strobes:#x} lie in front of address {address:#x}")]
+    Strobe {
+        /// WSTRB.
+        strobes: u64,
+        /// AWADDR.
+        address: u64,
+    },
+    /// §A3.3.1: a response follows its request.
+    #[error("response without a request")]
+    Unasked,
+    /// Registers always answer OKAY.
+    #[error("response {0}: not OKAY")]
+    Response(u8),
+}

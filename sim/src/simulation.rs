@@ -1,0 +1,423 @@
+//! One clock domain: the model, and everything that its ports are tied to.
+//!
+//! ```text
+//!  a cycle:   offers ─► inputs ─► clock low, settle ─► look at outputs, transfers ─► clock high
+//! ```
+//!
+//! What an offer says depends on earlier cycles only, so that no loop runs through the model's logic.
+
+use fastrand::Rng;
+use warpline_hdl::Config;
+use warpline_regmap::register::{self, command};
+use warpline_verilate::Model;
+
+use crate::card::{CardOptions, Timing};
+use crate::error::{Error, Rule, Violation};
+use crate::host::Host;
+use crate::network::Network;
+use crate::ports::Ports;
+use crate::watch::Watch;
+use crate::writes::{BackPressure, Wires, Writes};
+
+/// Cycles for which reset is held.
+const RESET_CYCLES: u64 = 16;
+/// Cycles of reset behind which nothing may be valid any more.
+const RESET_REACTION: u64 = 8;
+/// Cycles that an access to a register may take: a command runs meanwhile, but registers answer.
+const ACCESS_CYCLES: u64 = 10_000;
+/// Cycles without any transfer after which the device has nothing left to do, apart from octets in its rings.
+const QUIET: u64 = 512;
+/// Units of simulated time in half a cycle.
+const HALF_CYCLE: u64 = 5;
+
+const LITE_B: &str = "s_axil_b";
+const LITE_R: &str = "s_axil_r";
+const WINDOW: &str = "m_axis_window";
+
+/// The card's state.
+pub(crate) struct Simulation {
+    pub model: Model,
+    ports: Ports,
+    config: Config,
+    pressure: BackPressure,
+    rng: Rng,
+    pub cycle: u64,
+    pub host: Host,
+    pub network: Network,
+    pub writes: Writes,
+    lite: Lite,
+    window: Watch,
+    /// The rule that ended the run.
+    broken: Option<Violation>,
+    /// Most octets in the rings since the card was idle.
+    resident: u64,
+    /// First word of `ARGUMENT`, and the stream of an `ARM_STREAM` that is under way.
+    argument: u32,
+    arming: Option<usize>,
+}
+
+/// The register port.
+#[derive(Debug, Default)]
+struct Lite {
+    address: Option<u32>,
+    data: Option<u32>,
+    read: Option<u32>,
+    /// Writes and reads whose response is due.
+    writing: bool,
+    reading: bool,
+    answer: Option<u32>,
+    b: Watch,
+    r: Watch,
+}
+
+impl Simulation {
+    pub fn new(model: Model, config: &Config, options: &CardOptions) -> Result<Self, Error> {
+        let octets = config.octets();
+        let mut simulation = Self {
+            ports: Ports::find(&model)?,
+            model,
+            config: *config,
+            pressure: options.back_pressure.clone(),
+            rng: Rng::with_seed(options.seed),
+            cycle: 0,
+            host: Host::default(),
+            network: Network::new(config.streams, octets, options.idle),
+            writes: Writes::new(octets),
+            lite: Lite::default(),
+            window: Watch::default(),
+            broken: None,
+            resident: 0,
+            argument: 0,
+            arming: None,
+        };
+        simulation.reset()?;
+        Ok(simulation)
+    }
+
+    /// Resets device and network; maps stay.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        self.network.clear();
+        self.writes.clear();
+        self.window.clear();
+        self.lite = Lite::default();
+        self.arming = None;
+        for input in [
+            self.ports.aresetn,
+            self.ports.s_axis_segment_tvalid,
+            self.ports.s_axil_awvalid,
+            self.ports.s_axil_wvalid,
+            self.ports.s_axil_arvalid,
+            self.ports.m_axi_bvalid,
+        ] {
+            self.model.set(input, 0);
+        }
+        for passed in 0..RESET_CYCLES {
+            self.model.set(self.ports.aclk, 0);
+            self.model.eval()?;
+            self.model.advance(HALF_CYCLE);
+            if passed >= RESET_REACTION {
+                self.check_reset()?;
+            }
+            self.edge()?;
+        }
+        self.model.set(self.ports.aresetn, 1);
+        Ok(())
+    }
+
+    fn check_reset(&mut self) -> Result<(), Error> {
+        let ports = &self.ports;
+        for (port, name) in [
+            (ports.m_axi_awvalid, "m_axi_aw"),
+            (ports.m_axi_wvalid, "m_axi_w"),
+            (ports.s_axil_bvalid, LITE_B),
+            (ports.s_axil_rvalid, LITE_R),
+            (ports.m_axis_window_tvalid, WINDOW),
+        ] {
+            if self.model.get(port) == 1 {
+                return Err(self.violation(name, Rule::ValidInReset).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn violation(&mut self, port: &'static str, rule: Rule) -> Violation {
+        let cycle = self.cycle;
+        *self.broken.insert(Violation { cycle, port, rule })
+    }
+
+    /// One cycle.
+    pub fn cycle(&mut self) -> Result<(), Error> {
+        if let Some(broken) = self.broken {
+            return Err(broken.into());
+        }
+        self.drive();
+        self.model.set(self.ports.aclk, 0);
+        self.model.eval()?;
+        self.model.advance(HALF_CYCLE);
+        if let Err(violation) = self.look() {
+            self.broken = Some(violation);
+            return Err(violation.into());
+        }
+        self.edge()
+    }
+
+    fn edge(&mut self) -> Result<(), Error> {
+        self.model.set(self.ports.aclk, 1);
+        self.model.eval()?;
+        self.model.advance(HALF_CYCLE);
+        self.cycle += 1;
+        Ok(())
+    }
+
+    fn drive(&mut self) {
+        let (model, ports, rng) = (&mut self.model, &self.ports, &mut self.rng);
+
+        let beat = self.network.offer(self.cycle, rng);
+        model.set(ports.s_axis_segment_tvalid, beat.is_some().into());
+        if let Some(beat) = beat {
+            if let Ok(word) = <[u8; 8]>::try_from(&beat.octets[..]) {
+                model.set(ports.s_axis_segment_tdata, u64::from_le_bytes(word));
+            } else {
+                let words = model.words_mut(ports.s_axis_segment_tdata);
+                for (word, octets) in words.iter_mut().zip(beat.octets.chunks_exact(4)) {
+                    *word = octets
+                        .iter()
+                        .rev()
+                        .fold(0, |word, &o| word << 8 | u32::from(o));
+                }
+            }
+            model.set(ports.s_axis_segment_tkeep, beat.keep);
+            model.set(ports.s_axis_segment_tlast, beat.last.into());
+            model.set(ports.s_axis_segment_tdest, beat.stream.into());
+            model.set(ports.s_axis_segment_tuser, beat.sequence.into());
+        }
+
+        let offer = self
+            .writes
+            .offer(self.cycle, &self.pressure, rng, &self.host);
+        model.set(ports.m_axi_awready, offer.awready.into());
+        model.set(ports.m_axi_wready, offer.wready.into());
+        model.set(ports.m_axi_bvalid, offer.bvalid.into());
+        model.set(ports.m_axi_bresp, offer.bresp);
+
+        let lite = &self.lite;
+        model.set(ports.s_axil_awvalid, lite.address.is_some().into());
+        model.set(ports.s_axil_wvalid, lite.data.is_some().into());
+        model.set(ports.s_axil_arvalid, lite.read.is_some().into());
+        if lite.writing || lite.reading {
+            model.set(ports.s_axil_awaddr, lite.address.unwrap_or(0).into());
+            model.set(ports.s_axil_wdata, lite.data.unwrap_or(0).into());
+            model.set(ports.s_axil_wstrb, 0xF);
+            model.set(ports.s_axil_araddr, lite.read.unwrap_or(0).into());
+        }
+        model.set(ports.s_axil_bready, self.pressure.ready(rng).into());
+        model.set(ports.s_axil_rready, self.pressure.ready(rng).into());
+        model.set(ports.m_axis_window_tready, self.pressure.ready(rng).into());
+    }
+
+    /// Looks at the outputs, and does what the transfers of this cycle bring.
+    fn look(&mut self) -> Result<(), Violation> {
+        let (model, ports, cycle) = (&self.model, &self.ports, self.cycle);
+        let get = |port| model.get(port);
+        let high = |port| model.get(port) == 1;
+
+        if high(ports.s_axis_segment_tvalid) && high(ports.s_axis_segment_tready) {
+            self.network.taken(cycle);
+        }
+
+        let at = |port| move |rule| Violation { cycle, port, rule };
+        let (tvalid, tready) = (
+            high(ports.m_axis_window_tvalid),
+            high(ports.m_axis_window_tready),
+        );
+        let (data, stream) = (
+            get(ports.m_axis_window_tdata),
+            get(ports.m_axis_window_tdest),
+        );
+        let (edge, limit) = (data as u32, (data >> 32) as u32);
+        let report = [edge, limit, stream as u32];
+        self.window
+            .look(tvalid, tready, report.into_iter())
+            .map_err(at(WINDOW))?;
+        if tvalid && tready {
+            self.network.report(cycle, stream as usize, edge, limit);
+        }
+
+        let wdata = match self.config.width {
+            64 => &[
+                get(ports.m_axi_wdata) as u32,
+                (get(ports.m_axi_wdata) >> 32) as u32,
+            ][..],
+            _ => model.words(ports.m_axi_wdata),
+        };
+        let wires = Wires {
+            awvalid: high(ports.m_axi_awvalid),
+            awaddr: get(ports.m_axi_awaddr),
+            awlen: get(ports.m_axi_awlen) as u8,
+            awsize: get(ports.m_axi_awsize) as u8,
+            awburst: get(ports.m_axi_awburst) as u8,
+            attributes: (get(ports.m_axi_awcache) | get(ports.m_axi_awprot) << 4) as u32,
+            wvalid: high(ports.m_axi_wvalid),
+            wdata,
+            wstrb: get(ports.m_axi_wstrb),
+            wlast: high(ports.m_axi_wlast),
+            bready: high(ports.m_axi_bready),
+        };
+        self.writes
+            .take(cycle, &wires, &self.pressure, &mut self.rng)?;
+
+        self.lite
+            .look(model, ports)
+            .map_err(|(port, rule)| at(port)(rule))
+    }
+
+    /// Reads a register, or writes it and returns what was written.
+    pub fn access(&mut self, offset: u32, value: Option<u32>) -> Result<u32, Error> {
+        if offset % 4 != 0 || offset >= register::SPACE {
+            return Err(Error::Offset { offset });
+        }
+        self.lite.answer = None;
+        match value {
+            Some(value) => {
+                (self.lite.address, self.lite.data) = (Some(offset), Some(value));
+                self.lite.writing = true;
+            }
+            None => {
+                self.lite.read = Some(offset);
+                self.lite.reading = true;
+            }
+        }
+        let start = self.cycle;
+        let answer = loop {
+            self.cycle()?;
+            if let Some(answer) = self.lite.answer {
+                break answer;
+            }
+            if self.cycle - start > ACCESS_CYCLES {
+                let cycles = ACCESS_CYCLES;
+                return Err(Error::NoAnswer { offset, cycles });
+            }
+        };
+        self.follow_commands(offset, value, answer);
+        Ok(value.unwrap_or(answer))
+    }
+
+    /// The network follows what becomes of streams, as whoever arms them would tell the TCP engine.
+    fn follow_commands(&mut self, offset: u32, written: Option<u32>, answer: u32) {
+        if offset == register::ARGUMENT.offset
+            && let Some(value) = written
+        {
+            self.argument = value;
+        }
+        if offset != register::COMMAND.offset {
+            return;
+        }
+        let stream = (self.argument & 0xFF) as usize;
+        match written {
+            Some(command::ARM_STREAM) => self.arming = Some(stream),
+            Some(command::CLOSE_STREAM) => self.network.close(stream),
+            Some(_) => {}
+            None if register::COMMAND_BUSY.get(&[answer]) == 1 => {}
+            None => {
+                if let Some(stream) = self.arming.take()
+                    && register::COMMAND_FAILED.get(&[answer]) == 0
+                {
+                    self.network.arm(stream, self.cycle);
+                }
+            }
+        }
+    }
+
+    /// Nothing happens any more unless somebody feeds or gives a command.
+    ///
+    /// Octets that wait in a ring may be on their way out without a transfer anywhere: as many cycles as they have beats,
+    /// and some for the pipeline.
+    pub fn is_idle(&mut self) -> bool {
+        let ring = self.config.ring_octets as u32;
+        self.resident = self.resident.max(self.network.resident(ring));
+        let last = [
+            self.writes.last_transfer,
+            self.network.last_change,
+            self.network.last_beat.unwrap_or(0),
+        ];
+        let quiet = QUIET + 2 * self.resident / self.config.octets() as u64;
+        let idle = last.iter().all(|last| self.cycle > last + quiet)
+            && self.writes.is_idle()
+            && self.network.is_idle();
+        if idle {
+            self.resident = self.network.resident(ring);
+        }
+        idle
+    }
+
+    /// From now on, the host holds the card back like this.
+    pub fn set_back_pressure(&mut self, pressure: BackPressure) {
+        self.pressure = pressure;
+    }
+
+    /// What happened when.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            cycles: self.cycle,
+            first_beat: self.network.first_beat,
+            last_beat: self.network.last_beat,
+            last_response: self.writes.last_response,
+            written: self.writes.written,
+        }
+    }
+
+    /// Starts to note anew what happens when.
+    pub fn clear_timing(&mut self) {
+        self.network.first_beat = None;
+        self.network.last_beat = None;
+        self.writes.last_response = None;
+        self.writes.written = 0;
+    }
+}
+
+impl Lite {
+    fn look(&mut self, model: &Model, ports: &Ports) -> Result<(), (&'static str, Rule)> {
+        let get = |port| model.get(port);
+        let both = |valid, ready| model.get(valid) == 1 && model.get(ready) == 1;
+        if both(ports.s_axil_awvalid, ports.s_axil_awready) {
+            self.address = None;
+        }
+        if both(ports.s_axil_wvalid, ports.s_axil_wready) {
+            self.data = None;
+        }
+        if both(ports.s_axil_arvalid, ports.s_axil_arready) {
+            self.read = None;
+        }
+        let (bvalid, bready) = (get(ports.s_axil_bvalid) == 1, get(ports.s_axil_bready) == 1);
+        let (bresp, rresp) = (get(ports.s_axil_bresp) as u8, get(ports.s_axil_rresp) as u8);
+        let response = [u32::from(bresp)].into_iter();
+        let b = |rule| (LITE_B, rule);
+        self.b.look(bvalid, bready, response).map_err(b)?;
+        if bvalid && (!self.writing || self.address.is_some() || self.data.is_some()) {
+            return Err(b(Rule::Unasked));
+        }
+        if bvalid && bready {
+            if bresp != 0 {
+                return Err(b(Rule::Response(bresp)));
+            }
+            self.writing = false;
+            self.answer = Some(0);
+        }
+        let (rvalid, rready) = (get(ports.s_axil_rvalid) == 1, get(ports.s_axil_rready) == 1);
+        let word = get(ports.s_axil_rdata) as u32;
+        let r = |rule| (LITE_R, rule);
+        let response = [word, u32::from(rresp)].into_iter();
+        self.r.look(rvalid, rready, response).map_err(r)?;
+        if rvalid && (!self.reading || self.read.is_some()) {
+            return Err(r(Rule::Unasked));
+        }
+        if rvalid && rready {
+            if rresp != 0 {
+                return Err(r(Rule::Response(rresp)));
+            }
+            self.reading = false;
+            self.answer = Some(word);
+        }
+        Ok(())
+    }
+}
