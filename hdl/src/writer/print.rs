@@ -3,7 +3,7 @@
 use super::check;
 use super::kernel::*;
 use super::names::SINK;
-use super::schedule::{self, Process};
+use super::schedule;
 use num_bigint::BigUint;
 use num_traits::Zero;
 use std::collections::{BTreeMap, HashMap};
@@ -364,36 +364,27 @@ impl Printer<'_> {
         self.section("logic");
         self.lines.extend(passed_on);
         for process in processes {
-            match process {
-                Process::Assign {
-                    comments,
-                    statement,
-                } => {
-                    if self.lines.last().is_some_and(|line| line == "    end") {
-                        self.line("");
-                    }
-                    for text in comments {
-                        self.comment(text, "    ");
-                    }
+            let last = self.lines.last().map_or("", String::as_str);
+            if !last.contains("// ") && (!process.alone || last == "    end") {
+                self.line("");
+            }
+            for text in process.comments {
+                self.comment(text, "    ");
+            }
+            if process.alone {
+                for (_, statement) in process.statements {
                     self.statement(statement, 1, "assign ");
                 }
-                Process::Always(statements) => {
-                    if !self.lines.last().is_some_and(|line| line.contains("// ")) {
-                        self.line("");
-                    }
-                    let comment = |s: &&&Statement| matches!(s, Statement::Comment(_));
-                    let leading = statements.iter().take_while(comment).count();
-                    let (comments, statements) = statements.split_at(leading);
-                    for statement in comments {
-                        self.statement(statement, 1, "");
-                    }
-                    self.line("    always_comb begin");
-                    for statement in statements {
-                        self.statement(statement, 2, "");
-                    }
-                    self.line("    end");
-                }
+                continue;
             }
+            self.line("    always_comb begin");
+            for (comments, statement) in process.statements {
+                for text in comments {
+                    self.comment(text, "        ");
+                }
+                self.statement(statement, 2, "");
+            }
+            self.line("    end");
         }
     }
 

@@ -7,17 +7,16 @@
 use super::kernel::*;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A part of the logic that stands for itself.
-pub enum Process<'a> {
-    /// One assignment.
-    Assign {
-        comments: Vec<&'a str>,
-        statement: &'a Statement,
-    },
-    /// One `always_comb`.
-    Always(Vec<&'a Statement>),
+pub struct Process<'a> {
+    /// What is said before it.
+    pub comments: Vec<&'a str>,
+    /// Statements, each with what is said before it; one statement that is an `assign`, or those of an `always_comb`.
+    pub statements: Vec<(Vec<&'a str>, &'a Statement)>,
+    /// Whether it is an `assign`.
+    pub alone: bool,
 }
 
 /// Leaves out top-level assignments that are overwritten before anything reads them, such as the default of a register
@@ -148,49 +147,81 @@ pub fn processes<'a>(
 ) -> Vec<Process<'a>> {
     let groups = groups(statements);
     let alone = standing_alone(statements, &groups);
-    let mut blocks: HashMap<usize, (usize, Vec<&Statement>)> = HashMap::new();
-    let mut found: Vec<(usize, Process)> = vec![];
-    let mut comments: Vec<&Statement> = vec![];
+    let is_written = |statement: &Statement| match plain_copy(statement) {
+        Some((to, from)) => aliases.get(&to) != Some(&from) && aliases.get(&from) != Some(&to),
+        None => !matches!(statement, Statement::Comment(_)),
+    };
+    // by group: position in the text, and positions of the statements
+    let mut found: BTreeMap<usize, (usize, Vec<usize>)> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
-        let one_net = plain_copy(statement).is_some_and(|(to, from)| {
-            aliases.get(&to) == Some(&from) || aliases.get(&from) == Some(&to)
-        });
-        if let Statement::Comment(_) = statement {
-            comments.push(statement);
-        } else if one_net {
-            // nothing to write
-        } else if alone[at] {
-            let comments = comments.drain(..).filter_map(comment_text).collect();
-            found.push((
-                at,
-                Process::Assign {
-                    comments,
-                    statement,
-                },
-            ));
-        } else {
-            let (key, block) = blocks.entry(groups[at]).or_insert((at, vec![]));
-            if block.iter().all(|s| plain_copy(s).is_some()) {
+        if is_written(statement) {
+            let (key, members) = found.entry(groups[at]).or_insert((at, vec![]));
+            if members
+                .iter()
+                .all(|m| plain_copy(&statements[*m]).is_some())
+            {
                 *key = at;
             }
-            block.append(&mut comments);
-            block.push(statement);
+            members.push(at);
         }
     }
-    found.extend(
-        blocks
-            .into_values()
-            .map(|(key, block)| (key, Process::Always(block))),
-    );
-    found.sort_by_key(|(key, _)| *key);
-    found.into_iter().map(|(_, process)| process).collect()
+    let mut found: Vec<(usize, Vec<usize>)> = found.into_values().collect();
+    found.sort();
+    let keys: Vec<usize> = found.iter().map(|(key, _)| *key).collect();
+    let mut comments = comments(statements, &keys, is_written);
+    let process = |(key, members): (usize, Vec<usize>)| Process {
+        comments: comments.before_process.remove(&key).unwrap_or_default(),
+        statements: members
+            .iter()
+            .map(|m| {
+                (
+                    comments.inside.remove(m).unwrap_or_default(),
+                    &statements[*m],
+                )
+            })
+            .collect(),
+        alone: alone[members[0]],
+    };
+    found.into_iter().map(process).collect()
 }
 
-fn comment_text(statement: &Statement) -> Option<&str> {
-    match statement {
-        Statement::Comment(text) => Some(text),
-        _ => None,
+/// Comments by the position of what they stand before.
+#[derive(Default)]
+struct Comments<'a> {
+    before_process: HashMap<usize, Vec<&'a str>>,
+    inside: HashMap<usize, Vec<&'a str>>,
+}
+
+/// A comment speaks of the statements up to the next one. It stands before the first process that begins there, or else
+/// before the first such statement within its process.
+fn comments<'a>(
+    statements: &'a [Statement],
+    keys: &[usize],
+    is_written: impl Fn(&Statement) -> bool,
+) -> Comments<'a> {
+    let mut placed = Comments::default();
+    let mut at = 0;
+    while at < statements.len() {
+        let comment = |s: &'a Statement| match s {
+            Statement::Comment(text) => Some(text.as_str()),
+            _ => None,
+        };
+        let texts: Vec<&str> = statements[at..].iter().map_while(comment).collect();
+        let start = at + texts.len();
+        let subject = statements[start..]
+            .iter()
+            .take_while(|s| comment(s).is_none());
+        let end = start + subject.count();
+        let statement = (start..end).find(|n| is_written(&statements[*n]));
+        let process = keys.iter().copied().find(|key| (start..end).contains(key));
+        if let Some(process) = process {
+            placed.before_process.insert(process, texts);
+        } else if let Some(statement) = statement {
+            placed.inside.insert(statement, texts);
+        }
+        at = end;
     }
+    placed
 }
 
 /// For each statement the first one of those that it must share a process with.
