@@ -80,7 +80,7 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     room: Dff<Bit>,
     slot: Dff<Bits<16>>,
     phase: Dff<Bit>,
-    low: Dff<Bits<33>>,
+    low: Dff<Bits<28>>,
     high: Dff<Bits<32>>,
     address_valid: Dff<Bit>,
     beat_valid: Dff<Bit>,
@@ -93,7 +93,7 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     launch: Signal<Local, Bit>,
     slot_mask: Signal<Local, Bits<17>>,
     turn: Signal<Local, Bits<17>>,
-    offset: Signal<Local, Bits<33>>,
+    entry: Signal<Local, Bits<32>>,
     data: Signal<Local, Bits<W>>,
     last: Signal<Local, Bit>,
     entry_bits: Constant<Bits<8>>,
@@ -160,7 +160,7 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
             launch: d(),
             slot_mask: d(),
             turn: d(),
-            offset: d(),
+            entry: d(),
             data: d(),
             last: d(),
             entry_bits: Constant::new((ENTRY_BITS as u64).into()),
@@ -209,7 +209,6 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         );
         self.slot_mask.next = self.entries.val() - 1;
         self.turn.next = self.given.q.val().get_bits::<17>(0) & self.entries.val();
-        self.offset.next = bit_cast::<33, 16>(self.slot.q.val()) << self.entry_bits.val();
         self.launch.next = false;
         self.last.next = !self.beats_left.q.val().any();
         match self.step.q.val() {
@@ -228,8 +227,8 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
                 }
             }
             Step::Low => {
-                self.low.d.next =
-                    bit_cast::<33, 32>(self.base.val().get_bits::<32>(0)) + self.offset.val();
+                self.low.d.next = bit_cast::<28, 27>(self.base.val().get_bits::<27>(5))
+                    + bit_cast::<28, 16>(self.slot.q.val());
                 self.step.d.next = Step::High;
                 if self.restart.val() {
                     self.step.d.next = Step::Wait;
@@ -237,7 +236,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             }
             Step::High => {
                 self.high.d.next = self.base.val().get_bits::<32>(32)
-                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32));
+                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(27));
                 self.step.d.next = Step::Wait;
                 if !self.restart.val() {
                     self.launch.next = true;
@@ -252,9 +251,10 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         }
 
         comment!("out: address and beats go at their own pace");
-        self.m_axi.awaddr.next =
-            bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0) & self.aligned.val())
-                | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.entry.next =
+            bit_cast::<32, 27>(self.low.q.val().get_bits::<27>(0)) << self.entry_bits.val();
+        self.m_axi.awaddr.next = bit_cast::<64, 32>(self.entry.val() & self.aligned.val())
+            | (bit_cast::<64, 32>(self.high.q.val()) << 32);
         self.m_axi.awlen.next = self.length.val();
         self.m_axi.awvalid.next = self.address_valid.q.val();
         self.data.next = bit_cast::<W, 256>(self.held.q.val());

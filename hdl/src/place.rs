@@ -21,9 +21,10 @@
 //! FPDUs waiting.
 //!
 //! Latency from `s_valid` to the first beat: 10 cycles and the latency of the rotator. One beat a cycle, without gaps
-//! between bursts and between FPDUs; an FPDU without payload costs one cycle. AW runs up to 8 bursts ahead of W, and W
-//! does not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only
-//! when it has room for it.
+//! between bursts and between FPDUs of three beats or more; an FPDU takes at least a cycle more than it has bursts,
+//! which `fetch` does not outrun, and one without payload costs a cycle. AW runs up to 8 bursts ahead of W, and W does
+//! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it
+//! has room for it.
 use crate::axi::{WriteAddress, WriteRequestOut, BOUNDARY, MOST_BEATS};
 use crate::delay::Delay;
 use crate::dff::Dff;
@@ -383,21 +384,18 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.deliveries.s_data.next = self.s_delivery.val();
         self.deliveries.s_valid.next = self.s_valid.val() & self.placements.s_ready.val();
 
-        comment!("who moves: the last stage decides, each one behind it follows");
+        comment!("a stage takes when it is empty: no chain of stages within a cycle");
         self.emit.next = self.split_valid.q.val()
             & (!self.handing.q.val() | self.m_ready.val())
             & self.addresses.s_ready.val()
             & self.spans.s_ready.val();
         self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
-        self.load.next =
-            self.measured_valid.q.val() & (!self.split_valid.q.val() | self.done.val());
-        self.measure.next =
-            self.taken_valid.q.val() & (!self.measured_valid.q.val() | self.load.val());
-        self.take.next =
-            self.placements.m_valid.val() & (!self.taken_valid.q.val() | self.measure.val());
+        self.load.next = self.measured_valid.q.val() & !self.split_valid.q.val();
+        self.measure.next = self.taken_valid.q.val() & !self.measured_valid.q.val();
+        self.take.next = self.placements.m_valid.val() & !self.taken_valid.q.val();
 
         comment!("take: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not");
-        self.placements.m_ready.next = !self.taken_valid.q.val() | self.measure.val();
+        self.placements.m_ready.next = !self.taken_valid.q.val();
         if self.measure.val() {
             self.taken_valid.d.next = false;
         }

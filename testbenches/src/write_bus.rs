@@ -290,7 +290,7 @@ impl WriteBus {
 
     fn address(&mut self, burst: Burst) -> Result<(), Violation> {
         let octets = (u64::from(burst.length) + 1) * self.octets;
-        if burst.address % self.octets != 0 {
+        if !burst.address.is_multiple_of(self.octets) {
             return Err(Violation::Unaligned(burst));
         }
         if burst.address % 4096 + octets > 4096 {

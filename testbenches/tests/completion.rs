@@ -106,7 +106,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
 
     /// The host polls its next slot and consumes what is new there, as a driver does: by PHASE alone.
     fn poll(&mut self) -> bool {
-        let phase = self.queue.consumed / self.queue.entries % 2 == 0;
+        let phase = (self.queue.consumed / self.queue.entries).is_multiple_of(2);
         let Some(entry) = self
             .slot(self.queue.consumed)
             .filter(|entry| entry.get_bit(255) == phase)
@@ -288,6 +288,37 @@ fn restart_in_flight() {
         assert_eq!(rig.producer(), in_new as u64 + 3);
         assert!(rig.pending.is_empty());
     }
+}
+
+/// The host begins a new queue and has not yet set `consumer` back: nothing is written until it has.
+#[test]
+fn restart_before_consumer() {
+    let old = Queue {
+        base: 0x1000,
+        entries: 16,
+        consumed: 0,
+    };
+    let mut rig = Rig::<64, 8>::new(old, Manner::quick(3));
+    while rig.queue.consumed < 5 {
+        let event = rig.event();
+        while !rig.cycle(Some(event)) {}
+        for _ in 0..30 {
+            rig.cycle(None);
+        }
+        assert!(rig.poll());
+    }
+    (rig.queue.base, rig.queue.entries, rig.restart) = (0x2000, 4, true);
+    let event = rig.event();
+    for _ in 0..50 {
+        rig.cycle((rig.pending.is_empty()).then_some(event));
+    }
+    assert_eq!((rig.bus.bursts.len(), rig.pending.len()), (5, 1));
+    rig.queue.consumed = 0;
+    for _ in 0..30 {
+        rig.cycle(None);
+    }
+    assert!(rig.poll());
+    assert_eq!(rig.bus.bursts[5].address, 0x2000);
 }
 
 /// A failed entry counts as written, so that the host is not stuck, and raises `fault` until the next queue.

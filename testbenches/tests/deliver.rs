@@ -102,7 +102,7 @@ fn send(bench: &mut Bench, rng: &mut Rng, fpdus: &[Fpdu], already: usize, paces:
     let (mut given, mut quiet) = (0, 0);
     let mut answers: VecDeque<bool> = VecDeque::new();
     let (mut offering, mut answering) = (false, false);
-    while quiet < 20 {
+    while quiet < 3 * (1 << LOG) {
         let [give, answer, take] = &mut rhythms;
         offering = given < fpdus.len() && (offering || give.go(rng));
         answering = !answers.is_empty() && (answering || answer.go(rng));
@@ -163,7 +163,7 @@ fn assert_delivered(seen: &Seen, expected: &Seen) {
             .map(|(_, stream)| *stream)
             .collect::<Vec<_>>()
     };
-    assert_eq!(events(seen), events(expected));
+    assert!(events(seen) == events(expected), "events differ");
     assert_eq!(faults(seen), faults(expected));
     assert_eq!(seen.fences.len(), expected.fences.len());
 }
@@ -212,10 +212,10 @@ fn random() {
         faults += seen.faults.len();
         already += fpdus.iter().map(|fpdu| fpdu.answers.len()).sum::<usize>();
         // some streams are armed again, the others stay dead
-        for stream in 0..STREAMS {
+        for (stream, dead) in dead.iter_mut().enumerate() {
             if rng.bool() {
                 arm(&mut bench, stream);
-                dead[stream] = false;
+                *dead = false;
             }
         }
     }
