@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod lockstep;
+pub mod octets;
 pub mod stimulus;
 pub mod write_bus;
