@@ -13,14 +13,21 @@
 //! dropped, as is what does not fit the ring (`limit`): the TCP engine, which is told the edge, sends it again. The
 //! device never holds the sender: `tready` is always high.
 //!
-//! Latency three cycles, a beat a cycle, segments of any streams back to back. The decision's loop is one 32-bit
-//! subtraction: what an accepted beat leaves behind as edge is its end, known a stage before.
+//! Latency from a beat to what becomes of it: [`LATENCY`] cycles. A beat a cycle, segments of any streams back to back.
+//! The decision's loop is one 32-bit subtraction: what an accepted beat leaves behind as edge is its end, known a stage
+//! before.
+//!
+//! Assumes that all beats of a segment but the last are full, and that a stream is armed again only when the beats of
+//! its former connection have come through.
 use crate::dff::Dff;
 use crate::keep_count::KeepCount;
 use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+
+/// Cycles from a beat at the input to the same beat, or its pulses, at the output.
+pub const LATENCY: usize = 5;
 
 /// Admission for S streams of beats of W bits, K octets.
 #[derive(LogicBlock)]
