@@ -1,0 +1,168 @@
+//! `delay`, `lane_mask` and `keep_count`: every length, every range, every count.
+
+use rust_hdl_core::prelude::*;
+use warpline_hdl::delay::Delay;
+use warpline_hdl::fetch::Beat;
+use warpline_hdl::keep_count::KeepCount;
+use warpline_hdl::lane_mask::LaneMask;
+use warpline_hdl::writer;
+use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
+use warpline_testbenches::octets::lowest;
+use warpline_testbenches::stimulus::{self, chance};
+
+/// Values that came out of a line of `cycles` registers and had not gone in `late` cycles before.
+fn out_of_step<T: Synth>(
+    cycles: usize,
+    late: usize,
+    value: impl Fn(&mut fastrand::Rng) -> T,
+) -> usize {
+    let mut rng = fastrand::Rng::with_seed(cycles as u64);
+    let block = Box::new(Delay::<T>::new(cycles));
+    let top = format!("delay_{cycles}_{}", T::BITS);
+    let mut bench = Lockstep::new(&top, block, |b, level| b.clock.next = level.into()).unwrap();
+    let mut went_in = vec![];
+    let mut wrong = 0;
+    for cycle in 0..300 {
+        went_in.push(value(&mut rng));
+        bench.block.d.next = went_in[cycle];
+        bench.settle().unwrap();
+        // zeros are in the line at first
+        let expected = cycle
+            .checked_sub(late)
+            .map_or(T::default(), |at| went_in[at]);
+        wrong += usize::from(bench.block.q.val() != expected);
+        bench.edge().unwrap();
+    }
+    wrong
+}
+
+#[test]
+fn a_delay_holds_what_went_in_for_its_cycles() {
+    for cycles in [1, 2, 3, 7] {
+        assert_eq!(out_of_step::<Bits<8>>(cycles, cycles, stimulus::bits), 0);
+    }
+    assert_eq!(out_of_step::<Bits<100>>(4, 4, stimulus::bits), 0);
+    assert_eq!(out_of_step::<Bit>(2, 2, |rng| chance(rng, 50)), 0);
+    // a line that is a cycle early or late is seen
+    assert!(out_of_step::<Bits<8>>(3, 2, stimulus::bits) > 100);
+    assert!(out_of_step::<Bits<8>>(3, 4, stimulus::bits) > 100);
+}
+
+#[test]
+fn a_delay_takes_records() {
+    let beat = |rng: &mut fastrand::Rng| Beat {
+        valid: chance(rng, 50),
+        first: chance(rng, 50),
+        last: chance(rng, 50),
+        count: stimulus::bits(rng),
+        marker: chance(rng, 50),
+        marker_lane: stimulus::bits(rng),
+        marker_pointer: stimulus::bits(rng),
+    };
+    assert_eq!(out_of_step::<Beat>(5, 5, beat), 0);
+}
+
+#[test]
+#[should_panic(expected = "a delay of no cycles is a wire")]
+fn a_delay_of_no_cycles_is_refused() {
+    let _ = Delay::<Bit>::new(0);
+}
+
+/// The mask by its definition: lane by lane, each W/N bits wide.
+fn mask<const W: usize, const N: usize>(from: usize, to: usize) -> Bits<W> {
+    (0..W).fold(Bits::default(), |mask: Bits<W>, bit| {
+        let lane = bit * N / W;
+        mask.replace_bit(bit, from <= lane && lane < to)
+    })
+}
+
+/// Ranges whose mask is wrong, of all with both ends from 0 to N, and with the highest ends that are allowed.
+fn wrong_masks<const W: usize, const N: usize>() -> usize {
+    let block = Box::new(LaneMask::<W, N>::default());
+    let mut bench = Lockstep::new(&format!("lane_mask_{W}_{N}"), block, |_, _| {}).unwrap();
+    let mut wrong = 0;
+    for from in (0..=N).chain([128]) {
+        for to in (0..=N).chain([128]) {
+            bench.block.from.next = (from as u64).into();
+            bench.block.to.next = (to as u64).into();
+            bench.settle().unwrap();
+            wrong += usize::from(bench.block.mask.val() != mask::<W, N>(from, to));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_range_of_lanes_at_64_bits() {
+    assert_eq!(wrong_masks::<8, 8>(), 0);
+    assert_eq!(wrong_masks::<8, 2>(), 0);
+    assert_eq!(wrong_masks::<64, 2>(), 0);
+}
+
+#[test]
+fn every_range_of_lanes_at_512_bits() {
+    on_large_stack(|| {
+        assert_eq!(wrong_masks::<64, 64>(), 0);
+        assert_eq!(wrong_masks::<64, 16>(), 0);
+        assert_eq!(wrong_masks::<512, 16>(), 0);
+    });
+}
+
+/// Counts of `tkeep` that are wrong, of all that AXI4-Stream packets of this device have.
+fn wrong_counts<const K: usize>() -> usize {
+    let block = Box::new(KeepCount::<K>::default());
+    let mut bench = Lockstep::new(&format!("keep_count_{K}"), block, |_, _| {}).unwrap();
+    let count = |octets| {
+        bench.block.keep.next = lowest(octets);
+        bench.settle().unwrap();
+        usize::from(bench.block.count.val() != octets as u64)
+    };
+    (0..=K).map(count).sum()
+}
+
+#[test]
+fn every_count_of_octets() {
+    assert_eq!(wrong_counts::<8>(), 0);
+    assert_eq!(wrong_counts::<16>(), 0);
+    assert_eq!(wrong_counts::<32>(), 0);
+    assert_eq!(wrong_counts::<64>(), 0);
+}
+
+/// Whether lockstep ends when `from` becomes `to` in the text of `block`.
+fn fault_is_seen<B: Block>(
+    top: &str,
+    block: B,
+    fault: (&str, &str),
+    drive: impl Fn(&mut B),
+) -> bool {
+    let block = Box::new(block);
+    let mut design = writer::write(&*block, top).unwrap();
+    let text = &mut design.modules[0].text;
+    assert!(text.contains(fault.0), "{text}");
+    *text = text.replace(fault.0, fault.1);
+    let mut bench = Lockstep::with_design(top, block, &design, |_, _| {}).unwrap();
+    drive(&mut bench.block);
+    matches!(bench.settle(), Err(LockstepError::Differ { .. }))
+}
+
+#[test]
+fn a_lane_too_many_is_seen() {
+    let fault = ("to > 8'd3", "to >= 8'd3");
+    assert!(fault_is_seen(
+        "lane_mask_fault",
+        LaneMask::<8, 8>::default(),
+        fault,
+        |b| {
+            b.to.next = 3.into();
+        }
+    ));
+    let fault = ("keep >> 1", "keep >> 2");
+    assert!(fault_is_seen(
+        "keep_count_fault",
+        KeepCount::<8>::default(),
+        fault,
+        |b| {
+            b.keep.next = 0b11.into();
+        }
+    ));
+}
