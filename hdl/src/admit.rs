@@ -260,9 +260,16 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
-        dff_setup!(self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1, armed_1);
-        dff_setup!(self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, position_2, armed_2);
-        dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, position_3, end_3);
+        dff_setup!(
+            self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
+            armed_1
+        );
+        dff_setup!(
+            self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, position_2, armed_2
+        );
+        dff_setup!(
+            self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, position_3, end_3
+        );
         dff_setup!(self, clock, edge_3, limit_3, armed_3, lost);
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
         dff_setup!(self, clock, segment_4, dropped_4, octets_4);
@@ -283,7 +290,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
             self.limit_sequence[i].next = self.limit_out[i].q.val();
         }
 
-        comment!("stage 0: the beat as it came; the next one is a first one when this is a last one");
+        comment!(
+            "stage 0: the beat as it came; the next one is a first one when this is a last one"
+        );
         self.valid_0.d.next = self.tvalid.val();
         self.data_0.d.next = self.tdata.val();
         self.keep_0.d.next = self.tkeep.val();
@@ -333,12 +342,15 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.fresh.next = !self.ahead.val().get_bits::<24>(8).any()
             & (self.ahead.val().get_bits::<8>(0) < self.count_3.q.val());
         self.fits.next = !self.room.val().get_bit(31);
-        self.accept.next = self.valid_3.q.val() & self.armed_3.q.val() & self.fresh.val() & self.fits.val();
+        self.accept.next =
+            self.valid_3.q.val() & self.armed_3.q.val() & self.fresh.val() & self.fits.val();
         self.drops.next = self.valid_3.q.val()
             & self.count_3.q.val().any()
             & !(self.armed_3.q.val() & self.old.val() & (self.fits.val() | !self.fresh.val()));
 
-        comment!("stage 3: end of the beat; the edge comes from its register, or from the beat in front");
+        comment!(
+            "stage 3: end of the beat; the edge comes from its register, or from the beat in front"
+        );
         self.valid_3.d.next = self.valid_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
         self.last_3.d.next = self.last_2.q.val();
@@ -372,8 +384,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.count_4.d.next = self.count_3.q.val();
         self.edge_4.d.next = self.end_3.q.val();
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
-        self.dropped_4.d.next =
-            self.valid_3.q.val() & self.last_3.q.val() & (self.drops.val() | (self.lost.q.val() & !self.first_3.q.val()));
+        self.dropped_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & (self.drops.val() | (self.lost.q.val() & !self.first_3.q.val()));
         if self.valid_3.q.val() {
             self.lost.d.next = self.drops.val() | (self.lost.q.val() & !self.first_3.q.val());
         }

@@ -44,7 +44,13 @@ pub struct Landing {
 
 /// Rings of all streams, beats of W bits: K octets (K = 2^LOGK), D dwords, H = 16·D.
 #[derive(LogicBlock)]
-pub struct Assembly<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> {
+pub struct Assembly<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+> {
     pub clock: Signal<In, Clock>,
     /// A beat with new octets, from `admit`.
     pub beat_valid: Signal<In, Bit>,
@@ -98,7 +104,9 @@ pub struct Assembly<const W: usize, const K: usize, const D: usize, const H: usi
     no_lanes: Constant<Bits<K>>,
 }
 
-impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> Assembly<W, K, D, H, LOGK> {
+impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize>
+    Assembly<W, K, D, H, LOGK>
+{
     /// Rings as `config` says.
     #[must_use]
     pub fn new(config: &Config) -> Self {
@@ -164,8 +172,10 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.row_base.next = bit_cast::<20, 8>(self.beat_stream.val()) << self.stream_shift.val();
         self.landing.next.valid = self.beat_valid.val();
         self.landing.next.stream = self.beat_stream.val();
-        self.landing.next.row_0 = bit_cast::<20, 32>(self.row.val() & self.row_mask.val()) | self.row_base.val();
-        self.landing.next.row_1 = bit_cast::<20, 32>((self.row.val() + 1) & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.row_0 =
+            bit_cast::<20, 32>(self.row.val() & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.row_1 =
+            bit_cast::<20, 32>((self.row.val() + 1) & self.row_mask.val()) | self.row_base.val();
         self.landing.next.lane = bit_cast::<8, LOGK>(self.beat_position.val().get_bits::<LOGK>(0));
         self.landing.next.landed = self.beat_edge.val();
         self.side.d.next = self.landing.val();

@@ -158,17 +158,34 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             row_mask: Constant::new((rows as u64 - 1).into()),
             octet_1: Constant::new(0xff00_u64.into()),
             header_row: std::array::from_fn(|dword| Constant::new(((dword / D) as u64).into())),
-            header_bit: std::array::from_fn(|dword| Constant::new((32 * (dword % D) as u64).into())),
-            header_octet: std::array::from_fn(|dword| Constant::new((4 * (dword % D) as u64).into())),
+            header_bit: std::array::from_fn(|dword| {
+                Constant::new((32 * (dword % D) as u64).into())
+            }),
+            header_octet: std::array::from_fn(|dword| {
+                Constant::new((4 * (dword % D) as u64).into())
+            }),
         }
     }
 }
 
-impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic for Commit<W, K, D, LOGD> {
+impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
+    for Commit<W, K, D, LOGD>
+{
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, index, plain_1, data_1, index_1, base_1, above_1, done, out, out_valid);
-        clock!(self, clock, starts, bases, rotate_data, rotate_mask, side, lanes);
+        dff_setup!(
+            self, clock, index, plain_1, data_1, index_1, base_1, above_1, done, out, out_valid
+        );
+        clock!(
+            self,
+            clock,
+            starts,
+            bases,
+            rotate_data,
+            rotate_mask,
+            side,
+            lanes
+        );
         for i in 0..5 {
             self.header[i].clock.next = self.clock.val();
             self.header[i].d.next = self.header[i].q.val();
@@ -235,13 +252,26 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic fo
 
         comment!("header: the first five dwords, each with a lane and a row of its own; what never came reads 0");
         for i in 0..5 {
-            self.dword[i].next = self.rotate_data.out.val().get_bits::<32>(self.header_bit[i].val().index());
+            self.dword[i].next = self
+                .rotate_data
+                .out
+                .val()
+                .get_bits::<32>(self.header_bit[i].val().index());
             self.row_of[i].next = self.side.q.val().relative;
-            if self.wrapped.mask.val().get_bit(self.header_octet[i].val().index()) {
+            if self
+                .wrapped
+                .mask
+                .val()
+                .get_bit(self.header_octet[i].val().index())
+            {
                 self.row_of[i].next = self.side.q.val().relative + 1;
             }
             self.here[i].next = self.side.q.val().valid
-                & self.rotate_mask.out.val().get_bit(self.header_octet[i].val().index())
+                & self
+                    .rotate_mask
+                    .out
+                    .val()
+                    .get_bit(self.header_octet[i].val().index())
                 & (self.row_of[i].val() == self.header_row[i].val());
             if self.side.q.val().valid & self.side.q.val().first {
                 self.header[i].d.next = 0.into();

@@ -5,7 +5,9 @@
 //! then simply be added (XOR) to the register, and one bit of zeros multiplies the register by x modulo the generator.
 //! Nothing here knows of hardware: `crc32c` makes its tables from it.
 
-pub use warpline_wire::crc::{INIT as PRESET, POLYNOMIAL_REFLECTED as POLYNOMIAL, RESIDUE_REGISTER as RESIDUE};
+pub use warpline_wire::crc::{
+    INIT as PRESET, POLYNOMIAL_REFLECTED as POLYNOMIAL, RESIDUE_REGISTER as RESIDUE,
+};
 
 /// `register` times x: one bit of zeros later.
 #[must_use]

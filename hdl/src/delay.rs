@@ -54,7 +54,10 @@ impl<T: Synth> Logic for Delay<T> {
             .map(|i| format!("    stage_{i} <= stage_{};\n", i - 1))
             .collect();
         let stages: Vec<String> = (0..=last).map(|i| format!("stage_{i}")).collect();
-        let zero: String = stages.iter().map(|stage| format!("    {stage} = 0;\n")).collect();
+        let zero: String = stages
+            .iter()
+            .map(|stage| format!("    {stage} = 0;\n"))
+            .collect();
         Verilog::Custom(format!(
             "reg [{high}:0] {};\ninitial begin\n{zero}end\nalways_ff @(posedge clock) begin\n    stage_0 <= d;\n{shift}end\nalways_comb q = stage_{last};",
             stages.join(", ")

@@ -54,7 +54,12 @@ impl Config {
             if value.is_power_of_two() && (least..=most).contains(&value) {
                 Ok(())
             } else {
-                Err(ConfigError::Size { what, value, least, most })
+                Err(ConfigError::Size {
+                    what,
+                    value,
+                    least,
+                    most,
+                })
             }
         };
         if !matches!(self.width, 64 | 128 | 256 | 512) {
@@ -67,7 +72,12 @@ impl Config {
             return Err(ConfigError::Queues(self.queues));
         }
         size("ring octets", self.ring_octets, 4 << 10, 128 << 10)?;
-        size("commit buffer octets", self.commit_octets, self.ring_octets, 256 << 10)?;
+        size(
+            "commit buffer octets",
+            self.commit_octets,
+            self.ring_octets,
+            256 << 10,
+        )?;
         size("STag slots", self.stag_slots, 16, 4096)?;
         size("receive slots", self.receive_slots, 2, 256)
     }
@@ -81,12 +91,14 @@ pub fn design(config: &Config) -> Result<Design, DesignError> {
     config.validate()?;
     let config = *config;
     // rust-hdl keeps many copies of a 512-bit block on the stack while it builds it.
-    let text = std::thread::Builder::new().stack_size(512 << 20).spawn(move || match config.width {
-        64 => write(Warpline::<64, 8, 2, 32, 3, 1, 4>::new(&config)),
-        128 => write(Warpline::<128, 16, 4, 64, 4, 2, 4>::new(&config)),
-        256 => write(Warpline::<256, 32, 8, 128, 5, 3, 4>::new(&config)),
-        _ => write(Warpline::<512, 64, 16, 256, 6, 4, 4>::new(&config)),
-    });
+    let text = std::thread::Builder::new()
+        .stack_size(512 << 20)
+        .spawn(move || match config.width {
+            64 => write(Warpline::<64, 8, 2, 32, 3, 1, 4>::new(&config)),
+            128 => write(Warpline::<128, 16, 4, 64, 4, 2, 4>::new(&config)),
+            256 => write(Warpline::<256, 32, 8, 128, 5, 3, 4>::new(&config)),
+            _ => write(Warpline::<512, 64, 16, 256, 6, 4, 4>::new(&config)),
+        });
     match text.expect("a thread can be started").join() {
         Ok(design) => design,
         Err(panic) => std::panic::resume_unwind(panic),

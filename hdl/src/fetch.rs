@@ -167,13 +167,21 @@ pub struct Fetch<
     most: Constant<Bits<8>>,
 }
 
-impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LOGD: usize, const S: usize>
-    Fetch<W, K, D, LOGK, LOGD, S>
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Fetch<W, K, D, LOGK, LOGD, S>
 {
     /// For the rings and the commit buffer of `config`.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        assert!(W == 8 * K && K == 4 * D && K == 1 << LOGK && D == 1 << LOGD && (1..=16).contains(&S));
+        assert!(
+            W == 8 * K && K == 4 * D && K == 1 << LOGK && D == 1 << LOGD && (1..=16).contains(&S)
+        );
         let rows = config.ring_octets / K;
         let commit_rows = config.commit_octets / K;
         Self {
@@ -251,13 +259,43 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
     }
 }
 
-impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LOGD: usize, const S: usize> Logic
-    for Fetch<W, K, D, LOGK, LOGD, S>
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Logic for Fetch<W, K, D, LOGK, LOGD, S>
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, prepared, prepared_valid, prepared_beats, fits, free, under_way, next_row);
-        dff_setup!(self, clock, active, now, left, last, first, position, row_0, row_1, dwords_left, into, leading);
+        dff_setup!(
+            self,
+            clock,
+            prepared,
+            prepared_valid,
+            prepared_beats,
+            fits,
+            free,
+            under_way,
+            next_row
+        );
+        dff_setup!(
+            self,
+            clock,
+            active,
+            now,
+            left,
+            last,
+            first,
+            position,
+            row_0,
+            row_1,
+            dwords_left,
+            into,
+            leading
+        );
         dff_setup!(self, clock, start_now, start_pulse);
         clock!(self, clock, rotate, side, amount);
         for i in 0..S {
@@ -290,7 +328,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
 
         comment!("room in the commit buffer, and FPDUs under way");
         if self.go.val() & self.freed.val() {
-            self.free.d.next = self.free.q.val() + self.freed_rows.val() - self.prepared_beats.q.val();
+            self.free.d.next =
+                self.free.q.val() + self.freed_rows.val() - self.prepared_beats.q.val();
         }
         if self.go.val() & !self.freed.val() {
             self.free.d.next = self.free.q.val() - self.prepared_beats.q.val();
@@ -319,10 +358,12 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             self.into.d.next = self.into.q.val() + bit_cast::<16, 32>(self.octets_of_beat.val());
             self.dwords_left.d.next = self.dwords_left.q.val() - self.dwords_of_beat.val();
             self.row_0.d.next = self.row_1.q.val();
-            self.row_1.d.next = ((self.row_1.q.val() + 1) & self.row_mask_20.val()) | self.base_now.val();
+            self.row_1.d.next =
+                ((self.row_1.q.val() + 1) & self.row_mask_20.val()) | self.base_now.val();
             for i in 0..S {
                 if self.now.q.val().stream == self.index[i].val() {
-                    self.tail_at[i].d.next = self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
+                    self.tail_at[i].d.next =
+                        self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
                 }
             }
             if self.last.q.val() {
@@ -330,7 +371,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             }
         }
         self.ring_row.next = self.prepared.q.val().position >> self.lane_bits.val();
-        self.row_base.next = bit_cast::<20, 8>(self.prepared.q.val().stream) << self.stream_shift.val();
+        self.row_base.next =
+            bit_cast::<20, 8>(self.prepared.q.val().stream) << self.stream_shift.val();
         self.start_pulse.d.next = self.go.val();
         if self.go.val() {
             self.active.d.next = true;
@@ -341,11 +383,14 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             self.position.d.next = self.prepared.q.val().position;
             self.dwords_left.d.next = self.prepared.q.val().dwords;
             self.into.d.next = 0.into();
-            self.leading.d.next =
-                self.prepared.q.val().markers & !self.prepared.q.val().position.get_bits::<9>(0).any();
-            self.row_0.d.next = bit_cast::<20, 32>(self.ring_row.val() & self.row_mask.val()) | self.row_base.val();
-            self.row_1.d.next = bit_cast::<20, 32>((self.ring_row.val() + 1) & self.row_mask.val()) | self.row_base.val();
-            self.next_row.d.next = (self.next_row.q.val() + self.prepared_beats.q.val()) & self.commit_mask.val();
+            self.leading.d.next = self.prepared.q.val().markers
+                & !self.prepared.q.val().position.get_bits::<9>(0).any();
+            self.row_0.d.next =
+                bit_cast::<20, 32>(self.ring_row.val() & self.row_mask.val()) | self.row_base.val();
+            self.row_1.d.next = bit_cast::<20, 32>((self.ring_row.val() + 1) & self.row_mask.val())
+                | self.row_base.val();
+            self.next_row.d.next =
+                (self.next_row.q.val() + self.prepared_beats.q.val()) & self.commit_mask.val();
             self.start_now.d.next.stream = self.prepared.q.val().stream;
             self.start_now.d.next.position = self.prepared.q.val().position;
             self.start_now.d.next.crc = self.prepared.q.val().crc;

@@ -217,7 +217,9 @@ impl<
         self.fetch.freed_rows.next = self.freed_rows.val();
         self.fetch.consumed.next = self.consumed.val();
 
-        comment!("CRC over the beats as they are, and the beats without markers into the commit buffer");
+        comment!(
+            "CRC over the beats as they are, and the beats without markers into the commit buffer"
+        );
         self.crc32c.data.next = self.fetch.beat_data.val();
         self.crc32c.valid.next = self.fetch.beat.val().valid;
         self.crc32c.first.next = self.fetch.beat.val().first;

@@ -16,14 +16,18 @@ pub struct KeepCount<const K: usize> {
 impl<const K: usize> Logic for KeepCount<K> {
     fn update(&mut self) {
         let keep = self.keep.val();
-        let top = (0..K).filter(|lane| keep.get_bit(*lane) && (lane + 1 == K || !keep.get_bit(lane + 1)));
+        let top =
+            (0..K).filter(|lane| keep.get_bit(*lane) && (lane + 1 == K || !keep.get_bit(lane + 1)));
         self.count.next = (top.fold(0, |count, lane| count | (lane + 1)) as u64).into();
     }
     fn connect(&mut self) {
         self.count.connect();
     }
     fn hdl(&self) -> Verilog {
-        let mut text = format!("wire [{}:0] top = keep & ~(keep >> 1);\nalways @* begin\n", K - 1);
+        let mut text = format!(
+            "wire [{}:0] top = keep & ~(keep >> 1);\nalways @* begin\n",
+            K - 1
+        );
         for bit in 0..8 {
             let mut lanes = Bits::<K>::default();
             for lane in (0..K).filter(|lane| (lane + 1) >> bit & 1 == 1) {

@@ -37,7 +37,11 @@ impl<const W: usize, const N: usize> Logic for LaneMask<W, N> {
         let lanes: String = (0..N)
             .map(|lane| {
                 let (high, low, wide) = ((lane + 1) * W / N - 1, lane * W / N, W / N);
-                let from = if lane == 0 { "from == 8'd0".into() } else { format!("from <= 8'd{lane}") };
+                let from = if lane == 0 {
+                    "from == 8'd0".into()
+                } else {
+                    format!("from <= 8'd{lane}")
+                };
                 format!("    mask[{high}:{low}] = {{{wide}{{({from}) && (to > 8'd{lane})}}}};\n")
             })
             .collect();

@@ -213,8 +213,22 @@ impl<const H: usize, const LOGD: usize, const S: usize> Scan<H, LOGD, S> {
 impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, settle, now, abandoned, position, has_markers, has_crc, landed_to, leading);
-        dff_setup!(self, clock, row, header_bit, length, content, span, quotient, rest, embedded, total);
+        dff_setup!(
+            self,
+            clock,
+            step,
+            settle,
+            now,
+            abandoned,
+            position,
+            has_markers,
+            has_crc,
+            landed_to,
+            leading
+        );
+        dff_setup!(
+            self, clock, row, header_bit, length, content, span, quotient, rest, embedded, total
+        );
         dff_setup!(self, clock, remaining, enough, refused);
         clock!(self, clock, out);
         self.out.reset.next = self.reset.val();
@@ -248,13 +262,16 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             self.have[i].clock.next = self.clock.val();
             self.have[i].d.next = self.edge_at[i].q.val() - self.at[i].q.val();
             self.eligible[i].clock.next = self.clock.val();
-            self.eligible[i].d.next = self.live[i].q.val() & (self.have[i].q.val() >= self.need[i].q.val());
+            self.eligible[i].d.next =
+                self.live[i].q.val() & (self.have[i].q.val() >= self.need[i].q.val());
             if self.landed.val() & (self.landed_stream.val() == self.index[i].val()) {
                 self.edge_at[i].d.next = self.landed_edge.val();
             }
         }
 
-        comment!("the next stream in turn: the highest one below the last one, else the highest one");
+        comment!(
+            "the next stream in turn: the highest one below the last one, else the highest one"
+        );
         self.choice.next = 0.into();
         self.choice_low.next = 0.into();
         self.some.next = false;
@@ -278,7 +295,10 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             self.header_at.next = self.position.q.val() + 4;
         }
         self.lane.next = bit_cast::<16, LOGD>(self.header_at.val().get_bits::<LOGD>(2));
-        self.first_octets.next = self.header_data.val().get_bits::<16>(self.header_bit.q.val().index());
+        self.first_octets.next = self
+            .header_data
+            .val()
+            .get_bits::<16>(self.header_bit.q.val().index());
         self.remaining.d.next = self.landed_to.q.val() - self.position.q.val();
         self.octets.next = bit_cast::<32, 16>(self.total.q.val()) << 2;
         self.header_row.next = self.row.q.val();
@@ -318,8 +338,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                         self.has_crc.d.next = self.with_crc[i].q.val();
                         self.length.d.next = self.ulpdu[i].q.val();
                         self.total.d.next = self.dwords[i].q.val();
-                        self.leading.d.next =
-                            self.with_markers[i].q.val() & !self.at[i].q.val().get_bits::<9>(0).any();
+                        self.leading.d.next = self.with_markers[i].q.val()
+                            & !self.at[i].q.val().get_bits::<9>(0).any();
                         self.abandoned.d.next = !self.live[i].q.val();
                         self.step.d.next = Step::Access;
                         if self.known[i].q.val() {
@@ -329,8 +349,10 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                 }
             }
             Step::Access => {
-                self.row.d.next = bit_cast::<20, 32>((self.header_at.val() >> self.lane_bits.val()) & self.row_mask.val())
-                    | (bit_cast::<20, 8>(self.now.q.val()) << self.stream_shift.val());
+                self.row.d.next = bit_cast::<20, 32>(
+                    (self.header_at.val() >> self.lane_bits.val()) & self.row_mask.val(),
+                ) | (bit_cast::<20, 8>(self.now.q.val())
+                    << self.stream_shift.val());
                 self.header_bit.d.next = self.lane.val() << 4;
                 self.settle.d.next = 1.into();
                 self.step.d.next = Step::Arrive;
@@ -343,7 +365,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             }
             Step::Length => {
                 comment!("the first octet is the more significant one");
-                self.length.d.next = (self.first_octets.val() << 8) | (self.first_octets.val() >> 8);
+                self.length.d.next =
+                    (self.first_octets.val() << 8) | (self.first_octets.val() >> 8);
                 self.step.d.next = Step::Content;
             }
             Step::Content => {
@@ -362,8 +385,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             Step::Rest => {
                 comment!("x / 127 = x / 128 + (x / 128 + x mod 128) / 127, and the last one is 0, 1 or 2");
                 self.quotient.d.next = self.span.q.val() >> 7;
-                self.rest.d.next =
-                    (self.span.q.val() >> 7) + bit_cast::<16, 7>(self.span.q.val().get_bits::<7>(0));
+                self.rest.d.next = (self.span.q.val() >> 7)
+                    + bit_cast::<16, 7>(self.span.q.val().get_bits::<7>(0));
                 self.step.d.next = Step::Markers;
             }
             Step::Markers => {
@@ -402,7 +425,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {
-                self.enough.d.next = (self.remaining.q.val() >= self.octets.val()) | self.refused.q.val().any();
+                self.enough.d.next =
+                    (self.remaining.q.val() >= self.octets.val()) | self.refused.q.val().any();
                 self.step.d.next = Step::Issue;
             }
             Step::Issue => {

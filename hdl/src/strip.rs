@@ -121,19 +121,17 @@ impl<const W: usize, const D: usize> Logic for Strip<W, D> {
             | bit_cast::<16, 8>(self.marker.val().get_bits::<8>(16)) << 8;
 
         comment!("stage 3: the first wrong marker of the FPDU");
-        self.differs.next =
-            self.beat_2.q.val().marker & (self.pointer_2.q.val() != self.beat_2.q.val().marker_pointer);
+        self.differs.next = self.beat_2.q.val().marker
+            & (self.pointer_2.q.val() != self.beat_2.q.val().marker_pointer);
         self.data_3.d.next = self.data_2.q.val();
         self.plain_3.d.next.valid = self.beat_2.q.val().valid;
         self.plain_3.d.next.first = self.beat_2.q.val().first;
         self.plain_3.d.next.last = self.beat_2.q.val().last;
         self.plain_3.d.next.count = self.beat_2.q.val().count;
-        if self.beat_2.q.val().valid {
-            if self.beat_2.q.val().first | !self.plain_3.q.val().wrong {
-                self.plain_3.d.next.wrong = self.differs.val();
-                self.plain_3.d.next.expected = self.beat_2.q.val().marker_pointer;
-                self.plain_3.d.next.received = self.pointer_2.q.val();
-            }
+        if self.beat_2.q.val().valid & (self.beat_2.q.val().first | !self.plain_3.q.val().wrong) {
+            self.plain_3.d.next.wrong = self.differs.val();
+            self.plain_3.d.next.expected = self.beat_2.q.val().marker_pointer;
+            self.plain_3.d.next.received = self.pointer_2.q.val();
         }
         self.plain.next = self.plain_3.q.val();
         self.plain_data.next = self.data_3.q.val();

@@ -119,7 +119,10 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, aclk, reset_count, reset);
-        clock!(self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers, control);
+        clock!(
+            self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers,
+            control
+        );
 
         comment!("reset: from the first cycle of aresetn low until the count is full");
         self.reset.d.next = self.reset_count.q.val() != self.all_ones.val();

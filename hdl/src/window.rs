@@ -106,8 +106,8 @@ impl<const S: usize> Logic for Window<S> {
             if self.turn.q.val() == self.last.val() {
                 self.turn.d.next = 0.into();
             }
-            self.data.d.next =
-                bit_cast::<64, 32>(self.edge_now.val()) | (bit_cast::<64, 32>(self.limit_now.val()) << 32);
+            self.data.d.next = bit_cast::<64, 32>(self.edge_now.val())
+                | (bit_cast::<64, 32>(self.limit_now.val()) << 32);
         }
         if self.reset.val() {
             self.valid.d.next = false;
