@@ -1,0 +1,69 @@
+//! The commands, one file each, and what they share: exit codes, and standard error.
+
+mod bench;
+mod demo;
+mod replay;
+mod rtl;
+mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::Error;
+use crate::options::{Command, Options};
+
+/// All that was recorded holds.
+const OK: u8 = 0;
+/// Something that was recorded does not hold.
+const DIFFERENT: u8 = 1;
+/// Unusable options.
+const UNUSABLE: u8 = 2;
+
+/// Runs the command that `arguments` (program name first) ask for.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options,
+        Err(error) if error.use_stderr() => return unusable(&in_one_line(&error)),
+        Err(help) => {
+            // Nobody reads on: nothing is left to say.
+            let _ = help.print();
+            return OK.into();
+        }
+    };
+    if options.verbose {
+        tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_max_level(tracing::Level::DEBUG)
+            .init();
+    }
+    let code = match options.command {
+        Command::Rtl(rtl) => rtl::run(&rtl),
+        Command::Replay(replay) => match replay.segmentation() {
+            Ok(segmentation) => replay::run(&replay, segmentation),
+            Err(reason) => return unusable(&reason),
+        },
+        Command::Demo => demo::run(),
+        Command::Bench(bench) => bench::run(&bench),
+    };
+    code.unwrap_or_else(|error| fail(&error)).into()
+}
+
+fn unusable(reason: &str) -> ExitCode {
+    eprintln!("warpline: {reason}");
+    UNUSABLE.into()
+}
+
+fn fail(error: &Error) -> u8 {
+    eprintln!("warpline: {error}");
+    error.exit_code()
+}
+
+/// The reason alone, without usage and hints.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let reason = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<_> = reason.split_whitespace().collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
+}

@@ -1,0 +1,113 @@
+//! `warpline replay`: a capture through the simulated card.
+
+use std::fs::File;
+
+use anstream::println;
+use warpline_capture::{Capture, Segmentation};
+use warpline_sim::Card;
+
+use super::terminal::{BAD, DIM, GOOD, STRONG, counted, grouped, json, open_card, with_bar};
+use super::{DIFFERENT, OK};
+use crate::Error;
+use crate::options::Replay;
+use crate::replay::{Replayed, Report, replay};
+
+pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Error> {
+    let capture = Capture::open(&options.capture)?;
+    if let Some(path) = &options.trace {
+        File::create(path).map_err(Error::write(path))?; // before the model is built for it
+    }
+    let card = open_card(options.width, options.trace.is_some())?;
+    if let Some(path) = &options.trace {
+        card.trace_open(path)?;
+    }
+    let replayed = watched(&card, &capture, segmentation, options.width)?;
+    if options.trace.is_some() {
+        card.trace_close()?;
+    }
+    if replayed.plan.learnt {
+        eprintln!("{}", learnt(&replayed));
+    }
+    if options.json {
+        std::println!("{}", json(&replayed.report));
+    } else {
+        print(&replayed);
+    }
+    for difference in &replayed.differences {
+        eprintln!("warpline: {difference}");
+    }
+    Ok(if replayed.differences.is_empty() {
+        OK
+    } else {
+        DIFFERENT
+    })
+}
+
+/// A replay with a progress bar.
+pub(super) fn watched(
+    card: &Card,
+    capture: &Capture,
+    segmentation: Segmentation,
+    width: usize,
+) -> Result<Replayed, Error> {
+    with_bar(format!("{width:>3} bits"), |progress| {
+        replay(card, capture, segmentation, progress)
+    })
+}
+
+fn learnt(replayed: &Replayed) -> String {
+    format!(
+        "no regions.json: {} and receive buffers learnt from the headers, memory compared with the reference receiver",
+        counted(replayed.plan.regions.len() as u64, "region"),
+    )
+}
+
+fn print(replayed: &Replayed) {
+    let report = &replayed.report;
+    println!("{}", stream(report, replayed.segments));
+    println!("  {}", speed(report));
+    println!(
+        "  {} delivered; memory {}, receive buffers {}",
+        counted(report.completions.len() as u64, "message"),
+        verdict(report.memory_match),
+        verdict(report.receive_match),
+    );
+    for error in &report.errors {
+        println!(
+            "  stream {} frozen by error type {:#x} code {:#04x}, checks {:#06x}",
+            error.stream, error.kind, error.code, error.checks
+        );
+    }
+}
+
+/// What the stream was.
+pub(super) fn stream(report: &Report, segments: usize) -> String {
+    let option = |on| if on { "on" } else { "off" };
+    format!(
+        "{STRONG}{}{STRONG:#} in {}: {}, CRC {}, markers {}",
+        counted(report.octets, "octet"),
+        counted(segments as u64, "TCP segment"),
+        counted(report.fpdus, "FPDU"),
+        option(report.crc),
+        option(report.markers),
+    )
+}
+
+/// How fast it went.
+pub(super) fn speed(report: &Report) -> String {
+    format!(
+        "{} cycles, {STRONG}{:.2} octets per cycle{STRONG:#} {DIM}({:.1} % of {} bits){DIM:#}",
+        grouped(report.cycles),
+        report.octets_per_cycle,
+        100.0 * report.of_bus(),
+        report.width,
+    )
+}
+
+fn verdict(equal: bool) -> String {
+    if equal {
+        format!("{GOOD}as it should be{GOOD:#}")
+    } else {
+        format!("{BAD}different{BAD:#}")
+    }
+}

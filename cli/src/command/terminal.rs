@@ -1,0 +1,95 @@
+//! What people see: colours, numbers, progress. Progress is drawn on standard error, and only on a terminal.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use warpline_hdl::Config;
+use warpline_sim::{Card, CardOptions};
+
+use crate::Error;
+
+/// What carries the message.
+pub(super) const STRONG: Style = Style::new().bold();
+/// What is as it should be.
+pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What is not.
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What is said beside.
+pub(super) const DIM: Style = Style::new().dimmed();
+
+const BAR: &str = "{prefix} {bar:40} {percent:>3} %";
+const SPINNER: &str = "{spinner} {msg} {elapsed}";
+
+/// A number with a thin gap between thousands.
+pub(super) fn grouped(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `count` things of this name.
+pub(super) fn counted(count: impl Into<u64>, name: &str) -> String {
+    let count = count.into();
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {name}{plural}", grouped(count))
+}
+
+/// `value` as JSON, fields in the order of their declaration.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("numbers, names and lists have a JSON form")
+}
+
+/// A bar for `work` with the prefix `what`; the work is handed what moves the bar.
+pub(super) fn with_bar<T>(what: String, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
+    let bar = ProgressBar::new(1).with_prefix(what);
+    if let Ok(style) = ProgressStyle::with_template(BAR) {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    let result = work(&mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    result
+}
+
+/// Opens a simulated card; building its model may take minutes, once.
+pub(super) fn open_card(width: usize, trace: bool) -> Result<Card, Error> {
+    let spinner = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template(SPINNER) {
+        spinner.set_style(style);
+    }
+    spinner.set_message(format!(
+        "building the {width}-bit card (once; the model is kept)"
+    ));
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    let options = CardOptions {
+        trace,
+        ..CardOptions::default()
+    };
+    let card = Card::open(&Config::simulated(width), options);
+    spinner.finish_and_clear();
+    Ok(card?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_counted() {
+        let numbers: [u32; 5] = [0, 12, 123, 1234, 1_234_567];
+        let texts = numbers.map(grouped);
+        assert_eq!(texts, ["0", "12", "123", "1 234", "1 234 567"]);
+        assert_eq!(counted(1_u32, "FPDU"), "1 FPDU");
+        assert_eq!(counted(2_u32, "FPDU"), "2 FPDUs");
+    }
+}

@@ -1,0 +1,107 @@
+//! What keeps a command from its work. Each error prints as one line and says what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A command did not get to a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The capture cannot be used.
+    #[error(transparent)]
+    Capture(#[from] warpline_capture::Error),
+    /// Octets of the stream are missing in the capture.
+    #[error(
+        "{missing} octets from stream position {position} on were not captured: capture the whole connection"
+    )]
+    Gap {
+        /// Stream position of the first one.
+        position: u64,
+        /// How many.
+        missing: u64,
+    },
+    /// MPA start-up succeeded, but nothing follows.
+    #[error("no MPA frame follows the initiator's start frame: nothing to replay")]
+    NoFpdu,
+    /// The stream passes all sequence numbers.
+    #[error("the stream has {octets} octets: the longest that can be replayed has 2^32 - 1")]
+    TooLong {
+        /// Octets of the stream.
+        octets: usize,
+    },
+    /// Ground truth that cannot be placed.
+    #[error("{file} without regions.json: nothing says which STag it belongs to")]
+    NoRegions {
+        /// The file that is there.
+        file: &'static str,
+    },
+    /// Regions and buffers are larger than a replay is willing to hold.
+    #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
+    Memory {
+        /// Octets wanted.
+        octets: u128,
+        /// Most octets.
+        limit: u64,
+    },
+    /// A region cannot be registered.
+    #[error("the region of STag {stag:#010x} cannot be registered: {source}")]
+    Region {
+        /// Its STag.
+        stag: u32,
+        /// The driver's reason.
+        source: warpline_driver::Error,
+    },
+    /// A segment brings more messages than buffers can be posted.
+    #[error(
+        "a segment completes messages beyond the {slots} buffers that queue {queue} holds: choose a smaller --segment"
+    )]
+    Segment {
+        /// The untagged queue.
+        queue: u8,
+        /// Buffers it can hold.
+        slots: usize,
+    },
+    /// A file or folder cannot be written.
+    #[error("{path}: cannot write: {source}", path = path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The device cannot be written as SystemVerilog.
+    #[error(transparent)]
+    Design(#[from] warpline_hdl::DesignError),
+    /// The simulated card failed.
+    #[error(transparent)]
+    Card(#[from] warpline_sim::Error),
+    /// The driver failed.
+    #[error(transparent)]
+    Driver(#[from] warpline_driver::Error),
+    /// The bench did not find in memory what it sent.
+    #[error("the bench of {ulpdu}-octet ULPDUs at {width} bits went wrong: {reason}")]
+    Bench {
+        /// Width of the data path in bits.
+        width: usize,
+        /// Octets of each ULPDU.
+        ulpdu: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Exit code of the command: 2 for what the user gave, 3 for what the simulation did.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Design(_) | Self::Card(_) | Self::Driver(_) | Self::Bench { .. } => 3,
+            _ => 2,
+        }
+    }
+
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Write { path, source }
+    }
+}

@@ -1,0 +1,20 @@
+//! The command `warpline`: what people do with the project from a shell.
+//!
+//! ```text
+//!  options ─► command ─┬─ rtl ─────────────────────────► SystemVerilog files
+//!                      ├─ replay, demo ─► [`replay`] ──┐
+//!                      └─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
+//! ```
+//!
+//! [`replay`] and [`measure`] are libraries of their own, so that tests use what the commands use.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod command;
+mod error;
+pub mod measure;
+mod options;
+pub mod replay;
+
+pub use command::main;
+pub use error::Error;

@@ -1,0 +1,170 @@
+//! What can be asked for on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use warpline_capture::Segmentation;
+
+/// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
+const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
+/// Longest piece there is; a TCP segment cannot be longer.
+const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
+
+const EXIT_CODES: &str = "Exit codes:
+  0  done; all that the capture directory records holds
+  1  the card did something else than the directory records
+  2  unusable input or options
+  3  the simulation failed, for instance because Verilator is missing";
+
+/// An open iWARP receive offload: its RTL, and its card in simulation.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say on standard error what is going on
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write the device as SystemVerilog, one file per module, and a list of the files
+    Rtl(Rtl),
+    /// Send captured traffic through the simulated card and compare memory with what was recorded
+    #[command(after_help = EXIT_CODES)]
+    Replay(Replay),
+    /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
+    Demo,
+    /// Measure octets per cycle of the receive path; exact, the same on every run
+    Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rtl {
+    /// Bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_parser = width)]
+    pub width: usize,
+    /// Folder for the files; made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// Folder with wire.pcap and, each optional, regions.json, memory.bin.gz, receive-buffers.bin.gz, completions.jsonl and
+    /// terminate.txt; or a single pcap file
+    #[arg(value_name = "CAPTURE_DIR")]
+    pub capture: PathBuf,
+    /// Bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_parser = width)]
+    pub width: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Record all signals into an FST file; runs on a slower model of its own
+    #[arg(long, value_name = "FILE.fst")]
+    pub trace: Option<PathBuf>,
+    /// Cut the stream into segments of N octets (at most 65535), of random lengths (random), or as long as can be (whole)
+    /// [default: as captured]
+    #[arg(long, value_name = "N|random|whole", value_parser = segment)]
+    pub segment: Option<Segment>,
+    /// Seed of --segment random [default: 1]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Write the figures into this file as well
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Where `--segment` cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    Random,
+    Every(NonZeroUsize),
+}
+
+impl Replay {
+    /// The segmentation that is asked for; the error says which options do not go together.
+    pub fn segmentation(&self) -> Result<Segmentation, String> {
+        match (self.segment, self.seed) {
+            (Some(Segment::Random), seed) => Ok(Segmentation::Random {
+                seed: seed.unwrap_or(1),
+                max: RANDOM_MAX,
+            }),
+            (_, Some(_)) => Err("--seed goes with --segment random only".into()),
+            (Some(Segment::Every(length)), None) => Ok(Segmentation::Every(length.min(PIECE_MAX))),
+            (None, None) => Ok(Segmentation::AsCaptured),
+        }
+    }
+}
+
+fn width(text: &str) -> Result<usize, &'static str> {
+    match text.parse() {
+        Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
+        _ => Err("choose 64, 128, 256 or 512"),
+    }
+}
+
+fn segment(text: &str) -> Result<Segment, &'static str> {
+    match text {
+        "random" => Ok(Segment::Random),
+        "whole" => Ok(Segment::Every(PIECE_MAX)),
+        _ => match text.parse() {
+            Ok(length) => Ok(Segment::Every(length)),
+            Err(_) => Err("give a positive number of octets, random or whole"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_are_consistent() {
+        Options::command().debug_assert();
+    }
+
+    fn segmentation(arguments: &[&str]) -> Option<Segmentation> {
+        let replay = ["warpline", "replay", "dir", "--width", "64"];
+        let options = Options::try_parse_from(replay.iter().chain(arguments)).ok()?;
+        match options.command {
+            Command::Replay(replay) => replay.segmentation().ok(),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn segments_are_numbers_or_names() {
+        let every = |n| NonZeroUsize::new(n).map(Segmentation::Every);
+        let random = |seed| {
+            Some(Segmentation::Random {
+                seed,
+                max: RANDOM_MAX,
+            })
+        };
+        assert_eq!(segmentation(&[]), Some(Segmentation::AsCaptured));
+        assert_eq!(segmentation(&["--segment", "1"]), every(1));
+        assert_eq!(segmentation(&["--segment", "65536"]), every(65535));
+        assert_eq!(segmentation(&["--segment", "whole"]), every(65535));
+        assert_eq!(segmentation(&["--segment", "random"]), random(1));
+        let seeded = ["--segment", "random", "--seed", "7"];
+        assert_eq!(segmentation(&seeded), random(7));
+        for wrong in [
+            &["--segment", "0"][..],
+            &["--segment", "-1"],
+            &["--segment", "all"],
+            &["--seed", "7"],
+            &["--segment", "5", "--seed", "7"],
+        ] {
+            assert_eq!(segmentation(wrong), None, "{wrong:?}");
+        }
+    }
+}

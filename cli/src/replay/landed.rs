@@ -1,0 +1,273 @@
+//! What a run leaves behind, and how two runs differ.
+
+use std::fmt;
+
+use super::plan::{BUFFER_FILL, Plan, REGION_FILL};
+
+/// What a run leaves behind: octets, work completions, and the error that ended it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Landed {
+    /// The octets of each region of the plan, and what they are called.
+    pub memory: Vec<(String, Vec<u8>)>,
+    /// The octets of the buffers of queue 0, one behind the other, and what they are called.
+    pub receive: (String, Vec<u8>),
+    /// What became of the buffers of queue 0: those that were used, in order, then the others.
+    pub work: Vec<Work>,
+    /// Error type and code (RFC 5041 §7.2).
+    pub error: Option<(u8, u8)>,
+}
+
+/// What became of a receive buffer, by its place among the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It holds a message.
+    Received {
+        /// The buffer.
+        buffer: u64,
+        /// Octets of the message.
+        length: u32,
+    },
+    /// It came back unused.
+    Unused {
+        /// The buffer.
+        buffer: u64,
+    },
+    /// It met an error of its own.
+    Failed {
+        /// The buffer.
+        buffer: u64,
+    },
+}
+
+/// The first place where a part of two runs differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// An octet of a region.
+    Memory(OctetDifference),
+    /// An octet of the receive buffers.
+    Receive(OctetDifference),
+    /// What became of a buffer.
+    Work {
+        /// Number of the work completion, from 0.
+        index: usize,
+        /// On the card.
+        card: Option<Work>,
+        /// As it should be.
+        expected: Option<Work>,
+    },
+    /// The error.
+    Error {
+        /// On the card.
+        card: Option<(u8, u8)>,
+        /// As it should be.
+        expected: Option<(u8, u8)>,
+    },
+}
+
+/// The first octet where two images differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OctetDifference {
+    /// What the image is called.
+    pub image: String,
+    /// Offset of the octet.
+    pub offset: usize,
+    /// On the card.
+    pub card: Option<u8>,
+    /// As it should be.
+    pub expected: Option<u8>,
+}
+
+impl Landed {
+    /// Nothing has happened yet: all octets have their fill.
+    #[must_use]
+    pub fn blank(plan: &Plan) -> Self {
+        let image = |region: &super::Region| {
+            let name = format!("region of STag {:#010x}", region.stag);
+            (name, vec![REGION_FILL; region.length as usize])
+        };
+        let queue = &plan.queues[0];
+        let octets = queue.count as usize * queue.length as usize;
+        Self {
+            memory: plan.regions.iter().map(image).collect(),
+            receive: ("receive buffers".into(), vec![BUFFER_FILL; octets]),
+            work: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Adds the buffers that were not used.
+    pub(super) fn add_unused(&mut self, plan: &Plan) {
+        let mut used = vec![false; plan.queues[0].count as usize];
+        for work in &self.work {
+            if let Work::Received { buffer, .. } = work
+                && let Some(used) = used.get_mut(*buffer as usize)
+            {
+                *used = true;
+            }
+        }
+        let unused = (0..).zip(used).filter(|(_, used)| !used);
+        let unused = unused.map(|(buffer, _)| Work::Unused { buffer });
+        self.work.extend(unused);
+    }
+
+    /// Where this, the card's, differs from `expected`; names are those of `expected`.
+    #[must_use]
+    pub fn differences(&self, expected: &Self) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        for ((_, card), (image, expected)) in self.memory.iter().zip(&expected.memory) {
+            differences.extend(first_octet(image, card, expected).map(Difference::Memory));
+        }
+        let (image, receive) = &expected.receive;
+        differences.extend(first_octet(image, &self.receive.1, receive).map(Difference::Receive));
+        if let Some(index) = first_difference(&self.work, &expected.work) {
+            differences.push(Difference::Work {
+                index,
+                card: self.work.get(index).copied(),
+                expected: expected.work.get(index).copied(),
+            });
+        }
+        if self.error != expected.error {
+            differences.push(Difference::Error {
+                card: self.error,
+                expected: expected.error,
+            });
+        }
+        differences
+    }
+}
+
+/// Index of the first element that is not the same in both.
+fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
+    let common = a.iter().zip(b).position(|(a, b)| a != b);
+    common.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())))
+}
+
+fn first_octet(image: &str, card: &[u8], expected: &[u8]) -> Option<OctetDifference> {
+    let offset = first_difference(card, expected)?;
+    Some(OctetDifference {
+        image: image.into(),
+        offset,
+        card: card.get(offset).copied(),
+        expected: expected.get(offset).copied(),
+    })
+}
+
+/// What `None` is printed as.
+struct Or<T>(Option<T>, &'static str);
+
+impl<T: fmt::Display> fmt::Display for Or<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(value) => value.fmt(f),
+            None => f.write_str(self.1),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Received { buffer, length } => write!(f, "{length} octets in buffer {buffer}"),
+            Self::Unused { buffer } => write!(f, "buffer {buffer} unused"),
+            Self::Failed { buffer } => write!(f, "buffer {buffer} failed"),
+        }
+    }
+}
+
+impl fmt::Display for OctetDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let octet = |octet: Option<u8>| Or(octet.map(|o| format!("{o:#04x}")), "nothing");
+        write!(
+            f,
+            "{}: first difference at offset {:#x} ({}): {} expected, the card has {}",
+            self.image,
+            self.offset,
+            self.offset,
+            octet(self.expected),
+            octet(self.card)
+        )
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(octet) | Self::Receive(octet) => octet.fmt(f),
+            Self::Work {
+                index,
+                card,
+                expected,
+            } => write!(
+                f,
+                "work completion {index}: {} expected, the card says {}",
+                Or(*expected, "nothing"),
+                Or(*card, "nothing")
+            ),
+            Self::Error { card, expected } => {
+                let number = |number: &Option<(u8, u8)>| {
+                    let text =
+                        number.map(|(kind, code)| format!("type {kind:#x} code {code:#04x}"));
+                    Or(text, "none")
+                };
+                let (expected, card) = (number(expected), number(card));
+                write!(f, "error: {expected} expected, the card reports {card}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn landed() -> Landed {
+        Landed {
+            memory: vec![
+                ("first".into(), vec![1, 2, 3]),
+                ("second".into(), vec![4, 5]),
+            ],
+            receive: ("receive".into(), vec![6; 4]),
+            work: vec![
+                Work::Received {
+                    buffer: 0,
+                    length: 3,
+                },
+                Work::Unused { buffer: 1 },
+            ],
+            error: None,
+        }
+    }
+
+    #[test]
+    fn each_part_is_compared() {
+        let expected = landed();
+        assert_eq!(landed().differences(&expected), []);
+        let changed = |change: fn(&mut Landed)| {
+            let mut card = landed();
+            change(&mut card);
+            let differences = card.differences(&expected);
+            assert_eq!(differences.len(), 1, "{differences:?}");
+            differences[0].to_string()
+        };
+        assert_eq!(
+            changed(|card| card.memory[1].1[1] = 0xFF),
+            "second: first difference at offset 0x1 (1): 0x05 expected, the card has 0xff"
+        );
+        assert_eq!(
+            changed(|card| card.receive.1.truncate(3)),
+            "receive: first difference at offset 0x3 (3): 0x06 expected, the card has nothing"
+        );
+        assert_eq!(
+            changed(|card| card.work[0] = Work::Unused { buffer: 0 }),
+            "work completion 0: 3 octets in buffer 0 expected, the card says buffer 0 unused"
+        );
+        assert_eq!(
+            changed(|card| card.work.push(Work::Failed { buffer: 2 })),
+            "work completion 2: nothing expected, the card says buffer 2 failed"
+        );
+        assert_eq!(
+            changed(|card| card.error = Some((1, 0))),
+            "error: none expected, the card reports type 0x1 code 0x00"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! A replay in numbers, as `--json` prints it.
+
+use serde::Serialize;
+use warpline_capture::Flow;
+use warpline_driver::{ErrorEvent, TaggedCompletion};
+
+use super::landed::Difference;
+use super::run::Run;
+
+/// A replay in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Bits of the data path.
+    pub width: u32,
+    /// The stream carries markers.
+    pub markers: bool,
+    /// CRCs are in use.
+    pub crc: bool,
+    /// FPDUs that left the assembly ring.
+    pub fpdus: u32,
+    /// Stream octets that were taken.
+    pub octets: u32,
+    /// Payload octets that were placed.
+    pub payload_octets: u32,
+    /// Cycles from the first beat in to the last write response, both counted.
+    pub cycles: u64,
+    /// `octets` by `cycles`.
+    pub octets_per_cycle: f64,
+    /// All regions hold what they should.
+    pub memory_match: bool,
+    /// All receive buffers hold what they should.
+    pub receive_match: bool,
+    /// Delivered messages, in order.
+    pub completions: Vec<CompletionReport>,
+    /// Errors, at most one for each stream.
+    pub errors: Vec<ErrorReport>,
+}
+
+/// A delivered message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum CompletionReport {
+    /// Into a Tagged Buffer; the numbers are those of its last segment.
+    Tagged {
+        /// The stream.
+        stream: u8,
+        /// The STag.
+        stag: u32,
+        /// Tagged messages have none.
+        msn: Option<u32>,
+        /// Payload octets.
+        length: u32,
+    },
+    /// Into a posted buffer.
+    Untagged {
+        /// The stream.
+        stream: u8,
+        /// Queue number.
+        queue: u8,
+        /// Message sequence number.
+        msn: Option<u32>,
+        /// Octets of the message.
+        length: u32,
+    },
+}
+
+/// A stream's error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorReport {
+    /// The stream.
+    pub stream: u8,
+    /// Error type (RFC 5041 §7.2).
+    #[serde(rename = "type")]
+    pub kind: u8,
+    /// Error code.
+    pub code: u8,
+    /// Failed checks, one bit each.
+    pub checks: u16,
+}
+
+impl Report {
+    pub(super) fn new(flow: &Flow, run: &Run, differences: &[Difference]) -> Self {
+        let none = |part: fn(&Difference) -> bool| !differences.iter().any(part);
+        Self {
+            width: u32::from(run.shape.width) * 8,
+            markers: flow.markers,
+            crc: flow.crc,
+            fpdus: run.counters.fpdus,
+            octets: run.counters.octets,
+            payload_octets: run.counters.payload_octets,
+            cycles: run.cycles,
+            octets_per_cycle: f64::from(run.counters.octets) / run.cycles.max(1) as f64,
+            memory_match: none(|difference| matches!(difference, Difference::Memory(_))),
+            receive_match: none(|difference| matches!(difference, Difference::Receive(_))),
+            completions: run.completions.clone(),
+            errors: run.errors.clone(),
+        }
+    }
+
+    /// Share of the octets that the bus could have carried in these cycles.
+    #[must_use]
+    pub fn of_bus(&self) -> f64 {
+        self.octets_per_cycle * 8.0 / f64::from(self.width)
+    }
+}
+
+impl From<TaggedCompletion> for CompletionReport {
+    fn from(completion: TaggedCompletion) -> Self {
+        Self::Tagged {
+            stream: completion.stream,
+            stag: completion.stag,
+            msn: None,
+            length: completion.length,
+        }
+    }
+}
+
+impl From<ErrorEvent> for ErrorReport {
+    fn from(event: ErrorEvent) -> Self {
+        Self {
+            stream: event.stream,
+            kind: event.number.error_type(),
+            code: event.number.code(),
+            checks: event.checks.bits(),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The card's run of a plan, as a program would do it: through the driver.
+
+use std::vec;
+
+use warpline_capture::{Flow, Piece};
+use warpline_driver::{
+    Buffer, Completion, CompletionQueue, Context, Counters, DmaMemory, Error as DriverError,
+    MemoryRegion, Options, ProtectionDomain, Registration, Shape, Stream, StreamOptions,
+};
+use warpline_sim::{Card, Timing};
+
+use super::landed::{Landed, Work};
+use super::plan::{BUFFER_FILL, Plan, Queue, REGION_FILL, Region};
+use super::report::{CompletionReport, ErrorReport};
+use crate::Error;
+
+const STREAM: u8 = 0;
+/// Entries of the completion queue.
+const COMPLETION_ENTRIES: u32 = 4096;
+/// Cycles between two looks at the completion queue.
+const SLICE: u64 = 8192;
+/// Longest segment that TCP knows.
+const LONGEST: usize = 65535;
+
+/// What the card did.
+pub(super) struct Run {
+    pub shape: Shape,
+    pub counters: Counters,
+    pub cycles: u64,
+    pub landed: Landed,
+    pub completions: Vec<CompletionReport>,
+    pub errors: Vec<ErrorReport>,
+}
+
+/// Feeds `pieces` of `flow` to `card`.
+pub(super) fn run(
+    card: &Card,
+    flow: &Flow,
+    pieces: Vec<Piece>,
+    plan: &Plan,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Run, Error> {
+    let options = Options {
+        completion_entries: COMPLETION_ENTRIES,
+        ..Options::default()
+    };
+    let context = Context::open(Box::new(card.clone()), options)?;
+    let domain = context.protection_domain()?;
+    let regions = plan.regions.iter().map(|region| register(&domain, region));
+    let regions: Vec<_> = regions.collect::<Result<_, _>>()?;
+    let stream = domain.arm(
+        STREAM,
+        StreamOptions {
+            sequence_start: flow.seq_start,
+            markers: flow.markers,
+            crc: flow.crc,
+            queues: 0b111,
+            ..StreamOptions::default()
+        },
+    )?;
+    let queues = (0..)
+        .zip(&plan.queues)
+        .map(|(queue, of)| Posting::new(&context, queue, of));
+    let mut replay = Replay {
+        card,
+        completion_queue: context.completion_queue(),
+        queues: queues.collect::<Result<_, _>>()?,
+        slots: context.shape().receive_slots as usize,
+        landed: Landed::blank(plan),
+        completions: Vec::new(),
+        errors: Vec::new(),
+    };
+    card.clear_timing();
+    replay.feed(flow, pieces, &stream, progress)?;
+
+    let counters = context.counters()?;
+    let cycles = cycles(&card.timing());
+    stream.close()?;
+    replay.poll()?;
+    let mut landed = replay.landed;
+    landed.add_unused(plan);
+    for (region, (_, image)) in regions.into_iter().zip(&mut landed.memory) {
+        let range = region.range();
+        image.copy_from_slice(&region.revoke()?[range]);
+    }
+    Ok(Run {
+        shape: context.shape(),
+        counters,
+        cycles,
+        landed,
+        completions: replay.completions,
+        errors: replay.errors,
+    })
+}
+
+/// From the first beat in to the last write response, both counted.
+fn cycles(timing: &Timing) -> u64 {
+    match (timing.first_beat, timing.last_response.or(timing.last_beat)) {
+        (Some(first), Some(last)) => last - first + 1,
+        _ => 0,
+    }
+}
+
+fn register(domain: &ProtectionDomain, region: &Region) -> Result<MemoryRegion, Error> {
+    let refused = |source| Error::Region {
+        stag: region.stag,
+        source,
+    };
+    let length = region.length as usize; // within the plan's limit
+    let mut memory = DmaMemory::new(length.max(1))?;
+    memory.fill(REGION_FILL);
+    let registration = Registration {
+        length: Some(length),
+        base: Some(region.base),
+        remote_write: region.remote_write,
+        ..Registration::default()
+    };
+    domain
+        .register_as(region.stag, memory, registration)
+        .map_err(|returned| refused(returned.error))
+}
+
+/// Buffers of a queue that are not posted yet, and how many are.
+struct Posting<'p> {
+    queue: u8,
+    of: &'p Queue,
+    fresh: vec::IntoIter<Buffer>,
+    posted: usize,
+    completed: usize,
+}
+
+impl<'p> Posting<'p> {
+    fn new(context: &Context, queue: u8, of: &'p Queue) -> Result<Self, Error> {
+        let mut buffers = match of.count {
+            0 => Vec::new(),
+            count => context.buffers(count as usize, of.length)?,
+        };
+        let fill = vec![BUFFER_FILL; of.length as usize];
+        for buffer in &mut buffers {
+            buffer.write_at(0, &fill)?;
+        }
+        Ok(Self {
+            queue,
+            of,
+            fresh: buffers.into_iter(),
+            posted: 0,
+            completed: 0,
+        })
+    }
+
+    /// Posts what the queue can hold; returns how many that were.
+    fn post(&mut self, stream: &Stream, slots: usize) -> Result<usize, Error> {
+        let queue = stream.receive_queue(self.queue)?;
+        let room = slots - (self.posted - self.completed);
+        let mut posted = 0;
+        for buffer in self.fresh.by_ref().take(room) {
+            match queue.post(buffer).map_err(|returned| returned.error) {
+                Err(DriverError::StreamFailed { .. }) => return Ok(0),
+                result => result?,
+            };
+            posted += 1;
+        }
+        self.posted += posted;
+        Ok(posted)
+    }
+
+    /// Whether there is a buffer for all messages that end in the first `octets` of the stream, or no more at all.
+    fn suffices(&self, octets: u64) -> bool {
+        self.fresh.len() == 0 || self.of.messages.complete(octets) <= self.posted
+    }
+}
+
+struct Replay<'c, 'p> {
+    card: &'c Card,
+    completion_queue: CompletionQueue,
+    queues: Vec<Posting<'p>>,
+    slots: usize,
+    landed: Landed,
+    completions: Vec<CompletionReport>,
+    errors: Vec<ErrorReport>,
+}
+
+impl Replay<'_, '_> {
+    /// Feeds all pieces, in portions for which buffers are posted.
+    fn feed(
+        &mut self,
+        flow: &Flow,
+        pieces: Vec<Piece>,
+        stream: &Stream,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), Error> {
+        let total = pieces.iter().map(|(_, octets)| octets.len() as u64).sum();
+        let mut pieces = pieces.into_iter().peekable();
+        let (mut reach, mut fed) = (0, 0);
+        loop {
+            let mut posted = 0;
+            for queue in &mut self.queues {
+                posted += queue.post(stream, self.slots)?;
+            }
+            let failed = !self.errors.is_empty();
+            let before = fed;
+            while let Some((sequence, octets)) = pieces.peek() {
+                let end = sequence
+                    .wrapping_sub(flow.seq_start)
+                    .wrapping_add(octets.len() as u32);
+                let end = reach.max(u64::from(end));
+                if !failed && !self.queues.iter().all(|queue| queue.suffices(end)) {
+                    break;
+                }
+                let mut sequence = *sequence;
+                for part in octets.chunks(LONGEST) {
+                    self.card.feed(STREAM, sequence, part)?;
+                    sequence = sequence.wrapping_add(part.len() as u32);
+                }
+                fed += octets.len() as u64;
+                reach = end;
+                pieces.next();
+            }
+            self.settle(&mut |untaken| progress(fed - untaken as u64, total))?;
+            if pieces.peek().is_none() {
+                return Ok(());
+            }
+            if posted == 0 && fed == before && !failed {
+                let missing = self.queues.iter().find(|queue| !queue.suffices(u64::MAX));
+                return Err(Error::Segment {
+                    queue: missing.map_or(0, |queue| queue.queue),
+                    slots: self.slots,
+                });
+            }
+        }
+    }
+
+    /// Runs until nothing moves any more; `watch` hears how many octets are not taken yet.
+    fn settle(&mut self, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
+        let mut untaken = usize::MAX;
+        loop {
+            self.card.step(SLICE)?;
+            self.poll()?;
+            let now = self.card.untaken(STREAM)?;
+            watch(now);
+            if now == 0 || now == untaken {
+                break;
+            }
+            untaken = now;
+        }
+        loop {
+            self.card.run_until_idle()?;
+            if self.poll()? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes all completions; returns how many there were.
+    fn poll(&mut self) -> Result<usize, Error> {
+        let mut taken = 0;
+        while let Some(completion) = self.completion_queue.poll()? {
+            taken += 1;
+            match completion {
+                Completion::Tagged(tagged) => self.completions.push(tagged.into()),
+                Completion::Untagged(untagged) => {
+                    self.completions.push(CompletionReport::Untagged {
+                        stream: untagged.stream,
+                        queue: untagged.queue,
+                        msn: Some(untagged.msn),
+                        length: untagged.length,
+                    });
+                    if let Some(queue) = self.queues.get_mut(usize::from(untagged.queue)) {
+                        queue.completed += 1;
+                    }
+                    if untagged.queue == 0 {
+                        self.landed.work.push(Work::Received {
+                            buffer: untagged.buffer.id(),
+                            length: untagged.length,
+                        });
+                        self.keep(&untagged.buffer)?;
+                    }
+                }
+                Completion::Flushed(receive) if receive.queue == 0 => self.keep(&receive.buffer)?,
+                Completion::Error(event) => {
+                    self.landed.error = Some((event.number.error_type(), event.number.code()));
+                    self.errors.push(event.into());
+                }
+                _ => {}
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Copies a buffer of queue 0 to its place among the receive buffers.
+    fn keep(&mut self, buffer: &Buffer) -> Result<(), Error> {
+        let length = buffer.len() as usize;
+        let start = buffer.id() as usize * length;
+        Ok(buffer.read_at(0, &mut self.landed.receive.1[start..][..length])?)
+    }
+}
