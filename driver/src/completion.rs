@@ -214,7 +214,7 @@ impl Ring {
     /// The next entry, if the device has written it.
     pub fn next(&mut self) -> Option<[u32; WORDS]> {
         let index = (self.consumed & (self.entries - 1)) as usize;
-        let odd_round = self.consumed / self.entries & 1 == 1;
+        let odd_round = (self.consumed / self.entries) & 1 == 1;
         let words = &self.memory.memory().words()[WORDS * index..][..WORDS];
         let mut entry = [0; WORDS];
         // The word that the device wrote last comes first; acquire keeps the others behind it.

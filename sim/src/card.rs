@@ -1,14 +1,16 @@
 //! The card that programs hold.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
 use warpline_hdl::{Config, TOP, design};
-use warpline_verilate::{Build, Trace};
+use warpline_verilate::{Build, Library, Trace};
 
 use crate::Error;
 use crate::simulation::Simulation;
@@ -20,8 +22,8 @@ const BUS_ADDRESSES: Range<u64> = 0x1000..1 << 48;
 const SLICE: u64 = 256;
 /// Time between two looks of `wait` at a card that is idle.
 const NAP: Duration = Duration::from_millis(1);
-/// Cycles after which [`Card::run_until_idle`] gives up.
-const MOST_CYCLES: u64 = 20_000_000;
+/// Cycles without progress after which [`Card::run_until_idle`] gives up.
+const STUCK_CYCLES: u64 = 200_000;
 
 /// How a card is simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +68,38 @@ pub struct Timing {
     pub written: u64,
 }
 
+/// What tells one model from another.
+type Key = (Config, bool, bool);
+
+/// The model of a device. To write a device again takes longer than to open its model, so models are remembered.
+fn library(config: &Config, options: &CardOptions) -> Result<Library, Error> {
+    static LIBRARIES: LazyLock<Mutex<HashMap<Key, Library>>> = LazyLock::new(Mutex::default);
+    let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(
+        match libraries.entry((*config, options.trace, options.coverage)) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
+                let library = build(options, design(config)?.files()).build()?;
+                new.insert(library).clone()
+            }
+        },
+    )
+}
+
+fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, String)>) -> Build {
+    let mut build = Build::new(TOP);
+    for (name, text) in sources {
+        build = build.source(name, text);
+    }
+    if options.trace {
+        build = build.trace(Trace::Fst);
+    }
+    if options.coverage {
+        build = build.line_coverage();
+    }
+    build
+}
+
 /// A simulated card: clones are handles of the same one.
 ///
 /// Time goes on only while somebody is served: register accesses, [`Device::wait`], and the calls that run cycles.
@@ -82,7 +116,8 @@ impl Card {
     /// # Errors
     /// [`Error::Design`], [`Error::Model`], [`Error::Violation`].
     pub fn open(config: &Config, options: CardOptions) -> Result<Self, Error> {
-        Self::open_sources(config, options, design(config)?.files())
+        let library = library(config, &options)?;
+        Self::open_library(config, options, &library)
     }
 
     /// As [`open`](Self::open), with sources of one's own whose top module has the device's name and ports.
@@ -94,21 +129,20 @@ impl Card {
         options: CardOptions,
         sources: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Error> {
-        let mut build = Build::new(TOP).seed(options.seed as u32);
-        for (name, text) in sources {
-            build = build.source(name, text);
-        }
-        if options.trace {
-            build = build.trace(Trace::Fst);
-        }
-        if options.coverage {
-            build = build.line_coverage();
-        }
-        let simulation = Simulation::new(build.open()?, config, &options)?;
+        let library = build(&options, sources).build()?;
+        Self::open_library(config, options, &library)
+    }
+
+    fn open_library(
+        config: &Config,
+        options: CardOptions,
+        library: &Library,
+    ) -> Result<Self, Error> {
+        let model = library.open(options.seed as u32)?;
         Ok(Self {
             name: format!("simulated, {} bits", config.width).into(),
             streams: config.streams,
-            simulation: Arc::new(Mutex::new(simulation)),
+            simulation: Arc::new(Mutex::new(Simulation::new(model, config, &options)?)),
         })
     }
 
@@ -172,14 +206,15 @@ impl Card {
     /// all writes are answered.
     ///
     /// # Errors
-    /// [`Error::NotIdle`] after 20 million cycles, [`Error::Violation`], [`Error::Model`].
+    /// [`Error::NotIdle`] when nothing but vain attempts went on for 200,000 cycles, [`Error::Violation`], [`Error::Model`].
     pub fn run_until_idle(&self) -> Result<(), Error> {
         let mut simulation = self.simulation();
         let start = simulation.cycle;
         while !simulation.is_idle() {
             simulation.cycle()?;
-            let cycles = simulation.cycle - start;
-            if cycles > MOST_CYCLES {
+            let since = simulation.last_progress().max(start);
+            let cycles = simulation.cycle.saturating_sub(since); // a stream's start is noted ahead
+            if cycles > STUCK_CYCLES {
                 return Err(Error::NotIdle { cycles });
             }
         }

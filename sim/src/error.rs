@@ -45,10 +45,10 @@ pub enum Error {
         /// Octets given.
         length: usize,
     },
-    /// The card is still at work.
-    #[error("the card is not idle after {cycles} cycles: give it more, or look at a trace")]
+    /// The card is at work, but gets nowhere.
+    #[error("the card is not idle, and {cycles} cycles have moved nothing: look at a trace")]
     NotIdle {
-        /// Cycles waited.
+        /// Cycles without progress.
         cycles: u64,
     },
     /// A range of bus addresses that is taken, or is not.

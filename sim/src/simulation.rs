@@ -23,6 +23,8 @@ use crate::writes::{BackPressure, Wires, Writes};
 const RESET_CYCLES: u64 = 16;
 /// Cycles of reset behind which nothing may be valid any more.
 const RESET_REACTION: u64 = 8;
+/// Cycles behind reset in which the device is still in reset inside and loses accesses to registers.
+const START_CYCLES: u64 = 40;
 /// Cycles that an access to a register may take: a command runs meanwhile, but registers answer.
 const ACCESS_CYCLES: u64 = 10_000;
 /// Cycles without any transfer after which the device has nothing left to do, apart from octets in its rings.
@@ -49,6 +51,8 @@ pub(crate) struct Simulation {
     window: Watch,
     /// The rule that ended the run.
     broken: Option<Violation>,
+    /// Cycle of the last write to a register.
+    last_write: u64,
     /// Most octets in the rings since the card was idle.
     resident: u64,
     /// First word of `ARGUMENT`, and the stream of an `ARM_STREAM` that is under way.
@@ -86,6 +90,7 @@ impl Simulation {
             lite: Lite::default(),
             window: Watch::default(),
             broken: None,
+            last_write: 0,
             resident: 0,
             argument: 0,
             arming: None,
@@ -121,7 +126,7 @@ impl Simulation {
             self.edge()?;
         }
         self.model.set(self.ports.aresetn, 1);
-        Ok(())
+        (0..START_CYCLES).try_for_each(|_| self.cycle())
     }
 
     fn check_reset(&mut self) -> Result<(), Error> {
@@ -273,7 +278,7 @@ impl Simulation {
 
     /// Reads a register, or writes it and returns what was written.
     pub fn access(&mut self, offset: u32, value: Option<u32>) -> Result<u32, Error> {
-        if offset % 4 != 0 || offset >= register::SPACE {
+        if !offset.is_multiple_of(4) || offset >= register::SPACE {
             return Err(Error::Offset { offset });
         }
         self.lite.answer = None;
@@ -298,6 +303,9 @@ impl Simulation {
                 return Err(Error::NoAnswer { offset, cycles });
             }
         };
+        if value.is_some() {
+            self.last_write = self.cycle;
+        }
         self.follow_commands(offset, value, answer);
         Ok(value.unwrap_or(answer))
     }
@@ -328,6 +336,12 @@ impl Simulation {
         }
     }
 
+    /// Cycle in which a window moved, something was transferred to host memory, or a register was written.
+    pub fn last_progress(&self) -> u64 {
+        let transfer = self.writes.last_transfer.max(self.last_write);
+        transfer.max(self.network.last_change)
+    }
+
     /// Nothing happens any more unless somebody feeds or gives a command.
     ///
     /// Octets that wait in a ring may be on their way out without a transfer anywhere: as many cycles as they have beats,
@@ -335,15 +349,10 @@ impl Simulation {
     pub fn is_idle(&mut self) -> bool {
         let ring = self.config.ring_octets as u32;
         self.resident = self.resident.max(self.network.resident(ring));
-        let last = [
-            self.writes.last_transfer,
-            self.network.last_change,
-            self.network.last_beat.unwrap_or(0),
-        ];
+        let last_beat = self.network.last_beat.unwrap_or(0);
+        let last = self.last_progress().max(last_beat);
         let quiet = QUIET + 2 * self.resident / self.config.octets() as u64;
-        let idle = last.iter().all(|last| self.cycle > last + quiet)
-            && self.writes.is_idle()
-            && self.network.is_idle();
+        let idle = self.cycle > last + quiet && self.writes.is_idle() && self.network.is_idle();
         if idle {
             self.resident = self.network.resident(ring);
         }

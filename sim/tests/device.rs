@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use warpline_driver::{
-    Buffer, Completion, Context, DmaMemory, ErrorNumber, Options, ProtectionDomain, Registration,
-    Stream, StreamOptions,
+    Buffer, Completion, Context, DmaMemory, ErrorDetail, ErrorNumber, Options, ProtectionDomain,
+    Registration, Stream, StreamOptions,
 };
 use warpline_hdl::Config;
-use warpline_sim::{BackPressure, Card, CardOptions};
+use warpline_sim::{BackPressure, Card, CardOptions, Error};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
 fn options(seed: u64) -> CardOptions {
@@ -216,4 +216,272 @@ fn traffic(config: &Config, markers: bool, seed: u64) {
 fn traffic_of_64_bits() {
     traffic(&small(), false, 1);
     traffic(&small(), true, 2);
+}
+
+// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+#[test]
+fn traffic_of_128_bits() {
+    traffic(&Config::simulated(128), true, 3);
+}
+
+// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+#[test]
+fn traffic_of_256_bits() {
+    traffic(&Config::simulated(256), true, 4);
+}
+
+// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+#[test]
+fn traffic_of_512_bits() {
+    traffic(&Config::simulated(512), true, 5);
+}
+
+/// Many messages for one region, as one octet stream, and what the region's memory is afterwards.
+fn many_writes(
+    rng: &mut Rng,
+    stag: u32,
+    base: u64,
+    size: usize,
+    count: usize,
+) -> (Vec<u8>, Vec<u8>) {
+    let mut memory = vec![0; size];
+    let writes: Vec<_> = (0..count)
+        .map(|_| {
+            let length = rng.usize(1..200);
+            let at = rng.usize(..=size - length);
+            let payload = pattern(rng, length);
+            memory[at..at + length].copy_from_slice(&payload);
+            (tagged(stag, base + at as u64), payload)
+        })
+        .collect();
+    let messages: Vec<_> = writes
+        .iter()
+        .map(|(m, payload)| (*m, &payload[..]))
+        .collect();
+    (octets(false, 500, &messages), memory)
+}
+
+// req: DDP-DEL-08
+#[test]
+fn a_full_completion_queue_holds_the_device_and_loses_nothing() {
+    for seed in 0..5 {
+        let card = Card::open(&small(), options(seed)).unwrap();
+        let context = open(&card, 2);
+        let domain = context.protection_domain().unwrap();
+        let region = domain
+            .register(DmaMemory::new(4096).unwrap(), Registration::default())
+            .unwrap();
+        let stream = arm(&domain, 1, 9, false);
+        let mut rng = Rng::with_seed(seed);
+        let (octets, memory) = many_writes(&mut rng, region.stag(), region.base(), 4096, 200);
+        feed(&card, &mut rng, 1, 9, &octets, 300);
+        card.run_until_idle().unwrap();
+        assert!(card.untaken(1).unwrap() > 0, "the window shuts");
+        let queue = context.completion_queue();
+        for i in 0..200 {
+            let completion = queue.wait(Duration::from_secs(60)).unwrap();
+            let tagged = matches!(completion, Some(Completion::Tagged(_)));
+            assert!(tagged, "seed {seed}, {i}: {completion:?}");
+        }
+        card.run_until_idle().unwrap();
+        assert!(all(&context).is_empty(), "seed {seed}");
+        assert!(region.to_vec().unwrap() == memory, "seed {seed}");
+        stream.close().unwrap();
+    }
+}
+
+// req: AMB-42, DDP-SEC-22
+#[test]
+fn nothing_is_written_behind_a_revocation() {
+    for seed in 0..20 {
+        let mut slow = options(seed);
+        slow.back_pressure = BackPressure {
+            stall: 50,
+            latency: 1..=300,
+        };
+        let card = Card::open(&small(), slow).unwrap();
+        let context = open(&card, 64);
+        let domain = context.protection_domain().unwrap();
+        let region = domain
+            .register(DmaMemory::new(4096).unwrap(), Registration::default())
+            .unwrap();
+        let stream = arm(&domain, 1, 9, false);
+        let mut rng = Rng::with_seed(seed);
+        let (octets, _) = many_writes(&mut rng, region.stag(), region.base(), 4096, 100);
+        feed(&card, &mut rng, 1, 9, &octets, 300);
+        card.step(rng.u64(200..3000)).unwrap();
+        let memory = region.revoke().unwrap(); // unmapped: a late write would be a bus error
+        let before = memory.to_vec();
+        card.run_until_idle().unwrap();
+        assert!(memory[..] == before, "seed {seed}");
+        assert_eq!(card.bus_errors(), 0, "seed {seed}");
+        let errors = |c: &Completion| matches!(c, Completion::Error(e) if e.number == ErrorNumber::TaggedInvalidStag);
+        assert_eq!(
+            all(&context).iter().filter(|c| errors(c)).count(),
+            1,
+            "seed {seed}"
+        );
+        assert_eq!(
+            card.untaken(1).unwrap(),
+            0,
+            "a frozen stream is still consumed"
+        );
+        stream.close().unwrap();
+    }
+}
+
+// req: DDP-ERR-23, DDP-TEAR-15
+#[test]
+fn a_write_that_fails_is_an_error_of_its_stream() {
+    let card = Card::open(&small(), options(7)).unwrap();
+    let context = open(&card, 64);
+    let domain = context.protection_domain().unwrap();
+    let register = || {
+        domain
+            .register(DmaMemory::new(64).unwrap(), Registration::default())
+            .unwrap()
+    };
+    let [bad, good] = [register(), register()];
+    let streams = [arm(&domain, 0, 0, false), arm(&domain, 1, 0, false)];
+    for buffer in context.buffers(2, 8).unwrap() {
+        streams[0].receive_queue(1).unwrap().post(buffer).unwrap();
+    }
+    card.fail_writes(bad.base()..bad.base() + 1);
+    for (stream, region) in [(0, &bad), (1, &good)] {
+        let octets = octets(
+            false,
+            500,
+            &[(tagged(region.stag(), region.base()), &[1; 20])],
+        );
+        card.feed(stream, 0, octets).unwrap();
+    }
+    card.run_until_idle().unwrap();
+    assert_eq!(card.bus_errors(), 1);
+    let (mut failed, mut flushed, mut delivered) = (0, 0, 0);
+    for completion in all(&context) {
+        match completion {
+            Completion::Error(event) => {
+                assert_eq!(
+                    (event.stream, event.number),
+                    (0, ErrorNumber::LocalCatastrophic)
+                );
+                failed += 1;
+            }
+            Completion::Flushed(_) => flushed += 1,
+            Completion::Tagged(c) => {
+                assert_eq!(c.stream, 1);
+                delivered += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((failed, flushed, delivered), (1, 2, 1));
+    let record = streams[0].error_record().unwrap().unwrap();
+    assert_eq!(record.number, ErrorNumber::LocalCatastrophic);
+}
+
+// req: AMB-09, MPA-CRC-15
+#[test]
+fn a_wrong_crc_is_reported_with_the_right_one() {
+    let card = Card::open(&small(), options(8)).unwrap();
+    let context = open(&card, 64);
+    let domain = context.protection_domain().unwrap();
+    let mut rng = Rng::with_seed(8);
+    for length in [0, 1, 5, 6, 7, 40, 333] {
+        let stream = arm(&domain, 3, 0, false);
+        let payload = pattern(&mut rng, length);
+        let mut octets = octets(false, 500, &[(untagged(0, 1), &payload)]);
+        let end = octets.len();
+        let right = u32::from_le_bytes(octets[end - 4..].try_into().unwrap());
+        octets[end - 2] ^= 0x10;
+        card.feed(3, 0, octets).unwrap();
+        card.run_until_idle().unwrap();
+        let record = stream.error_record().unwrap().unwrap();
+        assert_eq!(record.number, ErrorNumber::MpaCrc);
+        assert_eq!(usize::from(record.segment_length), 18 + length);
+        let received = right ^ 0x0010_0000;
+        let detail = ErrorDetail::Crc {
+            expected: right,
+            received,
+        };
+        assert_eq!(record.detail, detail);
+        assert!(matches!(all(&context)[..], [Completion::Error(_)]));
+        stream.close().unwrap();
+    }
+}
+
+#[test]
+fn segments_for_nobody_are_dropped_and_counted() {
+    let card = Card::open(&small(), options(9)).unwrap();
+    let context = open(&card, 64);
+    card.inject(2, 1234, vec![7; 100]).unwrap();
+    card.inject(2, 1334, vec![7; 1]).unwrap();
+    card.run_until_idle().unwrap();
+    let counters = context.counters().unwrap();
+    assert_eq!((counters.segments, counters.segments_dropped), (2, 2));
+    assert_eq!(counters.octets, 0);
+    assert!(matches!(
+        card.feed(4, 0, [1]),
+        Err(Error::NoStream {
+            stream: 4,
+            streams: 4
+        })
+    ));
+    for length in [0, 65536] {
+        let refused = card.feed(0, 0, vec![0; length]);
+        assert!(matches!(refused, Err(Error::SegmentLength { length: l }) if l == length));
+    }
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let run = |seed| {
+        let card = Card::open(&small(), options(seed)).unwrap();
+        let context = open(&card, 64);
+        let domain = context.protection_domain().unwrap();
+        let memory = DmaMemory::new(4096).unwrap();
+        let region = domain
+            .register_as(0x500, memory, Registration::default())
+            .unwrap();
+        let _stream = arm(&domain, 1, 9, false);
+        let mut rng = Rng::with_seed(1);
+        let (octets, _) = many_writes(&mut rng, region.stag(), region.base(), 4096, 20);
+        feed(&card, &mut rng, 1, 9, &octets, 300);
+        card.run_until_idle().unwrap();
+        card.timing()
+    };
+    let timing = run(1);
+    assert_eq!(run(1), timing);
+    assert_ne!(run(2), timing);
+    assert!(timing.first_beat < timing.last_beat && timing.last_beat < timing.last_response);
+}
+
+#[test]
+fn waveforms_and_coverage_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = CardOptions {
+        trace: true,
+        coverage: true,
+        ..options(1)
+    };
+    let card = Card::open(&small(), with).unwrap();
+    let (trace, coverage) = (
+        folder.path().join("card.fst"),
+        folder.path().join("card.dat"),
+    );
+    card.trace_open(&trace).unwrap();
+    card.step(100).unwrap();
+    card.trace_close().unwrap();
+    card.coverage_write(&coverage).unwrap();
+    assert!(std::fs::metadata(trace).unwrap().len() > 1000);
+    let points = warpline_verilate::coverage::Coverage::read(&coverage);
+    assert!(points.is_ok());
+
+    let without = Card::open(&small(), options(1)).unwrap();
+    assert!(without.trace_open(folder.path().join("none.fst")).is_err());
+    assert!(
+        without
+            .coverage_write(folder.path().join("none.dat"))
+            .is_err()
+    );
 }

@@ -237,7 +237,7 @@ impl Model {
             let Some(mut words) = self.waiting.pop_front() else {
                 break;
             };
-            let phase = self.producer / entries & 1 == 0;
+            let phase = (self.producer / entries) & 1 == 0;
             completion::PHASE.put(&mut words, phase.into());
             let base = u64::from(self.register(register::COMPLETION_BASE_HIGH)) << 32
                 | u64::from(self.register(register::COMPLETION_BASE_LOW));
@@ -455,7 +455,10 @@ impl Device for SoftwareCard {
         if model.fails == Some("map") {
             return Err("map is out of order".into());
         }
-        if memory.iova == 0 || !memory.iova.is_multiple_of(4096) || memory.length % 4096 != 0 {
+        if memory.iova == 0
+            || !memory.iova.is_multiple_of(4096)
+            || !memory.length.is_multiple_of(4096)
+        {
             let text = format!("map of {:#x} + {:#x}", memory.iova, memory.length);
             model.violations.push(text);
         }
