@@ -11,7 +11,8 @@
 //! counts markers (MPA-FMT-10): with c dwords of content whose first stands h dwords behind a marker position,
 //! (h + c - 2) / 127 markers follow inside the FPDU, because 127 dwords lie between two of them.
 //!
-//! One FPDU takes [`CYCLES`] cycles, waiting streams cost none. A length above `max_ulpdu`, or an FPDU above the
+//! One FPDU takes [`CYCLES`] cycles, waiting streams cost none; alone, it goes out 16 cycles after its last octet has
+//! landed, or 7 when its length was known before. A length above `max_ulpdu`, or an FPDU above the
 //! buffers, goes out as a refused FPDU, and its stream is not looked at again (AMB-21, AMB-22).
 use crate::dff::Dff;
 use crate::queue::Queue;
@@ -463,7 +464,7 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
         self.fpdu_valid.next = self.out.m_valid.val();
         self.out.m_ready.next = self.fpdu_ready.val();
 
-        comment!("a stream comes and goes");
+        comment!("a stream comes and goes; what its former life left unread must not make it eligible");
         for i in 0..S {
             if self.stream.val() == self.index[i].val() {
                 if self.arm.val() {
@@ -473,6 +474,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                     self.edge_at[i].d.next = 0.into();
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;
+                    comment!("what the stream's former owner left behind does not count");
+                    self.have[i].d.next = 0.into();
                 }
                 if self.close.val() {
                     self.live[i].d.next = false;
