@@ -9,8 +9,9 @@
 //!
 //! One thing at a time: an FPDU, a command of `control`, or a bus fault; commands therefore fall between two FPDUs. Its
 //! key (stream, STag, queue) is held while tables and arithmetic answer, then everything that it changes is changed in
-//! one cycle. An FPDU takes 9 cycles from queue to output register, 21 more when it is its stream's first error; a
-//! command takes 9 to 25. After a reset the tables are cleared first, a row a cycle, and `command_ready` stays low.
+//! one cycle. An FPDU takes 9 cycles, 13 more when it is its stream's first error and the record is written first; its
+//! pair is out 10 cycles after the later one of `Segment` and `CrcVerdict`. A command takes 9 cycles, `Arm` 25. After a
+//! reset the tables are cleared first, a row a cycle, and `command_ready` stays low.
 //!
 //! Assumptions: at most 16 FPDUs are under way, so that the queues never overflow; a `CrcVerdict` comes for every
 //! `Segment`, in the same order; streams come as numbers below S.
@@ -28,7 +29,7 @@ use crate::queue::{Queue, Store};
 use crate::records::{CrcVerdict, Delivery, Placement, Segment};
 use crate::util::{array, d};
 use crate::Config;
-use error_records::{ErrorRecord, ErrorRecords};
+use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
 use receive_queues::ReceiveQueues;
@@ -160,7 +161,7 @@ pub struct Check<const S: usize> {
     timer: Dff<Bits<4>>,
     sweep: Dff<Bits<12>>,
     order: Dff<CheckCommand>,
-    argument: Dff<Bits<256>>,
+    argument: [Dff<Bits<32>>; 8],
     fpdu: Dff<Segment>,
     crc: Dff<CrcVerdict>,
     stream: Dff<Bits<8>>,
@@ -180,7 +181,7 @@ pub struct Check<const S: usize> {
     stag_table: StagTable,
     tagged_checks: TaggedChecks,
     receive_queues: ReceiveQueues<S>,
-    untagged: UntaggedChecks,
+    untagged_checks: UntaggedChecks,
     judge: Judge,
     error_records: ErrorRecords,
 
@@ -206,18 +207,14 @@ pub struct Check<const S: usize> {
     accepted: Signal<Local, Bit>,
     first_error: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
-    record: Signal<Local, ErrorRecord>,
     completion: Signal<Local, Completion>,
     error_event: Signal<Local, ErrorEvent>,
-    placement_next: Signal<Local, Placement>,
-    delivery_next: Signal<Local, Delivery>,
     index: [Constant<Bits<8>>; S],
     streams: Constant<Bits<8>>,
     queue_mask: Constant<Bits<4>>,
     last_row: Constant<Bits<12>>,
     patience: Constant<Bits<4>>,
     no_context: Constant<Context>,
-    no_record: Constant<ErrorRecord>,
     no_completion: Constant<Completion>,
     no_error_event: Constant<ErrorEvent>,
     no_placement: Constant<Placement>,
@@ -273,7 +270,7 @@ impl<const S: usize> Check<S> {
             timer: d(),
             sweep: d(),
             order: d(),
-            argument: d(),
+            argument: array(),
             fpdu: d(),
             crc: d(),
             stream: d(),
@@ -291,7 +288,7 @@ impl<const S: usize> Check<S> {
             stag_table: StagTable::new(config.stag_slots),
             tagged_checks: d(),
             receive_queues: ReceiveQueues::new(config),
-            untagged: d(),
+            untagged_checks: d(),
             judge: d(),
             error_records: d(),
             refused: d(),
@@ -313,18 +310,14 @@ impl<const S: usize> Check<S> {
             accepted: d(),
             first_error: d(),
             give: d(),
-            record: d(),
             completion: d(),
             error_event: d(),
-            placement_next: d(),
-            delivery_next: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             streams: Constant::new((S as u64).into()),
             queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
             last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
             patience: Constant::new(PATIENCE.into()),
             no_context: Constant::new(Context::default()),
-            no_record: Constant::new(ErrorRecord::default()),
             no_completion: Constant::new(Completion::default()),
             no_error_event: Constant::new(ErrorEvent::default()),
             no_placement: Constant::new(Placement::default()),
@@ -336,11 +329,61 @@ impl<const S: usize> Check<S> {
 impl<const S: usize> Logic for Check<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, fault_found, fault_stream, state, subject, timer, sweep, order, argument, fpdu, crc);
-        dff_setup!(self, clock, stream, stag, queue, closed, known, exists, length, last, queue_missing, post_missing);
-        dff_setup!(self, clock, refused, done, out_valid, out_placement, out_delivery);
-        dff_setup!(self, clock, consumed_now, discarded_now, payload_now, error_now);
-        clock!(self, clock, segments, verdicts, contexts, stag_table, tagged_checks, receive_queues, untagged);
+        dff_setup!(
+            self,
+            clock,
+            fault_found,
+            fault_stream,
+            state,
+            subject,
+            timer,
+            sweep,
+            order,
+            fpdu,
+            crc
+        );
+        dff_setup!(
+            self,
+            clock,
+            stream,
+            stag,
+            queue,
+            closed,
+            known,
+            exists,
+            length,
+            last,
+            queue_missing,
+            post_missing
+        );
+        dff_setup!(
+            self,
+            clock,
+            refused,
+            done,
+            out_valid,
+            out_placement,
+            out_delivery
+        );
+        dff_setup!(
+            self,
+            clock,
+            consumed_now,
+            discarded_now,
+            payload_now,
+            error_now
+        );
+        clock!(
+            self,
+            clock,
+            segments,
+            verdicts,
+            contexts,
+            stag_table,
+            tagged_checks,
+            receive_queues,
+            untagged_checks
+        );
         clock!(self, clock, judge, error_records);
         self.segments.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
@@ -355,6 +398,11 @@ impl<const S: usize> Logic for Check<S> {
                 self.fault_found.d.next = true;
                 self.fault_stream.d.next = self.index[i].val();
             }
+        }
+
+        for i in 0..8 {
+            self.argument[i].clock.next = self.clock.val();
+            self.argument[i].d.next = self.argument[i].q.val();
         }
 
         comment!("idle: a fault goes first, then a command, then an FPDU");
@@ -380,8 +428,10 @@ impl<const S: usize> Logic for Check<S> {
             self.stag.d.next = self.segments.m_data.val().header_1;
             self.queue.d.next = self.segments.m_data.val().header_2.get_bits::<2>(0);
             self.order.d.next = self.command.val();
-            self.argument.d.next = self.arguments.val();
             if self.command_valid.val() {
+                for i in 0..8 {
+                    self.argument[i].d.next = self.arguments.val().get_bits::<32>(32 * i);
+                }
                 self.subject.d.next = Subject::Command;
                 self.stream.d.next = self.arguments.val().get_bits::<8>(0);
                 self.stag.d.next = self.arguments.val().get_bits::<32>(0);
@@ -417,12 +467,24 @@ impl<const S: usize> Logic for Check<S> {
         }
         self.last.d.next = self.fpdu.q.val().ulpdu - 15;
         self.queue_missing.d.next = self.fpdu.q.val().header_2.get_bits::<30>(2).any()
-            | !self.known.q.val().queues.get_bit(self.queue.q.val().index());
+            | !self
+                .known
+                .q
+                .val()
+                .queues
+                .get_bit(self.queue.q.val().index());
         self.post_missing.d.next = !self.exists.q.val()
-            | self.argument.q.val().get_bits::<6>(10).any()
-            | !self.known.q.val().queues.get_bit(self.queue.q.val().index());
+            | self.argument[0].q.val().get_bits::<6>(10).any()
+            | !self
+                .known
+                .q
+                .val()
+                .queues
+                .get_bit(self.queue.q.val().index());
         self.stag_table.stag.next = self.stag.q.val();
-        self.stag_table.arguments.next = self.argument.q.val();
+        for i in 0..8 {
+            self.stag_table.argument[i].next = self.argument[i].q.val();
+        }
         self.tagged_checks.stream.next = self.stream.q.val();
         self.tagged_checks.protection_domain.next = self.known.q.val().protection_domain;
         self.tagged_checks.stag.next = self.stag.q.val();
@@ -432,11 +494,11 @@ impl<const S: usize> Logic for Check<S> {
         self.tagged_checks.entry.next = self.stag_table.entry.val();
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
-        self.untagged.msn.next = self.fpdu.q.val().header_3;
-        self.untagged.offset.next = self.fpdu.q.val().header_4;
-        self.untagged.length.next = self.length.q.val();
-        self.untagged.queue.next = self.receive_queues.state.val();
-        self.untagged.buffer.next = self.receive_queues.buffer.val();
+        self.untagged_checks.msn.next = self.fpdu.q.val().header_3;
+        self.untagged_checks.offset.next = self.fpdu.q.val().header_4;
+        self.untagged_checks.length.next = self.length.q.val();
+        self.untagged_checks.queue.next = self.receive_queues.state.val();
+        self.untagged_checks.buffer.next = self.receive_queues.buffer.val();
         self.judge.segment.next = self.fpdu.q.val();
         self.judge.crc_good.next = self.crc.q.val().good;
         self.judge.empty.next = !self.length.q.val().any();
@@ -447,10 +509,10 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.fails_wrap.next = self.tagged_checks.fails_wrap.val();
         self.judge.fails_end.next = self.tagged_checks.fails_end.val();
         self.judge.fails_queue.next = self.queue_missing.q.val();
-        self.judge.fails_msn.next = self.untagged.fails_msn.val();
-        self.judge.fails_buffer.next = self.untagged.fails_buffer.val();
-        self.judge.fails_message_offset.next = self.untagged.fails_offset.val();
-        self.judge.fails_length.next = self.untagged.fails_length.val();
+        self.judge.fails_msn.next = self.untagged_checks.fails_msn.val();
+        self.judge.fails_buffer.next = self.untagged_checks.fails_buffer.val();
+        self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
+        self.judge.fails_length.next = self.untagged_checks.fails_length.val();
         self.answered.next = (self.state.q.val() == State::Look) & (self.timer.q.val() == 0);
         if self.state.q.val() == State::Look {
             self.timer.d.next = self.timer.q.val() - 1;
@@ -470,14 +532,16 @@ impl<const S: usize> Logic for Check<S> {
         self.stag_table.clear_slot.next = self.stag.q.val().get_bits::<12>(8);
         self.contexts.write.next = false;
         self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
-        self.contexts.data.next.protection_domain = self.argument.q.val().get_bits::<16>(32);
-        self.contexts.data.next.tagged_completions = self.argument.q.val().get_bit(10);
-        self.contexts.data.next.queues = self.argument.q.val().get_bits::<4>(16) & self.queue_mask.val();
+        self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
+        self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
+        self.contexts.data.next.queues =
+            self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
         self.receive_queues.start.next = false;
-        self.receive_queues.first_msn.next = self.argument.q.val().get_bits::<32>(96);
+        self.receive_queues.first_msn.next = self.argument[3].q.val();
         self.receive_queues.post.next = false;
-        self.receive_queues.posted.next.length = self.argument.q.val().get_bits::<32>(32);
-        self.receive_queues.posted.next.address = self.argument.q.val().get_bits::<64>(64);
+        self.receive_queues.posted.next.length = self.argument[1].q.val();
+        self.receive_queues.posted.next.address = bit_cast::<64, 32>(self.argument[2].q.val())
+            | (bit_cast::<64, 32>(self.argument[3].q.val()) << 32);
         if self.answered.val() {
             match self.subject.q.val() {
                 Subject::Fpdu => {
@@ -529,7 +593,8 @@ impl<const S: usize> Logic for Check<S> {
                         CheckCommand::PostReceive => {
                             self.receive_queues.post.next =
                                 !(self.post_missing.q.val() | self.receive_queues.full.val());
-                            self.refused.d.next = self.post_missing.q.val() | self.receive_queues.full.val();
+                            self.refused.d.next =
+                                self.post_missing.q.val() | self.receive_queues.full.val();
                         }
                         CheckCommand::Fence => {
                             self.state.d.next = State::Give;
@@ -539,113 +604,88 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
-        comment!("the error record: zeros when a stream is armed, a bare number for a fault");
-        self.record.next = self.no_record.val();
-        if self.subject.q.val() == Subject::Fault {
-            self.record.next.valid = true;
-        }
-        if self.subject.q.val() == Subject::Fpdu {
-            self.record.next.number = self.judge.number.val();
-            self.record.next.refused = self.fpdu.q.val().refused;
-            self.record.next.valid = true;
-            self.record.next.checks = self.judge.checks.val().into();
-            self.record.next.length = self.fpdu.q.val().ulpdu;
-            self.record.next.crc_zeros = self.crc.q.val().zeros;
-            self.record.next.position = self.fpdu.q.val().position;
-            self.record.next.header_0 = self.fpdu.q.val().header_0;
-            self.record.next.header_1 = self.fpdu.q.val().header_1;
-            self.record.next.header_2 = self.fpdu.q.val().header_2;
-            self.record.next.header_3 = self.fpdu.q.val().header_3;
-            self.record.next.header_4 = self.fpdu.q.val().header_4;
-            self.record.next.marker_expected = self.fpdu.q.val().marker_expected;
-            self.record.next.marker_received = self.fpdu.q.val().marker_received;
-            self.record.next.crc_received = self.crc.q.val().received;
-            self.record.next.crc_state = self.crc.q.val().state;
-        }
-        self.error_records.record.next = self.record.val();
+        comment!("the error record: zeros when a stream is armed, a bare VALID for a fault");
         self.error_records.stream.next = self.stream.q.val();
+        self.error_records.valid.next = self.subject.q.val() != Subject::Command;
+        self.error_records.from_fpdu.next = self.subject.q.val() == Subject::Fpdu;
+        self.error_records.number.next = self.judge.number.val();
+        self.error_records.checks.next = self.judge.checks.val();
+        self.error_records.fpdu.next = self.fpdu.q.val();
+        self.error_records.crc.next = self.crc.q.val();
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
-        comment!("the pair that an FPDU becomes");
-        self.completion.next = self.no_completion.val();
-        self.completion.next.stream = self.stream.q.val();
-        self.completion.next.target = self.fpdu.q.val().header_1;
-        self.completion.next.rsvd_ulp_first = self.fpdu.q.val().header_0.get_bits::<8>(0);
-        if self.is_tagged.val() {
-            self.completion.next.kind = 1.into();
-            self.completion.next.unverified = !self.length.q.val().any();
-            self.completion.next.length = bit_cast::<32, 16>(self.length.q.val());
-            self.completion.next.offset = bit_cast::<64, 32>(self.fpdu.q.val().header_3)
-                | (bit_cast::<64, 32>(self.fpdu.q.val().header_2) << 32);
-        } else {
-            self.completion.next.kind = 2.into();
-            self.completion.next.target = self.fpdu.q.val().header_2;
-            self.completion.next.msn = self.fpdu.q.val().header_3;
-            self.completion.next.length = self.untagged.message_length.val();
-            self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
-        }
-        self.error_event.next = self.no_error_event.val();
-        self.error_event.next.kind = 3.into();
-        self.error_event.next.stream = self.stream.q.val();
-        self.error_event.next.number = self.judge.number.val();
-        self.error_event.next.checks = self.judge.checks.val().into();
-        self.error_event.next.length = bit_cast::<32, 16>(self.fpdu.q.val().ulpdu);
-        self.error_event.next.position = self.fpdu.q.val().position;
-
-        self.placement_next.next = self.no_placement.val();
-        self.delivery_next.next = self.no_delivery.val();
-        self.delivery_next.next.stream = self.stream.q.val();
-        if self.subject.q.val() == Subject::Command {
-            self.delivery_next.next.action = 2.into();
-        } else {
-            self.placement_next.next.row = self.fpdu.q.val().row;
-            self.placement_next.next.rows = self.fpdu.q.val().rows;
-            self.placement_next.next.skip = 20.into();
-            self.placement_next.next.address = self.untagged.address.val();
-            if self.is_tagged.val() {
-                self.placement_next.next.skip = 16.into();
-                self.placement_next.next.address = self.tagged_checks.address.val();
-            }
-            self.delivery_next.next.event = self.completion.val().into();
-            if self.accepted.val() {
-                self.placement_next.next.length = self.length.q.val();
-                if self.is_last.val() & (!self.is_tagged.val() | self.known.q.val().tagged_completions) {
-                    self.delivery_next.next.action = 1.into();
-                }
-            }
-            if self.first_error.val() {
-                self.delivery_next.next.action = 1.into();
-                self.delivery_next.next.event = self.error_event.val().into();
-            }
-        }
-
         comment!("give: once the record is whole and the output register free, all else changes in one cycle");
+        self.give.next = (self.state.q.val() == State::Give)
+            & !self.error_records.busy.val()
+            & (!self.out_valid.q.val() | self.m_ready.val());
         self.consumed_now.d.next = false;
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
         self.receive_queues.take.next = false;
         self.done.d.next = false;
-        self.give.next = (self.state.q.val() == State::Give)
-            & !self.error_records.busy.val()
-            & (!self.out_valid.q.val() | self.m_ready.val());
+        self.completion.next = self.no_completion.val();
+        self.error_event.next = self.no_error_event.val();
         if self.m_ready.val() {
             self.out_valid.d.next = false;
         }
         if self.give.val() {
             self.state.d.next = State::Idle;
             self.out_valid.d.next = true;
-            self.out_placement.d.next = self.placement_next.val();
-            self.out_delivery.d.next = self.delivery_next.val();
+            self.out_placement.d.next = self.no_placement.val();
+            self.out_delivery.d.next = self.no_delivery.val();
+            self.out_delivery.d.next.stream = self.stream.q.val();
             if self.subject.q.val() == Subject::Command {
+                self.out_delivery.d.next.action = 2.into();
                 self.done.d.next = true;
             } else {
+                self.out_placement.d.next.row = self.fpdu.q.val().row;
+                self.out_placement.d.next.rows = self.fpdu.q.val().rows;
                 self.consumed_now.d.next = true;
                 self.discarded_now.d.next = self.closed.q.val();
-                self.payload_now.d.next = self.placement_next.val().length;
-                self.receive_queues.take.next = self.accepted.val() & self.is_last.val() & !self.is_tagged.val();
-                self.freeze.next = self.first_error.val();
-                self.error_now.d.next = self.first_error.val();
+            }
+            if (self.subject.q.val() != Subject::Command) & self.first_error.val() {
+                self.error_event.next.kind = 3.into();
+                self.error_event.next.stream = self.stream.q.val();
+                self.error_event.next.number = self.judge.number.val();
+                self.error_event.next.checks = self.judge.checks.val().into();
+                self.error_event.next.length = bit_cast::<32, 16>(self.fpdu.q.val().ulpdu);
+                self.error_event.next.position = self.fpdu.q.val().position;
+                self.out_delivery.d.next.action = 1.into();
+                self.out_delivery.d.next.event = self.error_event.val().into();
+                self.freeze.next = true;
+                self.error_now.d.next = true;
+            }
+            if (self.subject.q.val() != Subject::Command) & self.accepted.val() {
+                self.out_placement.d.next.length = self.length.q.val();
+                self.payload_now.d.next = self.length.q.val();
+                self.completion.next.stream = self.stream.q.val();
+                self.completion.next.rsvd_ulp_first = self.fpdu.q.val().header_0.get_bits::<8>(0);
+                if self.is_tagged.val() {
+                    self.out_placement.d.next.skip = 16.into();
+                    self.out_placement.d.next.address = self.tagged_checks.address.val();
+                    self.completion.next.kind = 1.into();
+                    self.completion.next.unverified = !self.length.q.val().any();
+                    self.completion.next.target = self.fpdu.q.val().header_1;
+                    self.completion.next.length = bit_cast::<32, 16>(self.length.q.val());
+                    self.completion.next.offset = bit_cast::<64, 32>(self.fpdu.q.val().header_3)
+                        | (bit_cast::<64, 32>(self.fpdu.q.val().header_2) << 32);
+                } else {
+                    self.out_placement.d.next.skip = 20.into();
+                    self.out_placement.d.next.address = self.untagged_checks.address.val();
+                    self.completion.next.kind = 2.into();
+                    self.completion.next.target = self.fpdu.q.val().header_2;
+                    self.completion.next.msn = self.fpdu.q.val().header_3;
+                    self.completion.next.length = self.untagged_checks.message_length.val();
+                    self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
+                    self.receive_queues.take.next = self.is_last.val();
+                }
+                if self.is_last.val()
+                    & (!self.is_tagged.val() | self.known.q.val().tagged_completions)
+                {
+                    self.out_delivery.d.next.action = 1.into();
+                    self.out_delivery.d.next.event = self.completion.val().into();
+                }
             }
         }
 

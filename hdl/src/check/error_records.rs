@@ -1,73 +1,42 @@
 //! The sticky error record of each stream (AMB-09), written once by the stream's first error and read by the host.
 //!
 //! ```text
-//!  record ─► one word a cycle, last word first ─►[register]─► table ─► record_data
-//!                                                               ▲ record_row
+//!  fpdu, crc, number, checks ─► one word a cycle, last word first ─►[register]─► kept ─► record_data
+//!                                                                                 ▲ record_row
 //! ```
 //!
-//! Word 0 with its VALID bit is written last, so that a record that shows VALID is whole. A record of zeros clears.
-//! `record` and `stream` are held from `write` until `busy` is low again: 13 cycles. After a reset the caller clears
-//! every row.
+//! Words are laid out as `regmap::layout::error_record`. Word 0 with its VALID bit is written last, so that a record that
+//! shows VALID is whole. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
+//! clears every row.
+use super::judge::Checks;
 use super::table::Table;
 use crate::dff::Dff;
-use crate::util::d;
+use crate::records::{CrcVerdict, Segment};
+use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-
-/// `regmap::layout::error_record`, field by field.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct ErrorRecord {
-    /// Error type in bits 11:8, code in bits 7:0 (RFC 5041 §7.2).
-    pub number: Bits<12>,
-    /// Why the length was refused.
-    pub refused: Bits<2>,
-    /// Zero.
-    pub rest_0: Bits<17>,
-    /// The record holds an error.
-    pub valid: Bit,
-    /// Failed checks.
-    pub checks: Bits<16>,
-    /// Zero.
-    pub rest_1: Bits<16>,
-    /// ULPDU_Length.
-    pub length: Bits<16>,
-    /// Zero dwords that the CRC register took in behind the FPDU.
-    pub crc_zeros: Bits<4>,
-    /// Zero.
-    pub rest_2: Bits<12>,
-    /// Stream position of the FPDU.
-    pub position: Bits<32>,
-    /// The five dwords from ULPDU_Length on.
-    pub header_0: Bits<32>,
-    /// Second dword.
-    pub header_1: Bits<32>,
-    /// Third dword.
-    pub header_2: Bits<32>,
-    /// Fourth dword.
-    pub header_3: Bits<32>,
-    /// Fifth dword.
-    pub header_4: Bits<32>,
-    /// FPDUPTR that was due.
-    pub marker_expected: Bits<16>,
-    /// FPDUPTR that came.
-    pub marker_received: Bits<16>,
-    /// CRC field as received.
-    pub crc_received: Bits<32>,
-    /// CRC register behind the FPDU and its zeros.
-    pub crc_state: Bits<32>,
-}
 
 /// The records of up to 16 streams.
 #[derive(LogicBlock)]
 pub struct ErrorRecords {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// Pulse: begin to write `record`.
+    /// Pulse: begin to write a record.
     pub write: Signal<In, Bit>,
     /// Stream of the record.
     pub stream: Signal<In, Bits<8>>,
-    /// The record.
-    pub record: Signal<In, ErrorRecord>,
+    /// The record holds an error; zero clears it.
+    pub valid: Signal<In, Bit>,
+    /// The error is an FPDU's; if not, what follows counts as zero.
+    pub from_fpdu: Signal<In, Bit>,
+    /// Error type in bits 11:8, code in bits 7:0.
+    pub number: Signal<In, Bits<12>>,
+    /// Failed checks.
+    pub checks: Signal<In, Checks>,
+    /// The FPDU.
+    pub fpdu: Signal<In, Segment>,
+    /// What the CRC unit said of it.
+    pub crc: Signal<In, CrcVerdict>,
     /// Words are still to be written.
     pub busy: Signal<Out, Bit>,
     /// Clear row `clear_row`, while nothing is written.
@@ -79,15 +48,16 @@ pub struct ErrorRecords {
     /// Its word, 2 cycles later.
     pub record_data: Signal<Out, Bits<32>>,
 
-    words: Signal<Local, Bits<384>>,
-    at: Signal<Local, Bits<9>>,
     word: Dff<Bits<4>>,
     active: Dff<Bit>,
     row: Dff<Bits<8>>,
     data: Dff<Bits<32>>,
     store: Dff<Bit>,
     kept: Table<Bits<32>, 8>,
-    last_word: Constant<Bits<4>>,
+    check_bits: Signal<Local, Bits<16>>,
+    words: [Signal<Local, Bits<32>>; 12],
+    index: [Constant<Bits<4>>; 12],
+    valid_bit: Constant<Bits<32>>,
 }
 
 impl Default for ErrorRecords {
@@ -97,21 +67,27 @@ impl Default for ErrorRecords {
             reset: d(),
             write: d(),
             stream: d(),
-            record: d(),
+            valid: d(),
+            from_fpdu: d(),
+            number: d(),
+            checks: d(),
+            fpdu: d(),
+            crc: d(),
             busy: d(),
             clear: d(),
             clear_row: d(),
             record_row: d(),
             record_data: d(),
-            words: d(),
-            at: d(),
             word: d(),
             active: d(),
             row: d(),
             data: d(),
             store: d(),
             kept: Table::new(256),
-            last_word: Constant::new((ErrorRecord::BITS as u64 / 32 - 1).into()),
+            check_bits: d(),
+            words: array(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            valid_bit: Constant::new(0x8000_0000_u64.into()),
         }
     }
 }
@@ -121,25 +97,50 @@ impl Logic for ErrorRecords {
     fn update(&mut self) {
         dff_setup!(self, clock, word, active, row, data, store);
         clock!(self, clock, kept);
-        self.words.next = self.record.val().into();
-        self.at.next = bit_cast::<9, 4>(self.word.q.val()) << 5;
         self.busy.next = self.active.q.val() | self.store.q.val();
+
+        comment!("the record of an FPDU");
+        self.check_bits.next = self.checks.val().into();
+        self.words[0].next = bit_cast::<32, 12>(self.number.val())
+            | (bit_cast::<32, 2>(self.fpdu.val().refused) << 12)
+            | self.valid_bit.val();
+        self.words[1].next = bit_cast::<32, 16>(self.check_bits.val());
+        self.words[2].next = bit_cast::<32, 16>(self.fpdu.val().ulpdu)
+            | (bit_cast::<32, 4>(self.crc.val().zeros) << 16);
+        self.words[3].next = self.fpdu.val().position;
+        self.words[4].next = self.fpdu.val().header_0;
+        self.words[5].next = self.fpdu.val().header_1;
+        self.words[6].next = self.fpdu.val().header_2;
+        self.words[7].next = self.fpdu.val().header_3;
+        self.words[8].next = self.fpdu.val().header_4;
+        self.words[9].next = bit_cast::<32, 16>(self.fpdu.val().marker_expected)
+            | (bit_cast::<32, 16>(self.fpdu.val().marker_received) << 16);
+        self.words[10].next = self.crc.val().received;
+        self.words[11].next = self.crc.val().state;
 
         comment!("one word a cycle, from the last one down");
         self.store.d.next = self.active.q.val() | self.clear.val();
-        self.row.d.next =
-            bit_cast::<8, 4>(self.word.q.val()) | (bit_cast::<8, 4>(self.stream.val().get_bits::<4>(0)) << 4);
-        self.data.d.next = self.words.val().get_bits::<32>(self.at.val().index());
+        self.row.d.next = bit_cast::<8, 4>(self.word.q.val())
+            | (bit_cast::<8, 4>(self.stream.val().get_bits::<4>(0)) << 4);
+        self.data.d.next = 0.into();
+        for i in 0..12 {
+            if self.from_fpdu.val() & (self.word.q.val() == self.index[i].val()) {
+                self.data.d.next = self.words[i].val();
+            }
+        }
+        if !self.from_fpdu.val() & self.valid.val() & !self.word.q.val().any() {
+            self.data.d.next = self.valid_bit.val();
+        }
         if self.clear.val() {
             self.row.d.next = self.clear_row.val();
             self.data.d.next = 0.into();
         }
         if self.active.q.val() {
-            self.word.d.next = self.word.q.val() - 1;
             self.active.d.next = self.word.q.val() != 0;
+            self.word.d.next = self.word.q.val() - 1;
         }
         if self.write.val() {
-            self.word.d.next = self.last_word.val();
+            self.word.d.next = 11.into();
             self.active.d.next = true;
         }
         self.kept.write.next = self.store.q.val();

@@ -140,9 +140,19 @@ impl Default for Judge {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, early_failed, early_number, early_checks, final_failed, final_number, final_checks);
+        dff_setup!(
+            self,
+            clock,
+            early_failed,
+            early_number,
+            early_checks,
+            final_failed,
+            final_number,
+            final_checks
+        );
         self.is_tagged.next = self.segment.val().header_0.get_bit(15);
-        self.short.next = (self.segment.val().ulpdu < 14) | (!self.is_tagged.val() & (self.segment.val().ulpdu < 18));
+        self.short.next = (self.segment.val().ulpdu < 14)
+            | (!self.is_tagged.val() & (self.segment.val().ulpdu < 18));
         self.version.next = self.segment.val().header_0.get_bits::<2>(8) != 1;
 
         comment!("the FPDU alone: the check that comes first is written last");

@@ -86,8 +86,14 @@ impl<const S: usize> ReceiveQueues<S> {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let (queues, slots) = (config.queues.next_power_of_two(), config.receive_slots);
-        assert!((1..=16).contains(&S) && (1..=4).contains(&queues), "{S} streams of {queues} queues");
-        assert!(slots.is_power_of_two() && (2..=256).contains(&slots), "{slots} receive slots");
+        assert!(
+            (1..=16).contains(&S) && (1..=4).contains(&queues),
+            "{S} streams of {queues} queues"
+        );
+        assert!(
+            slots.is_power_of_two() && (2..=256).contains(&slots),
+            "{slots} receive slots"
+        );
         let shift = |rows: usize| Constant::new(u64::from(rows.ilog2()).into());
         Self {
             clock: d(),
@@ -122,21 +128,24 @@ impl<const S: usize> Logic for ReceiveQueues<S> {
         clock!(self, clock, states, buffers);
 
         comment!("look up");
-        self.row.next = bit_cast::<6, 2>(self.queue.val()) | (bit_cast::<6, 4>(self.stream.val().get_bits::<4>(0)) << 2);
+        self.row.next = bit_cast::<6, 2>(self.queue.val())
+            | (bit_cast::<6, 4>(self.stream.val().get_bits::<4>(0)) << 2);
         self.states.read_row.next = self.row.val();
         self.here.d.next = self.states.out.val();
         self.state.next = self.here.q.val();
         self.full.next = self.here.q.val().posted == self.slots.val();
-        self.queue_base.next = (bit_cast::<14, 4>(self.stream.val().get_bits::<4>(0)) << self.stream_shift.val())
+        self.queue_base.next = (bit_cast::<14, 4>(self.stream.val().get_bits::<4>(0))
+            << self.stream_shift.val())
             | (bit_cast::<14, 2>(self.queue.val()) << self.queue_shift.val());
-        self.buffers.read_row.next =
-            self.queue_base.val() | bit_cast::<14, 8>(self.here.q.val().first & self.slot_mask.val());
+        self.buffers.read_row.next = self.queue_base.val()
+            | bit_cast::<14, 8>(self.here.q.val().first & self.slot_mask.val());
         self.buffer.next = self.buffers.read_data.val();
 
         comment!("change");
         self.behind.next = self.here.q.val().first + self.here.q.val().posted.get_bits::<8>(0);
         self.buffers.write.next = self.post.val();
-        self.buffers.write_row.next = self.queue_base.val() | bit_cast::<14, 8>(self.behind.val() & self.slot_mask.val());
+        self.buffers.write_row.next =
+            self.queue_base.val() | bit_cast::<14, 8>(self.behind.val() & self.slot_mask.val());
         self.buffers.write_data.next = self.posted.val();
         self.states.write.next = self.start.val() | self.post.val() | self.take.val();
         self.states.write_row.next = self.row.val();

@@ -137,9 +137,36 @@ impl Default for TaggedChecks {
 impl Logic for TaggedChecks {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, stag_1, association_1, access_1, last_low_1, address_low_1, address_high_1);
-        dff_setup!(self, clock, base_below_1, base_same_1, base_below_low_1, end_below_1, end_same_1, end_below_low_1);
-        dff_setup!(self, clock, offset_2, last_high_2, address_high_2, last_below_3, last_same_3, last_below_low_3);
+        dff_setup!(
+            self,
+            clock,
+            stag_1,
+            association_1,
+            access_1,
+            last_low_1,
+            address_low_1,
+            address_high_1
+        );
+        dff_setup!(
+            self,
+            clock,
+            base_below_1,
+            base_same_1,
+            base_below_low_1,
+            end_below_1,
+            end_same_1,
+            end_below_low_1
+        );
+        dff_setup!(
+            self,
+            clock,
+            offset_2,
+            last_high_2,
+            address_high_2,
+            last_below_3,
+            last_same_3,
+            last_below_low_3
+        );
         self.base_low.next = self.entry.val().base.get_bits::<32>(0);
         self.base_high.next = self.entry.val().base.get_bits::<32>(32);
         self.end_low.next = self.entry.val().end.get_bits::<32>(0);
@@ -161,7 +188,8 @@ impl Logic for TaggedChecks {
         self.end_below_1.d.next = self.offset_high.val() < self.end_high.val();
         self.end_same_1.d.next = self.offset_high.val() == self.end_high.val();
         self.end_below_low_1.d.next = self.offset_low.val() < self.end_low.val();
-        self.last_low_1.d.next = bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 16>(self.last.val());
+        self.last_low_1.d.next =
+            bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 16>(self.last.val());
         self.address_low_1.d.next =
             bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 32>(self.shift_low.val());
         self.address_high_1.d.next = self.offset_high.val() + self.shift_high.val();
@@ -172,13 +200,16 @@ impl Logic for TaggedChecks {
             | !(self.entry.val().end.get_bit(64)
                 | self.end_below_1.q.val()
                 | (self.end_same_1.q.val() & self.end_below_low_1.q.val()));
-        self.last_high_2.d.next = bit_cast::<33, 32>(self.offset_high.val()) + self.last_low_1.q.val().get_bit(32);
-        self.address_high_2.d.next = self.address_high_1.q.val() + self.address_low_1.q.val().get_bit(32);
+        self.last_high_2.d.next =
+            bit_cast::<33, 32>(self.offset_high.val()) + self.last_low_1.q.val().get_bit(32);
+        self.address_high_2.d.next =
+            self.address_high_1.q.val() + self.address_low_1.q.val().get_bit(32);
 
         comment!("stage 3: the last octet against the end");
         self.last_below_3.d.next = self.last_high_2.q.val().get_bits::<32>(0) < self.end_high.val();
         self.last_same_3.d.next = self.last_high_2.q.val().get_bits::<32>(0) == self.end_high.val();
-        self.last_below_low_3.d.next = self.last_low_1.q.val().get_bits::<32>(0) < self.end_low.val();
+        self.last_below_low_3.d.next =
+            self.last_low_1.q.val().get_bits::<32>(0) < self.end_low.val();
 
         self.fails_stag.next = self.stag_1.q.val();
         self.fails_association.next = self.association_1.q.val();

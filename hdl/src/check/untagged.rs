@@ -93,7 +93,16 @@ impl Default for UntaggedChecks {
 impl Logic for UntaggedChecks {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, msn_1, buffer_1, below_1, same_1, end_1, address_low_1);
+        dff_setup!(
+            self,
+            clock,
+            msn_1,
+            buffer_1,
+            below_1,
+            same_1,
+            end_1,
+            address_low_1
+        );
         dff_setup!(self, clock, offset_2, length_2, address_high_2);
         self.address_low.next = self.buffer.val().address.get_bits::<32>(0);
         self.address_high.next = self.buffer.val().address.get_bits::<32>(32);
@@ -103,14 +112,18 @@ impl Logic for UntaggedChecks {
         self.buffer_1.d.next = !self.queue.val().posted.any();
         self.below_1.d.next = self.offset.val() < self.buffer.val().length;
         self.same_1.d.next = self.offset.val() == self.buffer.val().length;
-        self.end_1.d.next = bit_cast::<33, 32>(self.offset.val()) + bit_cast::<33, 16>(self.length.val());
-        self.address_low_1.d.next = bit_cast::<33, 32>(self.address_low.val()) + bit_cast::<33, 32>(self.offset.val());
+        self.end_1.d.next =
+            bit_cast::<33, 32>(self.offset.val()) + bit_cast::<33, 16>(self.length.val());
+        self.address_low_1.d.next =
+            bit_cast::<33, 32>(self.address_low.val()) + bit_cast::<33, 32>(self.offset.val());
 
         comment!("stage 2: an empty segment may stand at the very end of the buffer");
-        self.offset_2.d.next = !(self.below_1.q.val() | (self.same_1.q.val() & !self.length.val().any()));
+        self.offset_2.d.next =
+            !(self.below_1.q.val() | (self.same_1.q.val() & !self.length.val().any()));
         self.length_2.d.next = self.end_1.q.val().get_bit(32)
             | (self.buffer.val().length < self.end_1.q.val().get_bits::<32>(0));
-        self.address_high_2.d.next = self.address_high.val() + self.address_low_1.q.val().get_bit(32);
+        self.address_high_2.d.next =
+            self.address_high.val() + self.address_low_1.q.val().get_bit(32);
 
         self.fails_msn.next = self.msn_1.q.val();
         self.fails_buffer.next = self.buffer_1.q.val();

@@ -1,0 +1,1823 @@
+//! `check`: every FPDU of random traffic judged as the reference receiver judges it, with commands, bus faults and
+//! back-pressure in between, in lockstep; and the validation cases of the conformance table, one by one.
+//!
+//! ```text
+//!  Sender ─ Segment, CrcVerdict ─►┌───────┐─ Placement, Delivery ─► compared
+//!         ─ commands, faults ────►│ check │─ pulses ──────────────► say in which order the block took things
+//!                                 └───────┘                             │
+//!                                   Model (DdpChecker of warpline-wire) ◄┘
+//! ```
+
+use fastrand::Rng;
+use rust_hdl_core::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+use warpline_hdl::Config;
+use warpline_hdl::check::{Check, CheckCommand};
+use warpline_hdl::records::{CrcVerdict, Delivery, Placement, Segment};
+use warpline_regmap::layout::{
+    completion, error_event, error_record, kind, receive_buffer, revoke, stag_entry, stream_context,
+};
+use warpline_testbenches::lockstep::{Lockstep, on_large_stack};
+use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
+use warpline_wire::ddp;
+use warpline_wire::error::Checks;
+use warpline_wire::receive::{DdpChecker, MsnMode, Queue, Scope, StagEntry, StreamContext};
+
+/// FPDUs that may be under way.
+const UNDER_WAY: usize = 16;
+/// Cycles from an FPDU to the next one.
+const PER_FPDU: u64 = 9;
+/// Cycles from `segment_valid` to `m_valid` in an idle block.
+const LATENCY: u64 = 10;
+
+// ---- what goes in
+
+/// A command with its arguments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Order {
+    command: CheckCommand,
+    words: [u32; 8],
+}
+
+fn order(command: CheckCommand, fields: &[(warpline_regmap::Field, u64)]) -> Order {
+    let mut words = [0; 8];
+    for (field, value) in fields {
+        field.put(&mut words, *value);
+    }
+    Order { command, words }
+}
+
+/// A memory region as the host describes it.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    stag: u32,
+    scope: Scope,
+    remote_write: bool,
+    base: u64,
+    length: u64,
+    address: u64,
+}
+
+fn write_stag(region: Region) -> Order {
+    let (domain, stream, scope) = match region.scope {
+        Scope::ProtectionDomain(domain) => (domain, 0x5a, 0),
+        Scope::Stream(stream) => (0xdddd, stream, 1),
+    };
+    order(
+        CheckCommand::WriteStag,
+        &[
+            (stag_entry::STAG, region.stag.into()),
+            (stag_entry::PROTECTION_DOMAIN, domain.into()),
+            (stag_entry::STREAM, stream.into()),
+            (stag_entry::STREAM_SCOPE, scope),
+            (stag_entry::REMOTE_WRITE, region.remote_write.into()),
+            (stag_entry::BASE, region.base),
+            (stag_entry::LENGTH, region.length),
+            (stag_entry::ADDRESS, region.address),
+        ],
+    )
+}
+
+fn revoke_stag(stag: u32) -> Order {
+    order(CheckCommand::RevokeStag, &[(revoke::STAG, stag.into())])
+}
+
+fn arm(stream: u32, domain: u32, tagged_completions: bool, queues: u32, first_msn: u32) -> Order {
+    order(
+        CheckCommand::Arm,
+        &[
+            (stream_context::STREAM, stream.into()),
+            (stream_context::MARKERS, 1),
+            (stream_context::CRC, 1),
+            (
+                stream_context::TAGGED_COMPLETIONS,
+                tagged_completions.into(),
+            ),
+            (stream_context::QUEUES, queues.into()),
+            (stream_context::PROTECTION_DOMAIN, domain.into()),
+            (stream_context::SEQUENCE_START, 0xffff_ffff),
+            (stream_context::FIRST_MSN, first_msn.into()),
+        ],
+    )
+}
+
+fn post(stream: u32, queue: u32, length: u32, address: u64) -> Order {
+    order(
+        CheckCommand::PostReceive,
+        &[
+            (receive_buffer::STREAM, stream.into()),
+            (receive_buffer::QUEUE, queue.into()),
+            (receive_buffer::LENGTH, length.into()),
+            (receive_buffer::ADDRESS, address),
+        ],
+    )
+}
+
+fn freeze(stream: u32) -> Order {
+    order(
+        CheckCommand::Freeze,
+        &[(warpline_regmap::layout::close::STREAM, stream.into())],
+    )
+}
+
+fn fence() -> Order {
+    order(CheckCommand::Fence, &[])
+}
+
+/// An FPDU as `commit` and `crc32c` hand it over.
+#[derive(Clone, Copy, Debug)]
+struct Fpdu {
+    segment: Segment,
+    verdict: CrcVerdict,
+}
+
+/// An FPDU without error below DDP: a DDP header of 14 or 18 octets, and what the payload begins with.
+fn fpdu(rng: &mut Rng, stream: u32, header: &[u8], payload: usize) -> Fpdu {
+    let ulpdu = header.len() + payload;
+    let mut octets = (ulpdu as u16).to_be_bytes().to_vec();
+    octets.extend(header);
+    octets.resize_with(20, || rng.u8(..));
+    let dword = |i: usize| {
+        let octets = octets[4 * i..4 * i + 4].try_into().unwrap();
+        u64::from(u32::from_be_bytes(octets)).into()
+    };
+    Fpdu {
+        segment: Segment {
+            stream: u64::from(stream).into(),
+            position: (u64::from(rng.u32(..)) & !3).into(),
+            row: u64::from(rng.u16(..)).into(),
+            rows: u64::from(rng.u16(1..)).into(),
+            crc: rng.bool(),
+            refused: 0.into(),
+            ulpdu: (ulpdu as u64).into(),
+            marker_wrong: false,
+            marker_expected: u64::from(rng.u16(..)).into(),
+            marker_received: u64::from(rng.u16(..)).into(),
+            header_0: dword(0),
+            header_1: dword(1),
+            header_2: dword(2),
+            header_3: dword(3),
+            header_4: dword(4),
+        },
+        verdict: CrcVerdict {
+            good: true,
+            state: u64::from(rng.u32(..)).into(),
+            zeros: u64::from(rng.u8(0..16)).into(),
+            received: u64::from(rng.u32(..)).into(),
+        },
+    }
+}
+
+fn tagged_header(control: u8, rsvd_ulp: u8, stag: u32, to: u64) -> Vec<u8> {
+    [
+        &[control, rsvd_ulp],
+        &stag.to_be_bytes()[..],
+        &to.to_be_bytes(),
+    ]
+    .concat()
+}
+
+fn untagged_header(control: u8, rsvd_ulp: [u8; 5], qn: u32, msn: u32, mo: u32) -> Vec<u8> {
+    let numbers = [qn, msn, mo].map(u32::to_be_bytes).concat();
+    [&[control], &rsvd_ulp[..], &numbers].concat()
+}
+
+// ---- what must come out
+
+/// A pair for `place`, with what does not count left out.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Pair {
+    row: u16,
+    rows: u16,
+    /// Skip, address and length, when there is payload.
+    write: Option<(u8, u64, u16)>,
+    action: u8,
+    stream: u8,
+    /// Event words, with action 1.
+    event: Option<[u32; 8]>,
+}
+
+impl Pair {
+    fn of(placement: Placement, delivery: Delivery) -> Self {
+        let length = placement.length.to_u16();
+        let action = delivery.action.to_u8();
+        let word = |i| delivery.event.get_bits::<32>(32 * i).to_u32();
+        Self {
+            row: placement.row.to_u16(),
+            rows: placement.rows.to_u16(),
+            write: (length > 0)
+                .then(|| (placement.skip.to_u8(), placement.address.to_u64(), length)),
+            action,
+            stream: delivery.stream.to_u8(),
+            event: (action == 1).then(|| std::array::from_fn(word)),
+        }
+    }
+}
+
+/// What the pulses say when an FPDU leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Consumed {
+    stream: u8,
+    discarded: bool,
+    payload: u16,
+    error: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    open: bool,
+    domain: u32,
+    tagged_completions: bool,
+    queues: BTreeMap<u32, PostedQueue>,
+    record: [u32; error_record::WORDS],
+}
+
+#[derive(Clone, Debug)]
+struct PostedQueue {
+    msn: u32,
+    buffers: VecDeque<(u32, u64)>,
+    /// Lengths of all buffers ever posted.
+    lengths: Vec<u32>,
+}
+
+/// The block's behaviour, the judgement being that of the reference receiver.
+struct Model {
+    config: Config,
+    slots: Vec<Option<Region>>,
+    streams: Vec<Stream>,
+}
+
+impl Model {
+    fn new(config: Config, streams: usize) -> Self {
+        Self {
+            config,
+            slots: vec![None; config.stag_slots],
+            streams: vec![Stream::default(); streams],
+        }
+    }
+
+    fn slot(&self, stag: u32) -> usize {
+        (stag >> 8) as usize % self.config.stag_slots
+    }
+
+    /// Carries a command out; true when it is refused.
+    fn command(&mut self, order: &Order) -> bool {
+        let get = |field: warpline_regmap::Field| field.get(&order.words);
+        let number = |field| get(field) as u32;
+        match order.command {
+            CheckCommand::WriteStag => {
+                let (base, length) = (get(stag_entry::BASE), get(stag_entry::LENGTH));
+                if u128::from(base) + u128::from(length) > 1 << 64 {
+                    return true;
+                }
+                let stag = number(stag_entry::STAG);
+                let slot = self.slot(stag);
+                self.slots[slot] = Some(Region {
+                    stag,
+                    scope: match get(stag_entry::STREAM_SCOPE) {
+                        0 => Scope::ProtectionDomain(number(stag_entry::PROTECTION_DOMAIN)),
+                        _ => Scope::Stream(number(stag_entry::STREAM)),
+                    },
+                    remote_write: get(stag_entry::REMOTE_WRITE) == 1,
+                    base,
+                    length,
+                    address: get(stag_entry::ADDRESS),
+                });
+                false
+            }
+            CheckCommand::RevokeStag => {
+                let stag = number(revoke::STAG);
+                let slot = self.slot(stag);
+                self.slots[slot] = self.slots[slot].filter(|region| region.stag != stag);
+                false
+            }
+            CheckCommand::Arm => {
+                let queues = number(stream_context::QUEUES);
+                let queue = PostedQueue {
+                    msn: number(stream_context::FIRST_MSN),
+                    buffers: VecDeque::new(),
+                    lengths: vec![],
+                };
+                let present = (0..self.config.queues as u32).filter(|q| queues >> q & 1 == 1);
+                let armed = Stream {
+                    open: true,
+                    domain: number(stream_context::PROTECTION_DOMAIN),
+                    tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
+                    queues: present.map(|q| (q, queue.clone())).collect(),
+                    record: Default::default(),
+                };
+                let stream = self.streams.get_mut(get(stream_context::STREAM) as usize);
+                stream.map(|stream| *stream = armed).is_none()
+            }
+            CheckCommand::Freeze => {
+                let stream = self.streams.get_mut((order.words[0] & 0xff) as usize);
+                stream.map(|stream| stream.open = false).is_none()
+            }
+            CheckCommand::PostReceive => {
+                let stream = self.streams.get_mut(get(receive_buffer::STREAM) as usize);
+                let queue = stream
+                    .and_then(|stream| stream.queues.get_mut(&number(receive_buffer::QUEUE)))
+                    .filter(|queue| queue.buffers.len() < self.config.receive_slots);
+                let buffer = (number(receive_buffer::LENGTH), get(receive_buffer::ADDRESS));
+                let append = |queue: &mut PostedQueue| {
+                    queue.buffers.push_back(buffer);
+                    queue.lengths.push(buffer.0);
+                };
+                queue.map(append).is_none()
+            }
+            CheckCommand::Fence => false,
+        }
+    }
+
+    /// Freezes a stream for a bus fault; false when it was frozen before.
+    fn fault(&mut self, stream: usize) -> bool {
+        let stream = &mut self.streams[stream];
+        if stream.open {
+            stream.open = false;
+            error_record::VALID.put(&mut stream.record, 1);
+            return true;
+        }
+        false
+    }
+
+    /// Type and code in one number, and failed checks: as the sections on errors of MPA and DDP say.
+    fn judge(&self, fpdu: &Fpdu, ulpdu: &[u8]) -> Result<(), (u16, Checks)> {
+        let segment = &fpdu.segment;
+        if segment.refused != 0 {
+            return Err((0x303, Checks::empty()));
+        }
+        if segment.crc && !fpdu.verdict.good {
+            return Err((0x302, Checks::empty()));
+        }
+        if segment.marker_wrong {
+            return Err((0x303, Checks::empty()));
+        }
+        let number = segment.stream.to_u32();
+        let stream = &self.streams[number as usize];
+        let entry = |region: &Region| StagEntry {
+            valid: true,
+            scope: region.scope,
+            remote_write: region.remote_write,
+            base: region.base,
+            length: region.length,
+        };
+        let queue = |queue: &PostedQueue| {
+            let mut known = Queue::new(queue.msn);
+            queue.buffers.iter().for_each(|b| assert!(known.post(b.0)));
+            known
+        };
+        let checker = DdpChecker {
+            stags: self
+                .slots
+                .iter()
+                .flatten()
+                .map(|region| (region.stag, entry(region)))
+                .collect(),
+            msn_mode: MsnMode::Strict,
+        };
+        let context = StreamContext {
+            stream: number,
+            protection_domain: stream.domain,
+            queues: stream.queues.iter().map(|(q, s)| (*q, queue(s))).collect(),
+        };
+        match checker.check(&context, ulpdu) {
+            Ok(_) => Ok(()),
+            Err(rejected) => Err((rejected.number as u16, rejected.checks)),
+        }
+    }
+
+    fn fpdu(&mut self, fpdu: &Fpdu) -> (Pair, Consumed) {
+        let Fpdu { segment, verdict } = fpdu;
+        let headers = [
+            segment.header_0,
+            segment.header_1,
+            segment.header_2,
+            segment.header_3,
+            segment.header_4,
+        ]
+        .map(|dword| dword.to_u32());
+        let mut ulpdu = headers.map(u32::to_be_bytes).concat()[2..].to_vec();
+        ulpdu.resize(segment.ulpdu.index(), 0);
+        let number = segment.stream.to_u8();
+        let mut pair = Pair {
+            row: segment.row.to_u16(),
+            rows: segment.rows.to_u16(),
+            stream: number,
+            ..Pair::default()
+        };
+        let mut consumed = Consumed {
+            stream: number,
+            discarded: false,
+            payload: 0,
+            error: false,
+        };
+        if !self.streams[usize::from(number)].open {
+            consumed.discarded = true;
+            return (pair, consumed);
+        }
+        let judgement = self.judge(fpdu, &ulpdu);
+        let stream = &mut self.streams[usize::from(number)];
+        if let Err((error, checks)) = judgement {
+            stream.open = false;
+            consumed.error = true;
+            let mut event = [0; 8];
+            error_event::KIND.put(&mut event, kind::ERROR.into());
+            error_event::STREAM.put(&mut event, number.into());
+            error_event::CODE.put(&mut event, u64::from(error & 0xff));
+            error_event::TYPE.put(&mut event, u64::from(error >> 8));
+            error_event::CHECKS.put(&mut event, checks.bits().into());
+            error_event::LENGTH.put(&mut event, segment.ulpdu.to_u64());
+            error_event::POSITION.put(&mut event, segment.position.to_u64());
+            pair.action = 1;
+            pair.event = Some(event);
+            let record = &mut stream.record;
+            error_record::CODE.put(record, u64::from(error & 0xff));
+            error_record::TYPE.put(record, u64::from(error >> 8));
+            error_record::REFUSED.put(record, segment.refused.to_u64());
+            error_record::VALID.put(record, 1);
+            error_record::CHECKS.put(record, checks.bits().into());
+            error_record::LENGTH.put(record, segment.ulpdu.to_u64());
+            error_record::CRC_ZEROS.put(record, verdict.zeros.to_u64());
+            error_record::POSITION.put(record, segment.position.to_u64());
+            error_record::HEADER_0.put(record, headers[0].into());
+            error_record::HEADER_1.put(record, headers[1].into());
+            error_record::HEADER_2.put(record, headers[2].into());
+            error_record::HEADER_3.put(record, headers[3].into());
+            error_record::HEADER_4.put(record, headers[4].into());
+            error_record::MARKER_EXPECTED.put(record, segment.marker_expected.to_u64());
+            error_record::MARKER_RECEIVED.put(record, segment.marker_received.to_u64());
+            error_record::CRC_RECEIVED.put(record, verdict.received.to_u64());
+            error_record::CRC_STATE.put(record, verdict.state.to_u64());
+            return (pair, consumed);
+        }
+        let mut event = [0; 8];
+        completion::STREAM.put(&mut event, number.into());
+        completion::RSVD_ULP_FIRST.put(&mut event, ulpdu[1].into());
+        let last = ddp::Control(ulpdu[0]).last();
+        let report = match ddp::Header::parse(&ulpdu).expect("accepted") {
+            (ddp::Header::Tagged(header), payload) => {
+                let length = payload.len() as u16;
+                if length > 0 {
+                    let region = self.slots[(header.stag >> 8) as usize % self.slots.len()]
+                        .expect("accepted");
+                    let offset = header.to - region.base;
+                    pair.write = Some((16, region.address.wrapping_add(offset), length));
+                }
+                completion::KIND.put(&mut event, kind::TAGGED.into());
+                completion::UNVERIFIED.put(&mut event, u64::from(length == 0));
+                completion::STAG.put(&mut event, header.stag.into());
+                completion::LENGTH.put(&mut event, length.into());
+                completion::OFFSET.put(&mut event, header.to);
+                consumed.payload = length;
+                last && stream.tagged_completions
+            }
+            (ddp::Header::Untagged(header), payload) => {
+                let length = payload.len() as u16;
+                let queue = stream.queues.get_mut(&header.qn).expect("accepted");
+                let address = queue.buffers[0].1.wrapping_add(header.mo.into());
+                if length > 0 {
+                    pair.write = Some((20, address, length));
+                }
+                completion::KIND.put(&mut event, kind::UNTAGGED.into());
+                completion::QUEUE.put(&mut event, header.qn.into());
+                completion::MSN.put(&mut event, header.msn.into());
+                completion::LENGTH.put(&mut event, u64::from(header.mo) + u64::from(length));
+                completion::RSVD_ULP_LOW.put(&mut event, headers[1].into());
+                consumed.payload = length;
+                if last {
+                    queue.msn = queue.msn.wrapping_add(1);
+                    queue.buffers.pop_front();
+                }
+                last
+            }
+        };
+        if report {
+            pair.action = 1;
+            pair.event = Some(event);
+        }
+        (pair, consumed)
+    }
+}
+
+// ---- the bench
+
+/// What the bench does wrong on purpose, so that its checks are seen to fail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Plant {
+    /// The block is told a region one octet longer.
+    LongerRegion,
+    /// The block is told another first MSN.
+    OtherMsn,
+    /// The block is told that a wrong CRC is right.
+    CrcIgnored,
+    /// A bus fault does not reach the block.
+    FaultLost,
+    /// One bit of a header on its way into the record.
+    HeaderBit,
+}
+
+/// What a run has seen.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    placed: u32,
+    delivered: u32,
+    discarded: u32,
+    refused: u32,
+    faults: u32,
+    /// Errors by type and code.
+    errors: BTreeMap<u16, u32>,
+    records: u32,
+}
+
+struct Bench<const S: usize> {
+    lockstep: Lockstep<Check<S>>,
+    rng: Rng,
+    model: Model,
+    seen: Seen,
+    plant: Option<Plant>,
+    // on the way in
+    segments: VecDeque<Fpdu>,
+    verdicts: VecDeque<Fpdu>,
+    under_way: VecDeque<Fpdu>,
+    orders: VecDeque<Order>,
+    running: Option<(Order, bool)>,
+    fault: Option<(usize, u32)>,
+    fault_now: Option<usize>,
+    // on the way out
+    pairs: VecDeque<Pair>,
+    held: Option<Pair>,
+    segment_pace: Rhythm,
+    verdict_pace: Rhythm,
+    command_pace: Rhythm,
+    ready_pace: Rhythm,
+    /// Cycles at which pairs came, and commands ended.
+    pair_times: Vec<u64>,
+    done_times: Vec<(u64, u64)>,
+    order_time: u64,
+}
+
+/// How a run ends badly.
+type Wrong = String;
+
+impl<const S: usize> Bench<S> {
+    fn new(config: Config, seed: u64) -> Self {
+        let block = Box::new(Check::<S>::new(&config));
+        let name = format!("check_{S}_{}_{}", config.stag_slots, config.receive_slots);
+        let lockstep = Lockstep::new(&name, block, |b, level| b.clock.next = level.into())
+            .unwrap_or_else(|e| panic!("{e}"));
+        let mut bench = Self {
+            lockstep,
+            rng: Rng::with_seed(seed),
+            model: Model::new(config, S),
+            seen: Seen::default(),
+            plant: None,
+            segments: VecDeque::new(),
+            verdicts: VecDeque::new(),
+            under_way: VecDeque::new(),
+            orders: VecDeque::new(),
+            running: None,
+            fault: None,
+            fault_now: None,
+            pairs: VecDeque::new(),
+            held: None,
+            segment_pace: Rhythm::new(Pace::Always),
+            verdict_pace: Rhythm::new(Pace::Always),
+            command_pace: Rhythm::new(Pace::Always),
+            ready_pace: Rhythm::new(Pace::Always),
+            pair_times: vec![],
+            done_times: vec![],
+            order_time: 0,
+        };
+        bench.lockstep.block.reset.next = true;
+        bench.cycle().unwrap();
+        bench.lockstep.block.reset.next = false;
+        bench
+    }
+
+    fn send(&mut self, fpdu: Fpdu) {
+        self.segments.push_back(fpdu);
+        self.verdicts.push_back(fpdu);
+    }
+
+    /// FPDUs of a stream that are not decided yet.
+    fn undecided(&self, stream: usize) -> bool {
+        let mut all = self.segments.iter().chain(&self.under_way);
+        all.any(|fpdu| fpdu.segment.stream.index() == stream)
+    }
+
+    fn cycle(&mut self) -> Result<(), Wrong> {
+        let Self { rng, .. } = self;
+        let segment = (self.under_way.len() < UNDER_WAY && self.segment_pace.go(rng))
+            .then(|| self.segments.pop_front())
+            .flatten();
+        self.under_way.extend(segment);
+        // a verdict comes with its segment, after it, or before it
+        let judged = self.under_way.len() + self.segments.len() - self.verdicts.len();
+        let verdict = (judged < UNDER_WAY && self.verdict_pace.go(rng))
+            .then(|| self.verdicts.pop_front())
+            .flatten();
+        let order = self.orders.front().copied();
+        let offer = self.running.is_none() && order.is_some() && self.command_pace.go(rng);
+        let ready = self.ready_pace.go(rng);
+        let fault = self.fault_now.take();
+
+        let block = &mut *self.lockstep.block;
+        block.segment_valid.next = segment.is_some();
+        block.segment.next = segment.map_or_else(Segment::default, |fpdu| fpdu.segment);
+        if self.plant == Some(Plant::HeaderBit) {
+            let planted = &mut block.segment.next;
+            planted.header_4 = planted.header_4 ^ bits::<32>(u64::from(planted.refused != 0));
+        }
+        block.verdict_valid.next = verdict.is_some();
+        block.verdict.next = verdict.map_or_else(CrcVerdict::default, |fpdu| fpdu.verdict);
+        if self.plant == Some(Plant::CrcIgnored) {
+            block.verdict.next.good = true;
+        }
+        block.command_valid.next = offer;
+        if let Some(order) = order.filter(|_| offer) {
+            let mut words = order.words;
+            match (self.plant, order.command) {
+                (Some(Plant::LongerRegion), CheckCommand::WriteStag) => {
+                    let (base, length) = (&stag_entry::BASE, &stag_entry::LENGTH);
+                    let longer = length.get(&words) + 1;
+                    if base.get(&words).checked_add(longer).is_some() {
+                        length.put(&mut words, longer);
+                    }
+                }
+                (Some(Plant::OtherMsn), CheckCommand::Arm) => {
+                    let msn = stream_context::FIRST_MSN.get(&words);
+                    stream_context::FIRST_MSN.put(&mut words, msn + 1);
+                }
+                _ => {}
+            }
+            block.command.next = order.command;
+            block.arguments.next = bits_of(&words);
+        }
+        let lost = self.plant == Some(Plant::FaultLost);
+        block.bus_fault.next = fault.is_some() && !lost;
+        block.bus_fault_stream.next = (fault.unwrap_or(0) as u64).into();
+        block.m_ready.next = ready;
+
+        self.lockstep.settle().map_err(|e| e.to_string())?;
+        self.observe(offer, ready)?;
+        self.lockstep.edge().map_err(|e| e.to_string())
+    }
+
+    /// Looks at the block's outputs just before the edge.
+    fn observe(&mut self, offer: bool, ready: bool) -> Result<(), Wrong> {
+        let now = self.lockstep.cycles();
+        let block = &*self.lockstep.block;
+        let consumed = Consumed {
+            stream: block.consumed_stream.val().to_u8(),
+            discarded: block.discarded.val(),
+            payload: block.payload.val().to_u16(),
+            error: block.errors.val(),
+        };
+        let wrong = |what: &str, got: &dyn std::fmt::Debug, want: &dyn std::fmt::Debug| {
+            Err(format!(
+                "cycle {now}: {what}\n  got  {got:x?}\n  want {want:x?}"
+            ))
+        };
+        if block.consumed.val() {
+            let Some(fpdu) = self.under_way.pop_front() else {
+                return wrong("an FPDU too many", &consumed, &());
+            };
+            let (pair, want) = self.model.fpdu(&fpdu);
+            if consumed != want {
+                return wrong("pulses of an FPDU", &consumed, &(want, fpdu));
+            }
+            if let (true, Some(event)) = (want.error, pair.event) {
+                *self.seen.errors.entry(event[1] as u16).or_default() += 1;
+            }
+            self.seen.placed += u32::from(pair.write.is_some());
+            self.seen.delivered += u32::from(pair.action == 1 && !want.error);
+            self.seen.discarded += u32::from(want.discarded);
+            self.pairs.push_back(pair);
+            self.age_fault()?;
+        } else if block.errors.val() {
+            match self.fault.take() {
+                Some((stream, _)) if self.model.fault(stream) => self.seen.faults += 1,
+                other => return wrong("a stream frozen for a bus fault", &true, &other),
+            }
+        }
+        let block = &*self.lockstep.block;
+        if block.command_done.val() {
+            let failed = block.command_failed.val();
+            match self.running.take() {
+                Some((order, refused)) if refused == failed => {
+                    self.seen.refused += u32::from(refused);
+                    self.done_times.push((self.order_time, now));
+                    let _ = order;
+                }
+                other => return wrong("end of a command, refused:", &failed, &other),
+            }
+        }
+        if offer && block.command_ready.val() {
+            let order = self.orders.pop_front().expect("offered");
+            let refused = self.model.command(&order);
+            self.running = Some((order, refused));
+            self.order_time = now;
+            if order.command == CheckCommand::Fence {
+                self.pairs.push_back(Pair {
+                    action: 2,
+                    ..Pair::default()
+                });
+            }
+            self.age_fault()?;
+        }
+        let block = &*self.lockstep.block;
+        let pair = Pair::of(block.placement.val(), block.delivery.val());
+        if let Some(held) = self.held.take()
+            && (!block.m_valid.val() || held != pair)
+        {
+            return wrong("a pair that waits", &pair, &held);
+        }
+        if block.m_valid.val() {
+            if self.pairs.front() != Some(&pair) {
+                return wrong("a pair", &pair, &self.pairs.front());
+            }
+            if ready {
+                self.pairs.pop_front();
+                self.pair_times.push(now);
+            } else {
+                self.held = Some(pair);
+            }
+        }
+        Ok(())
+    }
+
+    /// A fault goes before the second thing that begins behind it; by then its stream must be frozen.
+    fn age_fault(&mut self) -> Result<(), Wrong> {
+        self.fault = match self.fault {
+            Some((stream, age)) if self.model.streams[stream].open => {
+                if age == 2 {
+                    return Err(format!("bus fault of stream {stream} was lost"));
+                }
+                Some((stream, age + 1))
+            }
+            _ => None, // an FPDU was quicker
+        };
+        Ok(())
+    }
+
+    /// Runs until everything sent is decided, done and taken.
+    fn drain(&mut self) -> Result<(), Wrong> {
+        for _ in 0..100_000 {
+            let idle = self.segments.is_empty()
+                && self.verdicts.is_empty()
+                && self.under_way.is_empty()
+                && self.orders.is_empty()
+                && self.running.is_none()
+                && self.pairs.is_empty();
+            if idle {
+                let rest = if self.fault.is_some() { 60 } else { 0 };
+                (0..rest).try_for_each(|_| self.cycle())?;
+                return match self.fault.take() {
+                    Some((stream, _)) if self.model.streams[stream].open => {
+                        Err(format!("bus fault of stream {stream} was lost"))
+                    }
+                    _ => Ok(()),
+                };
+            }
+            self.cycle()?;
+        }
+        Err("the block hangs".into())
+    }
+
+    fn command(&mut self, order: Order) -> Result<(), Wrong> {
+        self.orders.push_back(order);
+        self.drain()
+    }
+
+    fn read_record(&mut self, stream: usize) -> Result<[u32; error_record::WORDS], Wrong> {
+        let mut words = [0; error_record::WORDS];
+        for at in 0..error_record::WORDS + 2 {
+            self.lockstep.block.record_row.next = (((stream << 4) | (at % 16)) as u64).into();
+            self.lockstep.settle().map_err(|e| e.to_string())?;
+            if let Some(word) = at.checked_sub(2) {
+                words[word] = self.lockstep.block.record_data.val().to_u32();
+            }
+            self.cycle()?;
+        }
+        Ok(words)
+    }
+
+    fn compare_records(&mut self) -> Result<(), Wrong> {
+        for stream in 0..S {
+            let (got, want) = (self.read_record(stream)?, self.model.streams[stream].record);
+            if got != want {
+                return Err(format!(
+                    "error record of stream {stream}\n  got  {got:08x?}\n  want {want:08x?}"
+                ));
+            }
+            self.seen.records += u32::from(error_record::VALID.get(&got) == 1);
+        }
+        Ok(())
+    }
+
+    fn raise_fault(&mut self, stream: usize) {
+        self.fault = Some((stream, 0));
+        self.fault_now = Some(stream);
+    }
+}
+
+fn bits_of(words: &[u32; 8]) -> Bits<256> {
+    let mut all = Bits::<256>::default();
+    for (i, word) in words.iter().enumerate() {
+        all.set_bits::<32>(32 * i, u64::from(*word).into());
+    }
+    all
+}
+
+// ---- random traffic
+
+/// What the host and the peers would do: mostly right, sometimes not.
+struct Traffic {
+    domains: Vec<u32>,
+    queues: Vec<BTreeMap<u32, Message>>,
+    regions: Vec<Region>,
+}
+
+/// Where a peer is in an untagged queue.
+#[derive(Clone, Debug, Default)]
+struct Message {
+    msn: u32,
+    offset: u32,
+    /// Messages sent before it.
+    number: usize,
+}
+
+impl Traffic {
+    fn new<const S: usize>() -> Self {
+        Self {
+            domains: vec![0; S],
+            queues: vec![BTreeMap::new(); S],
+            regions: vec![],
+        }
+    }
+
+    fn length(rng: &mut Rng) -> u32 {
+        match rng.u8(0..10) {
+            0 => 0,
+            1 => 1,
+            2 => rng.u32(0xff00..=0xffff),
+            _ => rng.u32(1..2000),
+        }
+    }
+
+    /// Arms a frozen stream of which nothing is under way, as `control` takes care of.
+    fn arm<const S: usize>(&mut self, bench: &mut Bench<S>) {
+        let stream = bench.rng.usize(0..S);
+        if bench.model.streams[stream].open || bench.undecided(stream) || arming(bench) {
+            return;
+        }
+        let rng = &mut bench.rng;
+        let (domain, queues) = (rng.u32(7..9), rng.u32(0..256) | rng.u32(0..16));
+        let first_msns = [1, 1, 0xffff_fffe, rng.u32(..)];
+        let first_msn = first_msns[rng.usize(0..4)];
+        let order = arm(stream as u32, domain, chance(rng, 70), queues, first_msn);
+        self.domains[stream] = domain;
+        let message = Message {
+            msn: first_msn,
+            ..Message::default()
+        };
+        let present = (0..bench.model.config.queues as u32).filter(|q| queues >> q & 1 == 1);
+        self.queues[stream] = present.map(|q| (q, message.clone())).collect();
+        bench.orders.push_back(order);
+    }
+
+    fn command<const S: usize>(&mut self, bench: &mut Bench<S>) {
+        let stream = bench.rng.usize(0..S);
+        let rng = &mut bench.rng;
+        let order = match rng.u8(0..24) {
+            0..=13 => {
+                let wild = chance(rng, 5);
+                let known: Vec<u32> = self.queues[stream].keys().copied().collect();
+                let known = rng.choice(known).filter(|_| !wild);
+                let queue = known.unwrap_or_else(|| rng.u32(0..256) & rng.u32(0..256));
+                let target = if wild { rng.u32(0..256) } else { stream as u32 };
+                let length = Self::length(rng) * rng.u32(1..4);
+                let address = rng.u64(..) | (u64::from(rng.bool()) * 0xffff_f000);
+                post(target, queue, length, address)
+            }
+            14..=17 => {
+                let length = u64::from(Self::length(rng)) << rng.u8(0..3);
+                let base = match rng.u8(0..6) {
+                    0 => 0,
+                    1 | 5 => length.wrapping_neg(),
+                    2 => rng.u64(..) << 32 | u64::from(length.wrapping_neg() as u32),
+                    3 => (rng.u64(..) << 32).wrapping_sub(rng.u64(0..=length)),
+                    _ => rng.u64(..),
+                };
+                let stream = stream as u32;
+                let other = rng.u32(0..S as u32);
+                let region = Region {
+                    stag: rng.u32(0..24) << 8 | rng.u32(0..2) | rng.u32(0..2) << 30,
+                    scope: match rng.u8(0..6) {
+                        0 => Scope::ProtectionDomain(rng.u32(7..9)),
+                        1 => Scope::Stream(other),
+                        2..=3 => Scope::Stream(stream),
+                        _ => Scope::ProtectionDomain(self.domains[stream as usize]),
+                    },
+                    remote_write: chance(rng, 90),
+                    base,
+                    length,
+                    address: rng.u64(..) | (u64::from(rng.bool()) * 0xffff_f000),
+                };
+                self.regions.push(region);
+                write_stag(region)
+            }
+            18 => {
+                let known = rng.usize(0..self.regions.len().max(1));
+                let stag = self.regions.get(known).map_or(0, |region| region.stag);
+                revoke_stag(stag)
+            }
+            19 if chance(rng, 20) => freeze(rng.u32(0..S as u32 + 2)),
+            20 if chance(rng, 20) => arm(rng.u32(S as u32..256), 7, true, 1, 1),
+            _ => fence(),
+        };
+        bench.orders.push_back(order);
+    }
+
+    fn tagged<const S: usize>(&mut self, bench: &mut Bench<S>, stream: usize) -> Fpdu {
+        let rng = &mut bench.rng;
+        let control = 0x81 | rng.u8(..) & 0x40 | rng.u8(..) & rng.u8(..) & 0x3c;
+        let usable = |region: &Region| {
+            let here = match region.scope {
+                Scope::ProtectionDomain(domain) => domain == self.domains[stream],
+                Scope::Stream(only) => only as usize == stream,
+            };
+            here && region.remote_write && region.length > 0
+        };
+        let live: Vec<Region> = bench.model.slots.iter().flatten().copied().collect();
+        let good: Vec<Region> = live.iter().copied().filter(usable).collect();
+        let pool = if chance(rng, 95) { &good } else { &live };
+        let Some(region) = rng.choice(pool).copied() else {
+            let header = tagged_header(control, rng.u8(..), rng.u32(..), rng.u64(..));
+            return fpdu(rng, stream as u32, &header, 0);
+        };
+        let mut length = u64::from(Self::length(rng)).min(region.length);
+        let mut offset = match rng.u8(0..4) {
+            0 => 0,
+            1 => region.length - length,
+            _ => rng.u64(0..=region.length - length),
+        };
+        let mut stag = region.stag;
+        if chance(rng, 10) {
+            match rng.u8(0..5) {
+                0 => offset = offset.wrapping_add(rng.u64(0..3)).wrapping_sub(1),
+                1..=2 => {
+                    offset = region.length - length;
+                    length += rng.u64(1..3);
+                }
+                3 => stag ^= 1 << rng.u8(0..32),
+                _ => offset = rng.u64(..),
+            }
+        }
+        let to = region.base.wrapping_add(offset);
+        let header = tagged_header(control, rng.u8(..), stag, to);
+        fpdu(
+            rng,
+            stream as u32,
+            &header,
+            length.min(0xffff - 14) as usize,
+        )
+    }
+
+    fn untagged<const S: usize>(&mut self, bench: &mut Bench<S>, stream: usize) -> Option<Fpdu> {
+        let rng = &mut bench.rng;
+        let queues: Vec<u32> = self.queues[stream].keys().copied().collect();
+        let mut queue = *rng.choice(&queues)?;
+        let message = self.queues[stream].get_mut(&queue)?;
+        let posted = bench.model.streams[stream].queues.get(&queue)?;
+        let capacity = posted.lengths.get(message.number).copied();
+        if capacity.is_none() && chance(rng, 97) {
+            return None;
+        }
+        let room = capacity.unwrap_or(1) - message.offset.min(capacity.unwrap_or(0));
+        let mut length = Self::length(rng).min(room);
+        let (mut msn, mut offset) = (message.msn, message.offset);
+        let last = chance(rng, 60);
+        message.offset += length;
+        if last {
+            message.msn = message.msn.wrapping_add(1);
+            message.offset = 0;
+            message.number += 1;
+        }
+        if chance(rng, 20) {
+            match rng.u8(0..6) {
+                0 => msn = msn.wrapping_add(1),
+                1 => msn = msn.wrapping_sub(1),
+                2 => queue ^= 1 << rng.u8(0..32),
+                3 => length = room + rng.u32(1..3),
+                4 => offset = room.wrapping_add(offset).wrapping_add(rng.u32(0..2)),
+                _ => offset = rng.u32(..) | 0xffff_0000,
+            }
+        }
+        let rsvd_ulp = std::array::from_fn(|_| rng.u8(..));
+        let control = 0x01 | u8::from(last) << 6 | rng.u8(..) & rng.u8(..) & 0x3c;
+        let header = untagged_header(control, rsvd_ulp, queue, msn, offset);
+        Some(fpdu(
+            rng,
+            stream as u32,
+            &header,
+            length.min(0xffff - 18) as usize,
+        ))
+    }
+
+    fn fpdu<const S: usize>(&mut self, bench: &mut Bench<S>) {
+        let stream = bench.rng.usize(0..S);
+        let frozen = !bench.model.streams[stream].open;
+        if arming(bench) || (frozen && chance(&mut bench.rng, 95)) {
+            return;
+        }
+        let fpdu = if bench.rng.bool() {
+            Some(self.tagged(bench, stream))
+        } else {
+            self.untagged(bench, stream)
+        };
+        let Some(mut fpdu) = fpdu else { return };
+        let rng = &mut bench.rng;
+        let segment = &mut fpdu.segment;
+        match rng.u8(0..100) {
+            0 => segment.refused = u64::from(rng.u8(1..3)).into(),
+            1 => fpdu.verdict.good = false,
+            2 => segment.marker_wrong = true,
+            3 => segment.ulpdu = u64::from(rng.u16(0..19)).into(),
+            6..=9 => {
+                segment.header_0 = segment.header_0 ^ bits::<32>(u64::from(rng.u32(1..4)) << 8)
+            }
+            5 => {
+                segment.refused = u64::from(rng.u8(0..3)).into();
+                segment.marker_wrong = rng.bool();
+                fpdu.verdict.good = rng.bool();
+                segment.header_0 = segment.header_0 ^ bits::<32>(u64::from(rng.u32(0..4)) << 8);
+            }
+            _ => {}
+        }
+        bench.send(fpdu);
+    }
+}
+
+/// A stream is about to be armed.
+fn arming<const S: usize>(bench: &Bench<S>) -> bool {
+    let running = bench.running.as_ref().map(|(order, _)| order);
+    let mut orders = bench.orders.iter().chain(running);
+    orders.any(|order| order.command == CheckCommand::Arm)
+}
+
+fn random_run<const S: usize>(
+    config: Config,
+    seed: u64,
+    cycles: u64,
+    plant: Option<Plant>,
+) -> Result<Seen, Wrong> {
+    let mut bench = Bench::<S>::new(config, seed);
+    bench.plant = plant;
+    let mut traffic = Traffic::new::<S>();
+    let paces = [
+        Pace::Always,
+        Pace::Percent(50),
+        Pace::Percent(30),
+        Pace::Bursts(60),
+    ];
+    while bench.lockstep.cycles() < cycles {
+        let mut pace = || Rhythm::new(*bench.rng.choice(&paces).unwrap());
+        bench.segment_pace = pace();
+        bench.verdict_pace = pace();
+        bench.command_pace = pace();
+        bench.ready_pace = pace();
+        for _ in 0..800 {
+            if bench.segments.len() < 20 && chance(&mut bench.rng, 30) {
+                traffic.fpdu(&mut bench);
+            }
+            if bench.orders.len() < 3 && chance(&mut bench.rng, 5) {
+                traffic.command(&mut bench);
+            }
+            if chance(&mut bench.rng, 20) {
+                traffic.arm(&mut bench);
+            }
+            if bench.fault.is_none() && chance(&mut bench.rng, 1) && chance(&mut bench.rng, 30) {
+                let stream = bench.rng.usize(0..S);
+                if bench.model.streams[stream].open {
+                    bench.raise_fault(stream);
+                }
+            }
+            bench.cycle()?;
+        }
+        bench.drain()?;
+        bench.compare_records()?;
+    }
+    Ok(bench.seen)
+}
+
+fn config(streams: usize, stag_slots: usize, receive_slots: usize, queues: usize) -> Config {
+    Config {
+        streams,
+        stag_slots,
+        receive_slots,
+        queues,
+        ..Config::simulated(64)
+    }
+}
+
+/// The numbers that this device's receive path can give an FPDU.
+const ALL_ERRORS: [u16; 14] = [
+    0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x302,
+    0x303,
+];
+
+// req: DDP-HDR-02, DDP-HDR-03, DDP-HDR-08, DDP-HDR-11, DDP-HDR-12, DDP-HDR-13, DDP-HDR-14, DDP-HDR-15
+// req: DDP-HDR-18, DDP-TAG-03, DDP-TAG-04, DDP-TAG-08, DDP-TAG-11, DDP-TAG-12, DDP-TAG-13, DDP-UNT-03
+// req: DDP-UNT-04, DDP-UNT-06, DDP-UNT-07, DDP-UNT-08, DDP-UNT-12, DDP-UNT-17, DDP-UNT-18, DDP-UNT-19
+// req: DDP-ERR-17, DDP-ERR-18, DDP-ERR-19, DDP-ERR-20, DDP-ERR-36, DDP-SEC-03, DDP-SEC-05, DDP-SEC-17
+// req: DDP-SEC-18, DDP-SEC-19, AMB-01, AMB-02, AMB-03, AMB-05, AMB-09, AMB-10, AMB-43, AMB-44, AMB-45
+#[test]
+fn random_traffic_is_judged_as_by_the_reference_receiver() {
+    on_large_stack(|| {
+        let seen = random_run::<4>(config(4, 16, 4, 4), 1, 30_000, None)
+            .unwrap_or_else(|wrong| panic!("{wrong}"));
+        println!("{seen:?}");
+        for error in ALL_ERRORS {
+            assert!(seen.errors.contains_key(&error), "{error:#05x} never came");
+        }
+        assert!(seen.placed > 200 && seen.delivered > 100 && seen.discarded > 50);
+        assert!(seen.refused > 5 && seen.faults > 5 && seen.records > 20);
+    });
+}
+
+// req: DDP-SEC-17, DDP-SEC-18, DDP-SEC-19, DDP-ERR-20, AMB-09, AMB-10
+#[test]
+fn other_shapes_are_judged_the_same() {
+    on_large_stack(|| {
+        for seen in [
+            random_run::<1>(config(1, 32, 2, 1), 2, 2_500, None),
+            random_run::<3>(config(3, 64, 256, 3), 3, 2_500, None),
+            random_run::<16>(config(16, 512, 8, 4), 4, 2_500, None),
+        ] {
+            let seen = seen.unwrap_or_else(|wrong| panic!("{wrong}"));
+            println!("{seen:?}");
+            assert!(seen.placed > 10 && seen.delivered > 10 && seen.errors.len() > 2);
+        }
+    });
+}
+
+#[test]
+fn planted_mistakes_are_seen() {
+    on_large_stack(|| {
+        for plant in [
+            Plant::LongerRegion,
+            Plant::OtherMsn,
+            Plant::CrcIgnored,
+            Plant::FaultLost,
+            Plant::HeaderBit,
+        ] {
+            let wrong = random_run::<4>(config(4, 16, 4, 4), 1, 16_000, Some(plant)).unwrap_err();
+            println!("{plant:?}: {wrong}");
+        }
+    });
+}
+
+// ---- one by one
+
+/// Octets of a hexadecimal text.
+fn octets(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks(2);
+    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.map(octet).collect()
+}
+
+/// Sends one FPDU and returns its pair and, if it failed, the record's number and checks, which the event must repeat.
+fn one<const S: usize>(
+    bench: &mut Bench<S>,
+    stream: u32,
+    header: &str,
+    payload: usize,
+) -> (Pair, Option<(u16, u16)>) {
+    let sent = fpdu(&mut bench.rng, stream, &octets(header), payload);
+    bench.send(sent);
+    while !bench.lockstep.block.m_valid.val() {
+        bench.cycle().unwrap();
+    }
+    let block = &bench.lockstep.block;
+    let pair = Pair::of(block.placement.val(), block.delivery.val());
+    bench.drain().unwrap();
+    let record = bench.read_record(stream as usize).unwrap();
+    assert_eq!(record, bench.model.streams[stream as usize].record);
+    let field = |field: warpline_regmap::Field| field.get(&record) as u16;
+    let failed = (field(error_record::VALID) == 1).then(|| {
+        let number = field(error_record::TYPE) << 8 | field(error_record::CODE);
+        (number, field(error_record::CHECKS))
+    });
+    if let Some((number, checks)) = failed {
+        let event = pair.event.expect("an error makes an event");
+        assert_eq!(error_event::KIND.get(&event), u64::from(kind::ERROR));
+        assert_eq!((event[1] as u16, event[2] as u16), (number, checks));
+        assert_eq!(pair.write, None, "nothing of a failing segment is placed");
+    }
+    (pair, failed)
+}
+
+fn checks(names: &str) -> u16 {
+    let bit = |name: &str| {
+        Checks::from_name(&name.to_uppercase())
+            .expect("a name")
+            .bits()
+    };
+    names.split_whitespace().map(bit).sum()
+}
+
+/// Section 4.8 of the conformance table: header, payload octets, error, failed checks.
+#[rustfmt::skip]
+const V_CHK_T: [(&str, &str, usize, u16, &str); 20] = [
+    (
+        "in range, first octet",
+        "c140000001000000000000001000",
+        16,
+        0,
+        "",
+    ),
+    (
+        "in range, ends exactly at the end",
+        "c140000001000000000000001ff0",
+        16,
+        0,
+        "",
+    ),
+    (
+        "one octet past the end",
+        "c140000001000000000000001ff1",
+        16,
+        0x101,
+        "end",
+    ),
+    (
+        "TO one below base",
+        "c140000001000000000000000fff",
+        1,
+        0x101,
+        "to",
+    ),
+    (
+        "TO equal to end",
+        "c140000001000000000000002000",
+        1,
+        0x101,
+        "end to",
+    ),
+    (
+        "TO below base, end inside",
+        "c140000001000000000000000ff8",
+        16,
+        0x101,
+        "to",
+    ),
+    (
+        "unknown STag",
+        "c140000009990000000000000000",
+        1,
+        0x100,
+        "stag",
+    ),
+    (
+        "revoked STag",
+        "c140000003000000000000000000",
+        1,
+        0x100,
+        "stag",
+    ),
+    (
+        "no remote write right",
+        "c140000005000000000000000000",
+        1,
+        0x100,
+        "access",
+    ),
+    (
+        "STag of another PD",
+        "c140000006000000000000000000",
+        1,
+        0x102,
+        "assoc",
+    ),
+    (
+        "STag bound to another stream",
+        "c140000002000000000000000000",
+        1,
+        0x102,
+        "assoc",
+    ),
+    (
+        "wrap, TO in range",
+        "c14000000400fffffffffffffff8",
+        16,
+        0x103,
+        "end wrap",
+    ),
+    (
+        "last octet of address space",
+        "c14000000400ffffffffffffffff",
+        1,
+        0,
+        "",
+    ),
+    (
+        "end exactly 2^64",
+        "c14000000400fffffffffffffff0",
+        16,
+        0,
+        "",
+    ),
+    (
+        "wrap, TO out of range",
+        "c14000000100fffffffffffffff8",
+        16,
+        0x101,
+        "end to wrap",
+    ),
+    ("DV=0", "c040000001000000000000001000", 16, 0x104, "version"),
+    ("DV=2", "c240000001000000000000001000", 16, 0x104, "version"),
+    (
+        "DV=3, unknown STag",
+        "c340000009990000000000000000",
+        1,
+        0x104,
+        "version",
+    ),
+    (
+        "zero length, unknown STag, wild TO",
+        "c14000000999ffffffffffffffff",
+        0,
+        0,
+        "",
+    ),
+    (
+        "zero length, DV=0",
+        "c04000000999ffffffffffffffff",
+        0,
+        0x104,
+        "version",
+    ),
+];
+
+// req: DDP-HDR-12, DDP-TAG-06, DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-24
+// req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-SEC-01, DDP-SEC-02, DDP-SEC-04, DDP-SEC-06
+// req: DDP-SEC-09, DDP-SEC-10, DDP-SEC-13, DDP-SEC-20, DDP-SEC-21, AMB-01, AMB-02, AMB-03
+#[test]
+fn tagged_validation_cases() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 5);
+        let domain = |domain| Scope::ProtectionDomain(domain);
+        let top = 0x1000_u64.wrapping_neg();
+        for (stag, scope, remote_write, base, length) in [
+            (0x100, domain(7), true, 0x1000, 0x1000),
+            (0x200, Scope::Stream(4), true, 0, 64),
+            (0x300, domain(7), true, 0, 64),
+            (0x400, domain(7), true, top, 0x1000),
+            (0x500, domain(7), false, 0, 64),
+            (0x600, domain(8), true, 0, 64),
+        ] {
+            let address = 0x7654_3210_0000 + u64::from(stag);
+            let region = Region {
+                stag,
+                scope,
+                remote_write,
+                base,
+                length,
+                address,
+            };
+            bench.command(write_stag(region)).unwrap();
+        }
+        bench.command(revoke_stag(0x300)).unwrap();
+        for (name, header, payload, error, failed) in V_CHK_T {
+            bench.command(arm(3, 7, true, 0, 1)).unwrap();
+            let (pair, got) = one(&mut bench, 3, header, payload);
+            let want = (error != 0).then(|| (error, checks(failed)));
+            assert_eq!(got, want, "{name}");
+            if error == 0 {
+                let header = octets(header);
+                let to = u64::from_be_bytes(header[6..14].try_into().unwrap());
+                let base = if header[4] == 1 { 0x1000 } else { top };
+                let address =
+                    0x7654_3210_0000 + (u64::from(header[4]) << 8) + to.wrapping_sub(base);
+                let write = (payload > 0).then_some((16, address, payload as u16));
+                assert_eq!(pair.write, write, "{name}");
+                let event = pair.event.expect("L = 1");
+                assert_eq!(
+                    completion::UNVERIFIED.get(&event) == 1,
+                    payload == 0,
+                    "{name}"
+                );
+                assert_eq!(completion::OFFSET.get(&event), to, "{name}");
+            }
+        }
+    });
+}
+
+/// Section 4.9 of the conformance table, column "strict".
+#[rustfmt::skip]
+const V_CHK_U: [(&str, &str, usize, u16, &str); 25] = [
+    (
+        "first buffer, whole",
+        "414300000000000000000000000500000000",
+        100,
+        0,
+        "",
+    ),
+    (
+        "second buffer (out of order)",
+        "414300000000000000000000000600000000",
+        50,
+        0x203,
+        "msn",
+    ),
+    ("tail", "41430000000000000000000000050000005a", 10, 0, ""),
+    (
+        "one too long",
+        "41430000000000000000000000050000005b",
+        10,
+        0x205,
+        "len",
+    ),
+    (
+        "MO equal to buffer length",
+        "414300000000000000000000000500000064",
+        1,
+        0x204,
+        "mo len",
+    ),
+    (
+        "MO far out",
+        "4143000000000000000000000005ffffffff",
+        1,
+        0x204,
+        "mo len",
+    ),
+    (
+        "MO+len wraps 32 bits",
+        "4143000000000000000000000005fffffff0",
+        32,
+        0x204,
+        "mo len",
+    ),
+    (
+        "unknown queue",
+        "414300000000000000090000000100000000",
+        1,
+        0x201,
+        "qn",
+    ),
+    (
+        "MSN one past the last posted",
+        "414300000000000000000000000700000000",
+        1,
+        0x203,
+        "msn",
+    ),
+    (
+        "queue with nothing posted",
+        "414300000000000000010000000100000000",
+        1,
+        0x202,
+        "nobuf",
+    ),
+    (
+        "MSN already delivered",
+        "414300000000000000000000000400000000",
+        1,
+        0x203,
+        "msn",
+    ),
+    (
+        "MSN 0 (never used at start)",
+        "414300000000000000000000000000000000",
+        1,
+        0x203,
+        "msn",
+    ),
+    (
+        "MSN half a circle ahead",
+        "414300000000000000008000000500000000",
+        1,
+        0x203,
+        "msn",
+    ),
+    (
+        "MSN just under half a circle ahead",
+        "414300000000000000008000000400000000",
+        1,
+        0x203,
+        "msn",
+    ),
+    (
+        "wrap FFFFFFFF",
+        "41430000000000000002ffffffff00000000",
+        64,
+        0,
+        "",
+    ),
+    (
+        "wrap 0",
+        "414300000000000000020000000000000000",
+        64,
+        0x203,
+        "msn",
+    ),
+    (
+        "wrap 1",
+        "414300000000000000020000000100000000",
+        64,
+        0x203,
+        "msn",
+    ),
+    (
+        "wrap 2: none posted",
+        "414300000000000000020000000200000000",
+        64,
+        0x203,
+        "msn",
+    ),
+    (
+        "wrap: FFFFFFFE is old",
+        "41430000000000000002fffffffe00000000",
+        64,
+        0x203,
+        "msn",
+    ),
+    (
+        "DV=0",
+        "404300000000000000000000000500000000",
+        1,
+        0x206,
+        "version",
+    ),
+    (
+        "DV=3, unknown queue",
+        "434300000000000000090000000100000000",
+        1,
+        0x206,
+        "version",
+    ),
+    (
+        "zero-length message",
+        "414300000000000000000000000500000000",
+        0,
+        0,
+        "",
+    ),
+    (
+        "zero-length, MO at the end of the buffer",
+        "414300000000000000000000000500000064",
+        0,
+        0,
+        "",
+    ),
+    (
+        "zero-length, MO past the buffer",
+        "414300000000000000000000000500000065",
+        0,
+        0x204,
+        "mo len",
+    ),
+    (
+        "zero-length, nothing posted",
+        "414300000000000000010000000100000000",
+        0,
+        0x202,
+        "nobuf",
+    ),
+];
+
+// req: DDP-UNT-08, DDP-UNT-11, DDP-UNT-12, DDP-UNT-14, DDP-UNT-18, DDP-UNT-19, DDP-ERR-02, DDP-ERR-03
+// req: DDP-ERR-04, DDP-ERR-05, DDP-ERR-06, DDP-ERR-29, DDP-ERR-30, DDP-ERR-31, DDP-ERR-32, DDP-ERR-33
+// req: DDP-ERR-34, AMB-04, AMB-05
+#[test]
+fn untagged_validation_cases() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 6);
+        for (name, header, payload, error, failed) in V_CHK_U {
+            let queue = u32::from(octets(header)[9]);
+            let (first_msn, buffers): (_, &[u32]) = match queue {
+                0 => (5, &[100, 50]),
+                2 => (0xffff_ffff, &[64, 64, 64]),
+                _ => (1, &[]),
+            };
+            bench.command(arm(3, 7, true, 0b111, first_msn)).unwrap();
+            for (i, buffer) in buffers.iter().enumerate() {
+                let address = 0xffff_fff0 + i as u64 * 0x1000;
+                bench.command(post(3, queue, *buffer, address)).unwrap();
+            }
+            let (pair, got) = one(&mut bench, 3, header, payload);
+            let want = (error != 0).then(|| (error, checks(failed)));
+            assert_eq!(got, want, "{name}");
+            if error == 0 {
+                let header = octets(header);
+                let offset = u32::from_be_bytes(header[14..18].try_into().unwrap());
+                let address = 0xffff_fff0 + u64::from(offset);
+                let write = (payload > 0).then_some((20, address, payload as u16));
+                assert_eq!(pair.write, write, "{name}");
+                let event = pair.event.expect("L = 1");
+                let length = u64::from(offset) + payload as u64;
+                assert_eq!(completion::LENGTH.get(&event), length, "{name}");
+            }
+        }
+    });
+}
+
+// req: DDP-HDR-14, AMB-20
+#[test]
+fn short_ulpdus_are_told_from_whole_headers() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 7);
+        for length in 0..20_usize {
+            for control in [0xc1, 0x41, 0xc0, 0x40] {
+                bench.command(arm(0, 7, true, 1, 1)).unwrap();
+                bench.command(post(0, 0, 100, 0)).unwrap();
+                let header = [
+                    control, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0,
+                ];
+                let text: String = header.iter().map(|octet| format!("{octet:02x}")).collect();
+                let (_, got) = one(
+                    &mut bench,
+                    0,
+                    &text[..2 * length.min(19)],
+                    length - length.min(19),
+                );
+                let tagged = control & 0x80 != 0;
+                let want = match length {
+                    0..14 => Some((0x000, checks("short"))),
+                    14..18 if !tagged => Some((0x000, checks("short"))),
+                    _ if control & 3 == 0 && tagged => Some((0x104, checks("version"))),
+                    _ if control & 3 == 0 => Some((0x206, checks("version"))),
+                    14 => None,
+                    _ if tagged => Some((0x100, checks("stag"))),
+                    _ => None,
+                };
+                assert_eq!(got, want, "{length} octets, control {control:#x}");
+            }
+        }
+    });
+}
+
+// req: DDP-ERR-07, DDP-UNT-12, DDP-UNT-17
+#[test]
+fn buffers_are_consumed_in_the_order_they_were_posted() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 8);
+        bench.command(arm(1, 7, true, 1, 0xffff_fffe)).unwrap();
+        let message = |bench: &mut Bench<4>, msn: u32| {
+            let header = untagged_header(0x41, [0x43, 1, 2, 3, 4], 0, msn, 0);
+            let text: String = header.iter().map(|octet| format!("{octet:02x}")).collect();
+            one(bench, 1, &text, 1)
+        };
+        for round in 0..3_u64 {
+            for slot in 0..4 {
+                bench
+                    .command(post(1, 0, 1, 0x1000 * (4 * round + slot)))
+                    .unwrap();
+            }
+            let refused = bench.seen.refused;
+            bench.command(post(1, 0, 1, 0)).unwrap();
+            assert_eq!(bench.seen.refused, refused + 1, "the queue is full");
+            for slot in 0..4 {
+                let number = 4 * round + slot;
+                let (pair, failed) =
+                    message(&mut bench, 0xffff_fffe_u32.wrapping_add(number as u32));
+                assert_eq!((pair.write, failed), (Some((20, 0x1000 * number, 1)), None));
+            }
+        }
+        let (_, failed) = message(&mut bench, 10);
+        assert_eq!(failed, Some((0x202, checks("nobuf"))));
+    });
+}
+
+// req: DDP-ERR-23, AMB-09, AMB-10
+#[test]
+fn faults_of_all_streams_in_a_row_are_kept() {
+    on_large_stack(|| {
+        let mut bench = Bench::<16>::new(config(16, 512, 8, 4), 9);
+        for stream in 0..16 {
+            bench.command(arm(stream, 7, true, 1, 1)).unwrap();
+        }
+        // an FPDU that waits at the output holds the block up
+        bench.ready_pace = Rhythm::new(Pace::Percent(0));
+        for stream in [3, 3, 5] {
+            let header = tagged_header(0xc1, 0, 0, 0);
+            let sent = fpdu(&mut bench.rng, stream, &header, 0);
+            bench.send(sent);
+        }
+        (0..40).for_each(|_| bench.cycle().unwrap());
+        for stream in 0..32 {
+            bench.lockstep.block.bus_fault.next = true;
+            bench.lockstep.block.bus_fault_stream.next = (stream % 16).into();
+            bench.lockstep.settle().unwrap();
+            assert!(!bench.lockstep.block.errors.val());
+            bench.lockstep.edge().unwrap();
+        }
+        bench.lockstep.block.bus_fault.next = false;
+        let mut errors = 0;
+        for _ in 0..1000 {
+            bench.lockstep.block.m_ready.next = true;
+            bench.lockstep.settle().unwrap();
+            errors += u32::from(bench.lockstep.block.errors.val());
+            bench.lockstep.edge().unwrap();
+        }
+        assert_eq!(errors, 16);
+        // the scoreboard has not looked on
+        (bench.held, bench.under_way, bench.pairs) = Default::default();
+        for stream in 0..16 {
+            let mut want = [0; error_record::WORDS];
+            error_record::VALID.put(&mut want, 1);
+            assert_eq!(bench.read_record(stream).unwrap(), want, "stream {stream}");
+        }
+    });
+}
+
+// req: AMB-42, DDP-SEC-10, DDP-SEC-22
+#[test]
+fn nothing_is_accepted_before_arm_or_behind_reset_and_revoke() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 10);
+        let region = Region {
+            stag: 0x1234_5678,
+            scope: Scope::ProtectionDomain(7),
+            remote_write: true,
+            base: 0,
+            length: 64,
+            address: 0x10_0000,
+        };
+        let header: String = tagged_header(0xc1, 0, region.stag, 0)
+            .iter()
+            .map(|octet| format!("{octet:02x}"))
+            .collect();
+        bench.command(write_stag(region)).unwrap();
+        let discarded = Pair::default();
+        let placed = Some((16, 0x10_0000, 8));
+        let (pair, _) = one(&mut bench, 0, &header, 8);
+        assert_eq!(
+            (pair.write, pair.action),
+            (discarded.write, discarded.action)
+        );
+        bench.command(arm(0, 7, false, 0, 1)).unwrap();
+        let (pair, failed) = one(&mut bench, 0, &header, 8);
+        // no event: the stream does not want tagged completions
+        assert_eq!((pair.write, pair.action, failed), (placed, 0, None));
+        // another key, the same slot: not this STag
+        bench.command(revoke_stag(region.stag ^ 1)).unwrap();
+        assert_eq!(one(&mut bench, 0, &header, 8).0.write, placed);
+        bench.command(revoke_stag(region.stag)).unwrap();
+        bench.command(fence()).unwrap();
+        let (_, failed) = one(&mut bench, 0, &header, 8);
+        assert_eq!(failed, Some((0x100, checks("stag"))));
+        // a reset forgets streams, STags and records
+        bench.command(write_stag(region)).unwrap();
+        bench.lockstep.block.reset.next = true;
+        bench.cycle().unwrap();
+        bench.lockstep.block.reset.next = false;
+        bench.model = Model::new(bench.model.config, 4);
+        bench.command(post(0, 0, 1, 0)).unwrap();
+        bench.compare_records().unwrap();
+        bench.command(arm(0, 7, false, 0, 1)).unwrap();
+        let (_, failed) = one(&mut bench, 0, &header, 8);
+        assert_eq!(failed, Some((0x100, checks("stag"))));
+    });
+}
+
+#[test]
+fn latency_and_throughput() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 11);
+        bench.command(arm(0, 7, true, 1, 1)).unwrap();
+        assert_eq!(
+            bench.done_times.last().map(|(from, to)| to - from),
+            Some(25),
+            "arm"
+        );
+        bench.command(post(0, 0, 100, 0)).unwrap();
+        assert_eq!(
+            bench.done_times.last().map(|(from, to)| to - from),
+            Some(9),
+            "post"
+        );
+        let header = tagged_header(0xc1, 0, 0, 0);
+        for _ in 0..10 {
+            let sent = fpdu(&mut bench.rng, 0, &header, 0);
+            bench.send(sent);
+        }
+        let first_error = fpdu(&mut bench.rng, 0, &header, 1);
+        bench.send(first_error);
+        let begin = bench.lockstep.cycles();
+        bench.pair_times.clear();
+        bench.drain().unwrap();
+        let times = &bench.pair_times;
+        assert_eq!(times[0] - begin, LATENCY);
+        for pair in times[..10].windows(2) {
+            assert_eq!(pair[1] - pair[0], PER_FPDU);
+        }
+        assert_eq!(
+            times[10] - times[9],
+            PER_FPDU + 13,
+            "the record is written first"
+        );
+    });
+}
