@@ -5,5 +5,6 @@
 
 pub mod lockstep;
 pub mod octets;
+pub mod scenario;
 pub mod stimulus;
 pub mod write_bus;

@@ -1,0 +1,110 @@
+//! From streams of octets to TCP segments: cut anyhow, some twice, some late, those of several streams mixed.
+
+use std::ops::Range;
+
+use fastrand::Rng;
+
+use super::{Arrival, Stream};
+use crate::stimulus::chance;
+
+/// Largest segment: what an IP datagram can carry.
+const MOST: usize = 65535;
+
+/// Segments that bring each stream from `before` to `received` octets without a gap.
+pub(super) fn arrivals(
+    rng: &mut Rng,
+    streams: &[Stream],
+    before: &[usize],
+    received: &[usize],
+) -> Vec<Arrival> {
+    let mut queues: Vec<_> = streams
+        .iter()
+        .zip(before.iter().zip(received))
+        .map(|(stream, (&from, &to))| segments(rng, stream, from..to).into_iter())
+        .collect();
+    let pauses = chance(rng, 20);
+    let mut arrivals = Vec::new();
+    let mut open: Vec<usize> = (0..queues.len()).collect();
+    while !open.is_empty() {
+        let turn = rng.usize(..open.len());
+        let stream = open[turn];
+        match queues[stream].next() {
+            Some((sequence, octets)) => arrivals.push(Arrival {
+                stream,
+                sequence,
+                octets,
+                pause: if pauses { rng.u64(..100) } else { 0 },
+            }),
+            None => {
+                open.swap_remove(turn);
+            }
+        }
+    }
+    arrivals
+}
+
+/// Sequence number and octets of each segment.
+fn segments(rng: &mut Rng, stream: &Stream, range: Range<usize>) -> Vec<(u32, Vec<u8>)> {
+    let mut pieces = pieces(rng, range.clone());
+    let shuffled = chance(rng, 10);
+    if shuffled {
+        for i in 1..pieces.len() {
+            if chance(rng, 20) {
+                pieces.swap(i - 1, i);
+            }
+        }
+    }
+    let again = chance(rng, 25);
+    let mut segments = Vec::new();
+    let mut edge = range.start;
+    for piece in pieces {
+        let segment = |piece: Range<usize>| {
+            let position = piece.start as u32;
+            let sequence = stream.options.sequence_start.wrapping_add(position);
+            (sequence, stream.wire[piece].to_vec())
+        };
+        edge = edge.max(piece.end);
+        segments.push(segment(piece));
+        if again && chance(rng, 30) {
+            // What was sent before, and perhaps some octets more (AMB-40).
+            let start = rng.usize(edge.saturating_sub(3000)..edge);
+            let end = rng.usize(start + 1..=range.end.min(start + 4000));
+            let (sequence, mut octets) = segment(start..end);
+            if !shuffled && stream.wire.len() < 60_000 {
+                // Octets that were received before count, whatever the second copy says (MPA-RCV-24).
+                let old = end.min(edge) - start;
+                octets[..old].iter_mut().for_each(|octet| *octet ^= 0x55);
+            }
+            segments.push((sequence, octets));
+            edge = edge.max(end);
+        }
+    }
+    segments
+}
+
+/// The range in pieces, in order.
+fn pieces(rng: &mut Rng, range: Range<usize>) -> Vec<Range<usize>> {
+    let style = match rng.u8(..8) {
+        0 if range.len() <= 2000 => 1..2,
+        1 => 1..17,
+        2 => 1..300,
+        3 => 536..537,
+        4 => 1448..1449,
+        5 => 8960..8961,
+        6 => MOST..MOST + 1,
+        _ => 1..3000,
+    };
+    let mixed = chance(rng, 20);
+    let mut pieces = Vec::new();
+    let mut start = range.start;
+    while start < range.end {
+        let length = match mixed {
+            true => 1 << rng.usize(..=12),
+            false => rng.usize(style.clone()),
+        };
+        let end = range.end.min(start + length);
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}

@@ -1,0 +1,171 @@
+//! Many scenarios one after the other, and how to see a failing one again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use super::{Bench, Failure, Outcome, Scenario};
+
+/// Scenarios that share a card, from seeds that are a multiple of this number on.
+pub const CHAIN: u64 = 16;
+
+/// What all scenarios of a run came to.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Scenarios.
+    pub scenarios: u64,
+    /// Streams.
+    pub streams: usize,
+    /// Octets of the streams.
+    pub octets: u64,
+    /// FPDUs that were judged valid.
+    pub fpdus: u64,
+    /// Messages that were delivered.
+    pub messages: u64,
+    /// Streams that ended with an error, by its number.
+    pub errors: BTreeMap<u16, usize>,
+}
+
+impl Tally {
+    /// Adds a scenario.
+    pub fn add(&mut self, outcome: &Outcome) {
+        self.scenarios += 1;
+        self.streams += outcome.streams;
+        self.octets += outcome.octets;
+        self.fpdus += outcome.fpdus;
+        self.messages += outcome.messages;
+        for &error in &outcome.errors {
+            *self.errors.entry(error as u16).or_default() += 1;
+        }
+    }
+
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Self) {
+        self.scenarios += other.scenarios;
+        self.streams += other.streams;
+        self.octets += other.octets;
+        self.fpdus += other.fpdus;
+        self.messages += other.messages;
+        for (error, count) in &other.errors {
+            *self.errors.entry(*error).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            scenarios,
+            streams,
+            octets,
+            fpdus,
+            messages,
+            errors,
+        } = self;
+        write!(
+            f,
+            "{scenarios} scenarios, {streams} streams, {octets} octets, {fpdus} FPDUs, {messages} messages; errors"
+        )?;
+        for (error, count) in errors {
+            write!(f, " {:#x}/{:#04x}: {count}", error >> 8, error & 0xFF)?;
+        }
+        Ok(())
+    }
+}
+
+/// A scenario that failed, and how to see that again.
+#[derive(Debug)]
+pub struct Failed {
+    /// Width of the device in bits.
+    pub width: usize,
+    /// Seeds whose scenarios show it, on a card of their own.
+    pub seeds: Range<u64>,
+    /// What is wrong.
+    pub failure: Failure,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            width,
+            seeds,
+            failure,
+        } = self;
+        let seed = seeds.end.saturating_sub(1);
+        writeln!(f, "width {width}, seed {seed}:\n{failure}")?;
+        write!(
+            f,
+            "replay with a waveform: cargo run --release -p warpline-testbenches --example scenarios -- --width {width} "
+        )?;
+        match seeds.end - seeds.start {
+            1 => write!(f, "--seed {seed} --trace seed.fst"),
+            count => write!(
+                f,
+                "--first {} --count {count} --trace seed.fst",
+                seeds.start
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Runs the scenarios of `seeds` on one card.
+///
+/// # Errors
+/// The first that fails.
+pub fn run_chain(
+    width: usize,
+    seeds: Range<u64>,
+    trace: Option<&Path>,
+    tally: &mut Tally,
+) -> Result<(), Failed> {
+    let start = seeds.start;
+    let failed = |end: u64| {
+        move |failure| Failed {
+            width,
+            seeds: start..end,
+            failure,
+        }
+    };
+    let mut bench = Bench::open(width, start, trace).map_err(failed(start + 1))?;
+    for seed in seeds {
+        let outcome = bench.run(&Scenario::new(seed, width));
+        let outcome = outcome.inspect_err(|_| {
+            let _ = bench.close_trace(); // the failure is what counts
+        });
+        tally.add(&outcome.map_err(failed(seed + 1))?);
+    }
+    match trace {
+        Some(_) => bench.close_trace().map_err(failed(start + 1)),
+        None => Ok(()),
+    }
+}
+
+/// Runs the scenarios of `seeds`, a card for every [`CHAIN`] of them, until all are done or `streams` streams were seen.
+/// `progress` is told after each card.
+///
+/// # Errors
+/// The first that fails, alone if it fails alone.
+pub fn run_streams(
+    width: usize,
+    seeds: Range<u64>,
+    streams: usize,
+    mut progress: impl FnMut(&Tally),
+) -> Result<Tally, Failed> {
+    let mut tally = Tally::default();
+    let mut start = seeds.start;
+    while start < seeds.end && tally.streams < streams {
+        let end = seeds.end.min((start / CHAIN + 1) * CHAIN);
+        run_chain(width, start..end, None, &mut tally).map_err(|failed| {
+            let seed = failed.seeds.end - 1;
+            run_chain(width, seed..seed + 1, None, &mut Tally::default())
+                .err()
+                .unwrap_or(failed)
+        })?;
+        progress(&tally);
+        start = end;
+    }
+    Ok(tally)
+}
