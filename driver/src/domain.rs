@@ -225,7 +225,7 @@ impl ProtectionDomain {
 ///
 /// There is no slice of a registered memory:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0608
 /// fn look(region: &warpline_driver::MemoryRegion) -> u8 {
 ///     region[0] // the peer may be writing this octet
 /// }
@@ -233,7 +233,7 @@ impl ProtectionDomain {
 ///
 /// and none outlives a registration:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0505
 /// # use warpline_driver::*;
 /// fn keep(domain: &ProtectionDomain, memory: DmaMemory) {
 ///     let octets = &memory[..];

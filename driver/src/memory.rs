@@ -217,7 +217,6 @@ mod tests {
         assert_eq!(shared.reclaim()[4998..], [8, 7]);
     }
 
-    // req: DDP-SEC-12
     #[test]
     fn ranges_outside_are_refused() {
         let shared = DmaMemory::new(100).unwrap().expose();

@@ -50,7 +50,7 @@ impl Default for StreamOptions {
 ///
 /// A receive queue does not outlive its stream:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0505
 /// # use warpline_driver::*;
 /// fn late(stream: Stream, buffer: Buffer) {
 ///     let queue = stream.receive_queue(0).unwrap();

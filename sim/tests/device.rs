@@ -211,26 +211,26 @@ fn traffic(config: &Config, markers: bool, seed: u64) {
     }
 }
 
-// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41
 #[test]
 fn traffic_of_64_bits() {
     traffic(&small(), false, 1);
     traffic(&small(), true, 2);
 }
 
-// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41
 #[test]
 fn traffic_of_128_bits() {
     traffic(&Config::simulated(128), true, 3);
 }
 
-// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41
 #[test]
 fn traffic_of_256_bits() {
     traffic(&Config::simulated(256), true, 4);
 }
 
-// req: MPA-RCV-26, DDP-DEL-07, AMB-16, AMB-41
+// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41
 #[test]
 fn traffic_of_512_bits() {
     traffic(&Config::simulated(512), true, 5);
@@ -261,7 +261,7 @@ fn many_writes(
     (octets(false, 500, &messages), memory)
 }
 
-// req: DDP-DEL-08
+// req: DDP-DEL-01
 #[test]
 fn a_full_completion_queue_holds_the_device_and_loses_nothing() {
     for seed in 0..5 {
@@ -380,7 +380,7 @@ fn a_write_that_fails_is_an_error_of_its_stream() {
     assert_eq!(record.number, ErrorNumber::LocalCatastrophic);
 }
 
-// req: AMB-09, MPA-CRC-15
+// req: AMB-09, DDP-TEAR-13, MPA-ERR-04, MPA-CRC-19
 #[test]
 fn a_wrong_crc_is_reported_with_the_right_one() {
     let card = Card::open(&small(), options(8)).unwrap();

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -150,6 +150,17 @@ impl Model {
     /// Maps there are at present.
     pub fn mapped(&self) -> usize {
         self.maps.len()
+    }
+
+    /// How many of the mapped memories this process has not freed.
+    pub fn held(&self) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let held = |map: &&Map| {
+            let inode = format!(" {} ", map.file.metadata().unwrap().ino());
+            maps.lines()
+                .any(|line| line.contains("memfd:warpline") && line.contains(&inode))
+        };
+        self.maps.values().filter(held).count()
     }
 
     /// Closes a stream behind the driver's back.
