@@ -271,7 +271,7 @@ fn numbers_wrap() {
             stream: n,
             action: COMPLETE,
             event: (n + 100).into(),
-            answers: vec![false; 30_000],
+            answers: vec![false; 22_000],
         })
         .collect();
     let paces = Paces {

@@ -307,7 +307,7 @@ fn compare<const W: usize, const K: usize, const LOGK: usize>(given: &Run) -> Ou
 fn random_64() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(64);
-        compare::<64, 8, 3>(&Run::rough(random_fpdus(&mut rng, 120, 3000), 8 << 10));
+        compare::<64, 8, 3>(&Run::rough(random_fpdus(&mut rng, 50, 3000), 8 << 10));
         compare::<64, 8, 3>(&Run::quick(aligned_fpdus(&mut rng)));
     });
 }
@@ -317,7 +317,7 @@ fn random_64() {
 fn random_128() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(128);
-        compare::<128, 16, 4>(&Run::rough(random_fpdus(&mut rng, 60, 3000), 8 << 10));
+        compare::<128, 16, 4>(&Run::rough(random_fpdus(&mut rng, 25, 3000), 8 << 10));
         compare::<128, 16, 4>(&Run::quick(aligned_fpdus(&mut rng)));
     });
 }
@@ -327,7 +327,7 @@ fn random_128() {
 fn random_256() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(256);
-        compare::<256, 32, 5>(&Run::rough(random_fpdus(&mut rng, 60, 3000), 8 << 10));
+        compare::<256, 32, 5>(&Run::rough(random_fpdus(&mut rng, 25, 3000), 8 << 10));
         compare::<256, 32, 5>(&Run::quick(aligned_fpdus(&mut rng)));
     });
 }
@@ -337,25 +337,21 @@ fn random_256() {
 fn random_512() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(512);
-        compare::<512, 64, 6>(&Run::rough(random_fpdus(&mut rng, 100, 3000), 8 << 10));
+        compare::<512, 64, 6>(&Run::rough(random_fpdus(&mut rng, 50, 3000), 8 << 10));
         compare::<512, 64, 6>(&Run::quick(aligned_fpdus(&mut rng)));
     });
 }
 
-/// The largest FPDUs, over a 4 GiB boundary: 33 bursts of the narrowest bus.
+/// The largest FPDU, over a 4 GiB boundary: 33 bursts of the narrowest bus.
 // req: DDP-DEL-07
 #[test]
 fn largest() {
     on_large_stack(|| {
-        let mut rng = Rng::with_seed(1);
-        let fpdus = vec![
-            fpdu(&mut rng, 0x2_ffff_4321, 64750),
-            fpdu(&mut rng, 0x8_0000_07ff, 64750),
-        ];
+        let fpdus = vec![fpdu(&mut Rng::with_seed(1), 0x2_ffff_4321, 64754)];
         let outcome = compare::<64, 8, 3>(&Run::quick(fpdus.clone()));
-        assert_eq!(outcome.bursts.len(), 33 + 33);
+        assert_eq!(outcome.bursts.len(), 33);
         let outcome = compare::<512, 64, 6>(&Run::quick(fpdus));
-        assert_eq!(outcome.bursts.len(), 17 + 17);
+        assert_eq!(outcome.bursts.len(), 17);
     });
 }
 
@@ -379,15 +375,15 @@ fn throughput() {
                 })
                 .collect()
         };
-        assert_eq!(gaps::<64, 8, 3>(many(12, 1442)), 0);
-        assert_eq!(gaps::<512, 64, 6>(many(60, 1442)), 0);
+        assert_eq!(gaps::<64, 8, 3>(many(6, 1442)), 0);
+        assert_eq!(gaps::<512, 64, 6>(many(20, 1442)), 0);
         // three or four beats each
-        assert_eq!(gaps::<512, 64, 6>(many(60, 130)), 0);
-        let mut one_beat = many(60, 8);
+        assert_eq!(gaps::<512, 64, 6>(many(40, 130)), 0);
+        let mut one_beat = many(40, 8);
         one_beat.iter_mut().for_each(|fpdu| fpdu.address &= !63);
-        assert_eq!(gaps::<512, 64, 6>(one_beat), 59);
-        let mut with_empty = many(31, 1442);
-        with_empty[15].payload.clear();
+        assert_eq!(gaps::<512, 64, 6>(one_beat), 39);
+        let mut with_empty = many(9, 1442);
+        with_empty[4].payload.clear();
         assert_eq!(gaps::<512, 64, 6>(with_empty), 1);
     });
 }

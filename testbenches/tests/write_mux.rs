@@ -296,8 +296,8 @@ fn random<const W: usize, const K: usize>() {
             faulty: FAULTY..u64::MAX,
         };
         let both = [
-            writes(&mut rng, K, 80, 10, 0x100_0000),
-            writes(&mut rng, K, 60, 4, 0x300_0000),
+            writes(&mut rng, K, 40, 8, 0x100_0000),
+            writes(&mut rng, K, 40, 4, 0x300_0000),
         ];
         assert_memory(&run::<W, K>(both, pace, manner, false));
     }
@@ -351,12 +351,12 @@ fn slow_responses() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(10);
         let both = [
-            writes(&mut rng, 8, 200, 1, 0x100_0000),
-            writes(&mut rng, 8, 200, 1, 0x300_0000),
+            writes(&mut rng, 8, 150, 1, 0x100_0000),
+            writes(&mut rng, 8, 150, 1, 0x300_0000),
         ];
         let manner = Manner {
             faulty: FAULTY..u64::MAX,
-            ..Manner::quick(1000)
+            ..Manner::quick(500)
         };
         assert_memory(&run::<64, 8>(both, Pace::Always, manner, false));
     });
@@ -367,7 +367,7 @@ fn slow_responses() {
 fn throughput_and_turns() {
     on_large_stack(|| {
         let mut rng = Rng::with_seed(11);
-        let payload = writes(&mut rng, 64, 60, 12, 0x100_0000);
+        let payload = writes(&mut rng, 64, 30, 12, 0x100_0000);
         let manner = Manner {
             faulty: FAULTY..u64::MAX,
             ..Manner::quick(5)
@@ -385,7 +385,7 @@ fn throughput_and_turns() {
         assert_eq!(gaps(&alone), 0);
         // the first payload beat: offered in cycle 3
         assert_eq!(alone.bus.beat_cycles[0], 3 + 3);
-        let entries = writes(&mut rng, 64, 60, 1, 0x300_0000);
+        let entries = writes(&mut rng, 64, 30, 1, 0x300_0000);
         let both = run::<512, 64>([payload, entries], Pace::Always, manner, false);
         assert_eq!(gaps(&both), 0);
         let of_payload = |burst: &Burst| burst.address & 0xf00_0000 == 0x100_0000;
