@@ -243,11 +243,12 @@ impl Network {
         self.sending.is_none() && !self.held && self.streams.iter().all(Sender::is_idle)
     }
 
-    /// Octets in the assembly rings of all streams, if the rings have `ring` octets each.
+    /// Octets in the assembly rings of all streams, if the rings have `ring` octets each. A stream whose FPDU was refused
+    /// for its length may have given up more than has arrived: its ring is empty.
     pub fn resident(&self, ring: u32) -> u64 {
         let windows = self.streams.iter().filter_map(|sender| sender.window);
         windows
-            .map(|Window { edge, limit }| u64::from(edge.wrapping_sub(limit.wrapping_sub(ring))))
+            .map(|Window { edge, limit }| distance(limit.wrapping_sub(ring), edge).max(0) as u64)
             .sum()
     }
 
