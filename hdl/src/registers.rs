@@ -295,8 +295,8 @@ impl<const S: usize> Logic for Registers<S> {
         comment!(
             "write: hold the address and the word, whichever comes first, then apply and answer"
         );
-        self.s_axil.awready.next = !self.aw_held.q.val();
-        self.s_axil.wready.next = !self.w_held.q.val();
+        self.s_axil.awready.next = !self.aw_held.q.val() & !self.reset.val();
+        self.s_axil.wready.next = !self.w_held.q.val() & !self.reset.val();
         self.s_axil.bvalid.next = self.b_valid.q.val();
         self.s_axil.bresp.next = 0.into();
         if self.s_axil.awvalid.val() & !self.aw_held.q.val() {
@@ -403,7 +403,7 @@ impl<const S: usize> Logic for Registers<S> {
         }
 
         comment!("read: hold the row, look it up, answer");
-        self.s_axil.arready.next = !self.reading.q.val();
+        self.s_axil.arready.next = !self.reading.q.val() & !self.reset.val();
         self.s_axil.rvalid.next = self.r_valid.q.val();
         self.s_axil.rdata.next = self.r_data.q.val();
         self.s_axil.rresp.next = 0.into();

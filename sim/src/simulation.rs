@@ -23,8 +23,6 @@ use crate::writes::{BackPressure, Wires, Writes};
 const RESET_CYCLES: u64 = 16;
 /// Cycles of reset behind which nothing may be valid any more.
 const RESET_REACTION: u64 = 8;
-/// Cycles behind reset in which the device is still in reset inside and loses accesses to registers.
-const START_CYCLES: u64 = 40;
 /// Cycles that an access to a register may take: a command runs meanwhile, but registers answer.
 const ACCESS_CYCLES: u64 = 10_000;
 /// Cycles without any transfer after which the device has nothing left to do, apart from octets in its rings.
@@ -126,7 +124,7 @@ impl Simulation {
             self.edge()?;
         }
         self.model.set(self.ports.aresetn, 1);
-        (0..START_CYCLES).try_for_each(|_| self.cycle())
+        Ok(())
     }
 
     fn check_reset(&mut self) -> Result<(), Error> {
