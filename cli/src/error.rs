@@ -69,6 +69,9 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// The result has no JSON form.
+    #[error("no JSON: {0}")]
+    Json(#[from] serde_json::Error),
     /// The device cannot be written as SystemVerilog.
     #[error(transparent)]
     Design(#[from] warpline_hdl::DesignError),
@@ -95,7 +98,11 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Design(_) | Self::Card(_) | Self::Driver(_) | Self::Bench { .. } => 3,
+            Self::Json(_)
+            | Self::Design(_)
+            | Self::Card(_)
+            | Self::Driver(_)
+            | Self::Bench { .. } => 3,
             _ => 2,
         }
     }

@@ -23,9 +23,10 @@ pub const ULPDUS: [usize; 6] = [20, 64, 256, 1442, 8960, 64768];
 
 /// Octets that small FPDUs are packed into: the payload of a TCP segment with time stamps on Ethernet.
 const SEGMENT: usize = 1448;
-/// Fewest FPDUs, and fewest cycles that the bus needs for them: filling the pipeline then hardly counts.
+/// FPDUs: enough that the bus alone needs so many cycles, within limits. Filling the pipeline then hardly counts.
+const CYCLES: usize = 1 << 15;
 const FEWEST_FPDUS: usize = 64;
-const FEWEST_CYCLES: usize = 1 << 15;
+const MOST_FPDUS: usize = 8192;
 const STREAM: u8 = 0;
 
 /// A measured figure.
@@ -62,7 +63,9 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
     let Some(payload) = ulpdu.checked_sub(TAGGED_HEADER_LEN).filter(|&n| n > 0) else {
         return Err(wrong("the ULPDU has no payload".into()));
     };
-    let count = FEWEST_FPDUS.max((FEWEST_CYCLES * beat).div_ceil(ulpdu));
+    let count = (CYCLES * beat)
+        .div_ceil(ulpdu)
+        .clamp(FEWEST_FPDUS, MOST_FPDUS);
     let message: Vec<u8> = {
         let mut rng = fastrand::Rng::with_seed(ulpdu as u64);
         std::iter::repeat_with(|| rng.u8(..))
@@ -185,7 +188,10 @@ mod tests {
             };
             let survey = crate::replay::Survey::new(&flow, &octets);
             assert_eq!(survey.fpdus, fpdus as u64);
-            assert_eq!(survey.tagged[&7], [0..message.len() as u64]);
+            assert_eq!(
+                survey.tagged[&7],
+                std::slice::from_ref(&(0..message.len() as u64))
+            );
             let small = segments
                 .iter()
                 .filter(|segment| segment.len() <= SEGMENT)

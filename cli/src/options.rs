@@ -44,7 +44,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Rtl {
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_parser = width)]
+    #[arg(long, value_name = "W", value_parser = width)]
     pub width: usize,
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -58,7 +58,7 @@ pub(crate) struct Replay {
     #[arg(value_name = "CAPTURE_DIR")]
     pub capture: PathBuf,
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_parser = width)]
+    #[arg(long, value_name = "W", value_parser = width)]
     pub width: usize,
     /// Print one JSON object
     #[arg(long)]

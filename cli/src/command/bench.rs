@@ -1,11 +1,10 @@
 //! `warpline bench`: octets per cycle, for small and large ULPDUs, at all widths.
 
 use std::fs;
-
-use anstream::println;
+use std::path::Path;
 
 use super::OK;
-use super::terminal::{DIM, STRONG, json, open_card, with_bar};
+use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
 use crate::measure::{Figure, ULPDUS, WIDTHS, measure};
 use crate::options::Bench;
@@ -14,56 +13,97 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     let mut figures = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false)?;
-        let runs: Vec<_> = ULPDUS
-            .into_iter()
-            .flat_map(|ulpdu| [(ulpdu, false), (ulpdu, true)])
-            .collect();
-        with_bar(format!("{width:>3} bits"), |progress| {
-            for (i, &(ulpdu, markers)) in runs.iter().enumerate() {
-                progress(i as u64, runs.len() as u64);
-                figures.push(measure(&card, ulpdu, markers)?);
+        let measured = with_bar(format!("{width:>3} bits"), |progress| {
+            let runs = ULPDUS.len() as u64;
+            let mut figures = Vec::new();
+            for (done, ulpdu) in (0..).zip(ULPDUS) {
+                progress(done, runs);
+                figures.push(measure(&card, ulpdu, false)?);
+                figures.push(measure(&card, ulpdu, true)?);
             }
-            Ok::<(), Error>(())
+            Ok::<_, Error>(figures)
         })?;
+        figures.extend(measured);
     }
-    print(&figures);
+    show(&table(&figures))?;
     if let Some(path) = &options.json {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::write(folder))?;
-        }
-        let text = json(&figures) + "\n";
-        fs::write(path, text).map_err(Error::write(path))?;
+        write(path, &figures)?;
     }
     Ok(OK)
 }
 
-fn print(figures: &[Figure]) {
-    println!(
-        "{STRONG}Receive path: stream octets per cycle, and share of what the bus can carry{STRONG:#}"
+fn write(path: &Path, figures: &[Figure]) -> Result<(), Error> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    }
+    let text = serde_json::to_string_pretty(figures)? + "\n";
+    fs::write(path, text).map_err(Error::write(path))
+}
+
+fn table(figures: &[Figure]) -> String {
+    let mut text = format!(
+        "{STRONG}Receive path: octets per cycle, and share of what the bus can carry{STRONG:#}\n"
     );
-    let head: String = WIDTHS
-        .iter()
-        .map(|width| format!("{:>18}", format!("{width} bits")))
-        .collect();
-    println!(" ULPDU markers{head}");
+    text += " ULPDU markers";
+    for width in WIDTHS {
+        text += &format!("{width:>12} bits ");
+    }
     for ulpdu in ULPDUS {
-        for markers in [false, true] {
+        for (markers, word) in [(false, "off"), (true, "on")] {
+            text += &format!("\n{ulpdu:>6} {word:<7}");
             let row = figures
                 .iter()
                 .filter(|f| f.ulpdu == ulpdu && f.markers == markers);
-            let cells: String = row.map(cell).collect();
-            println!(
-                "{ulpdu:>6} {:<7}{cells}",
-                if markers { "on" } else { "off" }
-            );
+            text.extend(row.map(cell));
         }
     }
+    text + "\n"
 }
 
 fn cell(figure: &Figure) -> String {
     let share = 100.0 * figure.of_bus;
     format!(
-        "{:>9.2} {DIM}{share:>6.1} %{DIM:#}",
+        "{:>9.2} {DIM}{share:>5.1} %{DIM:#}",
         figure.octets_per_cycle
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_become_a_table_and_a_list() {
+        let figure = |width, octets: u32| Figure {
+            width,
+            ulpdu: 1442,
+            markers: true,
+            octets: octets.into(),
+            cycles: 1000,
+            octets_per_cycle: f64::from(octets) / 1000.0,
+            of_bus: f64::from(octets) / 125.0 / width as f64,
+        };
+        let figures = WIDTHS.map(|width| figure(width, width as u32 * 100));
+
+        let table = table(&figures);
+        let row = table.lines().find(|line| line.starts_with("  1442 on"));
+        let row = anstream::adapter::strip_str(row.unwrap()).to_string();
+        let words: Vec<_> = row.split_whitespace().collect();
+        let expected = "1442 on 6.40 80.0 % 12.80 80.0 % 25.60 80.0 % 51.20 80.0 %";
+        assert_eq!(words.join(" "), expected);
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/figures.json");
+        write(&path, &figures).unwrap();
+        let list: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(
+            list[0],
+            serde_json::json!({
+                "width": 64, "ulpdu": 1442, "markers": true,
+                "octets": 6400, "cycles": 1000, "octets_per_cycle": 6.4, "of_bus": 0.8,
+            })
+        );
+        assert_eq!(list.as_array().unwrap().len(), WIDTHS.len());
+    }
 }

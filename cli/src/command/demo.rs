@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use anstream::println;
 use include_dir::{Dir, include_dir};
 use warpline_capture::{Capture, Segmentation};
 
 use super::replay::{speed, stream, watched};
-use super::terminal::{BAD, DIM, GOOD, STRONG, counted, grouped, open_card};
+use super::terminal::{BAD, DIM, GOOD, STRONG, grouped, open_card, show};
 use super::{DIFFERENT, OK};
 use crate::Error;
-use crate::replay::{Replayed, Work};
+use crate::replay::{CompletionReport, Region, Replayed, Work};
 
 /// The capture, inside the program: the demo runs anywhere.
 static CAPTURE: Dir<'_> =
@@ -19,75 +18,88 @@ const WIDTHS: [usize; 2] = [64, 512];
 
 pub(super) fn run() -> Result<u8, Error> {
     let folder = tempfile::tempdir().map_err(Error::write(std::env::temp_dir()))?;
-    CAPTURE
-        .extract(folder.path())
-        .map_err(Error::write(folder.path()))?;
+    let extracted = CAPTURE.extract(folder.path());
+    extracted.map_err(Error::write(folder.path()))?;
     let capture = Capture::open(folder.path())?;
 
-    let mut differences = 0;
+    let mut equal = true;
     for (i, width) in WIDTHS.into_iter().enumerate() {
         let card = open_card(width, false)?;
         let replayed = watched(&card, &capture, Segmentation::AsCaptured, width)?;
         if i == 0 {
-            introduce(&replayed);
+            show(&format!(
+                "RDMA traffic that Linux received, into the memory of a simulated warpline card\n{}\n",
+                stream(&replayed.report, replayed.segments)
+            ))?;
         }
-        differences += replayed.differences.len();
-        println!();
-        print(&replayed);
+        show(&result(&replayed))?;
+        equal &= replayed.differences.is_empty();
     }
-    Ok(if differences == 0 { OK } else { DIFFERENT })
+    Ok(if equal { OK } else { DIFFERENT })
 }
 
-fn introduce(replayed: &Replayed) {
-    println!("An RDMA conversation of two Linux machines, into the receive path of warpline:");
-    println!("{}", stream(&replayed.report, replayed.segments));
-}
-
-fn print(replayed: &Replayed) {
+fn result(replayed: &Replayed) -> String {
     let report = &replayed.report;
-    println!("{STRONG}{} bits{STRONG:#}", report.width);
-    println!("  {}", speed(report));
+    let mut text = format!(
+        "\n{STRONG}{:>3} bits{STRONG:#}  {}\n",
+        report.width,
+        speed(report)
+    );
     for region in &replayed.plan.regions {
-        let ranges = replayed.survey.tagged.get(&region.stag);
-        if let Some(extent) = ranges.and_then(|ranges| extent(ranges)) {
-            println!(
-                "  RDMA Writes  {} into region {:#010x}, octets {:#x} to {:#x} {DIM}of {:#x}{DIM:#}",
-                counted(octets(ranges.into_iter().flatten()), "octet"),
-                region.stag,
-                extent.start - region.base,
-                extent.end - region.base - 1,
-                region.length,
-            );
+        if let Some(ranges) = replayed.survey.tagged.get(&region.stag) {
+            text += &writes(region, ranges);
         }
     }
-    let messages = replayed.landed.work.iter().filter_map(|work| match work {
+    let lengths = replayed.landed.work.iter().filter_map(|work| match work {
         Work::Received { length, .. } => Some(u64::from(*length)),
         _ => None,
     });
-    let (count, sum) = messages.fold((0_u64, 0), |(count, sum), length| (count + 1, sum + length));
-    println!(
-        "  Sends        {} into the first {} of {} receive buffers",
-        counted(sum, "octet"),
-        grouped(count),
-        replayed.plan.queues[0].count,
+    let (count, octets) = lengths.fold((0, 0), |(count, octets), n| (count + 1, octets + n));
+    text += &line(
+        octets,
+        "Sends",
+        &format!(
+            "{count} of {} receive buffers",
+            replayed.plan.queues[0].count
+        ),
     );
+    let requests = report
+        .completions
+        .iter()
+        .filter_map(|message| match message {
+            CompletionReport::Untagged {
+                queue: 1, length, ..
+            } => Some(u64::from(*length)),
+            _ => None,
+        });
+    text += &line(requests.sum(), "Read Requests", "queue 1");
     if replayed.differences.is_empty() {
-        println!(
-            "  {GOOD}Memory, receive buffers and completions equal Linux's, octet for octet.{GOOD:#}"
+        text += &format!(
+            "          {GOOD}memory, receive buffers and completions equal Linux's, octet for octet{GOOD:#}\n"
         );
     }
     for difference in &replayed.differences {
-        println!("  {BAD}{difference}{BAD:#}");
+        text += &format!("          {BAD}{difference}{BAD:#}\n");
     }
+    text
 }
 
-/// From the lowest to the highest.
-fn extent(ranges: &[Range<u64>]) -> Option<Range<u64>> {
-    let start = ranges.iter().map(|range| range.start).min()?;
-    let end = ranges.iter().map(|range| range.end).max()?;
-    Some(start..end)
+/// Octets that came, and where they went.
+fn line(octets: u64, what: &str, place: &str) -> String {
+    format!(
+        "          {:>7} octets of {what:<13} {DIM}→{DIM:#} {place}\n",
+        grouped(octets)
+    )
 }
 
-fn octets<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> u64 {
-    ranges.map(|range| range.end - range.start).sum()
+fn writes(region: &Region, ranges: &[Range<u64>]) -> String {
+    let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
+    let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+    let octets = ranges.iter().map(|range| range.end - range.start).sum();
+    let place = format!(
+        "STag {:#010x}, Tagged Offsets {start:#x} to {:#x}",
+        region.stag,
+        end.saturating_sub(1)
+    );
+    line(octets, "RDMA Writes", &place)
 }

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use crate::Error;
 use crate::options::{Command, Options};
@@ -25,12 +26,7 @@ const UNUSABLE: u8 = 2;
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
-        Err(error) if error.use_stderr() => return unusable(&in_one_line(&error)),
-        Err(help) => {
-            // Nobody reads on: nothing is left to say.
-            let _ = help.print();
-            return OK.into();
-        }
+        Err(error) => return explain(&error),
     };
     if options.verbose {
         tracing_subscriber::fmt()
@@ -60,8 +56,18 @@ fn fail(error: &Error) -> u8 {
     error.exit_code()
 }
 
+/// Help that was asked for, or what is wrong with the options in one line.
+fn explain(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return unusable(&reason(error));
+    }
+    // If it cannot be printed, nobody is there to be told.
+    let _ = error.print();
+    (if error.use_stderr() { UNUSABLE } else { OK }).into()
+}
+
 /// The reason alone, without usage and hints.
-fn in_one_line(error: &clap::Error) -> String {
+fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let reason = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<_> = reason.split_whitespace().collect();

@@ -2,11 +2,10 @@
 
 use std::fs::File;
 
-use anstream::println;
 use warpline_capture::{Capture, Segmentation};
 use warpline_sim::Card;
 
-use super::terminal::{BAD, DIM, GOOD, STRONG, counted, grouped, json, open_card, with_bar};
+use super::terminal::{BAD, DIM, GOOD, STRONG, counted, grouped, open_card, show, with_bar};
 use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::options::Replay;
@@ -28,19 +27,16 @@ pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Er
     if replayed.plan.learnt {
         eprintln!("{}", learnt(&replayed));
     }
-    if options.json {
-        std::println!("{}", json(&replayed.report));
+    show(&if options.json {
+        serde_json::to_string(&replayed.report)? + "\n"
     } else {
-        print(&replayed);
-    }
+        summary(&replayed)
+    })?;
     for difference in &replayed.differences {
         eprintln!("warpline: {difference}");
     }
-    Ok(if replayed.differences.is_empty() {
-        OK
-    } else {
-        DIFFERENT
-    })
+    let equal = replayed.differences.is_empty();
+    Ok(if equal { OK } else { DIFFERENT })
 }
 
 /// A replay with a progress bar.
@@ -62,22 +58,23 @@ fn learnt(replayed: &Replayed) -> String {
     )
 }
 
-fn print(replayed: &Replayed) {
+fn summary(replayed: &Replayed) -> String {
     let report = &replayed.report;
-    println!("{}", stream(report, replayed.segments));
-    println!("  {}", speed(report));
-    println!(
-        "  {} delivered; memory {}, receive buffers {}",
+    let mut text = format!(
+        "{}\n  {}\n  {} delivered; memory {}, receive buffers {}\n",
+        stream(report, replayed.segments),
+        speed(report),
         counted(report.completions.len() as u64, "message"),
         verdict(report.memory_match),
         verdict(report.receive_match),
     );
     for error in &report.errors {
-        println!(
-            "  stream {} frozen by error type {:#x} code {:#04x}, checks {:#06x}",
+        text += &format!(
+            "  stream {} frozen by error type {:#x} code {:#04x}, checks {:#06x}\n",
             error.stream, error.kind, error.code, error.checks
         );
     }
+    text
 }
 
 /// What the stream was.
@@ -96,7 +93,7 @@ pub(super) fn stream(report: &Report, segments: usize) -> String {
 /// How fast it went.
 pub(super) fn speed(report: &Report) -> String {
     format!(
-        "{} cycles, {STRONG}{:.2} octets per cycle{STRONG:#} {DIM}({:.1} % of {} bits){DIM:#}",
+        "{} cycles, {STRONG}{:.2} octets per cycle{STRONG:#} {DIM}({:.1} % of the {}-bit bus){DIM:#}",
         grouped(report.cycles),
         report.octets_per_cycle,
         100.0 * report.of_bus(),

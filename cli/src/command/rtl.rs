@@ -5,6 +5,7 @@ use std::fs;
 use warpline_hdl::{Config, TOP, design};
 
 use super::OK;
+use super::terminal::show;
 use crate::Error;
 use crate::options::Rtl;
 
@@ -14,10 +15,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let design = design(&Config::simulated(options.width))?;
     design.write_to(folder).map_err(Error::write(folder))?;
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
-    println!(
-        "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}",
+    show(&format!(
+        "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}\n",
         folder.display(),
         design.modules.len(),
-    );
+    ))?;
     Ok(OK)
 }

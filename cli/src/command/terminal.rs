@@ -1,10 +1,10 @@
 //! What people see: colours, numbers, progress. Progress is drawn on standard error, and only on a terminal.
 
+use std::io::Write;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
 
@@ -42,9 +42,11 @@ pub(super) fn counted(count: impl Into<u64>, name: &str) -> String {
     format!("{} {name}{plural}", grouped(count))
 }
 
-/// `value` as JSON, fields in the order of their declaration.
-pub(super) fn json(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("numbers, names and lists have a JSON form")
+/// Prints `text`; without colours where nobody would see them.
+pub(super) fn show(text: &str) -> Result<(), Error> {
+    let mut out = anstream::stdout();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(Error::write("standard output"))
 }
 
 /// A bar for `work` with the prefix `what`; the work is handed what moves the bar.

@@ -68,7 +68,12 @@ pub fn replay(
     }
     let survey = Survey::new(&flow, &octets);
     let plan = Plan::new(capture, &survey)?;
-    tracing::debug!(?plan, "surveyed {} FPDUs", survey.fpdus);
+    tracing::info!(
+        fpdus = survey.fpdus,
+        regions = format_args!("{:x?}", plan.regions),
+        buffers = ?plan.queues.each_ref().map(|queue| queue.count),
+        "stream surveyed"
+    );
     let pieces = flow.resegment(segmentation).map_err(|gap| Error::Gap {
         position: gap.position,
         missing: gap.missing,

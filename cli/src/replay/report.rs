@@ -22,7 +22,8 @@ pub struct Report {
     pub octets: u32,
     /// Payload octets that were placed.
     pub payload_octets: u32,
-    /// Cycles from the first beat in to the last write response, both counted.
+    /// Cycles from the first beat in to the last write response, both counted; octets of a failed stream are dropped
+    /// later still, then to the last beat.
     pub cycles: u64,
     /// `octets` by `cycles`.
     pub octets_per_cycle: f64,

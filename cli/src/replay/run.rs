@@ -93,9 +93,13 @@ pub(super) fn run(
     })
 }
 
-/// From the first beat in to the last write response, both counted.
+/// From the first beat in to the last write response, both counted; or to the last beat, where a failed stream's octets
+/// are dropped after that response.
 fn cycles(timing: &Timing) -> u64 {
-    match (timing.first_beat, timing.last_response.or(timing.last_beat)) {
+    match (
+        timing.first_beat,
+        timing.last_response.max(timing.last_beat),
+    ) {
         (Some(first), Some(last)) => last - first + 1,
         _ => 0,
     }

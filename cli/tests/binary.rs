@@ -1,0 +1,464 @@
+//! The program as a shell sees it: exit codes, one line of complaint, one object of JSON.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn warpline(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warpline"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(octets: &[u8]) -> &str {
+    std::str::from_utf8(octets).unwrap()
+}
+
+/// Runs the program, which has to end with code 2 and one line that contains `reason`.
+#[track_caller]
+fn unusable(arguments: &[&str], reason: &str) {
+    let output = warpline(arguments);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(
+        complaint.starts_with("warpline: "),
+        "{arguments:?}: {complaint}"
+    );
+    assert!(complaint.contains(reason), "{arguments:?}: {complaint}");
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+}
+
+#[track_caller]
+fn unusable_capture(folder: &Path, reason: &str) {
+    unusable(
+        &["replay", folder.to_str().unwrap(), "--width", "64"],
+        reason,
+    );
+}
+
+fn recorded(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../testbenches/captures")
+        .join(name)
+}
+
+/// A capture to plant differences in.
+struct Copy(TempDir);
+
+impl Copy {
+    fn of(name: &str) -> Self {
+        let copy = tempfile::tempdir().unwrap();
+        for file in fs::read_dir(recorded(name)).unwrap() {
+            let file = file.unwrap();
+            fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+        }
+        Self(copy)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    fn edit(&self, name: &str, edit: impl FnOnce(&mut Vec<u8>)) {
+        let mut octets = fs::read(self.file(name)).unwrap();
+        edit(&mut octets);
+        fs::write(self.file(name), octets).unwrap();
+    }
+
+    fn replace(&self, name: &str, from: &str, to: &str) {
+        self.edit(name, |octets| {
+            let before = text(octets);
+            assert!(before.contains(from), "{before}");
+            *octets = before.replacen(from, to, 1).into();
+        });
+    }
+
+    fn edit_image(&self, name: &str, edit: impl FnOnce(&mut Vec<u8>)) {
+        let mut octets = Vec::new();
+        GzDecoder::new(File::open(self.file(name)).unwrap())
+            .read_to_end(&mut octets)
+            .unwrap();
+        edit(&mut octets);
+        let mut packed =
+            GzEncoder::new(File::create(self.file(name)).unwrap(), Compression::fast());
+        packed.write_all(&octets).unwrap();
+        packed.finish().unwrap();
+    }
+
+    /// Replays, which has to end with code 1 and `lines`.
+    #[track_caller]
+    fn differs(&self, lines: &[&str]) {
+        let output = warpline(&["replay", self.path().to_str().unwrap(), "--width", "64"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(text(&output.stderr).lines().collect::<Vec<_>>(), lines);
+    }
+}
+
+#[test]
+fn impossible_options_are_refused_in_one_line() {
+    let sends = recorded("crc1-rev2-sends");
+    let sends = sends.to_str().unwrap();
+    let replay = |options: &[&'static str], reason| {
+        let arguments = [&["replay", sends][..], options].concat();
+        unusable(&arguments, reason);
+    };
+    replay(&[], "--width");
+    for width in ["63", "0", "1024", "wide", ""] {
+        unusable(&["replay", sends, "--width", width], "width");
+        unusable(&["rtl", "--out", "nowhere", "--width", width], "width");
+    }
+    replay(&["--width", "64", "--segment", "0"], "--segment");
+    replay(&["--width", "64", "--segment", "some"], "--segment");
+    replay(&["--width", "64", "--seed", "1"], "--seed");
+    replay(&["--width", "64", "--seed", "x"], "--seed");
+    replay(
+        &["--width", "64", "--trace", "/nonexistent/x.fst"],
+        "/nonexistent/x.fst",
+    );
+    replay(&["--width", "64", "--fast"], "--fast");
+    unusable(&["replay", "--width", "64"], "CAPTURE_DIR");
+    unusable(&["rtl", "--width", "64"], "--out");
+    unusable(&["play"], "play");
+    unusable(
+        &["rtl", "--width", "64", "--out", "/dev/null/x"],
+        "/dev/null/x",
+    );
+}
+
+#[test]
+fn garbage_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    unusable_capture(&at("missing"), "No such file");
+    unusable_capture(folder.path(), "wire.pcap");
+    let header = &fs::read(recorded("crc1-rev2-oob").join("wire.pcap")).unwrap()[..24];
+    for (garbage, reason) in [
+        (&[][..], "not a pcap"),
+        (b"GIF89a: this is a picture", "not a pcap"),
+        (&[0xFF; 5000], "not a pcap"),
+        (&header[..20], "truncated"),
+        (header, "no TCP connection"),
+    ] {
+        fs::write(at("wire.pcap"), garbage).unwrap();
+        unusable_capture(folder.path(), reason);
+        unusable_capture(&at("wire.pcap"), reason);
+    }
+    fs::remove_file(at("wire.pcap")).unwrap();
+    fs::create_dir(at("wire.pcap")).unwrap();
+    unusable_capture(folder.path(), "wire.pcap");
+}
+
+#[test]
+fn unusable_traffic_is_refused_in_one_line() {
+    let truncated = Copy::of("crc1-rev2-oob");
+    truncated.edit("wire.pcap", |octets| octets.truncate(octets.len() - 5));
+    unusable_capture(truncated.path(), "truncated");
+
+    let key = b"MPA ID Re";
+    let no_mpa = Copy::of("crc1-rev2-oob");
+    no_mpa.edit("wire.pcap", |octets| {
+        for at in 0..octets.len() - key.len() {
+            if octets[at..].starts_with(key) {
+                octets[at] = b'X';
+            }
+        }
+    });
+    unusable_capture(no_mpa.path(), "no MPA traffic");
+
+    // All behind the start frames is cut off: the records up to the one with the reply.
+    let no_fpdu = Copy::of("crc1-rev2-oob");
+    no_fpdu.edit("wire.pcap", |octets| {
+        let mut at = 24;
+        loop {
+            let length = u32::from_le_bytes(octets[at + 8..at + 12].try_into().unwrap());
+            let record = at..at + 16 + length as usize;
+            at = record.end;
+            if octets[record]
+                .windows(key.len() + 1)
+                .any(|octets| octets == b"MPA ID Rep")
+            {
+                break;
+            }
+        }
+        octets.truncate(at);
+    });
+    unusable_capture(no_fpdu.path(), "no MPA frame");
+}
+
+#[test]
+fn unusable_truth_is_refused_in_one_line() {
+    let edited = |edit: &dyn Fn(&Copy), reason| {
+        let copy = Copy::of("crc1-rev2-badstag");
+        edit(&copy);
+        unusable_capture(copy.path(), reason);
+    };
+    let regions = |from: &'static str, to: &'static str| {
+        move |copy: &Copy| copy.replace("regions.json", from, to)
+    };
+    edited(&regions("{", "["), "regions.json");
+    edited(&regions("\"len\"", "\"length\""), "regions.json");
+    edited(&regions("1048576", "1048575"), "memory.bin.gz");
+    edited(&regions("1048576", "99999999999999999999"), "regions.json");
+    edited(&regions("1048576", "1099511627776"), "1099511627776");
+    edited(
+        &regions("\"ro_len\":65536", "\"ro_len\":9999999999999"),
+        "the most is",
+    );
+    edited(
+        &regions("0x7efe8cf41000", "0xfffffffffff10000"),
+        "0xec7df800",
+    );
+    edited(&regions("0x56bae400", "0xec7df800"), "0xec7df800");
+    let no_buffers = |copy: &Copy| {
+        fs::remove_file(copy.file("receive-buffers.bin.gz")).unwrap();
+        copy.replace(
+            "regions.json",
+            "\"recv_count\":64",
+            "\"recv_count\":4000000000",
+        );
+    };
+    edited(&no_buffers, "the most is");
+    let not_packed = |copy: &Copy| copy.edit("memory.bin.gz", |octets| octets.truncate(9));
+    edited(&not_packed, "memory.bin.gz");
+    let no_regions = |copy: &Copy| fs::remove_file(copy.file("regions.json")).unwrap();
+    edited(&no_regions, "without regions.json");
+    edited(
+        &|copy| copy.replace("completions.jsonl", "{", "<"),
+        "completions.jsonl",
+    );
+}
+
+#[test]
+fn planted_differences_are_found() {
+    let copy = Copy::of("crc1-rev2-badstag");
+    copy.edit_image("memory.bin.gz", |octets| {
+        octets[0x1234] ^= 0x10;
+        octets[0xF_FFFF] ^= 1;
+    });
+    copy.differs(&[
+        "warpline: memory.bin.gz: first difference at offset 0x1234 (4660): 0xfe expected, the card has 0xee",
+    ]);
+
+    let copy = Copy::of("crc1-rev2-badstag");
+    copy.edit_image("receive-buffers.bin.gz", |octets| octets[32767] = 0);
+    copy.differs(&[
+        "warpline: receive-buffers.bin.gz: first difference at offset 0x7fff (32767): 0x00 expected, the card has 0xdd",
+    ]);
+
+    let copy = Copy::of("crc1-rev2-badstag");
+    copy.replace("terminate.txt", "code 0", "code 1");
+    copy.differs(&[
+        "warpline: error: type 0x1 code 0x01 expected, the card reports type 0x1 code 0x00",
+    ]);
+    fs::remove_file(copy.file("terminate.txt")).unwrap();
+    copy.differs(&["warpline: error: none expected, the card reports type 0x1 code 0x00"]);
+
+    let copy = Copy::of("crc1-rev2-sends");
+    copy.replace("completions.jsonl", "\"byte_len\":13", "\"byte_len\":14");
+    copy.differs(&[
+        "warpline: work completion 1: 14 octets in buffer 1 expected, the card says 13 octets in buffer 1",
+    ]);
+}
+
+#[test]
+fn json_is_one_object_with_the_agreed_fields() {
+    let capture = recorded("crc1-rev2-badstag");
+    let output = warpline(&[
+        "replay",
+        capture.to_str().unwrap(),
+        "--width",
+        "128",
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let object = report.as_object().unwrap();
+    let mut fields: Vec<_> = object.keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    assert_eq!(
+        fields,
+        [
+            "completions",
+            "crc",
+            "cycles",
+            "errors",
+            "fpdus",
+            "markers",
+            "memory_match",
+            "octets",
+            "octets_per_cycle",
+            "payload_octets",
+            "receive_match",
+            "width",
+        ]
+    );
+    assert_eq!(report["width"], 128);
+    assert_eq!(report["crc"], true);
+    assert_eq!(report["markers"], false);
+    assert_eq!(report["fpdus"], 2);
+    assert_eq!(report["octets"], 168);
+    assert_eq!(report["payload_octets"], 64);
+    assert_eq!(report["memory_match"], true);
+    assert_eq!(report["receive_match"], true);
+    let cycles = report["cycles"].as_u64().unwrap();
+    assert_eq!(report["octets_per_cycle"], 168.0 / cycles as f64);
+    assert_eq!(
+        report["completions"],
+        serde_json::json!([
+            {"stream": 0, "kind": "tagged", "stag": 0xec7d_f800_u32, "msn": null, "length": 64},
+        ])
+    );
+    assert_eq!(
+        report["errors"],
+        serde_json::json!([{"stream": 0, "type": 1, "code": 0, "checks": 4}])
+    );
+
+    let capture = recorded("crc1-rev2-sends");
+    let output = warpline(&[
+        "replay",
+        capture.to_str().unwrap(),
+        "--width",
+        "64",
+        "--json",
+    ]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        report["completions"][39],
+        serde_json::json!({"stream": 0, "kind": "untagged", "queue": 0, "msn": 40, "length": 507}),
+    );
+}
+
+#[test]
+fn a_capture_without_regions_says_so() {
+    let capture = recorded("crc1-rping");
+    let capture = capture.to_str().unwrap();
+    let output = warpline(&["replay", capture, "--width", "64", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        text(&output.stderr).contains("learnt"),
+        "{}",
+        text(&output.stderr)
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["memory_match"], true);
+    assert_eq!(report["errors"], serde_json::json!([]));
+}
+
+#[test]
+fn a_seed_names_a_segmentation() {
+    let capture = recorded("crc1-rev2-mixed");
+    let run = |seed| {
+        let arguments = ["--width", "64", "--segment", "random", "--seed", seed];
+        let output = warpline(&[&["replay", capture.to_str().unwrap()][..], &arguments].concat());
+        assert_eq!(output.status.code(), Some(0));
+        text(&output.stdout).to_owned()
+    };
+    assert_eq!(run("1"), run("1"));
+    assert_ne!(run("1"), run("2"));
+}
+
+#[test]
+fn a_trace_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("run.fst");
+    let capture = recorded("crc1-rev2-badstag");
+    let output = warpline(&[
+        "replay",
+        capture.to_str().unwrap(),
+        "--width",
+        "64",
+        "--json",
+        "--trace",
+        trace.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // The header of an FST file: block type 0, its length, first and last time; a cycle takes 10 units of time.
+    let octets = fs::read(trace).unwrap();
+    let word = |at: usize| u64::from_be_bytes(octets[at..at + 8].try_into().unwrap());
+    assert_eq!((octets[0], word(1)), (0, 329));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cycles = report["cycles"].as_u64().unwrap();
+    assert!(
+        word(17) - word(9) > 10 * cycles,
+        "{} to {}",
+        word(9),
+        word(17)
+    );
+    assert!(octets.len() > 10_000, "{} octets", octets.len());
+}
+
+#[test]
+fn rtl_is_one_file_a_module_and_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("new/rtl");
+    let output = warpline(&["rtl", "--width", "128", "--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let list = fs::read_to_string(out.join("warpline.f")).unwrap();
+    let mut listed: Vec<_> = list.lines().map(str::to_owned).collect();
+    assert_eq!(listed.last().unwrap(), "warpline.sv", "the top comes last");
+    for file in &listed {
+        let text = fs::read_to_string(out.join(file)).unwrap();
+        let name = file.strip_suffix(".sv").unwrap();
+        let modules: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("module "))
+            .collect();
+        assert_eq!(modules.len(), 1, "{file}");
+        let declared = modules[0].trim_start_matches("module ");
+        let end = declared.find(|c: char| !c.is_alphanumeric() && c != '_');
+        assert_eq!(&declared[..end.unwrap_or(declared.len())], name);
+    }
+    let mut written: Vec<_> = fs::read_dir(&out)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|file| file != "warpline.f")
+        .collect();
+    listed.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(written, listed);
+}
+
+#[test]
+fn the_demo_says_that_memory_equals_linuxs() {
+    let output = warpline(&["demo"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert_eq!(shown.matches("equal Linux's").count(), 2, "{shown}");
+    assert!(
+        shown.contains("\n 64 bits") && shown.contains("\n512 bits"),
+        "{shown}"
+    );
+    assert!(shown.contains("octets per cycle"), "{shown}");
+    assert!(
+        !shown.contains('\x1b'),
+        "colours are for terminals: {shown:?}"
+    );
+    assert_eq!(text(&output.stderr), "", "progress is for terminals");
+}
+
+#[test]
+fn help_tells_the_exit_codes() {
+    for arguments in [&["--help"][..], &["replay", "--help"]] {
+        let output = warpline(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(
+            text(&output.stdout).contains("Exit codes:"),
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(warpline(&[]).status.code(), Some(2));
+}
