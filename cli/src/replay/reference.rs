@@ -33,11 +33,10 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
         };
         receiver.set_stag(region.stag, entry);
     }
-    let mut left = [0; 3];
-    for ((queue, left), of) in (0..).zip(&mut left).zip(&plan.queues) {
+    for (queue, _) in (0..).zip(&plan.queues) {
         known(receiver.enable_queue(STREAM, queue, 1));
-        *left = of.count;
     }
+    let mut left = plan.queues.each_ref().map(|queue| queue.count);
 
     // Buffers are posted again where messages end, as many as a queue holds.
     let mut cuts: Vec<_> = plan
