@@ -412,6 +412,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
                     self.armed_of[i].d.next = true;
                     self.start_of[i].d.next = self.sequence_start.val();
                     self.edge_of[i].d.next = 0.into();
+                    comment!("the tail is put back in this cycle, too, and seen in the next one");
+                    self.limit_of[i].d.next = self.ring_octets.val();
                 }
                 if self.close.val() {
                     self.armed_of[i].d.next = false;

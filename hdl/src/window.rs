@@ -6,7 +6,9 @@
 //!
 //! A report each cycle that it is taken; a stream's turn comes every S reports, so what is told is at most that old.
 //! Both numbers are TCP sequence numbers: `edge` is what may be acknowledged (the octet expected next), `limit` the right
-//! edge of the window (MPA-RCV-26).
+//! edge of the window (MPA-RCV-26). A report that waits to be taken holds still, as AXI4-Stream demands, also when its
+//! stream is armed for another connection meanwhile: an engine that lets reports wait leaves out an `edge` that does not
+//! lie between what it has sent and what was acknowledged before.
 use crate::dff::Dff;
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;

@@ -92,6 +92,8 @@ struct Bench<const W: usize, const K: usize> {
     lost: bool,
     in_segment: bool,
     last_accepted: Option<(usize, usize)>,
+    /// Stream that is armed in this cycle, and the tail of its former connection: `fetch` puts it back a cycle later.
+    former_tail: Option<(usize, i64)>,
     cycle: usize,
     wrong: usize,
     seen: Seen,
@@ -116,6 +118,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             lost: false,
             in_segment: false,
             last_accepted: None,
+            former_tail: None,
             cycle: 0,
             wrong: 0,
             seen: Seen::default(),
@@ -144,6 +147,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         b.stream.next = (stream as u64).into();
         b.sequence_start.next = u64::from(start).into();
         if arm {
+            self.former_tail = Some((stream, self.streams[stream].tail));
             self.streams[stream] = Stream {
                 armed: true,
                 start,
@@ -178,8 +182,12 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         b.tlast.next = shown.last;
         b.tdest.next = (shown.stream as u64).into();
         b.tuser.next = u64::from(shown.sequence).into();
-        for (stream, tail) in b.tail.iter_mut().enumerate() {
-            tail.next = (self.streams[stream].tail as u64 & 0xFFFF_FFFF).into();
+        let mut tails = self.streams.map(|stream| stream.tail);
+        if let Some((stream, tail)) = self.former_tail.take() {
+            tails[stream] = tail;
+        }
+        for (port, tail) in b.tail.iter_mut().zip(tails) {
+            port.next = (tail as u64 & 0xFFFF_FFFF).into();
         }
         self.limits.push_back(
             self.streams
