@@ -36,6 +36,7 @@ pub const UNDER_WAY: u64 = 16;
 /// What is known of a beat besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat {
+    /// A beat is there.
     pub valid: Bit,
     /// First beat of its FPDU.
     pub first: Bit,
@@ -80,35 +81,49 @@ pub struct Fetch<
     const LOGD: usize,
     const S: usize,
 > {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Whole FPDUs in the order in which they are to be fetched.
     pub fpdu: Signal<In, Fpdu>,
+    /// An FPDU is there.
     pub fpdu_valid: Signal<In, Bit>,
+    /// It is taken.
     pub fpdu_ready: Signal<Out, Bit>,
     /// Pulse: the ring of `stream` is empty, its position 0.
     pub arm: Signal<In, Bit>,
+    /// Stream of `arm`.
     pub stream: Signal<In, Bits<8>>,
+    /// Position up to which the octets of each stream have landed.
+    pub edge_landed: [Signal<In, Bits<32>>; S],
     /// Position up to which the ring of each stream is free again.
     pub tail: [Signal<Out, Bits<32>>; S],
-    /// Read port of the rings.
+    /// Read port of the rings: row of the lanes whose select bit is zero.
     pub read_row_0: Signal<Out, Bits<20>>,
+    /// Row of the lanes whose select bit is one.
     pub read_row_1: Signal<Out, Bits<20>>,
+    /// Which row each lane reads.
     pub read_select: Signal<Out, Bits<K>>,
+    /// Octets of those rows, two cycles later.
     pub read_data: Signal<In, Bits<W>>,
     /// An FPDU starts; its beats follow, in order with those of the ones before.
     pub start: Signal<Out, Start>,
+    /// Pulse: `start` is there.
     pub start_valid: Signal<Out, Bit>,
     /// Beats.
     pub beat: Signal<Out, Beat>,
+    /// Their octets, the first one in lane 0.
     pub beat_data: Signal<Out, Bits<W>>,
     /// Pulse: `freed_rows` rows of the commit buffer are free again.
     pub freed: Signal<In, Bit>,
+    /// How many, with `freed`.
     pub freed_rows: Signal<In, Bits<16>>,
     /// Pulse: `check` has taken an FPDU.
     pub consumed: Signal<In, Bit>,
 
     tail_at: [Dff<Bits<32>>; S],
+    given_up: [Dff<Bit>; S],
 
     // prepared: the next FPDU, its beats counted
     prepared: Dff<Fpdu>,
@@ -192,6 +207,7 @@ impl<
             fpdu_ready: d(),
             arm: d(),
             stream: d(),
+            edge_landed: array(),
             tail: array(),
             read_row_0: d(),
             read_row_1: d(),
@@ -205,6 +221,7 @@ impl<
             freed_rows: d(),
             consumed: d(),
             tail_at: array(),
+            given_up: array(),
             prepared: d(),
             prepared_valid: d(),
             prepared_beats: d(),
@@ -302,6 +319,8 @@ impl<
             self.tail_at[i].clock.next = self.clock.val();
             self.tail_at[i].d.next = self.tail_at[i].q.val();
             self.tail[i].next = self.tail_at[i].q.val();
+            self.given_up[i].clock.next = self.clock.val();
+            self.given_up[i].d.next = self.given_up[i].q.val();
         }
 
         comment!("start: at the end of the FPDU before, with room and a place under way");
@@ -399,6 +418,18 @@ impl<
             self.start_now.d.next.row = self.next_row.q.val();
             self.start_now.d.next.rows = self.prepared_beats.q.val();
         }
+        comment!("a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)");
+        for i in 0..S {
+            if self.go.val()
+                & self.prepared.q.val().refused.any()
+                & (self.prepared.q.val().stream == self.index[i].val())
+            {
+                self.given_up[i].d.next = true;
+            }
+            if self.given_up[i].q.val() {
+                self.tail_at[i].d.next = self.edge_landed[i].val();
+            }
+        }
         self.start.next = self.start_now.q.val();
         self.start_valid.next = self.start_pulse.q.val();
         self.wrapped.from.next = self.none.val();
@@ -440,6 +471,12 @@ impl<
         for i in 0..S {
             if self.arm.val() & (self.stream.val() == self.index[i].val()) {
                 self.tail_at[i].d.next = 0.into();
+                self.given_up[i].d.next = false;
+            }
+        }
+        for i in 0..S {
+            if self.reset.val() {
+                self.given_up[i].d.next = false;
             }
         }
         if self.reset.val() {

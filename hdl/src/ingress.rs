@@ -31,7 +31,9 @@ pub struct Ingress<
     const LOGD: usize,
     const S: usize,
 > {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// TCP payload.
     pub s_axis_segment: SegmentStreamIn<W, K>,
@@ -53,26 +55,35 @@ pub struct Ingress<
     pub limit_sequence: [Signal<Out, Bits<32>>; S],
     /// Pulse: an FPDU of `issued_stream` is on its way.
     pub issued: Signal<Out, Bit>,
+    /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
     /// FPDUs in the commit buffer.
     pub segment: Signal<Out, Segment>,
+    /// Pulse: `segment` is there.
     pub segment_valid: Signal<Out, Bit>,
     /// Their CRCs, in the same order.
     pub verdict: Signal<Out, CrcVerdict>,
+    /// Pulse: `verdict` is there.
     pub verdict_valid: Signal<Out, Bit>,
     /// Pulse: `check` has taken an FPDU.
     pub consumed: Signal<In, Bit>,
     /// Pulse: `freed_rows` rows of the commit buffer are free again.
     pub freed: Signal<In, Bit>,
+    /// How many, with `freed`.
     pub freed_rows: Signal<In, Bits<16>>,
-    /// Read port of the commit buffer.
+    /// Read port of the commit buffer: row of the lanes whose select bit is zero.
     pub read_row_0: Signal<In, Bits<16>>,
+    /// Row of the lanes whose select bit is one.
     pub read_row_1: Signal<In, Bits<16>>,
+    /// Which row each lane reads.
     pub read_select: Signal<In, Bits<K>>,
+    /// Octets of those rows, two cycles later.
     pub read_data: Signal<Out, Bits<W>>,
-    /// Counters: a segment, one of which something was dropped, octets accepted.
+    /// Pulse: a segment has gone by.
     pub segments: Signal<Out, Bit>,
+    /// Pulse: of that segment something was dropped that is not a duplicate.
     pub segments_dropped: Signal<Out, Bit>,
+    /// Octets accepted in this cycle.
     pub octets: Signal<Out, Bits<8>>,
 
     admit: Admit<W, K, S>,
@@ -183,6 +194,7 @@ impl<
         self.fetch.stream.next = self.stream.val();
         for i in 0..S {
             self.admit.tail[i].next = self.fetch.tail[i].val();
+            self.fetch.edge_landed[i].next = self.scan.edge_landed[i].val();
             self.edge_sequence[i].next = self.admit.edge_sequence[i].val();
             self.limit_sequence[i].next = self.admit.limit_sequence[i].val();
         }

@@ -29,30 +29,48 @@ pub const CYCLES: usize = 17;
 /// What the scanner is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Step {
+    /// Choosing a stream.
     Pick,
+    /// Taking over what is known of it.
     Address,
+    /// Finding the row of its ULPDU_Length.
     Access,
+    /// Waiting for the header RAM.
     Arrive,
+    /// ULPDU_Length is there.
     Length,
+    /// Counting its dwords without markers.
     Content,
+    /// Adding those since the last marker position.
     Span,
+    /// Dividing by 127.
     Rest,
+    /// Counting markers.
     Markers,
+    /// Adding them up.
     Total,
+    /// Judging and keeping the length.
     Decide,
+    /// Is the FPDU whole?
     Weigh,
+    /// Giving it to `fetch`.
     Issue,
+    /// Waiting until the registers of the streams have followed.
     Settle,
 }
 
 /// Scanner of S streams over header rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(LogicBlock)]
 pub struct Scan<const H: usize, const LOGD: usize, const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Pulse: octets of `landed_stream` are in the ring up to `landed_edge`.
     pub landed: Signal<In, Bit>,
+    /// That stream.
     pub landed_stream: Signal<In, Bits<8>>,
+    /// The position behind its last octet.
     pub landed_edge: Signal<In, Bits<32>>,
     /// Pulse: `stream` starts at position 0, with the two flags below.
     pub arm: Signal<In, Bit>,
@@ -66,13 +84,19 @@ pub struct Scan<const H: usize, const LOGD: usize, const S: usize> {
     pub crc: Signal<In, Bit>,
     /// Row of the header RAM to read; its data come two cycles later.
     pub header_row: Signal<Out, Bits<20>>,
+    /// First two octets of each dword of that row.
     pub header_data: Signal<In, Bits<H>>,
     /// Whole FPDUs, or refused ones.
     pub fpdu: Signal<Out, Fpdu>,
+    /// An FPDU is there.
     pub fpdu_valid: Signal<Out, Bit>,
+    /// It is taken.
     pub fpdu_ready: Signal<In, Bit>,
+    /// Position up to which the octets of each stream have landed.
+    pub edge_landed: [Signal<Out, Bits<32>>; S],
     /// Pulse: an FPDU of `issued_stream` is on its way from here on.
     pub issued: Signal<Out, Bit>,
+    /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
 
     // streams
@@ -154,6 +178,7 @@ impl<const H: usize, const LOGD: usize, const S: usize> Scan<H, LOGD, S> {
             fpdu: d(),
             fpdu_valid: d(),
             fpdu_ready: d(),
+            edge_landed: array(),
             issued: d(),
             issued_stream: d(),
             live: array(),
@@ -244,6 +269,7 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             self.with_crc[i].d.next = self.with_crc[i].q.val();
             self.edge_at[i].clock.next = self.clock.val();
             self.edge_at[i].d.next = self.edge_at[i].q.val();
+            self.edge_landed[i].next = self.edge_at[i].q.val();
             self.at[i].clock.next = self.clock.val();
             self.at[i].d.next = self.at[i].q.val();
             self.need[i].clock.next = self.clock.val();
