@@ -32,7 +32,9 @@ pub const LATENCY: usize = 5;
 /// Admission for S streams of beats of W bits, K octets.
 #[derive(LogicBlock)]
 pub struct Admit<const W: usize, const K: usize, const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Payload octets, the first one in lane 0.
     pub tdata: Signal<In, Bits<W>>,

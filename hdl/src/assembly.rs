@@ -30,7 +30,9 @@ pub const fn latency(octets: usize) -> usize {
 /// Side information that a beat takes along while its octets are rotated.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Landing {
+    /// A beat is there.
     pub valid: Bit,
+    /// Its stream.
     pub stream: Bits<8>,
     /// Row of the lanes at and above the first octet's.
     pub row_0: Bits<20>,
@@ -51,6 +53,7 @@ pub struct Assembly<
     const H: usize,
     const LOGK: usize,
 > {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// A beat with new octets, from `admit`.
     pub beat_valid: Signal<In, Bit>,

@@ -34,11 +34,17 @@ pub const fn latency(dwords: usize) -> usize {
 /// What a beat takes along while it is rotated.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Going {
+    /// A beat is there.
     pub valid: Bit,
+    /// First beat of its FPDU.
     pub first: Bit,
+    /// Last beat of its FPDU.
     pub last: Bit,
+    /// As in [`Plain`].
     pub wrong: Bit,
+    /// As in [`Plain`].
     pub expected: Bits<16>,
+    /// As in [`Plain`].
     pub received: Bits<16>,
     /// Row of the beat's first dword, counted from the FPDU's first row.
     pub relative: Bits<16>,
@@ -53,21 +59,29 @@ pub struct Going {
 /// Buffer for beats of W bits: K octets, D dwords (2^LOGD).
 #[derive(LogicBlock)]
 pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// An FPDU starts; its beats come later.
     pub start: Signal<In, Start>,
+    /// Pulse: `start` is there.
     pub start_valid: Signal<In, Bit>,
     /// Its beats, without markers.
     pub plain: Signal<In, Plain>,
+    /// Their octets, from lane 0 up.
     pub plain_data: Signal<In, Bits<W>>,
     /// One a FPDU, once its last octet is in the buffer.
     pub segment: Signal<Out, Segment>,
+    /// Pulse: `segment` is there.
     pub segment_valid: Signal<Out, Bit>,
-    /// Read port for `place`.
+    /// Read port for `place`: row of the lanes whose select bit is zero.
     pub read_row_0: Signal<In, Bits<16>>,
+    /// Row of the lanes whose select bit is one.
     pub read_row_1: Signal<In, Bits<16>>,
+    /// Which row each lane reads.
     pub read_select: Signal<In, Bits<K>>,
+    /// Octets of those rows, two cycles later.
     pub read_data: Signal<Out, Bits<W>>,
 
     starts: Queue<Start, 4>,

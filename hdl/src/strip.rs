@@ -24,6 +24,7 @@ pub const LATENCY: usize = 3;
 /// What is known of a beat without markers besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Plain {
+    /// A beat is there.
     pub valid: Bit,
     /// First beat of its FPDU.
     pub first: Bit,
@@ -42,13 +43,17 @@ pub struct Plain {
 /// Strips beats of W bits, D dwords.
 #[derive(LogicBlock)]
 pub struct Strip<const W: usize, const D: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Beats of FPDUs, from `fetch`.
     pub beat: Signal<In, Beat>,
+    /// Their octets, the first one in lane 0.
     pub beat_data: Signal<In, Bits<W>>,
     /// The same without markers.
     pub plain: Signal<Out, Plain>,
+    /// Their octets.
     pub plain_data: Signal<Out, Bits<W>>,
 
     // stage 1: as it came

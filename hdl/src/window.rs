@@ -45,12 +45,15 @@ pub struct WindowStreamIn {
 /// Reports of S streams.
 #[derive(LogicBlock)]
 pub struct Window<const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Sequence number of the octet expected next, of each stream.
     pub edge_sequence: [Signal<In, Bits<32>>; S],
     /// Sequence number behind the last octet that there is room for, of each stream.
     pub limit_sequence: [Signal<In, Bits<32>>; S],
+    /// The reports.
     pub m_axis_window: WindowStreamOut,
 
     turn: Dff<Bits<8>>,
