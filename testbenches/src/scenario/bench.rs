@@ -7,15 +7,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use warpline_driver::{
-    Buffer, Completion, Context, Counters, DmaMemory, Error, ErrorNumber, MemoryRegion, Options,
-    ProtectionDomain, Registration, Returned, Scope, Stream,
+    Buffer, Completion, Context, Counters, Device as _, DmaMemory, Error, ErrorNumber,
+    MemoryRegion, Options, ProtectionDomain, Registration, Returned, Scope, Stream,
 };
 use warpline_hdl::Config;
+use warpline_regmap::{Register, register};
 use warpline_sim::{BackPressure, Card, CardOptions};
 
 use super::expect::{Expected, Image, Report};
 use super::spy::{self, Mapped, Spy};
-use super::{Phase, Scenario};
+use super::{Phase, STREAMS, Scenario};
 
 /// Entries of the completion queue of a card that was just opened.
 const ENTRIES: u32 = 256;
@@ -164,12 +165,42 @@ impl Bench {
     ) -> Result<Outcome, Failure> {
         let result = self.attempt(scenario, change);
         result.map_err(|mut failure| {
-            let cycles = self.card.timing().cycles;
-            failure.lines.truncate(MOST_LINES);
-            failure.lines.push(format!("after {cycles} cycles"));
             failure.lines.extend(describe(scenario));
             failure
         })
+    }
+
+    /// Where the card stands: counters and windows, as far as it still answers.
+    fn state(&self) -> Vec<String> {
+        let read = |register: Register, index| match self.card.read(register.at(index)) {
+            Ok(value) => format!("{} {value:#x}", register.name),
+            Err(error) => format!("{}: {error}", register.name),
+        };
+        let counters = [
+            register::COMMAND,
+            register::COMPLETION_CONSUMER,
+            register::COMPLETION_PRODUCER,
+            register::SEGMENTS,
+            register::SEGMENTS_DROPPED,
+            register::OCTETS,
+            register::FPDUS,
+            register::FPDUS_DISCARDED,
+            register::PAYLOAD_OCTETS,
+            register::ERRORS,
+        ];
+        let counters = counters.map(|register| read(register, 0)).join(", ");
+        let cycles = self.card.timing().cycles;
+        let mut lines = vec![format!("after {cycles} cycles: {counters}")];
+        for stream in 0..STREAMS {
+            let windows = [register::STREAM_EDGE, register::STREAM_LIMIT];
+            let windows = windows.map(|register| read(register, stream.into()));
+            let untaken = self.card.untaken(stream).unwrap_or(0);
+            let windows = windows.join(", ");
+            lines.push(format!(
+                "stream {stream}: {windows}, {untaken} octets not taken"
+            ));
+        }
+        lines
     }
 
     fn attempt(
@@ -215,7 +246,10 @@ impl Bench {
                 self.card.feed(number, arrival.sequence, octets)?;
                 self.card.step(arrival.pause)?;
             }
-            running.settle(&self.card)?;
+            running.settle(&self.card).map_err(|mut failure| {
+                failure.lines.extend(self.state());
+                failure
+            })?;
         }
         self.compare(running, &before, &expected)
     }
@@ -264,6 +298,7 @@ impl Bench {
             );
         }
         differences.counters(&running.context.counters()?, before, expected);
+        let state = self.state();
 
         for stream in running.streams.drain(..) {
             stream.close()?;
@@ -300,9 +335,10 @@ impl Bench {
             differences.memory(&format!("buffer {i}"), file, &expected.buffers[i])?;
         }
         if !differences.0.is_empty() {
-            return Err(Failure {
-                lines: differences.0,
-            });
+            let mut lines = differences.0;
+            lines.truncate(MOST_LINES);
+            lines.extend(state);
+            return Err(Failure { lines });
         }
         let errors = expected.records.iter().flatten();
         Ok(Outcome {
@@ -404,8 +440,13 @@ impl Running<'_> {
             if self.poll()? < self.entries as usize {
                 return Ok(());
             }
-            // The queue was full: the device may have waited for room.
-            card.step(TAKE_UP)?;
+            // The queue was full: the device waits for room, each time that it is full again.
+            loop {
+                card.step(TAKE_UP)?;
+                if self.poll()? == 0 {
+                    break;
+                }
+            }
         }
     }
 

@@ -67,8 +67,9 @@ fn segments(rng: &mut Rng, stream: &Stream, range: Range<usize>) -> Vec<(u32, Ve
         segments.push(segment(piece));
         if again && chance(rng, 30) {
             // What was sent before, and perhaps some octets more (AMB-40).
-            let start = rng.usize(edge.saturating_sub(3000)..edge);
-            let end = rng.usize(start + 1..=range.end.min(start + 4000));
+            let start = rng.usize(edge.saturating_sub(2000)..edge);
+            let most = if rng.bool() { edge } else { edge + 50 };
+            let end = rng.usize(start + 1..=range.end.min(most));
             let (sequence, mut octets) = segment(start..end);
             if !shuffled && stream.wire.len() < 60_000 {
                 // Octets that were received before count, whatever the second copy says (MPA-RCV-24).
@@ -86,7 +87,7 @@ fn segments(rng: &mut Rng, stream: &Stream, range: Range<usize>) -> Vec<(u32, Ve
 fn pieces(rng: &mut Rng, range: Range<usize>) -> Vec<Range<usize>> {
     let style = match rng.u8(..8) {
         0 if range.len() <= 2000 => 1..2,
-        1 => 1..17,
+        1 if range.len() <= 20_000 => 1..17,
         2 => 1..300,
         3 => 536..537,
         4 => 1448..1449,
@@ -99,7 +100,7 @@ fn pieces(rng: &mut Rng, range: Range<usize>) -> Vec<Range<usize>> {
     let mut start = range.start;
     while start < range.end {
         let length = match mixed {
-            true => 1 << rng.usize(..=12),
+            true => 1 << rng.u8(..=12),
             false => rng.usize(style.clone()),
         };
         let end = range.end.min(start + length);

@@ -161,7 +161,10 @@ impl Traffic {
         usable: &[&Region],
         stream: &mut Stream,
     ) {
-        let end = stream.wire.len() + rng.usize(..=self.budget);
+        // A peer that may write nothing sends empty messages; some of them are enough.
+        let idle = usable.is_empty() && self.queues.iter().all(|queue| queue.buffers.is_empty());
+        let budget = if idle { 500 } else { self.budget };
+        let end = stream.wire.len() + rng.usize(..=budget);
         while stream.wire.len() < end {
             let mut messages = vec![self.message(rng, usable, stream)];
             if chance(rng, 25) {
