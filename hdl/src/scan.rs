@@ -490,7 +490,9 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
         self.fpdu_valid.next = self.out.m_valid.val();
         self.out.m_ready.next = self.fpdu_ready.val();
 
-        comment!("a stream comes and goes; what its former life left unread must not make it eligible");
+        comment!(
+            "a stream comes and goes; what its former life left unread must not make it eligible"
+        );
         for i in 0..S {
             if self.stream.val() == self.index[i].val() {
                 if self.arm.val() {
