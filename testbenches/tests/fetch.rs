@@ -52,6 +52,7 @@ struct Seen {
     beats: usize,
     markers: usize,
     leading: usize,
+    given_up: usize,
     most_under_way: usize,
     most_rows: usize,
 }
@@ -71,6 +72,9 @@ struct Bench<const W: usize, const K: usize, const D: usize, const LOGK: usize, 
     due: VecDeque<(usize, Beat, Vec<u8>)>,
     tails_due: VecDeque<(usize, usize, u32)>,
     tails: [u32; STREAMS],
+    /// Where octets have landed, and streams whose chain of lengths is lost: their tails follow.
+    landed: [u32; STREAMS],
+    given_up: [bool; STREAMS],
     next_row: usize,
     under_way: usize,
     /// Rows of FPDUs that have started and are not freed.
@@ -105,6 +109,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             due: VecDeque::new(),
             tails_due: VecDeque::new(),
             tails: [0; STREAMS],
+            landed: [0; STREAMS],
+            given_up: [false; STREAMS],
             next_row: 0,
             under_way: 0,
             occupied: VecDeque::new(),
@@ -124,14 +130,13 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
 
     fn plan(&mut self, stream: usize, position: u32, dwords: usize, markers: bool) {
         let rng = &mut self.rng;
-        let refused = if chance(rng, 5) { rng.u64(1..4) } else { 0 };
         self.to_offer.push_back(Fpdu {
             stream: (stream as u64).into(),
             position: u64::from(position).into(),
             dwords: (dwords as u64).into(),
             markers,
             crc: chance(rng, 50),
-            refused: refused.into(),
+            refused: 0.into(),
             ulpdu: stimulus::bits(rng),
         });
     }
@@ -147,6 +152,10 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         let freed = self.occupied.front().copied().filter(|_| free);
         b.freed.next = freed.is_some();
         b.freed_rows.next = (freed.unwrap_or(self.rng.usize(1..9)) as u64).into();
+        for (port, landed) in b.edge_landed.iter_mut().zip(&mut self.landed) {
+            *landed = landed.wrapping_add(self.rng.u32(0..9));
+            port.next = u64::from(*landed).into();
+        }
         b.read_data.next = beat(&self.asked.pop_front().unwrap());
         self.lockstep.settle().unwrap();
         self.compare();
@@ -209,6 +218,11 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         }
         let tails = b.tail.each_ref().map(|tail| tail.val().to_u32());
         self.wrong += usize::from(tails != self.tails);
+        // in the next cycle, whatever is read in this one
+        for stream in (0..STREAMS).filter(|stream| self.given_up[*stream]) {
+            self.tails_due.retain(|(_, of, _)| *of != stream);
+            self.tails[stream] = self.landed[stream];
+        }
     }
 
     /// An FPDU has started; its first beat is being read.
@@ -226,6 +240,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             rows: (rows as u64).into(),
         };
         self.wrong += usize::from(start != expected);
+        self.given_up[stream] |= fpdu.refused.any();
+        self.seen.given_up += usize::from(fpdu.refused.any());
         self.next_row = (self.next_row + rows) % (COMMIT / K);
         let before: usize = self.occupied.iter().sum();
         self.occupied.push_back(rows);
@@ -272,6 +288,17 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         (0..cycles).for_each(|_| self.cycle());
     }
 
+    /// Another connection begins, when nothing of the former one is left.
+    fn arm(&mut self, stream: usize) {
+        let b = &mut self.lockstep.block;
+        b.arm.next = true;
+        b.stream.next = (stream as u64).into();
+        self.cycle();
+        self.lockstep.block.arm.next = false;
+        self.tails[stream] = 0;
+        self.given_up[stream] = false;
+    }
+
     /// Runs until every FPDU is through.
     fn finish(&mut self) {
         let mut patience = 100_000;
@@ -295,7 +322,7 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
     for (offer, consume, free) in [
         (all, all, all),
         (Pace::Percent(30), Pace::Percent(30), Pace::Percent(30)),
-        (all, Pace::Percent(3), all),
+        (all, Pace::Percent(1), all),
         (all, all, Pace::Percent(1)),
         (all, Pace::Bursts(200), Pace::Bursts(200)),
     ] {
@@ -316,9 +343,13 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
             };
             let markers = chance(&mut bench.rng, 70);
             bench.plan(stream, position, dwords, markers);
+            if chance(&mut bench.rng, 1) {
+                bench.to_offer.back_mut().unwrap().refused = bench.rng.u64(1..3).into();
+            }
         }
         bench.finish();
         bench.idle(400);
+        (0..STREAMS).for_each(|stream| bench.arm(stream));
     }
     bench.consume = Rhythm::new(all);
     bench.free = Rhythm::new(all);
@@ -333,7 +364,10 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
 fn fpdus_of_four_streams_at_64_bits() {
     let (wrong, seen) = traffic::<64, 8, 2, 3, 1>(COMMIT / 8, 80, 1024);
     assert_eq!(wrong, 0, "{seen:?}");
-    assert!(seen.markers > 100 && seen.leading > 20, "{seen:?}");
+    assert!(
+        seen.markers > 100 && seen.leading > 20 && seen.given_up > 0,
+        "{seen:?}"
+    );
     assert!(
         seen.most_under_way == 16 && seen.most_rows > COMMIT / 8 * 3 / 4,
         "{seen:?}"
@@ -345,9 +379,12 @@ fn fpdus_of_four_streams_at_64_bits() {
 #[test]
 fn fpdus_of_four_streams_at_512_bits() {
     on_large_stack(|| {
-        let (wrong, seen) = traffic::<512, 64, 16, 6, 4>(COMMIT / 64, 40, 4096);
+        let (wrong, seen) = traffic::<512, 64, 16, 6, 4>(COMMIT / 64, 60, 1024);
         assert_eq!(wrong, 0, "{seen:?}");
-        assert!(seen.markers > 200 && seen.leading > 20, "{seen:?}");
+        assert!(
+            seen.markers > 100 && seen.leading > 20 && seen.given_up > 0,
+            "{seen:?}"
+        );
         assert!(
             seen.most_under_way == 16 && seen.most_rows > COMMIT / 64 * 3 / 4,
             "{seen:?}"
@@ -424,13 +461,28 @@ fn an_fpdu_may_fill_the_whole_ring_and_arm_puts_the_tail_back() {
     bench.plan(2, 0xFFFF_F804, RING / 4, true);
     bench.finish();
     assert_eq!((bench.tails[2], bench.wrong), (0x804, 0));
-    bench.lockstep.block.arm.next = true;
-    bench.lockstep.block.stream.next = 2.into();
-    bench.cycle();
-    bench.lockstep.block.arm.next = false;
-    bench.tails[2] = 0;
+    bench.arm(2);
     bench.idle(3);
     assert_eq!(bench.wrong, 0);
+}
+
+// req: AMB-10
+#[test]
+fn the_tail_of_a_stream_without_a_chain_follows_what_lands_until_it_is_armed_again() {
+    let mut bench = Bench64::new(COMMIT / 8, AT_ONCE);
+    bench.plan(1, 0, 6, false);
+    bench.plan(1, 24, 2, false);
+    bench.to_offer[1].refused = 1.into();
+    bench.finish();
+    bench.idle(50);
+    assert_eq!(
+        (bench.given_up, bench.wrong),
+        ([false, true, false, false], 0)
+    );
+    bench.arm(1);
+    bench.plan(1, 0, 6, false);
+    bench.finish();
+    assert_eq!((bench.tails[1], bench.wrong), (24, 0));
 }
 
 #[test]

@@ -320,7 +320,8 @@ impl<
             true => rng.u16(mpa::MAX_ULPDU + 1..),
             false => rng.u16(RING as u16..mpa::MAX_ULPDU),
         };
-        let mut octets: Vec<u8> = (0..600).map(|_| rng.u8(..)).collect();
+        // more than the ring holds: the sender is not kept waiting
+        let mut octets: Vec<u8> = (0..2 * RING).map(|_| rng.u8(..)).collect();
         let lead = 4 * usize::from(*markers && marker::is_due(position));
         octets[lead..lead + 2].copy_from_slice(&length.to_be_bytes());
         fpdus.push_back(Expected::of(position, *markers, &octets));
@@ -538,7 +539,7 @@ impl<
             let number = self.rng.usize(0..STREAMS);
             let stream = &self.streams[number];
             let refused = stream.fpdus.back().is_some_and(|fpdu| fpdu.refused != 0);
-            let drained = stream.fpdus.is_empty() && !stream.wire.is_empty();
+            let drained = stream.fpdus.is_empty() && stream.acked == stream.wire.len();
             if !stream.armed {
                 let ready = stream.under_way == 0 && self.cycle > stream.closed + SETTLE;
                 if ready {
@@ -550,9 +551,9 @@ impl<
                 self.close(number);
             } else if !refused && stream.fpdus.len() < 5 {
                 match self.rng.u16(0..200) {
-                    0..=9 => self.append_refused(number),
-                    10 => self.append(number, RING - 1000),
-                    11..=120 => {
+                    0..=4 => self.append_refused(number),
+                    5 => self.append(number, RING - 1000),
+                    6..=120 => {
                         let ulpdu = self.rng.usize(0..200);
                         self.append(number, ulpdu);
                     }
@@ -626,16 +627,16 @@ fn assert_traffic<
 // req: MPA-FMT-07, MPA-FMT-08, MPA-FMT-09, MPA-FMT-14, MPA-MRK-12, MPA-MRK-16, MPA-MRK-21, MPA-CRC-13, MPA-CRC-14
 // req: MPA-CRC-15, MPA-CRC-17, MPA-CRC-18, MPA-CRC-19, MPA-RCV-02, MPA-RCV-03, MPA-RCV-05, MPA-RCV-08, MPA-RCV-09
 // req: MPA-RCV-10, MPA-RCV-11, MPA-RCV-17, MPA-RCV-19, MPA-RCV-20, MPA-RCV-25, MPA-RCV-26, MPA-RCV-31, MPA-RCV-36
-// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-13, AMB-21, AMB-22, AMB-40
+// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40
 #[test]
 fn streams_cut_anyhow_reach_the_commit_buffer_at_64_bits() {
     let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(160));
     assert!(
-        seen.with_markers > 40 && seen.bad_crc > 5 && seen.wrong_marker > 5,
+        seen.with_markers > 40 && seen.bad_crc > 5 && seen.wrong_marker > 2,
         "{seen:?}"
     );
     assert!(
-        seen.refused > 0 && seen.sent_again > 3 && seen.dropped > 3,
+        seen.refused > 0 && seen.sent_again > 3 && seen.dropped > 0,
         "{seen:?}"
     );
     assert!(seen.closed_early > 0, "{seen:?}");
@@ -691,6 +692,26 @@ fn an_fpdu_of_three_beats_is_in_the_commit_buffer_37_cycles_after_its_last_beat(
         bench.drain();
         (0..100).for_each(|_| bench.cycle(false));
         assert_eq!((bench.segment_cycles[0] - last, bench.wrong), (37, 0));
+    });
+}
+
+// req: AMB-10, AMB-21, AMB-22
+#[test]
+fn a_stream_whose_lengths_are_lost_does_not_hold_its_sender() {
+    on_large_stack(|| {
+        let mut bench = Bench64::new(9);
+        bench.arm(3, 0xFFFF_FFFF, true, true);
+        bench.append(3, 200);
+        bench.append_refused(3);
+        let length = bench.streams[3].wire.len();
+        bench.segment(3, 0, length);
+        bench.drain();
+        (0..length / 8).for_each(|_| bench.cycle(true));
+        assert_eq!((bench.streams[3].acked, bench.seen.dropped), (length, 0));
+        assert_eq!(
+            (bench.seen.fpdus, bench.seen.refused, bench.wrong),
+            (1, 1, 0)
+        );
     });
 }
 
