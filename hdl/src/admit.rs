@@ -17,8 +17,8 @@
 //! The decision's loop is one 32-bit subtraction: what an accepted beat leaves behind as edge is its end, known a stage
 //! before.
 //!
-//! Assumes that all beats of a segment but the last are full, and that a stream is armed again only when the beats of
-//! its former connection have come through.
+//! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
+//! that a stream is armed again only when the beats of its former connection have come through.
 use crate::dff::Dff;
 use crate::keep_count::KeepCount;
 use crate::util::{array, d};
