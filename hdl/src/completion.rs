@@ -15,6 +15,9 @@
 //! `restart` begins a new queue: slot 0, PHASE 1, `producer` 0. Entries on the way to the old queue are waited for and
 //! not counted; an event that has not yet left goes to the new one.
 //!
+//! A fence is over when all entries in front of it are answered: `left` of them are on their way, and answers come in
+//! order.
+//!
 //! Latency from `s_valid` to AW and W: 4 cycles. An entry every 4 cycles and one for each of its beats. Up to 64 entries
 //! wait for their answers.
 use crate::axi::WriteRequestOut;
@@ -53,6 +56,10 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     pub s_valid: Signal<In, Bit>,
     /// It is taken.
     pub s_ready: Signal<Out, Bit>,
+    /// Pulse: a fence stands behind the events taken so far. One at a time.
+    pub s_fence: Signal<In, Bit>,
+    /// Pulse: the entries in front of the fence are in memory.
+    pub fence_done: Signal<Out, Bit>,
     /// Bus address of the queue, 64-octet aligned.
     pub base: Signal<In, Bits<64>>,
     /// Entries of the queue, a power of two up to 65536; 0 = none, events wait.
@@ -89,8 +96,11 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     draining: Dff<Bit>,
     done: Dff<Bits<32>>,
     faulty: Dff<Bit>,
+    fenced: Dff<Bit>,
+    left: Dff<Bits<8>>,
 
     launch: Signal<Local, Bit>,
+    unanswered: Signal<Local, Bits<8>>,
     slot_mask: Signal<Local, Bits<17>>,
     turn: Signal<Local, Bits<17>>,
     entry: Signal<Local, Bits<32>>,
@@ -131,6 +141,8 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
             s_event: d(),
             s_valid: d(),
             s_ready: d(),
+            s_fence: d(),
+            fence_done: d(),
             base: d(),
             entries: d(),
             consumer: d(),
@@ -157,7 +169,10 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
             draining: d(),
             done: d(),
             faulty: d(),
+            fenced: d(),
+            left: d(),
             launch: d(),
+            unanswered: d(),
             slot_mask: d(),
             turn: d(),
             entry: d(),
@@ -192,6 +207,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             done,
             faulty
         );
+        dff_setup!(self, clock, fenced, left);
 
         comment!("in");
         self.s_ready.next = !self.held_valid.q.val();
@@ -299,6 +315,26 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         self.producer.next = self.done.q.val();
         self.fault.next = self.faulty.q.val();
 
+        comment!("a fence: what is on its way, and the held one unless that is on its way");
+        self.unanswered.next = self.flight.q.val();
+        if self.held_valid.q.val() & !self.beat_valid.q.val() {
+            self.unanswered.next = self.flight.q.val() + 1;
+        }
+        self.fence_done.next = self.fenced.q.val() & !self.left.q.val().any();
+        if self.fence_done.val() {
+            self.fenced.d.next = false;
+        }
+        if self.b_valid.val() {
+            self.left.d.next = self.left.q.val() - 1;
+        }
+        if self.s_fence.val() {
+            self.fenced.d.next = true;
+            self.left.d.next = self.unanswered.val();
+            if self.b_valid.val() {
+                self.left.d.next = self.unanswered.val() - 1;
+            }
+        }
+
         comment!("a new queue");
         if !self.flight.q.val().any() {
             self.draining.d.next = false;
@@ -323,6 +359,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             self.draining.d.next = false;
             self.done.d.next = 0.into();
             self.faulty.d.next = false;
+            self.fenced.d.next = false;
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Delivery, issued ─► store ─────────────────────────► release ──► event of a completion
-//!                        │                                 │ ├────► fence is over
+//!                        │                                 │ ├────► fence goes on to the completion writer
 //!  B ─► answered ─► await: all bursts answered? ─ failed ──┘ └────► bus fault ─► check
 //! ```
 //!
@@ -18,7 +18,7 @@
 //!
 //! A failed write is a local catastrophic error of its stream (DDP-ERR-23): an error event takes the place of what the
 //! FPDU should have brought, `check` is told, and nothing else of that stream is delivered until the stream is armed
-//! again, which happens only behind a fence. Fences pass.
+//! again, which happens only behind a fence. Fences pass, each behind the event in front of it.
 //!
 //! Latency from the last response to `m_valid`: 4 cycles. A Delivery every two cycles; a response a cycle, one cycle
 //! is lost between FPDUs.
@@ -69,8 +69,8 @@ pub struct Deliver<const S: usize> {
     pub m_valid: Signal<Out, Bit>,
     /// It is taken.
     pub m_ready: Signal<In, Bit>,
-    /// Pulse: all payload in front of a fence is in memory.
-    pub fence_done: Signal<Out, Bit>,
+    /// Pulse: all payload in front of a fence is in memory, and the events in front of it are taken.
+    pub m_fence: Signal<Out, Bit>,
     /// Pulse: payload of `bus_fault_stream` could not be written.
     pub bus_fault: Signal<Out, Bit>,
     /// Stream of `bus_fault`.
@@ -110,6 +110,7 @@ pub struct Deliver<const S: usize> {
     head: Signal<Local, Delivery>,
     is_fault: Signal<Local, Bit>,
     gives: Signal<Local, Bit>,
+    waits: Signal<Local, Bit>,
     step: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
     depth: Constant<Bits<8>>,
@@ -140,7 +141,7 @@ impl<const S: usize> Default for Deliver<S> {
             m_event: d(),
             m_valid: d(),
             m_ready: d(),
-            fence_done: d(),
+            m_fence: d(),
             bus_fault: d(),
             bus_fault_stream: d(),
             deliveries: d(),
@@ -172,6 +173,7 @@ impl<const S: usize> Default for Deliver<S> {
             head: d(),
             is_fault: d(),
             gives: d(),
+            waits: d(),
             step: d(),
             fetch: d(),
             depth: Constant::new((1_u64 << LOG).into()),
@@ -242,8 +244,9 @@ impl<const S: usize> Logic for Deliver<S> {
         self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
         self.gives.next = !self.now_dead.q.val()
             & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));
+        self.waits.next = self.gives.val() | (self.now.q.val().action == self.is_fence.val());
         self.step.next = self.now_valid.q.val()
-            & (!self.gives.val() | !self.out_valid.q.val() | self.m_ready.val());
+            & (!self.waits.val() | !self.out_valid.q.val() | self.m_ready.val());
         self.fetch.next = (self.read.q.val() != self.settled.q.val()) & !self.now_valid.q.val();
         self.head.next = self.deliveries.out.val();
         self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
@@ -284,7 +287,7 @@ impl<const S: usize> Logic for Deliver<S> {
         }
         self.m_event.next = self.out.q.val();
         self.m_valid.next = self.out_valid.q.val();
-        self.fence_done.next = self.fence.q.val();
+        self.m_fence.next = self.fence.q.val();
         self.bus_fault.next = self.fault.q.val();
         self.bus_fault_stream.next = self.fault_stream.q.val();
 

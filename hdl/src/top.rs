@@ -176,6 +176,7 @@ impl<
         self.completion.s_event.next = self.deliver.m_event.val();
         self.completion.s_valid.next = self.deliver.m_valid.val();
         self.deliver.m_ready.next = self.completion.s_ready.val();
+        self.completion.s_fence.next = self.deliver.m_fence.val();
         self.check.bus_fault.next = self.deliver.bus_fault.val();
         self.check.bus_fault_stream.next = self.deliver.bus_fault_stream.val();
 
@@ -222,7 +223,7 @@ impl<
         self.control.issued_stream.next = self.ingress.issued_stream.val();
         self.control.consumed.next = self.check.consumed.val();
         self.control.consumed_stream.next = self.check.consumed_stream.val();
-        self.control.fence_done.next = self.deliver.fence_done.val();
+        self.control.fence_done.next = self.completion.fence_done.val();
         self.ingress.arm.next = self.control.arm.val();
         self.ingress.close.next = self.control.close.val();
         self.ingress.stream.next = self.control.stream.val();

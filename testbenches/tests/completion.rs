@@ -209,6 +209,55 @@ fn rounds_512() {
     on_large_stack(rounds::<512, 64>);
 }
 
+/// A fence is over when the entries in front of it are answered, and does not wait for those behind it.
+fn fences<const W: usize, const K: usize>() {
+    let queue = Queue {
+        base: 0x1000,
+        entries: 64,
+        consumed: 0,
+    };
+    let mut rig = Rig::<W, K>::new(queue, rough());
+    let mut offers = Rhythm::new(Pace::Bursts(40));
+    let (mut taken, mut pauses, mut waited) = (0, 0, 0);
+    for _ in 0..80 {
+        for _ in 0..rig.rng.u32(..60) {
+            let mut rng = rig.rng.clone();
+            let event = offers.go(&mut rng).then(|| rig.event());
+            taken += u64::from(rig.cycle(event));
+            rig.poll();
+            assert!(!rig.bench.block.fence_done.val());
+        }
+        let goal = taken;
+        let mut cycles = 0;
+        rig.bench.block.s_fence.next = true;
+        while !rig.bench.block.fence_done.val() {
+            assert!(cycles < 1000, "it waits for what is behind it, or for ever");
+            let event = rig.event();
+            taken += u64::from(rig.cycle(Some(event)));
+            rig.bench.block.s_fence.next = false;
+            rig.poll();
+            cycles += 1;
+        }
+        assert!(rig.producer() >= goal, "{} of {goal}", rig.producer());
+        rig.cycle(None);
+        pauses += u32::from(cycles == 1);
+        waited += u32::from(cycles > 10);
+    }
+    assert!(pauses > 0 && waited > 10, "{pauses} {waited}");
+}
+
+// req: AMB-42, AMB-58
+#[test]
+fn fences_64() {
+    on_large_stack(fences::<64, 8>);
+}
+
+// req: AMB-42, AMB-58
+#[test]
+fn fences_512() {
+    on_large_stack(fences::<512, 64>);
+}
+
 /// No queue: events wait. A queue that is not consumed fills to its last entry and stays so.
 #[test]
 fn waits_for_queue_and_host() {

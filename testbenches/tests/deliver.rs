@@ -62,7 +62,8 @@ impl Fpdu {
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     events: Vec<(usize, Bits<256>)>,
-    fences: Vec<usize>,
+    /// With the number of events that must have been taken before.
+    fences: Vec<(usize, usize)>,
     faults: Vec<(usize, u64)>,
 }
 
@@ -74,7 +75,7 @@ fn expected(fpdus: &[Fpdu], dead: &mut [bool; STREAMS], already: usize) -> Seen 
         answered += fpdu.answers.len();
         let dead = &mut dead[fpdu.stream as usize];
         if fpdu.action == FENCE {
-            seen.fences.push(answered);
+            seen.fences.push((answered, seen.events.len()));
         } else if !*dead && fpdu.answers.contains(&true) {
             *dead = true;
             seen.faults.push((answered, fpdu.stream));
@@ -124,8 +125,8 @@ fn send(bench: &mut Bench, rng: &mut Rng, fpdus: &[Fpdu], already: usize, paces:
         if b.m_valid.val() && taking {
             seen.events.push((answered, b.m_event.val()));
         }
-        if b.fence_done.val() {
-            seen.fences.push(answered);
+        if b.m_fence.val() {
+            seen.fences.push((answered, seen.events.len()));
         }
         if b.bus_fault.val() {
             seen.faults
@@ -174,7 +175,7 @@ fn has_early(seen: &Seen, expected: &Seen) -> bool {
     let fences = seen.fences.iter().zip(&expected.fences);
     events.map(|(s, e)| (s.0, e.0)).any(|(s, e)| s < e)
         || faults.map(|(s, e)| (s.0, e.0)).any(|(s, e)| s < e)
-        || fences.into_iter().any(|(s, e)| s < e)
+        || fences.into_iter().any(|(s, e)| s.0 < e.0 || s.1 < e.1)
 }
 
 fn arm(bench: &mut Bench, stream: usize) {
@@ -225,12 +226,13 @@ fn random() {
 /// The judge of this file sees a delivery that comes one response too early.
 #[test]
 fn early_is_seen() {
-    let at = |answered| Seen {
-        fences: vec![answered],
+    let at = |answered, events| Seen {
+        fences: vec![(answered, events)],
         ..Seen::default()
     };
-    assert!(has_early(&at(4), &at(5)));
-    assert!(!has_early(&at(5), &at(5)));
+    assert!(has_early(&at(4, 2), &at(5, 2)));
+    assert!(has_early(&at(5, 1), &at(5, 2)));
+    assert!(!has_early(&at(5, 2), &at(5, 2)));
 }
 
 /// The completion queue is full, so nothing is delivered; all responses are taken all the same.
