@@ -1,0 +1,1083 @@
+//! The whole device through driver and simulated card, at the narrowest and the widest bus: golden vectors, validation
+//! cases, and what happens around a stream's life.
+
+use fastrand::Rng;
+use serde_json::Value;
+use warpline_driver::{
+    Checks, Completion, Context, Device, DmaMemory, Error, ErrorDetail, ErrorNumber, MemoryRegion,
+    Options, ProtectionDomain, Registration, Scope, Stream, StreamOptions,
+};
+use warpline_hdl::Config;
+use warpline_sim::{BackPressure, Card, CardOptions};
+use warpline_wire::send::{CrcField, FpduWriter, Message};
+
+const WIDTHS: [usize; 2] = [64, 512];
+/// STag and Tagged Offset of the region that all benches have.
+const STAG: u32 = 0x1234_5678;
+const BASE: u64 = 0x1_0000_0000;
+/// Its octets.
+const LENGTH: usize = 70_000;
+/// What memory holds before anything is written.
+const UNTOUCHED: u8 = 0xEE;
+
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("../../wire/tests/vectors.json")).unwrap()
+}
+
+/// Octets of a hexadecimal string.
+fn hex(value: &Value) -> Vec<u8> {
+    let digits = value.as_str().unwrap().as_bytes();
+    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(octet).collect()
+}
+
+/// Payload pattern `seed` of the golden vectors.
+fn pattern(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|i| (7 * i + seed) as u8).collect()
+}
+
+/// A completion in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Octets of the last segment, and whether it was empty.
+    Write(u8, u32, bool),
+    /// Stream, queue, MSN, message.
+    Send(u8, u8, u32, Vec<u8>),
+    /// Stream, number, checks, position.
+    Error(u8, ErrorNumber, Checks, u32),
+    /// Stream, queue, MSN, all octets of the buffer.
+    Flushed(u8, u8, u32, Vec<u8>),
+}
+
+struct Bench {
+    card: Card,
+    context: Context,
+    domain: ProtectionDomain,
+}
+
+impl Bench {
+    fn open(width: usize, back_pressure: BackPressure, completion_entries: u32) -> Self {
+        let options = CardOptions {
+            back_pressure,
+            idle: 10,
+            ..CardOptions::default()
+        };
+        let card = Card::open(&Config::simulated(width), options).unwrap();
+        let context = open(&card, completion_entries);
+        let domain = context.protection_domain().unwrap();
+        Self {
+            card,
+            context,
+            domain,
+        }
+    }
+
+    /// A bench of each width.
+    fn each() -> impl Iterator<Item = Self> {
+        WIDTHS
+            .into_iter()
+            .map(|width| Self::open(width, BackPressure::RANDOM, 256))
+    }
+
+    fn register(&self, stag: u32, base: u64, length: usize) -> MemoryRegion {
+        let registration = Registration {
+            base: Some(base),
+            ..Registration::default()
+        };
+        self.register_as(stag, length, registration)
+    }
+
+    fn register_as(&self, stag: u32, length: usize, registration: Registration) -> MemoryRegion {
+        register(&self.domain, stag, length, registration)
+    }
+
+    fn region(&self) -> MemoryRegion {
+        self.register(STAG, BASE, LENGTH)
+    }
+
+    fn arm(&self, number: u8, options: StreamOptions) -> Stream {
+        self.domain.arm(number, options).unwrap()
+    }
+
+    /// Posts untouched buffers of these lengths.
+    fn post(&self, stream: &Stream, queue: u8, lengths: &[u32]) {
+        for &length in lengths {
+            let mut buffer = self.context.buffers(1, length).unwrap().remove(0);
+            buffer
+                .write_at(0, &vec![UNTOUCHED; length as usize])
+                .unwrap();
+            stream.receive_queue(queue).unwrap().post(buffer).unwrap();
+        }
+    }
+
+    /// Octets arrive in segments of up to `most` octets.
+    fn feed(&self, stream: u8, start: u32, octets: &[u8], most: usize) {
+        for (i, segment) in octets.chunks(most).enumerate() {
+            let sequence = start.wrapping_add((i * most) as u32);
+            self.card.feed(stream, sequence, segment).unwrap();
+        }
+    }
+
+    /// Runs until nothing moves, and says what was reported.
+    fn settle(&self) -> Vec<Seen> {
+        self.card.run_until_idle().unwrap();
+        self.poll()
+    }
+
+    fn poll(&self) -> Vec<Seen> {
+        let queue = self.context.completion_queue();
+        std::iter::from_fn(|| queue.poll().unwrap())
+            .map(seen)
+            .collect()
+    }
+}
+
+fn open(card: &Card, completion_entries: u32) -> Context {
+    let options = Options {
+        completion_entries,
+        ..Options::default()
+    };
+    Context::open(Box::new(card.clone()), options).unwrap()
+}
+
+fn register(
+    domain: &ProtectionDomain,
+    stag: u32,
+    length: usize,
+    registration: Registration,
+) -> MemoryRegion {
+    let mut memory = DmaMemory::new(length).unwrap();
+    memory.fill(UNTOUCHED);
+    domain.register_as(stag, memory, registration).unwrap()
+}
+
+fn seen(completion: Completion) -> Seen {
+    match completion {
+        Completion::Tagged(c) => Seen::Write(c.stream, c.length, c.unverified),
+        Completion::Untagged(c) => {
+            let mut message = c.buffer.to_vec();
+            message.truncate(c.length as usize);
+            Seen::Send(c.stream, c.queue, c.msn, message)
+        }
+        Completion::Error(e) => Seen::Error(e.stream, e.number, e.checks, e.position),
+        Completion::Flushed(f) => Seen::Flushed(f.stream, f.queue, f.msn, f.buffer.to_vec()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn markers(markers: bool) -> StreamOptions {
+    StreamOptions {
+        markers,
+        ..StreamOptions::default()
+    }
+}
+
+fn write(to: u64) -> Message {
+    Message::Tagged {
+        stag: STAG,
+        to,
+        rsvd_ulp: 0x40,
+    }
+}
+
+fn send(qn: u32, msn: u32) -> Message {
+    Message::Untagged {
+        qn,
+        msn,
+        rsvd_ulp: [0x43, 0, 0, 0, 0],
+    }
+}
+
+/// The octets of messages on one stream.
+fn stream_of(markers: bool, mulpdu: u16, messages: &[(Message, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = FpduWriter::new(markers, CrcField::Computed);
+    let mut octets = Vec::new();
+    for (message, payload) in messages {
+        writer
+            .append_message(*message, payload, mulpdu, &mut octets)
+            .unwrap();
+    }
+    octets
+}
+
+/// An FPDU with markers that begins at position 0 and ends at `end`: a write at the region's start.
+fn up_to(end: usize) -> Vec<u8> {
+    let octets = stream_of(true, 600, &[(write(BASE), vec![0; end - 4 - 6 - 14])]);
+    assert_eq!(octets.len(), end);
+    octets
+}
+
+/// What one stream reports that gets these octets and has a buffer for two messages.
+fn outcome(bench: &Bench, options: StreamOptions, octets: &[u8]) -> (Vec<Seen>, Stream) {
+    let stream = bench.arm(3, options);
+    bench.post(&stream, 0, &[1500, 1500]);
+    bench.feed(3, options.sequence_start, octets, 500);
+    let mut seen = bench.settle();
+    assert_eq!(bench.card.untaken(3).unwrap(), 0);
+    seen.retain(|seen| !matches!(seen, Seen::Flushed(..)));
+    (seen, stream)
+}
+
+// req: MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-MRK-05, MPA-MRK-08,
+// req: MPA-MRK-21, MPA-FMT-02, MPA-FMT-05, MPA-FMT-08, MPA-FMT-09, MPA-FMT-10, MPA-RCV-10, DDP-HDR-02, DDP-HDR-03,
+// req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20
+#[test]
+fn fpdus_of_the_golden_vectors() {
+    let vectors = vectors();
+    let part = |name: &str, part: &str| hex(&vectors[name][part]);
+    let fpdu = |name: &str| part(name, "fpdu");
+    let filled = |name: &str, end| [up_to(end), fpdu(name)].concat();
+    let both = |name: &str| [part(name, "fpdu1"), part(name, "fpdu2")].concat();
+    let sent = |msn, payload| Seen::Send(3, 0, msn, payload);
+    let error = |number, checks, position| Seen::Error(3, number, checks, position);
+    let version = |position| error(ErrorNumber::UntaggedVersion, Checks::VERSION, position);
+    let short = |position| error(ErrorNumber::LocalCatastrophic, Checks::SHORT, position);
+    let filler = |length| Seen::Write(3, length, false);
+    for bench in Bench::each() {
+        let region = bench.region();
+        let marked = markers(true);
+        let plain = markers(false);
+        let no_crc = StreamOptions {
+            crc: false,
+            ..plain
+        };
+        for (name, options, octets, expected) in [
+            ("V-MPA-1", marked, fpdu("V-MPA-1"), vec![version(0)]),
+            (
+                "V-MPA-2",
+                marked,
+                filled("V-MPA-2", 492),
+                vec![filler(468), version(492)],
+            ),
+            (
+                "V-MPA-3",
+                marked,
+                fpdu("V-MPA-3"),
+                vec![sent(1, vec![0; 24])],
+            ),
+            (
+                "V-MPA-5",
+                marked,
+                filled("V-MPA-5", 500),
+                vec![filler(476), short(500)],
+            ),
+            (
+                "V-MPA-6",
+                marked,
+                both("V-MPA-6"),
+                vec![sent(1, pattern(2, 484)), sent(2, b"ABCD".to_vec())],
+            ),
+            (
+                "V-MPA-7",
+                marked,
+                fpdu("V-MPA-7"),
+                vec![sent(1, pattern(3, 487))],
+            ),
+            ("V-MPA-8", marked, fpdu("V-MPA-8"), vec![]), // L = 0
+            (
+                "V-MPA-9",
+                plain,
+                fpdu("V-MPA-9"),
+                vec![Seen::Write(3, 7, false)],
+            ),
+            (
+                "V-MPA-10",
+                plain,
+                fpdu("V-MPA-10"),
+                vec![Seen::Write(3, 0, true)],
+            ),
+            ("V-MPA-11", plain, fpdu("V-MPA-11"), vec![sent(1, vec![])]),
+            ("V-MPA-12", plain, fpdu("V-MPA-12"), vec![short(0)]),
+            ("V-MPA-13", plain, fpdu("V-MPA-13"), vec![short(0)]),
+            (
+                "V-MPA-14",
+                no_crc,
+                fpdu("V-MPA-14"),
+                vec![sent(1, b"nocrc".to_vec())],
+            ),
+            (
+                "V-MPA-14 with CRC",
+                plain,
+                fpdu("V-MPA-14"),
+                vec![error(ErrorNumber::MpaCrc, Checks::empty(), 0)],
+            ),
+            (
+                "V-MPA-18-draft",
+                marked,
+                both("V-MPA-18-draft"),
+                vec![version(0)],
+            ),
+            (
+                "V-MPA-18-RFC and V-MPA-4",
+                marked,
+                both("V-MPA-18-RFC"),
+                vec![sent(1, pattern(1, 464)), sent(2, vec![0; 24])],
+            ),
+        ] {
+            let (seen, stream) = outcome(&bench, options, &octets);
+            assert_eq!(seen, expected, "{name}");
+            stream.close().unwrap();
+            let flushed = bench.poll();
+            if name == "V-MPA-8" {
+                let [Seen::Flushed(3, 0, 1, buffer), _] = &flushed[..] else {
+                    panic!("{flushed:?}");
+                };
+                assert_eq!(buffer[..1424], pattern(4, 1424), "placed, not delivered");
+                assert!(buffer[1424..].iter().all(|&octet| octet == UNTOUCHED));
+            }
+        }
+        let mut direct = [0; 8];
+        region.read_at(16, &mut direct).unwrap();
+        // Written by V-MPA-9 over what V-MPA-2 and V-MPA-5 brought.
+        assert_eq!(direct, *b"DIRECT!\0");
+    }
+}
+
+// req: MPA-FMT-07, MPA-FMT-14, MPA-MRK-12, MPA-MRK-13, MPA-MRK-22, MPA-ERR-04, MPA-ERR-05, MPA-ERR-06, MPA-CRC-19,
+// req: AMB-09, AMB-18, AMB-19
+#[test]
+fn variants_of_one_fpdu() {
+    let vectors = vectors();
+    let fpdu = |name: &str| [up_to(500), hex(&vectors[name]["fpdu"])].concat();
+    for bench in Bench::each() {
+        let _region = bench.region();
+        for (name, number) in [
+            // Accepted by MPA: its 16 octets are no untagged header.
+            ("V-OK-1", ErrorNumber::LocalCatastrophic),
+            ("V-OK-2", ErrorNumber::LocalCatastrophic),
+            ("V-ERR-1", ErrorNumber::MpaMarker),
+            ("V-ERR-2", ErrorNumber::MpaCrc),
+        ] {
+            let (seen, stream) = outcome(&bench, markers(true), &fpdu(name));
+            let checks = match number {
+                ErrorNumber::LocalCatastrophic => Checks::SHORT,
+                _ => Checks::empty(),
+            };
+            assert_eq!(seen[1..], [Seen::Error(3, number, checks, 500)], "{name}");
+            let record = stream.error_record().unwrap().unwrap();
+            assert_eq!((record.number, record.position), (number, 500), "{name}");
+            assert_eq!(record.segment_length, 16, "{name}");
+            let expected = match name {
+                "V-ERR-1" => ErrorDetail::Marker {
+                    expected: 0x0C,
+                    received: 0x10,
+                },
+                "V-ERR-2" => {
+                    let octets = hex(&vectors[name]["fpdu"]);
+                    let (covered, field) = octets.split_last_chunk::<4>().unwrap();
+                    ErrorDetail::Crc {
+                        expected: warpline_wire::crc::crc32c(covered),
+                        received: u32::from_le_bytes(*field),
+                    }
+                }
+                _ => ErrorDetail::None,
+            };
+            assert_eq!(record.detail, expected, "{name}");
+            let ulpdu: Vec<u8> = (0..16).collect();
+            if name != "V-ERR-2" {
+                assert_eq!(record.header.as_slice(), ulpdu, "{name}");
+            }
+        }
+        // V-MPA-17: the marker lies behind the wrap of sequence numbers, DV is 2.
+        let octets = [up_to(240), hex(&vectors["V-MPA-17"]["fpdu"])].concat();
+        let options = StreamOptions {
+            sequence_start: 0xFFFF_FF00,
+            ..markers(true)
+        };
+        let (seen, stream) = outcome(&bench, options, &octets);
+        let error = Seen::Error(3, ErrorNumber::UntaggedVersion, Checks::VERSION, 240);
+        assert_eq!(seen[1..], [error]);
+        assert_eq!(stream.error_record().unwrap().unwrap().segment_length, 600);
+    }
+}
+
+// req: MPA-FMT-18, MPA-MRK-10, MPA-MRK-17, AMB-21
+#[test]
+fn the_largest_fpdus() {
+    let vectors = vectors();
+    for bench in Bench::each() {
+        let region = bench.region();
+        for (name, with_markers) in [("V-MPA-15", true), ("V-MPA-16", false)] {
+            // The vector itself names a queue that no stream has.
+            let mut octets = Vec::new();
+            let mut writer = FpduWriter::new(with_markers, CrcField::Computed);
+            writer.append(&[], &pattern(5, 64768), &mut octets).unwrap();
+            assert_eq!(
+                octets.len() as u64,
+                vectors[name]["length"].as_u64().unwrap()
+            );
+            assert_eq!(octets[octets.len() - 4..], hex(&vectors[name]["crc_wire"]));
+            let (seen, stream) = outcome(&bench, markers(with_markers), &octets);
+            let error = Seen::Error(3, ErrorNumber::UntaggedQn, Checks::QN, 0);
+            assert_eq!(seen, [error], "{name}");
+            assert_eq!(
+                stream.error_record().unwrap().unwrap().segment_length,
+                64768
+            );
+            stream.close().unwrap();
+
+            // The same size as a write, and one octet more.
+            let payload = pattern(5, 64768 - 14);
+            let octets = stream_of(with_markers, 64768, &[(write(BASE), payload.clone())]);
+            let (seen, stream) = outcome(&bench, markers(with_markers), &octets);
+            assert_eq!(seen, [Seen::Write(3, 64754, false)], "{name}");
+            assert!(region.to_vec().unwrap()[..64754] == payload[..], "{name}");
+            stream.close().unwrap();
+            let mut longer = octets;
+            let at = if with_markers { 4 } else { 0 };
+            longer[at..at + 2].copy_from_slice(&64769_u16.to_be_bytes());
+            let (seen, stream) = outcome(&bench, markers(with_markers), &longer[..at + 4]);
+            let error = Seen::Error(3, ErrorNumber::MpaMarker, Checks::empty(), 0);
+            assert_eq!(seen, [error], "as soon as the length is seen");
+            let detail = stream.error_record().unwrap().unwrap().detail;
+            assert_eq!(detail, ErrorDetail::Length);
+            stream.close().unwrap();
+            bench.poll();
+        }
+    }
+}
+
+// req: DDP-SEG-04, DDP-SEG-06, DDP-SEG-08, DDP-SEG-14, DDP-HDR-04, DDP-HDR-05, DDP-HDR-07, DDP-DEL-01, DDP-UNT-18
+#[test]
+fn messages_of_the_golden_vectors() {
+    let vectors = vectors();
+    for bench in Bench::each() {
+        let region = bench.register(0x00AB_CD01, 0, 20_000);
+        for with_markers in [false, true] {
+            for (name, length) in [("V-SEG-U", 2048), ("V-SEG-T", 2048), ("V-SEG-EXACT", 2964)] {
+                let message = pattern(0, length);
+                let mut writer = FpduWriter::new(with_markers, CrcField::Computed);
+                let mut octets = Vec::new();
+                let mut at = 0;
+                for segment in vectors[name].as_array().unwrap() {
+                    let end = at + segment["payload"].as_u64().unwrap() as usize;
+                    let header = hex(&segment["header"]);
+                    writer
+                        .append(&header, &message[at..end], &mut octets)
+                        .unwrap();
+                    let crc = match with_markers {
+                        true => "crc_wire_markers",
+                        false => "crc_wire",
+                    };
+                    assert_eq!(octets[octets.len() - 4..], hex(&segment[crc]), "{name}");
+                    at = end;
+                }
+                assert_eq!(at, length);
+                let first_msn = if name == "V-SEG-EXACT" { 7 } else { 1 };
+                let options = StreamOptions {
+                    first_msn,
+                    ..markers(with_markers)
+                };
+                let stream = bench.arm(1, options);
+                bench.post(&stream, 0, &[3000]);
+                bench.feed(1, 0, &octets, 1460);
+                let seen = bench.settle();
+                match name {
+                    "V-SEG-T" => {
+                        assert_eq!(seen, [Seen::Write(1, 562, false)]);
+                        let memory = region.to_vec().unwrap();
+                        let (front, rest) = memory.split_at(16384);
+                        assert!(front.iter().all(|&octet| octet == UNTOUCHED));
+                        assert_eq!(rest[..2048], message);
+                        assert!(rest[2048..].iter().all(|&octet| octet == UNTOUCHED));
+                    }
+                    _ => assert_eq!(seen, [Seen::Send(1, 0, first_msn, message)], "{name}"),
+                }
+                stream.close().unwrap();
+                bench.poll();
+            }
+        }
+    }
+}
+
+/// Number and checks of a row's result; `None` for "place" and "accept".
+fn expected_error(result: &str) -> Option<ErrorNumber> {
+    let (kind, code) = result.split_once('/')?;
+    ErrorNumber::from_parts(kind.parse().unwrap(), u8::from_str_radix(code, 16).unwrap())
+}
+
+// req: DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-17, DDP-ERR-18, DDP-ERR-19, DDP-ERR-24,
+// req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-ERR-36, DDP-HDR-12, DDP-SEC-01, DDP-SEC-02, AMB-01, AMB-03
+#[test]
+fn tagged_validation_cases() {
+    let vectors = vectors();
+    let cases = vectors["V-CHK-T"].as_array().unwrap();
+    assert_eq!(cases.len(), 20);
+    for bench in Bench::each() {
+        let other = bench.context.protection_domain().unwrap();
+        let at = |base| Registration {
+            base: Some(base),
+            ..Registration::default()
+        };
+        let of_stream = Registration {
+            scope: Scope::Stream(2),
+            ..at(0)
+        };
+        let no_write = Registration {
+            remote_write: false,
+            ..at(0)
+        };
+        let revoked = bench.register_as(0x300, 64, at(0));
+        revoked.revoke().unwrap();
+        let regions = [
+            bench.register_as(0x100, 0x1000, at(0x1000)),
+            bench.register_as(0x200, 64, of_stream),
+            bench.register_as(0x400, 0x1000, at(0_u64.wrapping_sub(0x1000))),
+            bench.register_as(0x500, 64, no_write),
+            register(&other, 0x600, 64, at(0)),
+        ];
+        let memories = || regions.iter().map(|region| region.to_vec().unwrap());
+        for row in cases {
+            let (case, result) = (
+                row["case"].as_str().unwrap(),
+                row["result"].as_str().unwrap(),
+            );
+            let failed = row["failed"].as_array().unwrap().iter();
+            let checks = failed.map(|name| name.as_str().unwrap().to_uppercase());
+            let checks: Checks = checks
+                .map(|name| Checks::from_name(&name).unwrap())
+                .collect();
+            let (header, length) = (hex(&row["header"]), row["length"].as_u64().unwrap());
+            let mut octets = Vec::new();
+            let mut writer = FpduWriter::new(false, CrcField::Computed);
+            let payload = pattern(9, length as usize);
+            writer.append(&header, &payload, &mut octets).unwrap();
+
+            let mut expected: Vec<_> = memories().collect();
+            let (seen, stream) = outcome(&bench, markers(false), &octets);
+            if let Some(number) = expected_error(result) {
+                assert_eq!(seen, [Seen::Error(3, number, checks, 0)], "{case}");
+                let record = stream.error_record().unwrap().unwrap();
+                assert_eq!((record.number, record.checks), (number, checks), "{case}");
+                assert_eq!(record.header.as_slice(), header, "{case}");
+                assert_eq!(u64::from(record.segment_length), 14 + length, "{case}");
+            } else {
+                assert_eq!(seen, [Seen::Write(3, length as u32, length == 0)], "{case}");
+                let to = u64::from_be_bytes(header[6..14].try_into().unwrap());
+                let named = |region: &MemoryRegion| region.stag().to_be_bytes() == header[2..6];
+                if let Some(region) = regions.iter().position(named) {
+                    let start = to.wrapping_sub(regions[region].base()) as usize;
+                    expected[region][start..][..payload.len()].copy_from_slice(&payload);
+                }
+            }
+            assert!(memories().eq(expected), "{case}");
+            stream.close().unwrap();
+            bench.poll();
+        }
+    }
+}
+
+// req: DDP-ERR-02, DDP-ERR-03, DDP-ERR-04, DDP-ERR-05, DDP-ERR-06, DDP-ERR-29, DDP-ERR-30, DDP-ERR-31, DDP-ERR-32,
+// req: DDP-ERR-33, DDP-ERR-34, DDP-UNT-08, DDP-UNT-12, DDP-UNT-19, AMB-04, AMB-05, AMB-24
+#[test]
+fn untagged_validation_cases() {
+    let vectors = vectors();
+    let cases = vectors["V-CHK-U"].as_array().unwrap();
+    assert_eq!(cases.len(), 25);
+    for bench in Bench::each() {
+        for row in cases {
+            let (case, result) = (
+                row["case"].as_str().unwrap(),
+                row["strict"].as_str().unwrap(),
+            );
+            let (header, length) = (hex(&row["header"]), row["length"].as_u64().unwrap());
+            let field =
+                |from: usize| u32::from_be_bytes(header[from..from + 4].try_into().unwrap());
+            let (queue, msn, offset) = (field(6), field(10), field(14));
+            let (first_msn, lengths) = match queue {
+                1 => (1, &[][..]),
+                2 => (0xFFFF_FFFF, &[64, 64, 64][..]),
+                _ => (5, &[100, 50][..]),
+            };
+            let options = StreamOptions {
+                queues: 0b111,
+                first_msn,
+                ..StreamOptions::default()
+            };
+            let stream = bench.arm(3, options);
+            bench.post(&stream, if queue == 2 { 2 } else { 0 }, lengths);
+            let mut octets = Vec::new();
+            let mut writer = FpduWriter::new(false, CrcField::Computed);
+            let payload = pattern(9, length as usize);
+            writer.append(&header, &payload, &mut octets).unwrap();
+            bench.feed(3, 0, &octets, 77);
+            let mut seen = bench.settle();
+            let first = seen.remove(0);
+            let checks = match result {
+                "2/01" => Checks::QN,
+                "2/02" => Checks::NOBUF,
+                "2/03" => Checks::MSN,
+                "2/04" => Checks::MO | Checks::LEN,
+                "2/05" => Checks::LEN,
+                "2/06" => Checks::VERSION,
+                _ => Checks::empty(),
+            };
+            match expected_error(result) {
+                Some(number) => assert_eq!(first, Seen::Error(3, number, checks, 0), "{case}"),
+                None => {
+                    let mut message = vec![UNTOUCHED; offset as usize];
+                    message.extend(payload);
+                    let queue = queue as u8;
+                    assert_eq!(first, Seen::Send(3, queue, msn, message), "{case}");
+                }
+            }
+            stream.close().unwrap();
+            seen.extend(bench.poll());
+            let left = lengths.len() - usize::from(expected_error(result).is_none());
+            assert_eq!(seen.len(), left, "{case}");
+            let untouched = |seen: &Seen| match seen {
+                Seen::Flushed(.., buffer) => buffer.iter().all(|&octet| octet == UNTOUCHED),
+                _ => false,
+            };
+            assert!(seen.iter().all(untouched), "{case}: {seen:?}");
+        }
+    }
+}
+
+// req: MPA-RCV-05, MPA-RCV-08, MPA-RCV-17, MPA-RCV-18, MPA-RCV-19, MPA-RCV-20, MPA-RCV-21, MPA-RCV-22, MPA-RCV-31,
+// req: MPA-RCV-38, MPA-FMT-01, MPA-FMT-16, DDP-ORD-07, DDP-UNT-10
+#[test]
+fn streams_interleaved_segment_by_segment() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        // One FPDU over thousands of segments; a hundred FPDUs in one; segments of an FPDU and a bit; cuts anywhere.
+        let plans = [
+            (8800, 1, 3),
+            (40, 100, 65535),
+            (1000, 8, 1028),
+            (777, 10, 613),
+        ];
+        let mut rng = Rng::with_seed(1);
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        let mut queues = Vec::new();
+        let mut streams = Vec::new();
+        for (number, (length, count, segment)) in (0_u8..).zip(plans) {
+            let start = rng.u32(..);
+            let mut messages = Vec::new();
+            for i in 0..count {
+                let mut payload = vec![0; length];
+                rng.fill(&mut payload);
+                let at = 17_000 * usize::from(number) + i * length;
+                expected[at..at + length].copy_from_slice(&payload);
+                messages.push((write(BASE + at as u64), payload));
+            }
+            let octets = stream_of(number % 2 == 0, 8882, &messages);
+            let options = StreamOptions {
+                sequence_start: start,
+                ..markers(number % 2 == 0)
+            };
+            streams.push(bench.arm(number, options));
+            let chunks: Vec<_> = octets.chunks(segment).map(<[u8]>::to_vec).collect();
+            queues.push((start, segment, chunks.into_iter().enumerate()));
+        }
+        while !queues.is_empty() {
+            for (number, (start, segment, chunks)) in (0..).zip(&mut queues) {
+                for (i, chunk) in chunks.by_ref().take(1) {
+                    let sequence = start.wrapping_add((i * *segment) as u32);
+                    bench.card.feed(number, sequence, chunk).unwrap();
+                }
+            }
+            if queues.iter().all(|(.., chunks)| chunks.len() == 0) {
+                break;
+            }
+        }
+        let seen = bench.settle();
+        for (number, (length, count, _)) in (0_u8..).zip(plans) {
+            let of_stream: Vec<_> = seen
+                .iter()
+                .filter(|seen| matches!(seen, Seen::Write(stream, ..) if *stream == number))
+                .collect();
+            let delivered = Seen::Write(number, length as u32, false);
+            assert_eq!(of_stream, vec![&delivered; count], "stream {number}");
+        }
+        assert!(region.to_vec().unwrap() == expected);
+        let counters = bench.context.counters().unwrap();
+        assert_eq!(
+            (counters.fpdus, counters.errors, counters.segments_dropped),
+            (119, 0, 0)
+        );
+    }
+}
+
+// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10
+#[test]
+fn an_error_freezes_its_stream_alone() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let streams: Vec<_> = (0..4).map(|i| bench.arm(i, markers(true))).collect();
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        for number in 0..4_u8 {
+            let at = |i: usize| 16_000 * usize::from(number) + 500 * i;
+            let message = |i| (write(BASE + at(i) as u64), pattern(i, 500));
+            let messages: Vec<_> = (0..20).map(message).collect();
+            let mut octets = stream_of(true, 600, &messages);
+            let mut placed = 20;
+            if number == 1 {
+                // Near the end of the payload of the eighth FPDU.
+                octets[stream_of(true, 600, &messages[..8]).len() - 10] ^= 1;
+                placed = 7;
+            }
+            for i in 0..placed {
+                expected[at(i)..at(i) + 500].copy_from_slice(&pattern(i, 500));
+            }
+            bench.feed(number, 0, &octets, 333);
+            if number == 1 {
+                // Good FPDUs behind the bad one, more than a ring holds.
+                let more = stream_of(true, 600, &vec![(write(BASE), pattern(99, 500)); 300]);
+                bench.feed(number, octets.len() as u32, &more, 1460);
+            }
+        }
+        let seen = bench.settle();
+        assert!(region.to_vec().unwrap() == expected);
+        for number in 0..4 {
+            let count =
+                |seen: &&Seen| matches!(seen, Seen::Write(stream, 500, false) if *stream == number);
+            let delivered = seen.iter().filter(count).count();
+            assert_eq!(delivered, if number == 1 { 7 } else { 20 });
+            assert_eq!(
+                bench.card.untaken(number).unwrap(),
+                0,
+                "frozen streams are consumed"
+            );
+        }
+        let errors: Vec<_> = seen
+            .iter()
+            .filter(|seen| matches!(seen, Seen::Error(..)))
+            .collect();
+        assert!(
+            matches!(errors[..], [Seen::Error(1, ErrorNumber::MpaCrc, _, _)]),
+            "{errors:?}"
+        );
+        assert_eq!(bench.context.counters().unwrap().errors, 1);
+        let records = streams
+            .iter()
+            .map(|stream| stream.error_record().unwrap().is_some());
+        assert!(records.eq([false, true, false, false]));
+    }
+}
+
+// req: AMB-42, DDP-SEC-22, DDP-SEC-36
+#[test]
+fn nothing_is_written_once_revoke_has_returned() {
+    let slow = BackPressure {
+        stall: 60,
+        latency: 1..=300,
+    };
+    for width in WIDTHS {
+        let bench = Bench::open(width, slow.clone(), 256);
+        let mut rng = Rng::with_seed(width as u64);
+        let (mut early, mut late) = (0, 0);
+        for _ in 0..15 {
+            let regions = [bench.region(), bench.register(0x100, BASE, LENGTH)];
+            let streams = [bench.arm(0, markers(false)), bench.arm(1, markers(false))];
+            let messages = |stag| {
+                let message = |i: usize| {
+                    let message = Message::Tagged {
+                        stag,
+                        to: BASE + 300 * i as u64,
+                        rsvd_ulp: 0,
+                    };
+                    (message, pattern(i, 300))
+                };
+                stream_of(false, 600, &(0..60).map(message).collect::<Vec<_>>())
+            };
+            bench.feed(0, 0, &messages(STAG), 1000);
+            bench.feed(1, 0, &messages(0x100), 1000);
+            bench.card.step(rng.u64(100..4000)).unwrap();
+            let [revoked, kept] = regions;
+            let mut memory = revoked.revoke().unwrap();
+            let written = memory.iter().filter(|&&octet| octet != UNTOUCHED).count();
+            memory.fill(0x5A); // poison
+            let seen = bench.settle();
+            assert!(memory.iter().all(|&octet| octet == 0x5A));
+            assert_eq!(bench.card.bus_errors(), 0);
+            // What was delivered had been placed; the rest met an unknown STag.
+            let delivered = seen
+                .iter()
+                .filter(|seen| matches!(seen, Seen::Write(0, ..)))
+                .count();
+            let failed = seen.iter().any(|seen| {
+                matches!(seen, Seen::Error(0, ErrorNumber::TaggedInvalidStag, checks, _) if *checks == Checks::STAG)
+            });
+            assert!(
+                written >= delivered * 290,
+                "{written} octets, {delivered} messages"
+            );
+            assert_eq!(failed, delivered < 60);
+            early += usize::from(failed);
+            late += delivered;
+            let others = seen
+                .iter()
+                .filter(|seen| matches!(seen, Seen::Write(1, ..)))
+                .count();
+            assert_eq!(others, 60, "the other region's stream goes on");
+            let whole = kept.to_vec().unwrap();
+            assert!((0..60).all(|i| whole[300 * i..300 * (i + 1)] == pattern(i, 300)));
+            for stream in streams {
+                stream.close().unwrap();
+            }
+        }
+        assert!(
+            early > 5 && late > 60,
+            "revoked in the middle: {early}, {late}"
+        );
+    }
+}
+
+// req: DDP-UNT-17, DDP-UNT-18, DDP-ERR-04, DDP-ERR-30, DDP-TEAR-15
+#[test]
+fn a_receive_queue_runs_dry() {
+    for bench in Bench::each() {
+        let options = StreamOptions {
+            queues: 0b11,
+            ..StreamOptions::default()
+        };
+        let stream = bench.arm(2, options);
+        bench.post(&stream, 0, &[100, 100, 100]);
+        bench.post(&stream, 1, &[50]);
+        let message = |qn, msn| (send(qn, msn), pattern(msn as usize, 60 + msn as usize));
+        let messages = [1, 2, 3].map(|msn| message(0, msn));
+        let mut octets = stream_of(false, 600, &messages);
+        bench.feed(2, 0, &octets, 40);
+        let sent = |msn: u32| Seen::Send(2, 0, msn, pattern(msn as usize, 60 + msn as usize));
+        assert_eq!(bench.settle(), [1, 2, 3].map(sent));
+
+        // One more buffer, one more message; the one behind it has none.
+        bench.post(&stream, 0, &[64]);
+        let start = octets.len() as u32;
+        octets = stream_of(false, 600, &[message(0, 4), message(0, 5)]);
+        bench.feed(2, start, &octets, 1000);
+        let position = start + 2 + (18 + 64) + 4; // behind the FPDU of message 4
+        let error = Seen::Error(2, ErrorNumber::UntaggedNoBuffer, Checks::NOBUF, position);
+        let flushed = Seen::Flushed(2, 1, 1, vec![UNTOUCHED; 50]);
+        let seen = bench.settle();
+        assert_eq!(seen[0], sent(4));
+        assert_eq!(seen[1..], [error, flushed]);
+        let late = bench.context.buffers(1, 10).unwrap().remove(0);
+        let refused = stream.receive_queue(0).unwrap().post(late).unwrap_err();
+        assert!(matches!(refused.error, Error::StreamFailed { stream: 2 }));
+    }
+}
+
+// req: DDP-DEL-01, DDP-DEL-02, AMB-41, AMB-58
+#[test]
+fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
+    for width in WIDTHS {
+        for entries in [1, 4] {
+            let bench = Bench::open(width, BackPressure::RANDOM, entries);
+            let region = bench.region();
+            let streams = [bench.arm(0, markers(false)), bench.arm(1, markers(false))];
+            bench.post(&streams[1], 0, &[8; 40]);
+            let writes = |i: usize| (write(BASE + 100 * i as u64), pattern(i, 1 + i));
+            let sends = |i: usize| (send(0, i as u32 + 1), pattern(i, i % 9));
+            let writes: Vec<_> = (0..40).map(writes).collect();
+            let sends: Vec<_> = (0..40).map(sends).collect();
+            bench.feed(0, 0, &stream_of(false, 600, &writes), 500);
+            bench.feed(1, 0, &stream_of(false, 600, &sends), 50);
+            let producer = || {
+                bench
+                    .card
+                    .read(warpline_regmap::register::COMPLETION_PRODUCER.offset)
+            };
+            let mut seen = Vec::new();
+            loop {
+                bench.card.run_until_idle().unwrap();
+                assert!(producer().unwrap() <= seen.len() as u32 + entries);
+                let now = bench.poll();
+                if now.is_empty() {
+                    break;
+                }
+                seen.extend(now);
+                bench.card.step(300).unwrap(); // the device takes up what waited
+            }
+            // The message whose buffer is too short ends the second stream.
+            let (first, second): (Vec<_>, Vec<_>) = seen
+                .into_iter()
+                .partition(|seen| matches!(seen, Seen::Write(..)));
+            assert!(
+                first.iter().eq((1..=40)
+                    .map(|length| Seen::Write(0, length, false))
+                    .collect::<Vec<_>>()
+                    .iter())
+            );
+            assert_eq!(second.len(), 40);
+            for (i, seen) in second.iter().enumerate() {
+                assert_eq!(*seen, Seen::Send(1, 0, i as u32 + 1, pattern(i, i % 9)));
+            }
+            let memory = region.to_vec().unwrap();
+            assert!((0..40).all(|i| memory[100 * i..100 * i + 1 + i] == pattern(i, 1 + i)));
+        }
+    }
+}
+
+// req: DDP-ERR-23, AMB-10, AMB-41
+#[test]
+fn a_bus_error_fails_its_stream_alone() {
+    for bench in Bench::each() {
+        let good = bench.region();
+        let bad = bench.register_as(0x100, 8192, Registration::default());
+        let streams = [bench.arm(0, markers(false)), bench.arm(1, markers(false))];
+        bench.card.fail_writes(bad.base() + 5000..bad.base() + 5001);
+        let messages = |stag, base| {
+            let message = |i: usize| {
+                let to = base + 100 * i as u64;
+                let rsvd_ulp = 0;
+                (Message::Tagged { stag, to, rsvd_ulp }, pattern(i, 100))
+            };
+            stream_of(false, 600, &(0..80).map(message).collect::<Vec<_>>())
+        };
+        bench.feed(0, 0, &messages(STAG, BASE), 700);
+        bench.feed(1, 0, &messages(0x100, bad.base()), 700);
+        let seen = bench.settle();
+        let delivered = |number| {
+            let of_stream =
+                |seen: &&Seen| matches!(seen, Seen::Write(stream, ..) if *stream == number);
+            seen.iter().filter(of_stream).count()
+        };
+        assert_eq!(delivered(0), 80);
+        assert_eq!(
+            bench.card.bus_errors(),
+            1,
+            "nothing follows the failed write"
+        );
+        assert_eq!(delivered(1), 50, "what was placed before is delivered");
+        let error = Seen::Error(1, ErrorNumber::LocalCatastrophic, Checks::empty(), 0);
+        assert!(seen.contains(&error), "{seen:?}");
+        let record = streams[1].error_record().unwrap().unwrap();
+        assert_eq!(record.number, ErrorNumber::LocalCatastrophic);
+        let memory = good.to_vec().unwrap();
+        assert!((0..80).all(|i| memory[100 * i..][..100] == pattern(i, 100)));
+        assert_eq!(
+            bad.to_vec().unwrap()[..5000],
+            (0..50).flat_map(|i| pattern(i, 100)).collect::<Vec<_>>()
+        );
+    }
+}
+
+// req: DDP-TEAR-15, AMB-16, MPA-MRK-16, DDP-UNT-11
+#[test]
+fn a_stream_closed_anywhere_starts_afresh() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let message = pattern(3, 1000);
+        let mut rng = Rng::with_seed(3);
+        for round in 0..12_u32 {
+            let with_markers = round % 3 == 0;
+            let options = StreamOptions {
+                sequence_start: rng.u32(..),
+                ..markers(with_markers)
+            };
+            let octets = stream_of(
+                with_markers,
+                700,
+                &[
+                    (send(0, 1), message.clone()),
+                    (write(BASE), pattern(round as usize, 500)),
+                ],
+            );
+            // A part of it, perhaps within an FPDU, perhaps on its way.
+            let stream = bench.arm(1, options);
+            bench.post(&stream, 0, &[1200, 7]);
+            let part = &octets[..rng.usize(1..octets.len())];
+            bench.feed(1, options.sequence_start, part, 300);
+            bench.card.step(rng.u64(..800)).unwrap();
+            stream.close().unwrap();
+            let before = region.to_vec().unwrap();
+            let flushed = |seen: &Seen| matches!(seen, Seen::Flushed(1, 0, ..));
+            assert!(matches!(
+                bench.poll().iter().filter(|seen| flushed(seen)).count(),
+                1 | 2
+            ));
+            bench.card.step(2000).unwrap();
+            assert!(
+                region.to_vec().unwrap() == before,
+                "nothing is written behind close"
+            );
+            // All of it, from another sequence number on.
+            let options = StreamOptions {
+                sequence_start: rng.u32(..),
+                ..options
+            };
+            let stream = bench.arm(1, options);
+            bench.post(&stream, 0, &[1200]);
+            bench.feed(1, options.sequence_start, &octets, 300);
+            let sent = Seen::Send(1, 0, 1, message.clone());
+            assert_eq!(
+                bench.settle(),
+                [sent, Seen::Write(1, 500, false)],
+                "round {round}"
+            );
+            assert_eq!(
+                region.to_vec().unwrap()[..500],
+                pattern(round as usize, 500)
+            );
+            stream.close().unwrap();
+            bench.poll();
+        }
+    }
+}
+
+// req: AMB-16, DDP-SEC-22
+#[test]
+fn a_reset_ends_everything_and_hurts_nothing() {
+    for width in WIDTHS {
+        let Bench {
+            card,
+            context,
+            domain,
+        } = Bench::open(width, BackPressure::RANDOM, 16);
+        let mut handles = Some((context, domain));
+        let mut rng = Rng::with_seed(5);
+        for round in 0..6 {
+            let (context, domain) = handles.take().unwrap();
+            let bench = Bench {
+                card: card.clone(),
+                context,
+                domain,
+            };
+            let region = bench.region();
+            let stream = bench.arm(0, markers(true));
+            let message = |i: usize| (write(BASE + 600 * i as u64), pattern(i, 600));
+            let octets = stream_of(true, 700, &(0..40).map(message).collect::<Vec<_>>());
+            bench.feed(0, 0, &octets, 1460);
+            card.step(rng.u64(100..6000)).unwrap();
+            card.reset().unwrap();
+            let before = region.to_vec().unwrap();
+            card.step(3000).unwrap();
+            assert!(region.to_vec().unwrap() == before, "round {round}");
+            for i in 0..40 {
+                let found = &before[600 * i..600 * (i + 1)];
+                let whole = found.iter().zip(pattern(i, 600));
+                assert!(
+                    whole
+                        .clone()
+                        .all(|(&found, sent)| found == sent || found == UNTOUCHED)
+                );
+            }
+            assert_eq!(card.bus_errors(), 0);
+            drop((stream, region, bench));
+
+            // Opened again, the device is as new.
+            let context = open(&card, 16);
+            let domain = context.protection_domain().unwrap();
+            let bench = Bench {
+                card: card.clone(),
+                context,
+                domain,
+            };
+            let region = bench.region();
+            let stream = bench.arm(0, markers(true));
+            bench.feed(0, 0, &octets[..5 * 632], 1000);
+            let seen = bench.settle();
+            assert!(
+                seen.iter().all(|seen| *seen == Seen::Write(0, 600, false)),
+                "{seen:?}"
+            );
+            let memory = region.to_vec().unwrap();
+            assert!((0..seen.len()).all(|i| memory[600 * i..600 * (i + 1)] == pattern(i, 600)));
+            assert!((4..=5).contains(&seen.len()), "round {round}: {seen:?}");
+            drop((stream, region));
+            handles = Some((bench.context.clone(), bench.domain));
+        }
+    }
+}
