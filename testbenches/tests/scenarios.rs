@@ -1,8 +1,11 @@
 //! The whole device against the reference receiver, over random streams: memory, completions, errors and error records.
 //!
-//! `make long` runs more of them; a failing seed is printed with the command that replays it with a waveform.
+//! `make long` runs more of them; a failing seed is printed with the command that replays it with a waveform. The
+//! comparison itself is shown to fail: on expectations that were changed, and on devices that were.
 
-use warpline_testbenches::scenario::run_streams;
+use warpline_driver::ErrorDetail;
+use warpline_hdl::{Config, design};
+use warpline_testbenches::scenario::{Bench, CHAIN, Expected, Report, Scenario, run_streams};
 
 /// Streams of each width.
 const STREAMS: usize = 2000;
@@ -44,4 +47,125 @@ fn random_streams_of_256_bits() {
 #[test]
 fn random_streams_of_512_bits() {
     agrees(512);
+}
+
+/// A changed expectation is told; `wanted` picks a scenario that has what `change` changes.
+#[track_caller]
+fn is_told(wanted: impl Fn(&Expected) -> bool, change: impl FnOnce(&mut Expected), told: &str) {
+    let config = Config::simulated(64);
+    let mut scenarios = (0..200).map(|seed| Scenario::new(seed, 64));
+    let scenario = scenarios.find(|scenario| wanted(&Expected::new(scenario, &[0, 1], &config)));
+    let scenario = scenario.expect("200 scenarios have everything");
+    let mut bench = Bench::open(64, 0, None).unwrap();
+    let failure = bench.run_against(&scenario, change).unwrap_err();
+    assert!(failure.lines[0].contains(told), "{failure}");
+    let mut bench = Bench::open(64, 0, None).unwrap();
+    bench.run(&scenario).unwrap();
+}
+
+#[test]
+fn a_changed_expectation_is_told() {
+    let has_region = |expected: &Expected| !expected.regions.is_empty();
+    let has_buffer = |expected: &Expected| !expected.buffers.is_empty();
+    let is_busy = |expected: &Expected| {
+        let mut events = expected.reports[0].iter();
+        events.all(|report| matches!(report, Report::Tagged(_) | Report::Untagged { .. }))
+            && expected.reports[0].len() >= 2
+            && expected.reports[0][0] != expected.reports[0][1]
+    };
+    let fails = |expected: &Expected| expected.records[0].is_some();
+    let crc_fails = |expected: &Expected| {
+        let record = expected.records[0].as_ref();
+        record.is_some_and(|record| matches!(record.detail, ErrorDetail::Crc { .. }))
+    };
+
+    let octet = |e: &mut Expected| {
+        let start = e.regions[0].start;
+        e.regions[0].octets[start] ^= 1;
+    };
+    is_told(has_region, octet, "octets differ, from 0 to 0");
+    let guard = |e: &mut Expected| *e.regions[0].octets.last_mut().unwrap() ^= 0x80;
+    is_told(has_region, guard, "1 octets differ");
+    let buffer = |e: &mut Expected| e.buffers[0].octets[0] ^= 1;
+    is_told(has_buffer, buffer, "buffer 0: 1 octets differ");
+    let lost = |e: &mut Expected| drop(e.reports[0].pop());
+    is_told(is_busy, lost, "number of completions");
+    let swapped = |e: &mut Expected| e.reports[0].swap(0, 1);
+    is_told(is_busy, swapped, "completion 0 of stream");
+    let renamed = |e: &mut Expected| match &mut e.reports[0][0] {
+        Report::Tagged(completion) => completion.rsvd_ulp ^= 1,
+        Report::Untagged { rsvd_ulp, .. } => rsvd_ulp[4] ^= 1,
+        other => panic!("{other:?}"),
+    };
+    is_told(is_busy, renamed, "completion 0 of stream");
+    let forgotten = |e: &mut Expected| e.records[0] = None;
+    is_told(fails, forgotten, "error record of stream");
+    let moved = |e: &mut Expected| e.records[0].as_mut().unwrap().position += 4;
+    is_told(fails, moved, "error record of stream");
+    let other_crc = |e: &mut Expected| {
+        if let ErrorDetail::Crc { expected, .. } = &mut e.records[0].as_mut().unwrap().detail {
+            *expected ^= 1;
+        }
+    };
+    is_told(crc_fails, other_crc, "error record of stream");
+    let edge = |e: &mut Expected| e.edges[0] = e.edges[0].wrapping_add(1);
+    is_told(has_region, edge, "edge should be");
+    for (change, counter) in [
+        (
+            (|e| e.octets += 1) as fn(&mut Expected),
+            "counter of octets",
+        ),
+        (|e| e.payload_octets += 1, "counter of payload octets"),
+        (|e| e.fpdus += 1, "counter of FPDUs"),
+    ] {
+        is_told(has_region, change, counter);
+    }
+}
+
+/// What is said of a device of 64 bits whose text was changed in one place.
+fn told_of(module: &str, from: &str, to: &str) -> String {
+    let mut changed = 0;
+    let sources = design(&Config::simulated(64)).unwrap().files().into_iter();
+    let sources = sources.map(|(name, text)| {
+        if name != format!("{module}.sv") {
+            return (name, text);
+        }
+        changed += text.matches(from).count();
+        (name, text.replace(from, to))
+    });
+    let sources: Vec<_> = sources.collect();
+    assert_eq!(changed, 1, "{module} has {from} once");
+    for start in (0..2000).step_by(CHAIN as usize) {
+        let mut bench = Bench::open_sources(64, start, sources.clone()).unwrap();
+        for seed in start..start + CHAIN {
+            if let Err(failure) = bench.run(&Scenario::new(seed, 64)) {
+                return failure.lines[0].clone();
+            }
+        }
+    }
+    panic!("{module}: nothing was noticed of {to} in place of {from}");
+}
+
+#[test]
+fn a_device_with_another_residue_is_caught() {
+    let told = told_of("warpline_ingress_crc32c", "32'hb798b438", "32'hb798b439");
+    assert!(told.contains("error record of stream"), "{told}");
+}
+
+#[test]
+fn a_device_that_writes_one_octet_too_far_is_caught() {
+    let module = "warpline_check_tagged_checks";
+    let told = told_of(
+        module,
+        "last_low_1_q[31:0] < end_low",
+        "last_low_1_q[31:0] <= end_low",
+    );
+    assert!(told.contains("error record of stream"), "{told}");
+}
+
+#[test]
+fn a_device_that_forgets_the_write_right_is_caught() {
+    let module = "warpline_check_tagged_checks";
+    let told = told_of(module, "(~entry[58]) | entry[59]", "entry[59]");
+    assert!(told.contains("error record of stream"), "{told}");
 }

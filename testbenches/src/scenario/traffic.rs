@@ -371,7 +371,10 @@ impl Traffic {
                 }
             }
             Wrong::LengthAboveLimit => {
-                let new = rng.u16(mpa::MAX_ULPDU..);
+                let new = match rng.bool() {
+                    true => mpa::MAX_ULPDU + 1,
+                    false => rng.u16(mpa::MAX_ULPDU + 1..),
+                };
                 stream.wire[at..at + 2].copy_from_slice(&new.to_be_bytes());
             }
             Wrong::Marker => {
@@ -464,8 +467,9 @@ impl Traffic {
                 tagged(rng, region.stag, to, payload)
             }
             Wrong::AcrossEnd => {
-                let to = end.wrapping_sub(rng.u64(1..=payload as u64));
-                let payload = payload + rng.usize(..2);
+                let inside = rng.usize(1..=payload);
+                let to = end.wrapping_sub(inside as u64);
+                let payload = if rng.bool() { inside + 1 } else { payload + 1 };
                 tagged(rng, region.stag, to, payload)
             }
             Wrong::WildOffset => {
@@ -476,9 +480,11 @@ impl Traffic {
                 let region = all.iter().find(|region| {
                     region.length > 0 && region.base.wrapping_add(region.length as u64) == 0
                 });
-                let stag = region.unwrap_or(&all[0]).stag;
-                let to = 0_u64.wrapping_sub(rng.u64(1..=payload as u64));
-                tagged(rng, stag, to, payload + 1)
+                let region = region.unwrap_or(&all[0]);
+                let inside = rng.usize(1..=payload.min(region.length.max(1)));
+                let to = 0_u64.wrapping_sub(inside as u64);
+                let payload = inside + rng.usize(1..9);
+                tagged(rng, region.stag, to, payload)
             }
             Wrong::TaggedVersion | Wrong::UntaggedVersion => {
                 let mut draft = match wrong {
