@@ -88,7 +88,9 @@ fn a_changed_expectation_is_told() {
     is_told(has_region, guard, "1 octets differ");
     let buffer = |e: &mut Expected| e.buffers[0].octets[0] ^= 1;
     is_told(has_buffer, buffer, "buffer 0: 1 octets differ");
-    let lost = |e: &mut Expected| drop(e.reports[0].pop());
+    let lost = |e: &mut Expected| {
+        e.reports[0].pop();
+    };
     is_told(is_busy, lost, "number of completions");
     let swapped = |e: &mut Expected| e.reports[0].swap(0, 1);
     is_told(is_busy, swapped, "completion 0 of stream");
