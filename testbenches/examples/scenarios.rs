@@ -4,18 +4,21 @@
 //! cargo run --release -p warpline-testbenches --example scenarios -- --width 512 --first 0 --count 100000
 //! cargo run --release -p warpline-testbenches --example scenarios -- --width 512 --seed 7 --trace seed.fst
 //! ```
+//!
+//! With `--small` the device has the smallest buffers.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use warpline_testbenches::scenario::{Tally, run_chain, run_streams};
+use warpline_hdl::Config;
+use warpline_testbenches::scenario::{Tally, run_chain, run_streams, small};
 
-const USAGE: &str =
-    "--width 64|128|256|512 (--first SEED --count SCENARIOS | --seed SEED) [--trace FILE.fst]";
+const USAGE: &str = "--width 64|128|256|512 [--small] (--first SEED --count SCENARIOS | --seed SEED) [--trace FILE.fst]";
 
 struct Arguments {
     width: usize,
+    small: bool,
     first: u64,
     count: u64,
     trace: Option<PathBuf>,
@@ -24,11 +27,16 @@ struct Arguments {
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     let mut parsed = Arguments {
         width: 512,
+        small: false,
         first: 0,
         count: 1000,
         trace: None,
     };
     while let Some(name) = arguments.next() {
+        if name == "--small" {
+            parsed.small = true;
+            continue;
+        }
         let value = arguments.next()?;
         match name.as_str() {
             "--width" => parsed.width = value.parse().ok()?,
@@ -49,18 +57,23 @@ fn main() -> ExitCode {
     };
     let Arguments {
         width,
+        small: is_small,
         first,
         count,
         trace,
     } = arguments;
+    let config = match is_small {
+        true => small(width),
+        false => Config::simulated(width),
+    };
     let seeds = first..first.saturating_add(count);
     // One card for all when there is a waveform of it, or a single scenario.
     let result = if trace.is_some() || count == 1 {
         let mut tally = Tally::default();
-        run_chain(width, seeds, trace.as_deref(), &mut tally).map(|()| tally)
+        run_chain(&config, seeds, trace.as_deref(), &mut tally).map(|()| tally)
     } else {
         let terminal = std::io::stderr().is_terminal();
-        run_streams(width, seeds, usize::MAX, |tally| {
+        run_streams(&config, seeds, usize::MAX, |tally| {
             if terminal {
                 eprint!("\r{} scenarios, {} streams", tally.scenarios, tally.streams);
             }

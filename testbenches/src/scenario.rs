@@ -23,12 +23,25 @@ pub use expect::{Expected, Image, Report};
 pub use runs::{CHAIN, Failed, Tally, run_chain, run_streams};
 
 use warpline_driver::StreamOptions;
+use warpline_hdl::Config;
 use warpline_sim::BackPressure;
 
-/// Streams of the simulated card.
+/// Streams of the devices that scenarios are for.
 pub const STREAMS: u8 = 4;
-/// Untagged queues of each of its streams.
+/// Untagged queues of each of their streams.
 pub const QUEUES: u8 = 4;
+
+/// A device of `width` bits with the smallest buffers: rings and commit buffer are gone round all the time, windows
+/// close, and FPDUs can be too large (AMB-22).
+#[must_use]
+pub const fn small(width: usize) -> Config {
+    Config {
+        ring_octets: 4 << 10,
+        commit_octets: 4 << 10,
+        receive_slots: 16,
+        ..Config::simulated(width)
+    }
+}
 
 /// All that happens to the device, and in what order.
 #[derive(Clone, Debug)]

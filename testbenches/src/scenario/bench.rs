@@ -102,13 +102,12 @@ struct Running<'s> {
 }
 
 impl Bench {
-    /// Opens a card of `width` bits; its idle cycles come from `seed`. All that happens is recorded in the file `trace`.
+    /// Opens a card; its idle cycles come from `seed`. All that happens is recorded in the file `trace`.
     ///
     /// # Errors
     /// Those of the card.
-    pub fn open(width: usize, seed: u64, trace: Option<&Path>) -> Result<Self, Failure> {
-        let config = Config::simulated(width);
-        let card = Card::open(&config, options(seed, trace.is_some()))?;
+    pub fn open(config: &Config, seed: u64, trace: Option<&Path>) -> Result<Self, Failure> {
+        let card = Card::open(config, options(seed, trace.is_some()))?;
         if let Some(path) = trace {
             card.trace_open(path)?;
         }
@@ -120,18 +119,17 @@ impl Bench {
     /// # Errors
     /// Those of the card.
     pub fn open_sources(
-        width: usize,
+        config: &Config,
         seed: u64,
         sources: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Failure> {
-        let config = Config::simulated(width);
-        let card = Card::open_sources(&config, options(seed, false), sources)?;
+        let card = Card::open_sources(config, options(seed, false), sources)?;
         Ok(Self::new(config, card))
     }
 
-    fn new(config: Config, card: Card) -> Self {
+    fn new(config: &Config, card: Card) -> Self {
         Self {
-            config,
+            config: *config,
             card,
             mapped: Mapped::default(),
             context: None,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fastrand::Rng;
+use warpline_hdl::Config;
 
 use super::{Arrival, Stream};
 use crate::stimulus::chance;
@@ -13,6 +14,7 @@ const MOST: usize = 65535;
 /// Segments that bring each stream from `before` to `received` octets without a gap.
 pub(super) fn arrivals(
     rng: &mut Rng,
+    config: &Config,
     streams: &[Stream],
     before: &[usize],
     received: &[usize],
@@ -20,7 +22,7 @@ pub(super) fn arrivals(
     let mut queues: Vec<_> = streams
         .iter()
         .zip(before.iter().zip(received))
-        .map(|(stream, (&from, &to))| segments(rng, stream, from..to).into_iter())
+        .map(|(stream, (&from, &to))| segments(rng, config, stream, from..to).into_iter())
         .collect();
     let pauses = chance(rng, 20);
     let mut arrivals = Vec::new();
@@ -44,7 +46,12 @@ pub(super) fn arrivals(
 }
 
 /// Sequence number and octets of each segment.
-fn segments(rng: &mut Rng, stream: &Stream, range: Range<usize>) -> Vec<(u32, Vec<u8>)> {
+fn segments(
+    rng: &mut Rng,
+    config: &Config,
+    stream: &Stream,
+    range: Range<usize>,
+) -> Vec<(u32, Vec<u8>)> {
     let mut pieces = pieces(rng, range.clone());
     let shuffled = chance(rng, 10);
     if shuffled {
@@ -71,8 +78,9 @@ fn segments(rng: &mut Rng, stream: &Stream, range: Range<usize>) -> Vec<(u32, Ve
             let most = if rng.bool() { edge } else { edge + 50 };
             let end = rng.usize(start + 1..=range.end.min(most));
             let (sequence, mut octets) = segment(start..end);
-            if !shuffled && stream.wire.len() < 60_000 {
-                // Octets that were received before count, whatever the second copy says (MPA-RCV-24).
+            if !shuffled && stream.wire.len() <= config.ring_octets {
+                // Octets that were received before count, whatever the second copy says (MPA-RCV-24). The ring has room for
+                // the whole stream, so that no segment waits and is overtaken.
                 let old = end.min(edge) - start;
                 octets[..old].iter_mut().for_each(|octet| *octet ^= 0x55);
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use warpline_driver::StreamOptions;
+use warpline_hdl::Config;
 use warpline_sim::BackPressure;
 
 use super::cut::arrivals;
@@ -15,10 +16,10 @@ use crate::stimulus::chance;
 const STAG_SLOTS: u32 = 256;
 
 impl Scenario {
-    /// The scenario of a seed. Payload lengths cluster around the beats of a device of `width` bits.
+    /// The scenario of a seed for a device. Payload lengths cluster around its beats and the size of its rings.
     #[must_use]
-    pub fn new(seed: u64, width: usize) -> Self {
-        let rng = &mut Rng::with_seed(seed ^ (width as u64) << 48);
+    pub fn new(seed: u64, config: &Config) -> Self {
+        let rng = &mut Rng::with_seed(seed ^ (config.width as u64) << 48);
         let large = chance(rng, 2);
         let domains = rng.usize(1..=2);
         let phase_count = if chance(rng, 25) { 2 } else { 1 };
@@ -33,7 +34,7 @@ impl Scenario {
         let regions = regions(rng, &streams[0], domains, phase_count, large);
         let mut traffic: Vec<Traffic> = streams
             .iter()
-            .map(|stream| Traffic::new(rng, stream, width / 8, large))
+            .map(|stream| Traffic::new(rng, stream, config, large))
             .collect();
 
         let mut arrived = vec![0; streams.len()];
@@ -63,7 +64,7 @@ impl Scenario {
                 }
                 phase.received.push(received);
             }
-            phase.arrivals = arrivals(rng, &streams, &arrived, &phase.received);
+            phase.arrivals = arrivals(rng, config, &streams, &arrived, &phase.received);
             arrived.clone_from(&phase.received);
             phases.push(phase);
         }

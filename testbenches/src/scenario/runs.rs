@@ -5,7 +5,9 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Bench, Failure, Outcome, Scenario};
+use warpline_hdl::Config;
+
+use super::{Bench, Failure, Outcome, Scenario, small};
 
 /// Scenarios that share a card, from seeds that are a multiple of this number on.
 pub const CHAIN: u64 = 16;
@@ -77,8 +79,8 @@ impl fmt::Display for Tally {
 /// A scenario that failed, and how to see that again.
 #[derive(Debug)]
 pub struct Failed {
-    /// Width of the device in bits.
-    pub width: usize,
+    /// The device.
+    pub config: Config,
     /// Seeds whose scenarios show it, on a card of their own.
     pub seeds: Range<u64>,
     /// What is wrong.
@@ -88,15 +90,21 @@ pub struct Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            width,
+            config,
             seeds,
             failure,
         } = self;
         let seed = seeds.end.saturating_sub(1);
-        writeln!(f, "width {width}, seed {seed}:\n{failure}")?;
+        let width = config.width;
+        let small = if *config == small(width) {
+            " --small"
+        } else {
+            ""
+        };
+        writeln!(f, "width {width}{small}, seed {seed}:\n{failure}")?;
         write!(
             f,
-            "replay with a waveform: cargo run --release -p warpline-testbenches --example scenarios -- --width {width} "
+            "replay with a waveform: cargo run --release -p warpline-testbenches --example scenarios -- --width {width}{small} "
         )?;
         match seeds.end - seeds.start {
             1 => write!(f, "--seed {seed} --trace seed.fst"),
@@ -116,7 +124,7 @@ impl std::error::Error for Failed {}
 /// # Errors
 /// The first that fails.
 pub fn run_chain(
-    width: usize,
+    config: &Config,
     seeds: Range<u64>,
     trace: Option<&Path>,
     tally: &mut Tally,
@@ -124,14 +132,14 @@ pub fn run_chain(
     let start = seeds.start;
     let failed = |end: u64| {
         move |failure| Failed {
-            width,
+            config: *config,
             seeds: start..end,
             failure,
         }
     };
-    let mut bench = Bench::open(width, start, trace).map_err(failed(start + 1))?;
+    let mut bench = Bench::open(config, start, trace).map_err(failed(start + 1))?;
     for seed in seeds {
-        let outcome = bench.run(&Scenario::new(seed, width));
+        let outcome = bench.run(&Scenario::new(seed, config));
         let outcome = outcome.inspect_err(|_| {
             let _ = bench.close_trace(); // the failure is what counts
         });
@@ -149,7 +157,7 @@ pub fn run_chain(
 /// # Errors
 /// The first that fails, alone if it fails alone.
 pub fn run_streams(
-    width: usize,
+    config: &Config,
     seeds: Range<u64>,
     streams: usize,
     mut progress: impl FnMut(&Tally),
@@ -158,9 +166,9 @@ pub fn run_streams(
     let mut start = seeds.start;
     while start < seeds.end && tally.streams < streams {
         let end = seeds.end.min((start / CHAIN + 1) * CHAIN);
-        run_chain(width, start..end, None, &mut tally).map_err(|failed| {
+        run_chain(config, start..end, None, &mut tally).map_err(|failed| {
             let seed = failed.seeds.end - 1;
-            run_chain(width, seed..seed + 1, None, &mut Tally::default())
+            run_chain(config, seed..seed + 1, None, &mut Tally::default())
                 .err()
                 .unwrap_or(failed)
         })?;

@@ -8,6 +8,7 @@
 //! At most one fault a stream, since nothing counts behind it; oddities that are no errors come as they like.
 
 use fastrand::Rng;
+use warpline_hdl::Config;
 use warpline_wire::ddp::{self, Header, TaggedHeader, UntaggedHeader};
 use warpline_wire::send::{CrcField, FpduWriter, Message, Segment, segments};
 use warpline_wire::{crc, marker, mpa};
@@ -95,6 +96,8 @@ pub(super) struct Traffic {
     markers: bool,
     /// Octets of a beat.
     beat: usize,
+    /// Octets of a ring.
+    ring: usize,
     mulpdu: u16,
     /// Octets that a stream may still get.
     budget: usize,
@@ -111,7 +114,7 @@ struct Queue {
 
 impl Traffic {
     /// A peer that has sent nothing yet.
-    pub fn new(rng: &mut Rng, stream: &Stream, beat: usize, large: bool) -> Self {
+    pub fn new(rng: &mut Rng, stream: &Stream, config: &Config, large: bool) -> Self {
         let options = &stream.options;
         let field = match !options.crc && rng.bool() {
             true => CrcField::Zero,
@@ -121,19 +124,27 @@ impl Traffic {
             next_msn: options.first_msn,
             ..Queue::default()
         };
+        // What a ring holds, seldom more.
+        let most_markers = 4 * config.ring_octets.div_ceil(512);
+        let fits = config.ring_octets - most_markers - mpa::MIN_OVERHEAD - mpa::ALIGN;
+        let limit = match u16::try_from(fits) {
+            Ok(fits) if chance(rng, 90) => fits,
+            _ => mpa::MAX_ULPDU,
+        };
         Self {
             writer: FpduWriter::new(options.markers, field),
             field,
             markers: options.markers,
-            beat,
-            mulpdu: match rng.u8(..8) {
+            beat: config.octets(),
+            ring: config.ring_octets,
+            mulpdu: limit.min(match rng.u8(..8) {
                 _ if large => mpa::MAX_ULPDU,
                 0 => mpa::MIN_MULPDU,
                 1..4 => rng.u16(mpa::MIN_MULPDU..600),
                 4..6 => mpa::mulpdu(1460, options.markers),
                 6 => mpa::mulpdu(8960, options.markers),
                 _ => mpa::MAX_ULPDU,
-            },
+            }),
             budget: match rng.u8(..8) {
                 _ if large => 150_000,
                 0..4 => 1500,
@@ -255,6 +266,7 @@ impl Traffic {
         let length = match rng.u8(..20) {
             _ if most > 60_000 && chance(rng, 30) => rng.usize(..=most),
             0 => 0,
+            1 if self.ring < 10_000 => (self.ring - 60) + rng.usize(..50), // with headers, about a ring
             1 => 1,
             2..6 => near(rng, self.beat, 6),
             6..8 => near(rng, 512, 3),
