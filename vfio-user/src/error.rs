@@ -1,0 +1,227 @@
+//! What can go wrong on either side, with the offending value.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::protocol::{Command, HEADER_LENGTH, MAJOR, MAX_MESSAGE};
+
+/// What a [`Client`](crate::Client) reports instead of a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody answers at that path.
+    #[error("{}: {source}: start the device first", path.display())]
+    Connect {
+        /// The socket file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The server answered that it does not do this. The connection is as good as before.
+    #[error("the server refused {command}: {}", reason(*errno))]
+    Refused {
+        /// What was asked for.
+        command: Command,
+        /// The server's reason as an errno of Linux; 0 if it gave none.
+        errno: u32,
+    },
+    /// No complete answer came in time. The connection is closed, because the answer could still come.
+    #[error("no complete reply to {command} within {timeout:?}: the connection is closed")]
+    TimedOut {
+        /// What was asked for.
+        command: Command,
+        /// How long the client waits.
+        timeout: Duration,
+    },
+    /// The answer makes no sense, or there will be none. The connection is closed.
+    #[error("{command} failed, {fault}: the connection is closed")]
+    Broken {
+        /// What was asked for.
+        command: Command,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// An earlier call failed for good.
+    #[error("the connection is closed since an earlier call: {reason}")]
+    Closed {
+        /// The earlier error.
+        reason: Arc<str>,
+    },
+    /// More octets at a time than the server takes.
+    #[error("an access of {length} octets: the server takes {limit} at a time")]
+    TooLong {
+        /// Octets asked for.
+        length: usize,
+        /// Most that are possible.
+        limit: usize,
+    },
+    /// Interrupts are numbered with 32 bits.
+    #[error("{count} interrupts from {start} on: numbers end at 2^32 - 1")]
+    IrqRange {
+        /// First interrupt.
+        start: u32,
+        /// How many.
+        count: usize,
+    },
+}
+
+fn reason(errno: u32) -> String {
+    match i32::try_from(errno) {
+        Ok(0) => "no reason given".into(),
+        Ok(errno) => io::Error::from_raw_os_error(errno).to_string(),
+        Err(_) => format!("error number {errno}"),
+    }
+}
+
+/// Why a reply cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The socket failed.
+    #[error("{0}")]
+    Socket(#[from] io::Error),
+    /// The server went away.
+    #[error("the server closed the connection after {received} octets of the reply")]
+    Ended {
+        /// Octets of the header or of the payload.
+        received: usize,
+    },
+    /// The reply belongs to another command.
+    #[error("the reply has id {found:#06x} instead of {sent:#06x}")]
+    Id {
+        /// Id of the request.
+        sent: u16,
+        /// Id of the reply.
+        found: u16,
+    },
+    /// The reply is to another command.
+    #[error("the reply is to {found}")]
+    Command {
+        /// Command of the reply.
+        found: Command,
+    },
+    /// The message is no reply.
+    #[error("the message has flags {flags:#x}, which is no reply")]
+    NotAReply {
+        /// Flags of the message.
+        flags: u32,
+    },
+    /// An error number, but no error flag.
+    #[error("the reply has error number {errno} without the error flag")]
+    StrayErrno {
+        /// The number.
+        errno: u32,
+    },
+    /// The reply is shorter or longer than it can be.
+    #[error("the reply has {found} octets instead of {least} to {most}")]
+    Size {
+        /// Octets by the header.
+        found: u32,
+        /// Least octets that make sense.
+        least: usize,
+        /// Most octets that make sense.
+        most: usize,
+    },
+    /// A field of the reply contradicts the request.
+    #[error("the reply has {field} {found:#x}, asked was for {sent:#x}")]
+    Field {
+        /// Which field.
+        field: &'static str,
+        /// Value in the request, or least value that makes sense.
+        sent: u64,
+        /// Value in the reply.
+        found: u64,
+    },
+    /// Versions do not fit.
+    #[error("the server speaks version {major}.{minor}")]
+    Version {
+        /// Major version.
+        major: u16,
+        /// Minor version.
+        minor: u16,
+    },
+    /// The server's capabilities cannot be read.
+    #[error("the server's capabilities cannot be read: {0}")]
+    Capabilities(String),
+}
+
+/// Why [`serve`](crate::serve) gave a client up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The socket failed.
+    #[error("the socket failed: {0}")]
+    Socket(#[from] io::Error),
+    /// The client vanished in the middle of a message.
+    #[error("the client vanished after {received} of {expected} octets")]
+    Truncated {
+        /// Octets of the header or payload that came.
+        received: usize,
+        /// Octets that should have come.
+        expected: usize,
+    },
+    /// A message cannot be as short or as long as its header says, so nobody knows where the next one begins.
+    #[error(
+        "{command} says that it has {size} octets: messages have {HEADER_LENGTH} to {MAX_MESSAGE}"
+    )]
+    Size {
+        /// Command by the header.
+        command: Command,
+        /// Octets by the header.
+        size: u32,
+    },
+    /// The client sent something that is no command.
+    #[error("a message has flags {flags:#x}, which is no command")]
+    NotACommand {
+        /// Flags by the header.
+        flags: u32,
+    },
+    /// The first message must be about versions.
+    #[error("the first message is {command} instead of VERSION")]
+    NoVersion {
+        /// What came instead.
+        command: Command,
+    },
+    /// Versions do not fit.
+    #[error("the client speaks version {major}.{minor}, this server {MAJOR}.x")]
+    Version {
+        /// Major version.
+        major: u16,
+        /// Minor version.
+        minor: u16,
+    },
+    /// The version message cannot be read.
+    #[error("the client's version message cannot be read: {reason}")]
+    Capabilities {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why a [`Listener`](crate::Listener) cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// A file that is no socket is in the way. It is left alone.
+    #[error("{} exists and is no socket: choose another path", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another server listens there.
+    #[error("another server listens at {}: stop it or choose another path", path.display())]
+    InUse {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system does not allow it.
+    #[error("cannot listen at {}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,110 @@
+//! The socket file.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use crate::error::ListenError;
+use crate::socket::wait;
+
+/// A socket file at which clients knock. Serve one client, then accept the next. The file goes when the listener goes.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+    /// Device and inode of the file, so that another server's file is never removed.
+    file: (u64, u64),
+}
+
+impl Listener {
+    /// Listens at `path`. A socket file that a dead server has left there is replaced; a live server's, or a file of
+    /// another kind, is an error.
+    ///
+    /// Two servers that start at the same moment at the same stale file are not told apart.
+    pub fn bind(path: impl AsRef<Path>) -> Result<Listener, ListenError> {
+        let path = path.as_ref().to_owned();
+        let failed = |source| ListenError::Io {
+            path: path.clone(),
+            source,
+        };
+        match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+            Ok(file) if !file.file_type().is_socket() => {
+                return Err(ListenError::NotASocket { path });
+            }
+            Ok(_) => match probe(&path) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    std::fs::remove_file(&path).map_err(failed)?;
+                }
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                    return Err(failed(error));
+                }
+                _ => return Err(ListenError::InUse { path }),
+            },
+        }
+        let socket = UnixListener::bind(&path).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let file = identity(&path).map_err(failed)?;
+        Ok(Listener { socket, path, file })
+    }
+
+    /// The socket file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits for a client, for ever or for `timeout`. `None`: none came in time.
+    pub fn accept(&self, timeout: Option<Duration>) -> io::Result<Option<UnixStream>> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            match self.socket.accept() {
+                Ok((stream, _)) => return Ok(Some(stream)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    match wait(&self.socket, PollFlags::IN, deadline) {
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Ok(None),
+                        other => other?,
+                    }
+                }
+                // The client has given up already.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Connects without waiting: a full queue of clients means a live server, too.
+fn probe(path: &Path) -> io::Result<()> {
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    Ok(connect(&socket, &SocketAddrUnix::new(path)?)?)
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    std::fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
+}
+
+impl AsFd for Listener {
+    /// Becomes readable when a client waits.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
