@@ -2,11 +2,12 @@
 # make test   everything that proves it
 #
 # Both set up what they need (tools/setup.sh). The other targets:
-#   make bench      cycle bench, table on the terminal, docs/bench/receive-cycles.json
-#   make long       many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
-#   make docs       generated pages: docs/registers.md
-#   make lint       format and clippy only
-#   make clean      build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
+#   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
+#   make bench        cycle bench, table on the terminal, docs/bench/receive-cycles.json
+#   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
+#   make docs         generated pages: docs/registers.md
+#   make lint         format and clippy only
+#   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
 
 CARGO ?= cargo
 WIDTH ?= 512
@@ -20,7 +21,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test bench long docs lint setup clean
+.PHONY: demo test test-kernel bench long docs lint setup clean
 
 demo: setup
 	$(CARGO) run --quiet --package warpline -- demo
@@ -28,6 +29,9 @@ demo: setup
 test: setup lint
 	$(TEST)
 	$(CARGO) test --quiet --workspace --doc
+
+test-kernel: setup
+	@tools/kernel/test.sh
 
 bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json
