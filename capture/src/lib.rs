@@ -14,7 +14,8 @@
 //! terminate.txt            kernel log                      ─► String
 //! ```
 //!
-//! Nothing here checks FPDUs: that is the receiver's work, this crate hands it what TCP carried.
+//! Reading checks no FPDUs: that is the receiver's work, this crate hands it what TCP carried. [`replay`] says what a
+//! receiver must register and post before that, and what it must leave behind.
 //! No input makes it panic; each error is typed and prints as one line.
 //!
 //! ```no_run
@@ -32,6 +33,7 @@ mod error;
 mod mpa;
 mod packet;
 mod pcap;
+pub mod replay;
 mod segmentation;
 mod tcp;
 mod truth;

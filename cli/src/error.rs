@@ -10,39 +10,9 @@ pub enum Error {
     /// The capture cannot be used.
     #[error(transparent)]
     Capture(#[from] warpline_capture::Error),
-    /// Octets of the stream are missing in the capture.
-    #[error(
-        "{missing} octets from stream position {position} on were not captured: capture the whole connection"
-    )]
-    Gap {
-        /// Stream position of the first one.
-        position: u64,
-        /// How many.
-        missing: u64,
-    },
-    /// MPA start-up succeeded, but nothing follows.
-    #[error("no MPA frame follows the initiator's start frame: nothing to replay")]
-    NoFpdu,
-    /// The stream passes all sequence numbers.
-    #[error("the stream has {octets} octets: the longest that can be replayed has 2^32 - 1")]
-    TooLong {
-        /// Octets of the stream.
-        octets: usize,
-    },
-    /// Ground truth that cannot be placed.
-    #[error("{file} without regions.json: nothing says which STag it belongs to")]
-    NoRegions {
-        /// The file that is there.
-        file: &'static str,
-    },
-    /// Regions and buffers are larger than a replay is willing to hold.
-    #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
-    Memory {
-        /// Octets wanted.
-        octets: u128,
-        /// Most octets.
-        limit: u64,
-    },
+    /// It cannot be replayed.
+    #[error(transparent)]
+    Replay(#[from] warpline_capture::replay::ReplayError),
     /// A region cannot be registered.
     #[error("the region of STag {stag:#010x} cannot be registered: {source}")]
     Region {

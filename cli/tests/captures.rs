@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use warpline::replay::{CompletionReport, ErrorReport, Replayed, replay};
+use warpline_capture::replay::ReplayError;
 use warpline_capture::{Capture, Segment, Segmentation, Side, resegment};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
@@ -248,7 +249,9 @@ fn a_gap_is_refused() {
         &mut |_, _| {},
     );
     match refused.unwrap_err() {
-        warpline::Error::Gap { missing, .. } => assert_eq!(missing, removed.payload.len() as u64),
+        warpline::Error::Replay(ReplayError::Gap { missing, .. }) => {
+            assert_eq!(missing, removed.payload.len() as u64);
+        }
         other => panic!("{other}"),
     }
 }

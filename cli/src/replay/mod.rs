@@ -1,31 +1,26 @@
 //! Replays a captured stream on a card and says whether it did to memory what the peer's kernel did.
 //!
 //! ```text
-//!  capture ─┬─ survey ── what its FPDUs name ──► plan ── regions, buffers ──► run ── card, driver ──► Landed
-//!           │                                     └────► reference ── receiver in software ──► Landed │
-//!           └─ memory.bin.gz, completions.jsonl, … ──────────────────────► in its place          │    │
-//!                                                                                                └─ = ┘
+//!  capture ─► Replay ─┬─ plan ──► run ── card, driver ──► Landed ─┐
+//!                     └─ expected: what was recorded, else the    = ► differences
+//!                        reference receiver's word ───────────────┘
 //! ```
 //!
-//! What the directory does not record is compared with the reference receiver.
+//! [`warpline_capture::replay`] makes the plan and knows what is expected.
 
-mod landed;
-mod plan;
-mod reference;
 mod report;
 mod run;
-mod survey;
-mod truth;
 
+use warpline_capture::replay::{Replay, ReplayError};
 use warpline_capture::{Capture, Segmentation};
 use warpline_sim::Card;
 
 use crate::Error;
 
-pub use landed::{Difference, Landed, Work};
-pub use plan::{Plan, Queue, Region};
 pub use report::{CompletionReport, ErrorReport, Report};
-pub use survey::{Messages, Survey};
+pub use warpline_capture::replay::{
+    Difference, Landed, Messages, Plan, Queue, Region, Survey, Work,
+};
 
 /// A replay and its result.
 #[derive(Clone, Debug)]
@@ -54,33 +49,22 @@ pub fn replay(
     segmentation: Segmentation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
-    let flow = capture.target_flow();
-    let octets = flow.octets().map_err(|gap| Error::Gap {
-        position: gap.position,
-        missing: gap.missing,
-    })?;
-    if octets.is_empty() {
-        return Err(Error::NoFpdu);
-    }
-    if u32::try_from(octets.len()).is_err() {
-        let octets = octets.len();
-        return Err(Error::TooLong { octets });
-    }
-    let survey = Survey::new(&flow, &octets);
-    let plan = Plan::new(capture, &survey)?;
+    let Replay {
+        flow,
+        survey,
+        plan,
+        expected,
+        ..
+    } = Replay::new(capture)?;
     tracing::info!(
         fpdus = survey.fpdus,
         regions = format_args!("{:x?}", plan.regions),
         buffers = ?plan.queues.each_ref().map(|queue| queue.count),
         "stream surveyed"
     );
-    let pieces = flow.resegment(segmentation).map_err(|gap| Error::Gap {
-        position: gap.position,
-        missing: gap.missing,
-    })?;
+    let pieces = flow.resegment(segmentation).map_err(ReplayError::from)?;
     let segments = pieces.len();
     let run = run::run(card, &flow, pieces, &plan, progress)?;
-    let expected = truth::expected(capture, &plan, reference::receive(&plan, &flow, &octets));
     let differences = run.landed.differences(&expected);
     Ok(Replayed {
         report: Report::new(&flow, &run, &differences),

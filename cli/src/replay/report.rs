@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use warpline_capture::Flow;
+use warpline_capture::replay::Difference;
 use warpline_driver::{ErrorEvent, TaggedCompletion};
 
-use super::landed::Difference;
 use super::run::Run;
 
 /// A replay in numbers.

@@ -2,6 +2,7 @@
 
 use std::vec;
 
+use warpline_capture::replay::{BUFFER_FILL, Landed, Plan, Queue, REGION_FILL, Region, Work};
 use warpline_capture::{Flow, Piece};
 use warpline_driver::{
     Buffer, Completion, CompletionQueue, Context, Counters, DmaMemory, Error as DriverError,
@@ -9,8 +10,6 @@ use warpline_driver::{
 };
 use warpline_sim::{Card, Timing};
 
-use super::landed::{Landed, Work};
-use super::plan::{BUFFER_FILL, Plan, Queue, REGION_FILL, Region};
 use super::report::{CompletionReport, ErrorReport};
 use crate::Error;
 

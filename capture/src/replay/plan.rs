@@ -1,16 +1,15 @@
 //! What has to be registered and posted before a stream is replayed.
 
-use warpline_capture::{Capture, Regions};
-
+use super::ReplayError;
 use super::survey::{Messages, Survey};
-use crate::Error;
+use crate::{Capture, Regions};
 
 /// Octets that fill regions before the run.
-pub(super) const REGION_FILL: u8 = 0xEE;
+pub const REGION_FILL: u8 = 0xEE;
 /// Octets that fill receive buffers before the run.
-pub(super) const BUFFER_FILL: u8 = 0xDD;
+pub const BUFFER_FILL: u8 = 0xDD;
 /// Untagged queues that RDMAP uses: Send, Read Request, Terminate (RFC 5040 §4.1).
-pub(super) const QUEUES: usize = 3;
+pub const QUEUES: usize = 3;
 /// Most octets of regions and buffers; a few octets of traffic can ask for any size.
 const MOST_OCTETS: u64 = 1 << 30;
 /// Smallest distance of two buffers, whatever their length.
@@ -55,8 +54,8 @@ impl Plan {
     /// The regions that `capture` records, else those that its traffic names.
     ///
     /// # Errors
-    /// [`Error::NoRegions`], [`Error::Memory`].
-    pub fn new(capture: &Capture, survey: &Survey) -> Result<Self, Error> {
+    /// [`ReplayError::NoRegions`], [`ReplayError::Memory`].
+    pub fn new(capture: &Capture, survey: &Survey) -> Result<Self, ReplayError> {
         let own = |queue| own_buffers(survey, queue);
         let plan = match &capture.regions {
             Some(recorded) => Self {
@@ -90,16 +89,16 @@ impl Plan {
     }
 }
 
-fn within_limit(octets: u128) -> Result<(), Error> {
+fn within_limit(octets: u128) -> Result<(), ReplayError> {
     let limit = MOST_OCTETS;
     if octets > limit.into() {
-        return Err(Error::Memory { octets, limit });
+        return Err(ReplayError::Memory { octets, limit });
     }
     Ok(())
 }
 
 /// Buffers for exactly what comes.
-fn own_buffers(survey: &Survey, queue: u32) -> Result<Queue, Error> {
+fn own_buffers(survey: &Survey, queue: u32) -> Result<Queue, ReplayError> {
     let messages = survey.untagged.get(&queue).cloned().unwrap_or_default();
     within_limit(messages.longest.into())?;
     Ok(Queue {
@@ -140,14 +139,14 @@ fn learnt_regions(survey: &Survey) -> Vec<Region> {
     regions.collect()
 }
 
-fn check_no_truth(capture: &Capture) -> Result<(), Error> {
+fn check_no_truth(capture: &Capture) -> Result<(), ReplayError> {
     let files = [
         ("memory.bin.gz", capture.memory.is_some()),
         ("receive-buffers.bin.gz", capture.receive_buffers.is_some()),
         ("completions.jsonl", capture.completions.is_some()),
     ];
     match files.into_iter().find(|(_, there)| *there) {
-        Some((file, _)) => Err(Error::NoRegions { file }),
+        Some((file, _)) => Err(ReplayError::NoRegions { file }),
         None => Ok(()),
     }
 }

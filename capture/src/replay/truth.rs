@@ -1,9 +1,8 @@
 //! What a run has to leave behind: what was recorded, and the reference receiver's word where nothing was.
 
-use warpline_capture::{Capture, Completion, Terminate};
-
 use super::landed::{Landed, Work};
 use super::plan::Plan;
+use crate::{Capture, Completion, Terminate};
 
 /// Identifier of the first receive buffer in `completions.jsonl`.
 const FIRST_WORK_REQUEST: u64 = 1000;

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use warpline_capture::Flow;
 use warpline_wire::ddp::Header;
 use warpline_wire::receive::{Framing, FramingConfig};
+
+use crate::Flow;
 
 /// What the FPDUs of a stream name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The reference receiver's run of a plan.
 
-use warpline_capture::Flow;
 use warpline_wire::receive::{
     Delivery, Event, Receiver, ReceiverConfig, ReceiverError, Scope, StagEntry, StreamConfig,
     Target,
@@ -8,6 +7,7 @@ use warpline_wire::receive::{
 
 use super::landed::{Landed, Work};
 use super::plan::Plan;
+use crate::Flow;
 
 const STREAM: u32 = 0;
 

@@ -96,7 +96,7 @@ impl Landed {
     }
 
     /// Adds the buffers that were not used.
-    pub(super) fn add_unused(&mut self, plan: &Plan) {
+    pub fn add_unused(&mut self, plan: &Plan) {
         let mut used = vec![false; plan.queues[0].count as usize];
         for work in &self.work {
             if let Work::Received { buffer, .. } = work
