@@ -52,6 +52,7 @@ pub mod check;
 pub mod completion;
 pub mod control;
 pub mod deliver;
+pub mod interrupts;
 pub mod place;
 pub mod registers;
 pub mod write_mux;

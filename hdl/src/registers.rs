@@ -2,15 +2,16 @@
 //!
 //! ```text
 //!  s_axil AW ─► row ──┐
-//!         W  ─► word ─┴─► arguments, completion queue ──► control, check, deliver
-//!         B  ◄─ done   └─► COMMAND ─► start
+//!         W  ─► word ─┼─► arguments, completion queue, interrupts ──► levels
+//!         B  ◄─ done  └─► start, restart, arm, clear, test, doorbell ──► pulses
 //!         AR ─► row ─┬─► one compare a word ─► AND-OR ─┐
 //!                    └─► record_row ─► record_data ────┴─► R
 //! ```
 //!
 //! `warpline_regmap::register` says what lies where; every offset, width and position here is taken from it. Addresses
 //! without a register read zero and ignore writes, octet strobes are honoured, the two low address bits are not looked
-//! at, and the answer is always OKAY. Address and data of a write come in any order.
+//! at, and the answer is always OKAY. Address and data of a write come in any order. Nothing that is written waits for
+//! another block: what has to be told at once is a pulse, in the cycle of the write's answer.
 //!
 //! Latency: a write is answered three cycles after its second half, a read four cycles after its address, with what was
 //! there two cycles before. A write every three cycles and a read every five, each on their own.
@@ -38,13 +39,19 @@ const IDENTITY: [Register; 7] = [
     register::MAX_ULPDU,
 ];
 /// What the device tells, in the order in which the kernel fills `status_words`.
-const STATUS: [Register; 2] = [register::COMMAND, register::COMPLETION_PRODUCER];
+const STATUS: [Register; 3] = [
+    register::COMMAND,
+    register::COMPLETION_PRODUCER,
+    register::INTERRUPT_STATE,
+];
 /// The completion queue, in the order in which the kernel reads `completion`.
 const COMPLETION: [Register; 3] = [
     register::COMPLETION_BASE_LOW,
     register::COMPLETION_BASE_HIGH,
     register::COMPLETION_ENTRIES,
 ];
+/// How interrupts are sent, in the order in which the kernel reads `interrupts`.
+const INTERRUPTS: [Register; 2] = [register::INTERRUPT_ENABLE, register::INTERRUPT_HOLDOFF];
 /// What is counted, in the order in which the kernel feeds `counter`.
 const COUNTERS: [Register; 7] = [
     register::SEGMENTS,
@@ -90,6 +97,30 @@ pub struct Registers<const S: usize> {
     /// Entries that the device has written since `restart`.
     pub completion_producer: Signal<In, Bits<32>>,
 
+    /// Pulse: an interrupt is asked for.
+    pub arm: Signal<Out, Bit>,
+    /// Entries that the host has consumed, with `arm`.
+    pub armed_count: Signal<Out, Bits<32>>,
+    /// Interrupts that have happened, one bit a vector.
+    pub interrupt_state: Signal<In, Bits<2>>,
+    /// Pulses: bits of `interrupt_state` to be cleared.
+    pub interrupt_clear: Signal<Out, Bits<2>>,
+    /// Interrupts whose messages are sent.
+    pub interrupt_enable: Signal<Out, Bits<2>>,
+    /// Pulses: interrupts to be made happen.
+    pub interrupt_test: Signal<Out, Bits<2>>,
+    /// Cycles between two COMPLETION messages.
+    pub holdoff: Signal<Out, Bits<24>>,
+
+    /// Pulse: descriptors were written to a receive ring. It has no back-pressure and comes every three cycles at most.
+    pub doorbell: Signal<Out, Bit>,
+    /// Stream of the ring, below S, with `doorbell`.
+    pub doorbell_stream: Signal<Out, Bits<8>>,
+    /// Queue of the ring, 0 to 7 whatever the device has, with `doorbell`.
+    pub doorbell_queue: Signal<Out, Bits<8>>,
+    /// Descriptors written so far modulo 2^16, with `doorbell`.
+    pub doorbell_value: Signal<Out, Bits<16>>,
+
     /// Pulse: a segment was taken in.
     pub segments: Signal<In, Bit>,
     /// Stream octets accepted in this cycle.
@@ -129,9 +160,18 @@ pub struct Registers<const S: usize> {
     argument: Storage<ARGUMENTS>,
     completion: Storage<3>,
     consumer: Storage<1>,
+    interrupts: Storage<2>,
     start_pulse: Dff<Bit>,
     number_given: Dff<Bits<8>>,
     restart_pulse: Dff<Bit>,
+    arm_pulse: Dff<Bit>,
+    count_given: Dff<Bits<32>>,
+    clear_pulse: Dff<Bits<2>>,
+    test_pulse: Dff<Bits<2>>,
+    bell: Signal<Local, Bits<10>>,
+    bell_pulse: Dff<Bit>,
+    bell_element: Dff<Bits<10>>,
+    bell_count: Dff<Bits<16>>,
 
     // read: row held, three steps, then answered
     reading: Dff<Bit>,
@@ -140,10 +180,11 @@ pub struct Registers<const S: usize> {
     r_valid: Dff<Bit>,
     r_data: Dff<Bits<32>>,
     identity_words: Words<7>,
-    status_words: Words<2>,
+    status_words: Words<3>,
     argument_words: Words<ARGUMENTS>,
     completion_words: Words<3>,
     consumer_words: Words<1>,
+    interrupt_words: Words<2>,
     counter_words: Words<7>,
     edge_words: Words<S>,
     limit_words: Words<S>,
@@ -158,6 +199,13 @@ pub struct Registers<const S: usize> {
     identity: [Constant<Bits<32>>; 7],
     command_row: Constant<Bits<10>>,
     entries_row: Constant<Bits<10>>,
+    arm_row: Constant<Bits<10>>,
+    arm_octets: Constant<Bits<4>>,
+    state_row: Constant<Bits<10>>,
+    test_row: Constant<Bits<10>>,
+    bell_base: Constant<Bits<10>>,
+    bell_end: Constant<Bits<10>>,
+    bell_octets: Constant<Bits<4>>,
     record_base: Constant<Bits<10>>,
     record_end: Constant<Bits<10>>,
     record_words: Constant<Bits<4>>,
@@ -178,6 +226,14 @@ impl<const S: usize> Registers<S> {
         assert!(
             record.stride == 64 && record.count == 16 && error_record::WORDS < 16,
             "record_row is 16 words a stream"
+        );
+        assert!(
+            register::INTERRUPT_STATE.mask() == 0b11 && register::HOLDOFF_CYCLES.max() == 0xff_ffff,
+            "two vectors, a holdoff of 24 bits"
+        );
+        assert!(
+            register::RECEIVE_PRODUCER.mask() == 0xffff && register::RECEIVE_PRODUCER_STRIDE == 8,
+            "16-bit doorbells, 8 of them a stream"
         );
         let mut shape = [0];
         register::SHAPE_WIDTH.put(&mut shape, config.octets() as u64);
@@ -206,6 +262,17 @@ impl<const S: usize> Registers<S> {
             completion_consumer: d(),
             restart: d(),
             completion_producer: d(),
+            arm: d(),
+            armed_count: d(),
+            interrupt_state: d(),
+            interrupt_clear: d(),
+            interrupt_enable: d(),
+            interrupt_test: d(),
+            holdoff: d(),
+            doorbell: d(),
+            doorbell_stream: d(),
+            doorbell_queue: d(),
+            doorbell_value: d(),
             segments: d(),
             octets: d(),
             segments_dropped: d(),
@@ -226,12 +293,21 @@ impl<const S: usize> Registers<S> {
             apply: d(),
             b_valid: d(),
             idle: d(),
-            argument: Storage::new(elements(register::ARGUMENT)),
-            completion: Storage::new(singles(COMPLETION)),
-            consumer: Storage::new(singles([register::COMPLETION_CONSUMER])),
+            argument: Storage::new(elements(register::ARGUMENT), [u32::MAX; ARGUMENTS]),
+            completion: Storage::new(singles(COMPLETION), COMPLETION.map(|r| r.mask())),
+            consumer: Storage::new(singles([register::COMPLETION_CONSUMER]), [u32::MAX]),
+            interrupts: Storage::new(singles(INTERRUPTS), INTERRUPTS.map(|r| r.mask())),
             start_pulse: d(),
             number_given: d(),
             restart_pulse: d(),
+            arm_pulse: d(),
+            count_given: d(),
+            clear_pulse: d(),
+            test_pulse: d(),
+            bell: d(),
+            bell_pulse: d(),
+            bell_element: d(),
+            bell_count: d(),
             reading: d(),
             read_row: d(),
             step: d(),
@@ -242,6 +318,7 @@ impl<const S: usize> Registers<S> {
             argument_words: Words::new(elements(register::ARGUMENT)),
             completion_words: Words::new(singles(COMPLETION)),
             consumer_words: Words::new(singles([register::COMPLETION_CONSUMER])),
+            interrupt_words: Words::new(singles(INTERRUPTS)),
             counter_words: Words::new(singles(COUNTERS)),
             edge_words: Words::new(elements(register::STREAM_EDGE)),
             limit_words: Words::new(elements(register::STREAM_LIMIT)),
@@ -254,6 +331,13 @@ impl<const S: usize> Registers<S> {
             identity: identity.map(|value| Constant::new(value.into())),
             command_row: Constant::new(row(register::COMMAND.offset)),
             entries_row: Constant::new(row(register::COMPLETION_ENTRIES.offset)),
+            arm_row: Constant::new(row(register::COMPLETION_ARM.offset)),
+            arm_octets: Constant::new(u64::from(register::COMPLETION_ARM.octets()).into()),
+            state_row: Constant::new(row(register::INTERRUPT_STATE.offset)),
+            test_row: Constant::new(row(register::INTERRUPT_TEST.offset)),
+            bell_base: Constant::new(row(register::RECEIVE_PRODUCER.offset)),
+            bell_end: Constant::new(u64::from(register::RECEIVE_PRODUCER_STRIDE * S as u32).into()),
+            bell_octets: Constant::new(u64::from(register::RECEIVE_PRODUCER.octets()).into()),
             record_base: Constant::new(row(record.offset)),
             record_end: Constant::new(row(record.stride * S as u32)),
             record_words: Constant::new((error_record::WORDS as u64).into()),
@@ -279,8 +363,19 @@ impl<const S: usize> Logic for Registers<S> {
             b_valid
         );
         dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
+        dff_setup!(
+            self,
+            clock,
+            arm_pulse,
+            count_given,
+            clear_pulse,
+            test_pulse,
+            bell_pulse,
+            bell_element,
+            bell_count
+        );
         dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
-        clock!(self, clock, argument, completion, consumer);
+        clock!(self, clock, argument, completion, consumer, interrupts);
         clock!(
             self,
             clock,
@@ -288,7 +383,8 @@ impl<const S: usize> Logic for Registers<S> {
             status_words,
             argument_words,
             completion_words,
-            consumer_words
+            consumer_words,
+            interrupt_words
         );
         clock!(self, clock, counter_words, edge_words, limit_words);
 
@@ -338,6 +434,11 @@ impl<const S: usize> Logic for Registers<S> {
         self.consumer.row.next = self.write_row.q.val();
         self.consumer.data.next = self.write_data.q.val();
         self.consumer.strobe.next = self.write_strobe.q.val();
+        self.interrupts.reset.next = self.reset.val();
+        self.interrupts.write.next = self.apply.q.val();
+        self.interrupts.row.next = self.write_row.q.val();
+        self.interrupts.data.next = self.write_data.q.val();
+        self.interrupts.strobe.next = self.write_strobe.q.val();
         self.start_pulse.d.next = false;
         if self.apply.q.val()
             & self.idle.val()
@@ -369,6 +470,41 @@ impl<const S: usize> Logic for Registers<S> {
             | (bit_cast::<64, 32>(self.completion.word[1].val()) << 32);
         self.completion_entries.next = self.completion.word[2].val();
         self.completion_consumer.next = self.consumer.word[0].val();
+
+        self.interrupt_enable.next = self.interrupts.word[0].val().get_bits::<2>(0);
+        self.holdoff.next = self.interrupts.word[1].val().get_bits::<24>(0);
+
+        comment!("interrupts: pulses for what is written");
+        self.arm_pulse.d.next = self.apply.q.val()
+            & ((self.write_strobe.q.val() & self.arm_octets.val()) == self.arm_octets.val())
+            & (self.write_row.q.val() == self.arm_row.val());
+        self.count_given.d.next = self.write_data.q.val();
+        self.clear_pulse.d.next = 0.into();
+        self.test_pulse.d.next = 0.into();
+        if self.apply.q.val() & self.write_strobe.q.val().get_bit(0) {
+            if self.write_row.q.val() == self.state_row.val() {
+                self.clear_pulse.d.next = self.write_data.q.val().get_bits::<2>(0);
+            }
+            if self.write_row.q.val() == self.test_row.val() {
+                self.test_pulse.d.next = self.write_data.q.val().get_bits::<2>(0);
+            }
+        }
+        self.arm.next = self.arm_pulse.q.val();
+        self.armed_count.next = self.count_given.q.val();
+        self.interrupt_clear.next = self.clear_pulse.q.val();
+        self.interrupt_test.next = self.test_pulse.q.val();
+
+        comment!("doorbells: those of streams that there are");
+        self.bell.next = self.write_row.q.val() - self.bell_base.val();
+        self.bell_pulse.d.next = self.apply.q.val()
+            & ((self.write_strobe.q.val() & self.bell_octets.val()) == self.bell_octets.val())
+            & (self.bell.val() < self.bell_end.val());
+        self.bell_element.d.next = self.bell.val();
+        self.bell_count.d.next = self.write_data.q.val().get_bits::<16>(0);
+        self.doorbell.next = self.bell_pulse.q.val();
+        self.doorbell_stream.next = bit_cast::<8, 7>(self.bell_element.q.val().get_bits::<7>(3));
+        self.doorbell_queue.next = bit_cast::<8, 3>(self.bell_element.q.val().get_bits::<3>(0));
+        self.doorbell_value.next = self.bell_count.q.val();
 
         comment!("what is counted");
         for i in 0..7 {
@@ -429,6 +565,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.argument_words.row.next = self.read_row.q.val();
         self.completion_words.row.next = self.read_row.q.val();
         self.consumer_words.row.next = self.read_row.q.val();
+        self.interrupt_words.row.next = self.read_row.q.val();
         self.counter_words.row.next = self.read_row.q.val();
         self.edge_words.row.next = self.read_row.q.val();
         self.limit_words.row.next = self.read_row.q.val();
@@ -442,6 +579,9 @@ impl<const S: usize> Logic for Registers<S> {
             self.completion_words.value[i].next = self.completion.word[i].val();
         }
         self.consumer_words.value[0].next = self.consumer.word[0].val();
+        for i in 0..2 {
+            self.interrupt_words.value[i].next = self.interrupts.word[i].val();
+        }
         for i in 0..S {
             self.edge_words.value[i].next = self.edge_sequence[i].val();
             self.limit_words.value[i].next = self.limit_sequence[i].val();
@@ -459,6 +599,7 @@ impl<const S: usize> Logic for Registers<S> {
             | self.busy_word.val()
             | self.failed_word.val();
         self.status_words.value[1].next = self.completion_producer.val();
+        self.status_words.value[2].next = bit_cast::<32, 2>(self.interrupt_state.val());
 
         comment!("error records: only the words that a record has, of streams that there are");
         self.record_word.next = self.read_row.q.val() - self.record_base.val();
@@ -475,6 +616,7 @@ impl<const S: usize> Logic for Registers<S> {
                 | self.argument_words.word.val()
                 | self.completion_words.word.val()
                 | self.consumer_words.word.val()
+                | self.interrupt_words.word.val()
                 | self.counter_words.word.val()
                 | self.edge_words.word.val()
                 | self.limit_words.word.val()
@@ -489,6 +631,10 @@ impl<const S: usize> Logic for Registers<S> {
             self.start_pulse.d.next = false;
             self.number_given.d.next = 0.into();
             self.restart_pulse.d.next = false;
+            self.arm_pulse.d.next = false;
+            self.clear_pulse.d.next = 0.into();
+            self.test_pulse.d.next = 0.into();
+            self.bell_pulse.d.next = false;
             self.reading.d.next = false;
             self.step.d.next = 0.into();
             self.r_valid.d.next = false;
@@ -577,6 +723,7 @@ pub struct Storage<const N: usize> {
     /// Present values.
     pub word: [Signal<Out, Bits<32>>; N],
     at: [Constant<Bits<10>>; N],
+    writable: [Constant<Bits<32>>; N],
     held: [Dff<Bits<32>>; N],
     lane: [Signal<Local, Bits<32>>; 4],
     lane_mask: [Constant<Bits<32>>; 4],
@@ -584,9 +731,9 @@ pub struct Storage<const N: usize> {
 }
 
 impl<const N: usize> Storage<N> {
-    /// Words at the octet `offsets`.
+    /// Words at the octet `offsets`, of which the bits of `masks` can be written.
     #[must_use]
-    pub fn new(offsets: [u32; N]) -> Self {
+    pub fn new(offsets: [u32; N], masks: [u32; N]) -> Self {
         Self {
             clock: d(),
             reset: d(),
@@ -596,6 +743,7 @@ impl<const N: usize> Storage<N> {
             strobe: d(),
             word: array(),
             at: offsets.map(|offset| Constant::new(row(offset))),
+            writable: masks.map(|mask| Constant::new(u64::from(mask).into())),
             held: array(),
             lane: array(),
             lane_mask: std::array::from_fn(|lane| Constant::new((0xff_u64 << (8 * lane)).into())),
@@ -619,8 +767,8 @@ impl<const N: usize> Logic for Storage<N> {
             self.held[i].clock.next = self.clock.val();
             self.held[i].d.next = self.held[i].q.val();
             if self.write.val() & (self.row.val() == self.at[i].val()) {
-                self.held[i].d.next =
-                    (self.held[i].q.val() & !self.mask.val()) | (self.data.val() & self.mask.val());
+                self.held[i].d.next = (self.held[i].q.val() & !self.mask.val())
+                    | (self.data.val() & self.mask.val() & self.writable[i].val());
             }
             if self.reset.val() {
                 self.held[i].d.next = 0.into();

@@ -7,8 +7,9 @@
 //!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
 //!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┘       ┌────────────▼─┐  write_mux ──► m_axi
-//!                                                                               │ deliver      │    ▲
-//!                                                                               └─► completion ┘────┘
+//!                 │                                                             │ deliver      │    ▲
+//!                 │                                                             └─► completion ┘────┘
+//!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
 //! ```
 //!
 //! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
@@ -20,6 +21,7 @@ use crate::control::Control;
 use crate::deliver::Deliver;
 use crate::dff::Dff;
 use crate::ingress::Ingress;
+use crate::interrupts::{Interrupts, MessageStreamOut};
 use crate::place::Place;
 use crate::registers::Registers;
 use crate::util::d;
@@ -55,6 +57,8 @@ pub struct Warpline<
     pub s_axil: AxiLiteSlave,
     /// Writes to host memory.
     pub m_axi: AxiWriteMaster<W, K>,
+    /// Interrupt messages.
+    pub m_axis_msix: MessageStreamOut,
 
     reset_count: Dff<Bits<5>>,
     reset: Dff<Bit>,
@@ -67,6 +71,7 @@ pub struct Warpline<
     write_mux: WriteMux<W, K>,
     registers: Registers<S>,
     control: Control<S>,
+    interrupts: Interrupts,
     all_ones: Constant<Bits<5>>,
 }
 
@@ -90,6 +95,7 @@ impl<
             m_axis_window: d(),
             s_axil: d(),
             m_axi: d(),
+            m_axis_msix: d(),
             reset_count: d(),
             reset: d(),
             ingress: Ingress::new(config),
@@ -101,6 +107,7 @@ impl<
             write_mux: d(),
             registers: Registers::new(config),
             control: d(),
+            interrupts: d(),
             all_ones: Constant::new(RESET_CYCLES.into()),
         }
     }
@@ -121,7 +128,7 @@ impl<
         dff_setup!(self, aclk, reset_count, reset);
         clock!(
             self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers,
-            control
+            control, interrupts
         );
 
         comment!("reset: from the first cycle of aresetn low until the count is full");
@@ -142,6 +149,7 @@ impl<
         self.write_mux.reset.next = self.reset.q.val();
         self.registers.reset.next = self.reset.q.val();
         self.control.reset.next = self.reset.q.val();
+        self.interrupts.reset.next = self.reset.q.val();
 
         comment!("network side");
         SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.ingress.s_axis_segment);
@@ -237,6 +245,17 @@ impl<
         self.completion.consumer.next = self.registers.completion_consumer.val();
         self.completion.restart.next = self.registers.restart.val();
         self.registers.completion_producer.next = self.completion.producer.val();
+        self.interrupts.producer.next = self.completion.producer.val();
+        self.interrupts.restart.next = self.registers.restart.val();
+        self.interrupts.fault.next = self.completion.fault.val();
+        self.interrupts.arm.next = self.registers.arm.val();
+        self.interrupts.armed_count.next = self.registers.armed_count.val();
+        self.interrupts.clear.next = self.registers.interrupt_clear.val();
+        self.interrupts.enable.next = self.registers.interrupt_enable.val();
+        self.interrupts.test.next = self.registers.interrupt_test.val();
+        self.interrupts.holdoff.next = self.registers.holdoff.val();
+        self.registers.interrupt_state.next = self.interrupts.state.val();
+        MessageStreamOut::link(&mut self.m_axis_msix, &mut self.interrupts.m_axis_msix);
         self.registers.segments.next = self.ingress.segments.val();
         self.registers.octets.next = self.ingress.octets.val();
         self.registers.segments_dropped.next = self.ingress.segments_dropped.val();

@@ -98,6 +98,30 @@ layout! {
 }
 
 layout! {
+    /// Arguments of `SET_RECEIVE_RING`: where an untagged queue finds its buffers.
+    receive_ring [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// Queue number.
+        QUEUE: 0 [8; 8],
+        /// Descriptors in the ring: a power of two, 16 to 32768.
+        ENTRIES: 1 [0; 16],
+        /// Bus address of the ring; 256-octet aligned.
+        BASE: 2 [0; 64],
+    }
+}
+
+layout! {
+    /// An entry of a receive ring in host memory: one buffer. The device reads it once, after the doorbell.
+    receive_descriptor [4] {
+        /// Bus address of the buffer.
+        ADDRESS: 0 [0; 64],
+        /// Length of the buffer in octets.
+        LENGTH: 2 [0; 32],
+    }
+}
+
+layout! {
     /// An entry of the completion queue in host memory. `PHASE` is in the last word, which is written last.
     completion [8] {
         /// What is reported: see [`kind`](super::kind).
@@ -235,6 +259,8 @@ pub const LAYOUTS: &[crate::Layout] = &[
     stream_context::LAYOUT,
     close::LAYOUT,
     receive_buffer::LAYOUT,
+    receive_ring::LAYOUT,
+    receive_descriptor::LAYOUT,
     completion::LAYOUT,
     error_event::LAYOUT,
     error_record::LAYOUT,

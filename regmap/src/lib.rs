@@ -59,17 +59,45 @@ mod tests {
         let mut used = [""; register::SPACE as usize / 4];
         for register in register::REGISTERS {
             for index in 0..register.count {
-                let words = if register.name == "ERROR_RECORD" {
-                    layout::error_record::WORDS
-                } else {
-                    1
-                };
-                for word in 0..words {
+                for word in 0..register.words() as usize {
                     let at = register.at(index) as usize / 4 + word;
                     assert_eq!(used[at], "", "{} overlaps", register.name);
                     used[at] = register.name;
                 }
             }
+        }
+    }
+
+    #[test]
+    fn masks_and_octets_follow_the_fields() {
+        assert_eq!(
+            register::ERROR_RECORD.words() as usize,
+            layout::error_record::WORDS
+        );
+        assert_eq!(register::COMPLETION_ARM.mask(), u32::MAX);
+        assert_eq!(register::COMPLETION_ARM.octets(), 0b1111);
+        assert_eq!(register::COMMAND.mask(), 0xc000_00ff);
+        assert_eq!(register::COMMAND.octets(), 0b1001);
+        assert_eq!(register::RECEIVE_PRODUCER.octets(), 0b0011);
+        assert_eq!(register::INTERRUPT_TEST.mask(), 0b11);
+        let all_queues = register::STREAM_EDGE.count * register::RECEIVE_PRODUCER_STRIDE;
+        assert_eq!(register::RECEIVE_PRODUCER.count, all_queues);
+    }
+
+    #[test]
+    fn vectors_and_their_bits_have_the_same_numbers() {
+        let fields = register::INTERRUPT_STATE.fields;
+        assert_eq!(fields.len(), register::interrupt::COUNT);
+        assert_eq!(
+            fields[register::interrupt::COMPLETION],
+            register::INTERRUPT_COMPLETION
+        );
+        assert_eq!(
+            fields[register::interrupt::FAULT],
+            register::INTERRUPT_FAULT
+        );
+        for (vector, field) in fields.iter().enumerate() {
+            assert_eq!((field.lsb, field.width), (vector, 1));
         }
     }
 

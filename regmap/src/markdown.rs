@@ -12,7 +12,8 @@ pub fn registers() -> String {
     let mut page = String::from(OPENING);
     page += "\n## Registers\n\n| offset | name | access | meaning |\n|---|---|---|---|\n";
     page.extend(register::REGISTERS.iter().map(register_row));
-    for register in register::REGISTERS.iter().filter(|r| !r.fields.is_empty()) {
+    let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have tables of their own
+    for register in register::REGISTERS.iter().filter(with_fields) {
         page += &format!("\n### `{}`\n\n", register.name);
         page += "| bits | field | meaning |\n|---|---|---|\n";
         page.extend(register.fields.iter().map(|field| {
@@ -48,11 +49,16 @@ const OPENING: &str = "\
 # Registers
 
 The first BAR, 4 KiB, as the AXI4-Lite slave of the device shows it. Registers are 32 bits wide and are accessed as a
-whole or by octets. Addresses without a register, and elements of streams that the device does not have, read 0 and
-ignore writes. All registers that can be written, and all counters, are 0 after reset.
+whole or by octets. Addresses without a register, elements of streams that the device does not have, and bits outside of
+a register's fields read 0 and ignore writes. A register that is only written takes effect when all octets of its fields
+are written at once. All registers are 0 after reset, but those that describe the device.
 
 To give a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0:
 `FAILED` then tells whether it was refused. While a command runs, writes to `COMMAND` and `ARGUMENT` are ignored.
+
+To sleep until there is a completion, without missing one: write 1 to `INTERRUPT_STATE.COMPLETION`, write the number of
+entries consumed to `COMPLETION_ARM`, look at the completion queue once more, and only then wait for the message. Wake-ups
+without a completion can happen.
 
 Records are arrays of 32-bit words, word 0 first, little-endian in host memory. Names such as AMB-42 and DDP-UNT-11 refer
 to the conformance table.
@@ -62,6 +68,8 @@ fn register_row(register: &Register) -> String {
     let access = match register.access {
         Access::ReadOnly => "read",
         Access::ReadWrite => "read, write",
+        Access::WriteOnly => "write",
+        Access::WriteOneToClear => "read, write 1 to clear",
     };
     let offset = match (register.count, register.stride) {
         (1, _) => format!("{:#05x}", register.offset),

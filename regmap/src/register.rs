@@ -5,9 +5,11 @@
 //! writes to both: the running command is not disturbed, and the other one is not remembered.
 //!
 //! All registers are 32 bits wide; the low two bits of an address do not count, octet strobes do. Addresses without a
-//! register, and elements of streams that the device does not have, read 0 and ignore writes. All registers that can be
-//! written, and all counters, are 0 after reset.
+//! register, elements of streams that the device does not have, and bits outside of a register's fields read 0 and ignore
+//! writes. A register that is only written takes effect when all octets of its fields are written at once; in one whose
+//! bits are cleared by 1, an octet that is not written clears nothing.
 
+use crate::layout::error_record;
 use crate::{Field, Layout, Value};
 
 /// What the host may do with a register.
@@ -17,6 +19,10 @@ pub enum Access {
     ReadOnly,
     /// Reads and writes.
     ReadWrite,
+    /// Writes only; reads 0. A write takes effect with all octets of the register's fields, and is ignored otherwise.
+    WriteOnly,
+    /// Reads; writing 1 to a bit clears it, writing 0 leaves it.
+    WriteOneToClear,
 }
 
 /// A register, or an array of them.
@@ -32,7 +38,9 @@ pub struct Register {
     pub stride: u32,
     /// Access of the host.
     pub access: Access,
-    /// Fields, where the register is not one plain number.
+    /// What it reads after reset; `None` where that is a matter of the device's configuration.
+    pub reset: Option<u32>,
+    /// Fields, where the register is not one plain number. An element of more than one word has its fields in all of them.
     pub fields: &'static [Field],
     /// What the register is for.
     pub doc: &'static str,
@@ -43,6 +51,52 @@ impl Register {
     #[must_use]
     pub const fn at(&self, index: u32) -> u32 {
         self.offset + index * self.stride
+    }
+
+    /// Words of an element: as many as its fields take.
+    #[must_use]
+    pub const fn words(&self) -> u32 {
+        let (mut words, mut index) = (1, 0);
+        while index < self.fields.len() {
+            let field = &self.fields[index];
+            let end = (field.lsb + field.width).div_ceil(32) as u32;
+            if end > words {
+                words = end;
+            }
+            index += 1;
+        }
+        words
+    }
+
+    /// Bits of an element's first word that mean something: those of its fields, all of a plain number.
+    #[must_use]
+    pub const fn mask(&self) -> u32 {
+        if self.fields.is_empty() {
+            return u32::MAX;
+        }
+        let (mut mask, mut index) = (0, 0);
+        while index < self.fields.len() {
+            let field = &self.fields[index];
+            if field.lsb < 32 {
+                mask |= (field.max() << field.lsb) as u32;
+            }
+            index += 1;
+        }
+        mask
+    }
+
+    /// Octets of an element's first word that its fields lie in, one bit each: the strobes that a write to a register that
+    /// is only written needs.
+    #[must_use]
+    pub const fn octets(&self) -> u8 {
+        let (mask, mut octets, mut lane) = (self.mask(), 0, 0);
+        while lane < 4 {
+            if mask >> (8 * lane) & 0xff != 0 {
+                octets |= 1 << lane;
+            }
+            lane += 1;
+        }
+        octets
     }
 }
 
@@ -59,6 +113,35 @@ pub const COMMAND_FAILED: Field = field("FAILED", 30, 1, "the last command was r
 /// `COMMAND`: the last command is not done yet.
 pub const COMMAND_BUSY: Field = field("BUSY", 31, 1, "the last command is not done yet");
 
+/// `INTERRUPT_*`: vector 0, see [`interrupt::COMPLETION`].
+pub const INTERRUPT_COMPLETION: Field = field(
+    "COMPLETION",
+    0,
+    1,
+    "the completion queue has entries that the host asked to be told of",
+);
+/// `INTERRUPT_*`: vector 1, see [`interrupt::FAULT`].
+pub const INTERRUPT_FAULT: Field = field(
+    "FAULT",
+    1,
+    1,
+    "the bus refused a completion entry: the completion queue cannot be trusted any more",
+);
+/// `INTERRUPT_HOLDOFF`: cycles.
+pub const HOLDOFF_CYCLES: Field = field(
+    "CYCLES",
+    0,
+    24,
+    "cycles from one COMPLETION message to the next",
+);
+/// `RECEIVE_PRODUCER`: descriptors.
+pub const RECEIVE_PRODUCER_COUNT: Field = field(
+    "COUNT",
+    0,
+    16,
+    "descriptors that the host has written since `SET_RECEIVE_RING`, modulo 2^16",
+);
+
 const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) -> Field {
     Field {
         name,
@@ -68,13 +151,23 @@ const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) 
     }
 }
 
+/// Zero where nothing else is said.
+macro_rules! reset {
+    () => {
+        Some(0)
+    };
+    ($value:expr) => {
+        $value
+    };
+}
+
 macro_rules! registers {
-    ($( $(#[doc = $doc:literal])+ $name:ident: $offset:literal [$count:literal x $stride:literal] $access:ident $fields:expr; )+) => {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $offset:literal [$count:literal x $stride:literal] $access:ident $fields:expr $(, reset $reset:expr)?; )+) => {
         $(
             $(#[doc = $doc])+
             pub const $name: Register = Register {
                 name: stringify!($name), offset: $offset, count: $count, stride: $stride,
-                access: Access::$access, fields: $fields, doc: concat!($($doc),+),
+                access: Access::$access, reset: reset!($($reset)?), fields: $fields, doc: concat!($($doc),+),
             };
         )+
         /// All registers, in ascending order of offset.
@@ -84,19 +177,19 @@ macro_rules! registers {
 
 registers! {
     /// Reads `IDENTITY_VALUE`: "WARP".
-    IDENTITY: 0x000 [1 x 4] ReadOnly &[];
+    IDENTITY: 0x000 [1 x 4] ReadOnly &[], reset Some(IDENTITY_VALUE);
     /// Reads `VERSION_VALUE`: version of this register map.
-    VERSION: 0x004 [1 x 4] ReadOnly &[];
+    VERSION: 0x004 [1 x 4] ReadOnly &[], reset Some(VERSION_VALUE);
     /// Width, streams and queues of this device.
-    SHAPE: 0x008 [1 x 4] ReadOnly &[SHAPE_WIDTH, SHAPE_STREAMS, SHAPE_QUEUES];
+    SHAPE: 0x008 [1 x 4] ReadOnly &[SHAPE_WIDTH, SHAPE_STREAMS, SHAPE_QUEUES], reset None;
     /// Octets of each stream's assembly ring: the largest TCP window that the device can hold.
-    RING_OCTETS: 0x00c [1 x 4] ReadOnly &[];
+    RING_OCTETS: 0x00c [1 x 4] ReadOnly &[], reset None;
     /// Slots of the STag table, a power of two; an STag's slot is `(STag >> 8) mod STAG_SLOTS`.
-    STAG_SLOTS: 0x010 [1 x 4] ReadOnly &[];
+    STAG_SLOTS: 0x010 [1 x 4] ReadOnly &[], reset None;
     /// Buffers that each untagged queue can hold, a power of two.
-    RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[];
+    RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[], reset None;
     /// Largest ULPDU that is accepted.
-    MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[];
+    MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[], reset None;
     /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`; reads give the number of the last command started and tell how it goes. Writes while `BUSY` is 1 are ignored; an unknown number is refused.
     COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY];
     /// Arguments of the next command, laid out as its record says. Writes while `COMMAND.BUSY` is 1 are ignored.
@@ -111,6 +204,16 @@ registers! {
     COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
     /// Number of entries that the device has written, counted modulo 2^32.
     COMPLETION_PRODUCER: 0x090 [1 x 4] ReadOnly &[];
+    /// Asks for one COMPLETION interrupt. Write the number of entries that the host has consumed: as soon as `COMPLETION_PRODUCER` is another number, at once if it is one already, `INTERRUPT_STATE.COMPLETION` is set, once. A later write replaces an earlier one that has not come true, a write to `COMPLETION_ENTRIES` takes it back.
+    COMPLETION_ARM: 0x094 [1 x 4] WriteOnly &[];
+    /// Interrupts that have happened. A bit that becomes 1, or happens again, asks for the message of its vector while `INTERRUPT_ENABLE` has it; clearing the bit forgets a message that has not left yet.
+    INTERRUPT_STATE: 0x0a0 [1 x 4] WriteOneToClear &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
+    /// Interrupts whose messages are sent. Enabling one that waits sends its message.
+    INTERRUPT_ENABLE: 0x0a4 [1 x 4] ReadWrite &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
+    /// Makes the interrupts written as 1 happen.
+    INTERRUPT_TEST: 0x0a8 [1 x 4] WriteOnly &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
+    /// Moderation: between two COMPLETION messages lie at least so many cycles; what happens meanwhile shares the next one.
+    INTERRUPT_HOLDOFF: 0x0ac [1 x 4] ReadWrite &[HOLDOFF_CYCLES];
     /// Segments taken in, modulo 2^32.
     SEGMENTS: 0x0c0 [1 x 4] ReadOnly &[];
     /// Stream octets accepted for the first time, modulo 2^32.
@@ -125,18 +228,33 @@ registers! {
     PAYLOAD_OCTETS: 0x0d4 [1 x 4] ReadOnly &[];
     /// Streams that met an error, modulo 2^32.
     ERRORS: 0x0d8 [1 x 4] ReadOnly &[];
+    /// Doorbell of an untagged queue's receive ring, element `RECEIVE_PRODUCER_STRIDE * stream + queue`, that is 8 elements a stream. Ignored while the queue has no ring.
+    RECEIVE_PRODUCER: 0x200 [128 x 4] WriteOnly &[RECEIVE_PRODUCER_COUNT];
     /// Sequence number behind the last in-order octet of a stream.
     STREAM_EDGE: 0x400 [16 x 16] ReadOnly &[];
     /// Sequence number behind the last octet that the stream's ring has room for.
     STREAM_LIMIT: 0x404 [16 x 16] ReadOnly &[];
     /// Error records, one a stream, laid out as `layout::error_record`.
-    ERROR_RECORD: 0x800 [16 x 64] ReadOnly &[];
+    ERROR_RECORD: 0x800 [16 x 64] ReadOnly error_record::LAYOUT.fields;
 }
 
 /// What `IDENTITY` reads.
 pub const IDENTITY_VALUE: u32 = 0x5741_5250;
 /// What `VERSION` reads: major number in the high half, minor in the low half.
-pub const VERSION_VALUE: u32 = 0x0001_0000;
+pub const VERSION_VALUE: u32 = 0x0002_0000;
+
+/// Interrupt vectors: each has a bit of its number in `INTERRUPT_STATE` and a message of its own.
+pub mod interrupt {
+    /// A completion was written that the host asked for with `COMPLETION_ARM`.
+    pub const COMPLETION: usize = 0;
+    /// A completion entry could not be written.
+    pub const FAULT: usize = 1;
+    /// Number of vectors.
+    pub const COUNT: usize = 2;
+}
+
+/// Elements of `RECEIVE_PRODUCER` for each stream, whatever number of queues the device has.
+pub const RECEIVE_PRODUCER_STRIDE: u32 = 8;
 /// Size of the register space in octets.
 pub const SPACE: u32 = 0x1000;
 
@@ -181,4 +299,6 @@ commands! {
     CLOSE_STREAM = 4 takes close;
     /// Appends a buffer to an untagged queue; refused when the queue is full.
     POST_RECEIVE = 5 takes receive_buffer;
+    /// Gives an untagged queue its receive ring, empty; refused when the stream is not armed with that queue. `CLOSE_STREAM` takes the rings of its stream away.
+    SET_RECEIVE_RING = 6 takes receive_ring;
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
 use warpline_hdl::{Config, TOP, design};
+use warpline_regmap::register::interrupt;
 use warpline_verilate::{Build, Library, Trace};
 
 use crate::Error;
@@ -236,6 +237,12 @@ impl Card {
     #[must_use]
     pub fn bus_errors(&self) -> u64 {
         self.simulation().writes.refused
+    }
+
+    /// Interrupt messages that the device has sent so far, by vector (`warpline_regmap::register::interrupt`).
+    #[must_use]
+    pub fn messages(&self) -> [u64; interrupt::COUNT] {
+        self.simulation().message_count
     }
 
     /// From now on, writes that touch these bus addresses are answered with an error though they are mapped.

@@ -129,6 +129,9 @@ pub enum Rule {
     /// §A3.3.1: a response follows its request.
     #[error("response without a request")]
     Unasked,
+    /// The device has as many vectors as the register map says.
+    #[error("message of vector {0}, which the device does not have")]
+    Vector(u8),
     /// Registers always answer OKAY.
     #[error("response {0}: not OKAY")]
     Response(u8),

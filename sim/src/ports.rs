@@ -66,4 +66,7 @@ ports! {
     m_axi_bresp,
     m_axi_bvalid,
     m_axi_bready,
+    m_axis_msix_tdata,
+    m_axis_msix_tvalid,
+    m_axis_msix_tready,
 }

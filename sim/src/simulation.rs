@@ -8,7 +8,7 @@
 
 use fastrand::Rng;
 use warpline_hdl::Config;
-use warpline_regmap::register::{self, command};
+use warpline_regmap::register::{self, command, interrupt};
 use warpline_verilate::Model;
 
 use crate::card::{CardOptions, Timing};
@@ -33,6 +33,7 @@ const HALF_CYCLE: u64 = 5;
 const LITE_B: &str = "s_axil_b";
 const LITE_R: &str = "s_axil_r";
 const WINDOW: &str = "m_axis_window";
+const MSIX: &str = "m_axis_msix";
 
 /// The card's state.
 pub(crate) struct Simulation {
@@ -47,10 +48,17 @@ pub(crate) struct Simulation {
     pub writes: Writes,
     lite: Lite,
     window: Watch,
+    msix: Watch,
     /// The rule that ended the run.
     broken: Option<Violation>,
     /// Cycle of the last write to a register.
     last_write: u64,
+    /// Cycle of the last interrupt message.
+    last_message: u64,
+    /// Takes the device's interrupt messages, by vector.
+    pub messages: Box<dyn FnMut(usize) + Send>,
+    /// Messages taken so far, by vector.
+    pub message_count: [u64; interrupt::COUNT],
     /// Most octets in the rings since the card was idle.
     resident: u64,
     /// First word of `ARGUMENT`, and the stream of an `ARM_STREAM` that is under way.
@@ -87,8 +95,12 @@ impl Simulation {
             writes: Writes::new(octets),
             lite: Lite::default(),
             window: Watch::default(),
+            msix: Watch::default(),
             broken: None,
             last_write: 0,
+            last_message: 0,
+            messages: Box::new(|_| {}),
+            message_count: [0; interrupt::COUNT],
             resident: 0,
             argument: 0,
             arming: None,
@@ -102,6 +114,7 @@ impl Simulation {
         self.network.clear();
         self.writes.clear();
         self.window.clear();
+        self.msix.clear();
         self.lite = Lite::default();
         self.arming = None;
         for input in [
@@ -135,6 +148,7 @@ impl Simulation {
             (ports.s_axil_bvalid, LITE_B),
             (ports.s_axil_rvalid, LITE_R),
             (ports.m_axis_window_tvalid, WINDOW),
+            (ports.m_axis_msix_tvalid, MSIX),
         ] {
             if self.model.get(port) == 1 {
                 return Err(self.violation(name, Rule::ValidInReset).into());
@@ -216,6 +230,7 @@ impl Simulation {
         model.set(ports.s_axil_bready, self.pressure.ready(rng).into());
         model.set(ports.s_axil_rready, self.pressure.ready(rng).into());
         model.set(ports.m_axis_window_tready, self.pressure.ready(rng).into());
+        model.set(ports.m_axis_msix_tready, self.pressure.ready(rng).into());
     }
 
     /// Looks at the outputs, and does what the transfers of this cycle bring.
@@ -244,6 +259,23 @@ impl Simulation {
             .map_err(at(WINDOW))?;
         if tvalid && tready {
             self.network.report(cycle, stream as usize, edge, limit);
+        }
+
+        let (tvalid, tready) = (
+            high(ports.m_axis_msix_tvalid),
+            high(ports.m_axis_msix_tready),
+        );
+        let vector = get(ports.m_axis_msix_tdata) as usize;
+        self.msix
+            .look(tvalid, tready, [vector as u32].into_iter())
+            .map_err(at(MSIX))?;
+        if tvalid && tready {
+            let Some(count) = self.message_count.get_mut(vector) else {
+                return Err(at(MSIX)(Rule::Vector(vector as u8)));
+            };
+            *count += 1;
+            self.last_message = cycle;
+            (self.messages)(vector);
         }
 
         let wdata = match self.config.width {
@@ -334,9 +366,10 @@ impl Simulation {
         }
     }
 
-    /// Cycle in which a window moved, something was transferred to host memory, or a register was written.
+    /// Cycle in which a window moved, something was transferred to host memory, a message was taken, or a register written.
     pub fn last_progress(&self) -> u64 {
         let transfer = self.writes.last_transfer.max(self.last_write);
+        let transfer = transfer.max(self.last_message);
         transfer.max(self.network.last_change)
     }
 

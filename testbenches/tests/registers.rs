@@ -11,7 +11,6 @@ use warpline_hdl::{
     Config,
     registers::{Counter, Registers},
 };
-use warpline_regmap::layout::error_record;
 use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER, REGISTERS};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::Lockstep;
@@ -24,22 +23,24 @@ const STREAMS: usize = CONFIG.streams;
 /// What stands at an octet offset: the register, the element, and the word of a record.
 fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
     REGISTERS.iter().find_map(|register| {
-        let words = match register.name {
-            "ERROR_RECORD" => error_record::WORDS,
-            _ => 1,
-        };
         (0..register.count).find_map(|index| {
-            let word = offset.checked_sub(register.at(index))? as usize / 4;
-            (word < words).then_some((register, index as usize, word))
+            let word = offset.checked_sub(register.at(index))? / 4;
+            (word < register.words()).then_some((register, index as usize, word as usize))
         })
     })
 }
 
-/// What a register shows that never changes.
+/// Bits of the octets that `strobe` names.
+fn octets(strobe: u8) -> u32 {
+    (0..4)
+        .filter(|lane| strobe >> lane & 1 == 1)
+        .map(|lane| 0xff << (8 * lane))
+        .sum()
+}
+
+/// What a register shows that is a matter of the device's configuration.
 fn identity(register: &Register) -> Option<u32> {
     Some(match register.name {
-        "IDENTITY" => 0x5741_5250,
-        "VERSION" => 0x0001_0000,
         "SHAPE" => 0x0404_0008,
         "RING_OCTETS" => 128 << 10,
         "STAG_SLOTS" => 256,
@@ -55,6 +56,7 @@ struct Inputs {
     busy: bool,
     failed: bool,
     producer: u32,
+    happened: u8,
     edge: [u32; STREAMS],
     limit: [u32; STREAMS],
     /// In the order of the counters in the register map.
@@ -76,8 +78,15 @@ struct Model {
     number: u32,
     counts: [u32; 7],
     amounts: VecDeque<[u32; 7]>,
+    enable: u32,
+    holdoff: u32,
     start: bool,
     restart: bool,
+    arm: Option<u32>,
+    clear: u32,
+    test: u32,
+    /// Stream, queue, value.
+    doorbell: Option<(usize, usize, u32)>,
 }
 
 impl Model {
@@ -87,6 +96,8 @@ impl Model {
             self.consumer = 0;
         }
         self.start = false;
+        (self.arm, self.doorbell) = (None, None);
+        (self.clear, self.test) = (0, 0);
         if self.amounts.len() == 2 {
             let arrived = self.amounts.pop_front().unwrap_or_default();
             for (count, amount) in self.counts.iter_mut().zip(arrived) {
@@ -97,11 +108,9 @@ impl Model {
         let Some((register, index, _)) = locate(write.offset) else {
             return;
         };
-        let mask: u32 = (0..4)
-            .filter(|lane| write.strobe >> lane & 1 == 1)
-            .map(|lane| 0xff << (8 * lane))
-            .sum();
-        let put = |word: &mut u32| *word = *word & !mask | write.data & mask;
+        let mask = octets(write.strobe);
+        let put = |word: &mut u32| *word = (*word & !mask | write.data & mask) & register.mask();
+        let whole = write.strobe & register.octets() == register.octets();
         match register.name {
             "ARGUMENT" if !busy => put(&mut self.arguments[index]),
             "COMMAND" if !busy && mask & 0xff != 0 => {
@@ -115,7 +124,17 @@ impl Model {
                 self.restart = mask != 0;
             }
             "COMPLETION_CONSUMER" => put(&mut self.consumer),
-            _ => {}
+            "COMPLETION_ARM" => self.arm = whole.then_some(write.data),
+            "INTERRUPT_STATE" => self.clear = write.data & mask & register.mask(),
+            "INTERRUPT_ENABLE" => put(&mut self.enable),
+            "INTERRUPT_TEST" if whole => self.test = write.data & register.mask(),
+            "INTERRUPT_HOLDOFF" => put(&mut self.holdoff),
+            "RECEIVE_PRODUCER" if index < 8 * STREAMS => {
+                let bell = (index / 8, index % 8, write.data & register.mask());
+                self.doorbell = whole.then_some(bell);
+            }
+            "ARGUMENT" | "COMMAND" | "INTERRUPT_TEST" | "RECEIVE_PRODUCER" => {}
+            name => assert_eq!(register.access, Access::ReadOnly, "{name}"),
         }
     }
 
@@ -127,8 +146,13 @@ impl Model {
         if let Some(value) = identity(register) {
             return value;
         }
+        if register.access == Access::WriteOnly {
+            return 0;
+        }
         let counter = |index: usize| self.counts[index];
         match register.name {
+            "IDENTITY" => 0x5741_5250,
+            "VERSION" => 0x0002_0000,
             "COMMAND" => {
                 let mut words = [0];
                 COMMAND_NUMBER.put(&mut words, self.number.into());
@@ -142,6 +166,9 @@ impl Model {
             "COMPLETION_ENTRIES" => self.entries,
             "COMPLETION_CONSUMER" => self.consumer,
             "COMPLETION_PRODUCER" => inputs.producer,
+            "INTERRUPT_STATE" => inputs.happened.into(),
+            "INTERRUPT_ENABLE" => self.enable,
+            "INTERRUPT_HOLDOFF" => self.holdoff,
             "SEGMENTS" => counter(0),
             "OCTETS" => counter(1),
             "SEGMENTS_DROPPED" => counter(2),
@@ -259,6 +286,8 @@ struct Bench {
     completed: Vec<u64>,
     starts: usize,
     ignored: usize,
+    arms: usize,
+    doorbells: usize,
 }
 
 impl Bench {
@@ -299,6 +328,8 @@ impl Bench {
             completed: vec![],
             starts: 0,
             ignored: 0,
+            arms: 0,
+            doorbells: 0,
         };
         for _ in 0..2 {
             bench
@@ -365,6 +396,7 @@ impl Bench {
         }
         if chance(rng, 20) {
             self.inputs.producer = rng.u32(..);
+            self.inputs.happened = rng.u8(0..4);
             self.inputs.edge[rng.usize(0..STREAMS)] = rng.u32(..);
             self.inputs.limit[rng.usize(0..STREAMS)] = rng.u32(..);
         }
@@ -413,6 +445,7 @@ impl Bench {
         block.busy.next = inputs.busy;
         block.failed.next = inputs.failed;
         block.completion_producer.next = u64::from(inputs.producer).into();
+        block.interrupt_state.next = u64::from(inputs.happened).into();
         block.segments.next = inputs.amounts[0] == 1;
         block.octets.next = u64::from(inputs.amounts[1]).into();
         block.segments_dropped.next = inputs.amounts[2] == 1;
@@ -532,6 +565,8 @@ impl Bench {
         self.rows.push_back(row as usize);
 
         self.compare_outputs(now)?;
+        self.arms += usize::from(self.model.arm.is_some());
+        self.doorbells += usize::from(self.model.doorbell.is_some());
         if self.model.start {
             self.starts += 1;
             self.pending_busy = Some(self.rng.u32(1..60));
@@ -543,17 +578,32 @@ impl Bench {
     fn compare_outputs(&self, now: u64) -> Result<(), String> {
         let (block, model) = (&*self.sim.block, &self.model);
         let big = |words: &[u32]| BigUint::new(words.to_vec());
-        let outputs: [(&str, BigUint, BigUint); 7] = [
+        let pulse = |pulse: bool| big(&[u32::from(pulse)]);
+        let mut outputs: Vec<(&str, BigUint, BigUint)> = vec![
+            ("start", pulse(block.start.val()), pulse(model.start)),
+            ("restart", pulse(block.restart.val()), pulse(model.restart)),
+            ("arm", pulse(block.arm.val()), pulse(model.arm.is_some())),
             (
-                "start",
-                u8::from(block.start.val()).into(),
-                u8::from(model.start).into(),
+                "doorbell",
+                pulse(block.doorbell.val()),
+                pulse(model.doorbell.is_some()),
             ),
             (
-                "restart",
-                u8::from(block.restart.val()).into(),
-                u8::from(model.restart).into(),
+                "interrupt_clear",
+                block.interrupt_clear.val().into(),
+                big(&[model.clear]),
             ),
+            (
+                "interrupt_test",
+                block.interrupt_test.val().into(),
+                big(&[model.test]),
+            ),
+            (
+                "interrupt_enable",
+                block.interrupt_enable.val().into(),
+                big(&[model.enable]),
+            ),
+            ("holdoff", block.holdoff.val().into(), big(&[model.holdoff])),
             ("number", block.number.val().into(), big(&[model.number])),
             (
                 "arguments",
@@ -576,6 +626,28 @@ impl Bench {
                 big(&[model.consumer]),
             ),
         ];
+        if let Some(count) = model.arm {
+            outputs.push(("armed_count", block.armed_count.val().into(), big(&[count])));
+        }
+        if let Some((stream, queue, value)) = model.doorbell {
+            outputs.extend([
+                (
+                    "doorbell_stream",
+                    block.doorbell_stream.val().into(),
+                    stream.into(),
+                ),
+                (
+                    "doorbell_queue",
+                    block.doorbell_queue.val().into(),
+                    queue.into(),
+                ),
+                (
+                    "doorbell_value",
+                    block.doorbell_value.val().into(),
+                    value.into(),
+                ),
+            ]);
+        }
         match outputs.iter().find(|(_, is, should)| is != should) {
             None => Ok(()),
             Some((name, is, should)) => Err(format!(
@@ -615,50 +687,106 @@ fn traffic(bench: &mut Bench, accesses: usize) -> Result<(), String> {
     bench.finish()
 }
 
+/// What a word reads when nothing has happened since reset.
+fn after_reset(offset: u32) -> u32 {
+    match locate(offset) {
+        None => 0,
+        // the bench's own numbers stand in for what `check` would have
+        Some((r, index, word)) if r.name == "ERROR_RECORD" && index < STREAMS => {
+            record_word(16 * index + word)
+        }
+        Some((r, ..)) => r.reset.or_else(|| identity(r)).unwrap_or_else(|| {
+            panic!(
+                "{} has no reset value, and no configuration says one",
+                r.name
+            )
+        }),
+    }
+}
+
+/// Bits of a word that a write of `data` with all octets leaves readable; `None`: the word does not change.
+fn after_write(offset: u32, data: u32) -> Option<u32> {
+    let (register, ..) = locate(offset)?;
+    match (register.name, register.access) {
+        // of what is written, the number alone is kept; the rest tells how the command goes
+        ("COMMAND", _) => Some(COMMAND_NUMBER.get(&[data]) as u32),
+        // what an access through this bench starts is over at once
+        (_, Access::ReadWrite) => Some(data & register.mask()),
+        (_, Access::ReadOnly | Access::WriteOnly | Access::WriteOneToClear) => None,
+    }
+}
+
 #[test]
 fn the_map_is_as_described() {
     let mut bench = Bench::new("registers", 1, Pace::Percent(80));
     let pattern = |offset: u32| (offset + 4).wrapping_mul(0x0101_4359) | 0x8000_0001;
-    for offset in (0..register::SPACE).step_by(4) {
-        let expected = match locate(offset) {
-            Some((r, index, word)) if r.name == "ERROR_RECORD" && index < STREAMS => {
-                record_word(16 * index + word)
-            }
-            Some((r, ..)) => identity(r).unwrap_or(0),
-            None => 0,
-        };
-        assert_eq!(
-            bench.read_now(offset),
-            expected,
-            "{offset:#05x} after reset"
-        );
+    let offsets = || (0..register::SPACE).step_by(4);
+    for offset in offsets() {
+        let (is, should) = (bench.read_now(offset), after_reset(offset));
+        assert_eq!(is, should, "{offset:#05x} after reset");
     }
-    let before: Vec<u32> = (0..register::SPACE)
-        .step_by(4)
-        .map(|offset| bench.read_now(offset))
-        .collect();
-    for offset in (0..register::SPACE).step_by(4) {
+    for offset in offsets() {
         bench.write(offset, pattern(offset), 15);
     }
     bench.finish().unwrap();
-    let mut writable = 0;
-    for offset in (0..register::SPACE).step_by(4) {
-        let expected = match locate(offset) {
-            Some((r, ..)) if r.name == "COMMAND" => COMMAND_NUMBER.get(&[pattern(offset)]) as u32,
-            Some((r, ..)) if r.access == Access::ReadWrite => pattern(offset),
-            _ => before[offset as usize / 4],
-        };
+    let mut kept = 0;
+    for offset in offsets() {
+        // a write to ENTRIES takes CONSUMER back, but here CONSUMER is written behind it
+        let should = after_write(offset, pattern(offset));
+        let is = bench.read_now(offset);
         assert_eq!(
-            bench.read_now(offset),
-            expected,
+            is,
+            should.unwrap_or(after_reset(offset)),
             "{offset:#05x} after a write"
         );
-        writable += u32::from(expected != before[offset as usize / 4]);
+        kept += usize::from(should.is_some());
     }
-    assert_eq!(
-        writable, 13,
-        "COMMAND, eight words of ARGUMENT, four of the completion queue"
-    );
+    let writable = |r: &&Register| r.access == Access::ReadWrite;
+    let words = |r: &Register| (r.count * r.words()) as usize;
+    let described: usize = REGISTERS.iter().filter(writable).map(words).sum();
+    assert_eq!(kept, described, "words that can be read and written");
+}
+
+#[test]
+fn every_register_heeds_its_octet_strobes() {
+    let mut bench = Bench::new("registers", 8, Pace::Always);
+    // in ascending order, CONSUMER is looked at behind ENTRIES, which clears it
+    for register in REGISTERS {
+        for index in [0, register.count - 1] {
+            let offset = register.at(index);
+            for strobe in 0..16 {
+                let (before, data) = (bench.read_now(offset), bench.rng.u32(..));
+                bench.write(offset, data, strobe);
+                bench.finish().unwrap();
+                let expected = match (register.name, register.access) {
+                    ("COMMAND", _) if strobe & 1 == 1 => data & 0xff,
+                    ("COMMAND", _) => before,
+                    (_, Access::ReadWrite) => {
+                        let mask = octets(strobe);
+                        (before & !mask | data & mask) & register.mask()
+                    }
+                    _ => before,
+                };
+                let name = register.name;
+                let is = bench.read_now(offset);
+                assert_eq!(is, expected, "{name} with strobes {strobe:#06b}");
+            }
+        }
+    }
+    // one set of strobes of 16 makes an ARM; with the low two of four set, there are four of each first doorbell
+    assert_eq!((bench.arms, bench.doorbells), (2, 4));
+}
+
+#[test]
+fn every_doorbell_rings_for_its_own_queue() {
+    let mut bench = Bench::new("registers", 9, Pace::Always);
+    let bells = register::RECEIVE_PRODUCER;
+    for index in 0..bells.count {
+        let value = bench.rng.u32(..);
+        bench.write(bells.at(index), value, 15);
+        bench.finish().unwrap(); // the model says which, the bench compares in every cycle
+    }
+    assert_eq!(bench.doorbells, 8 * STREAMS);
 }
 
 #[test]
@@ -680,6 +808,12 @@ fn random_traffic_meets_the_model() {
             "{} commands, {} ignored",
             bench.starts,
             bench.ignored
+        );
+        assert!(
+            bench.arms > 0 && bench.doorbells > 0,
+            "{} arms, {} doorbells",
+            bench.arms,
+            bench.doorbells
         );
     }
 }
