@@ -3,26 +3,22 @@
 //! Each side names what it *takes*; what it does not name keeps the protocol's default. The server answers only to
 //! capabilities that the client has named.
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::protocol::{DEFAULT_DESCRIPTORS, MAJOR, MAX_DATA, MAX_DESCRIPTORS, MINOR, Version};
 
-/// The JSON text. Unknown members are passed over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Text {
-    #[serde(default)]
-    capabilities: Capabilities,
-}
+/// Names in the JSON text; members with other names are passed over.
+const CAPABILITIES: &str = "capabilities";
+const MAX_MSG_FDS: &str = "max_msg_fds";
+const MAX_DATA_XFER_SIZE: &str = "max_data_xfer_size";
 
 /// What a side says about itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// Most descriptors that it takes in one message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_msg_fds: Option<u64>,
     /// Most octets that it takes in one access.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_data_xfer_size: Option<u64>,
 }
 
@@ -60,10 +56,16 @@ pub(crate) fn emit(capabilities: Capabilities) -> Vec<u8> {
         major: MAJOR,
         minor: MINOR,
     };
+    let members = [
+        (MAX_MSG_FDS, capabilities.max_msg_fds),
+        (MAX_DATA_XFER_SIZE, capabilities.max_data_xfer_size),
+    ];
+    let named = members
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let text = Map::from_iter([(CAPABILITIES.to_owned(), Value::Object(named.collect()))]);
     let mut payload = version.as_bytes().to_vec();
-    let text = serde_json::to_vec(&Text { capabilities });
-    // Two optional numbers always have a JSON form; without a text the defaults hold.
-    payload.extend(text.unwrap_or_else(|_| b"{}".to_vec()));
+    payload.extend_from_slice(Value::Object(text).to_string().as_bytes());
     payload.push(0);
     payload
 }
@@ -75,13 +77,33 @@ pub(crate) fn parse(payload: &[u8]) -> Result<(Version, Capabilities), String> {
     };
     let capabilities = match text {
         [] | [0] => Capabilities::default(),
-        [text @ .., 0] => {
-            let text: Text = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-            text.capabilities
-        }
+        [text @ .., 0] => read(text)?,
         [.., last] => return Err(format!("the text ends with {last:#04x} instead of NUL")),
     };
     Ok((version, capabilities))
+}
+
+fn read(text: &[u8]) -> Result<Capabilities, String> {
+    let text: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let Value::Object(text) = text else {
+        return Err(format!("{text} is no object"));
+    };
+    let capabilities = match text.get(CAPABILITIES) {
+        None => return Ok(Capabilities::default()),
+        Some(Value::Object(capabilities)) => capabilities,
+        Some(other) => return Err(format!("{CAPABILITIES} are {other}, no object")),
+    };
+    let number = |name| match capabilities.get(name) {
+        None => Ok(None),
+        Some(value) => match value.as_u64() {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{name} is {value}, no whole number")),
+        },
+    };
+    Ok(Capabilities {
+        max_msg_fds: number(MAX_MSG_FDS)?,
+        max_data_xfer_size: number(MAX_DATA_XFER_SIZE)?,
+    })
 }
 
 #[cfg(test)]
@@ -112,7 +134,7 @@ mod tests {
         let text = std::str::from_utf8(&answer[4..]).unwrap();
         assert_eq!(
             text,
-            "{\"capabilities\":{\"max_msg_fds\":16,\"max_data_xfer_size\":1048576}}\0"
+            "{\"capabilities\":{\"max_data_xfer_size\":1048576,\"max_msg_fds\":16}}\0"
         );
     }
 
@@ -146,6 +168,8 @@ mod tests {
             b"\xff\0",
             b"[1]\0",
             b"{\"capabilities\":3}\0",
+            b"{\"capabilities\":[1]}\0",
+            b"{\"capabilities\":{\"max_msg_fds\":1.5}}\0",
             b"{\"capabilities\":{\"max_msg_fds\":-1}}\0",
             b"{\"capabilities\":{\"max_msg_fds\":\"8\"}}\0",
             &nested,

@@ -1,0 +1,133 @@
+//! The socket file: what is replaced, what is left alone, and what is gone afterwards.
+
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread;
+use std::time::Duration;
+
+use warpline_vfio_user::{Client, Error, ListenError, Listener, serve};
+
+use crate::model::Model;
+use crate::raw::PATIENCE;
+
+#[test]
+fn clients_come_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    let listener = Listener::bind(&path).unwrap();
+    assert_eq!(listener.path(), path);
+    let server = thread::spawn(move || {
+        for _ in 0..3 {
+            let stream = listener.accept(Some(PATIENCE)).unwrap().unwrap();
+            serve(stream, &mut Model::default()).unwrap();
+        }
+    });
+    for _ in 0..3 {
+        let client = Client::connect(&path, PATIENCE).unwrap();
+        assert_eq!(client.device_info().unwrap().regions, 5);
+    }
+    server.join().unwrap();
+    assert!(!path.exists());
+    assert!(matches!(
+        Client::connect(&path, PATIENCE),
+        Err(Error::Connect { .. })
+    ));
+}
+
+#[test]
+fn nobody_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = Listener::bind(folder.path().join("device")).unwrap();
+    let none = listener.accept(Some(Duration::from_millis(20))).unwrap();
+    assert!(none.is_none());
+}
+
+#[test]
+fn a_dead_servers_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    // The standard library's listener leaves its file behind.
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(path.exists());
+    let listener = Listener::bind(&path).unwrap();
+    drop(UnixStream::connect(&path).unwrap());
+    drop(listener);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_live_servers_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    let first = Listener::bind(&path).unwrap();
+    assert!(matches!(
+        Listener::bind(&path),
+        Err(ListenError::InUse { .. })
+    ));
+    drop(UnixStream::connect(&path).unwrap());
+    drop(first);
+}
+
+#[test]
+fn a_file_of_another_kind_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    std::fs::write(&path, "precious").unwrap();
+    assert!(matches!(
+        Listener::bind(&path),
+        Err(ListenError::NotASocket { .. })
+    ));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    // A link to a socket is no socket either: following it would remove somebody's file.
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    drop(UnixListener::bind(&target).unwrap());
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    assert!(matches!(
+        Listener::bind(&link),
+        Err(ListenError::NotASocket { .. })
+    ));
+    assert!(target.exists());
+}
+
+#[test]
+fn a_file_that_another_server_has_put_there_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    let first = Listener::bind(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let second = Listener::bind(&path).unwrap();
+    drop(first);
+    assert!(path.exists());
+    drop(second);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_missing_folder_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        Listener::bind(folder.path().join("missing/device")),
+        Err(ListenError::Io { .. })
+    ));
+}
+
+// A queue that is full and never emptied: a plain connect would wait for ever.
+#[test]
+fn a_server_that_accepts_nobody_times_out() {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    let server = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    bind(&server, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    listen(&server, 0).unwrap();
+    let _waiting = UnixStream::connect(&path).unwrap();
+    let timeout = Duration::from_millis(50);
+    let Err(Error::Connect { source, .. }) = Client::connect(&path, timeout) else {
+        panic!("no error");
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::TimedOut);
+    // It is alive all the same.
+    assert!(matches!(
+        Listener::bind(&path),
+        Err(ListenError::InUse { .. })
+    ));
+}

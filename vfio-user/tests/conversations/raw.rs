@@ -1,0 +1,111 @@
+//! A peer that sends what it likes.
+
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use warpline_vfio_user::protocol::{Command, HEADER_LENGTH, Header, Version, flags};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Longer than any answer takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A message with a header that fits its payload.
+pub fn message(id: u16, command: Command, kind: u32, payload: &[u8]) -> Vec<u8> {
+    let header = Header {
+        id,
+        command: command.0,
+        size: (HEADER_LENGTH + payload.len()) as u32,
+        flags: kind,
+        errno: 0,
+    };
+    [header.as_bytes(), payload].concat()
+}
+
+pub fn command(
+    id: u16,
+    command: Command,
+    payload: &(impl IntoBytes + Immutable + ?Sized),
+) -> Vec<u8> {
+    message(id, command, flags::COMMAND, payload.as_bytes())
+}
+
+/// A version message without capabilities.
+pub fn hello() -> Vec<u8> {
+    command(0, Command::VERSION, &Version::default())
+}
+
+/// Sends octets, descriptors with the first, to somebody who takes them.
+pub fn send(stream: &UnixStream, octets: &[u8], fds: &[BorrowedFd<'_>]) {
+    assert!(try_send(stream, octets, fds), "nobody takes it");
+}
+
+/// As above; `false`: nobody takes them any more.
+pub fn try_send(stream: &UnixStream, octets: &[u8], fds: &[BorrowedFd<'_>]) -> bool {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() {
+        assert!(control.push(SendAncillaryMessage::ScmRights(fds)));
+    }
+    let octets_at_once = [IoSlice::new(octets)];
+    match sendmsg(stream, &octets_at_once, &mut control, SendFlags::NOSIGNAL) {
+        Ok(sent) => (&mut &*stream).write_all(&octets[sent..]).is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// The next message; `None` at the end of the stream.
+pub fn receive(mut stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut octets = [0; HEADER_LENGTH];
+    match stream.read(&mut octets[..1]) {
+        Ok(0) => return None,
+        // The peer has closed without having read everything.
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+        other => other.unwrap(),
+    };
+    stream.read_exact(&mut octets[1..]).unwrap();
+    let header = Header::read_from_bytes(&octets).unwrap();
+    let mut payload = vec![0; header.size as usize - HEADER_LENGTH];
+    stream.read_exact(&mut payload).unwrap();
+    Some((header, payload))
+}
+
+/// A descriptor to give away, and the means to see whether all copies of it are closed.
+pub struct Tracer {
+    given: Option<UnixStream>,
+    kept: UnixStream,
+}
+
+impl Default for Tracer {
+    fn default() -> Tracer {
+        let (given, kept) = UnixStream::pair().unwrap();
+        Tracer {
+            given: Some(given),
+            kept,
+        }
+    }
+}
+
+impl Tracer {
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.given.as_ref().unwrap().as_fd()
+    }
+
+    /// Whether nobody has a copy any more.
+    pub fn closed(&mut self) -> bool {
+        self.given = None;
+        self.kept.set_nonblocking(true).unwrap();
+        matches!(self.kept.read(&mut [0]), Ok(0))
+    }
+
+    /// Whether all copies get closed before long.
+    pub fn closes(&mut self) -> bool {
+        self.given = None;
+        self.kept.set_read_timeout(Some(PATIENCE)).unwrap();
+        matches!(self.kept.read(&mut [0]), Ok(0))
+    }
+}
