@@ -1,10 +1,12 @@
 //! An opened device.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use warpline_regmap::layout::error_record;
+use warpline_regmap::register::interrupt;
 use warpline_regmap::{Register, register};
 
 use crate::buffer::{self, Buffer};
@@ -12,6 +14,7 @@ use crate::completion::{Completion, Ring};
 use crate::device::{Device, DeviceInfo};
 use crate::dma::{Dma, Mapped};
 use crate::domain::ProtectionDomain;
+use crate::interrupt::{Interrupts, wake};
 use crate::memory::DmaMemory;
 use crate::shared::{self, Shared, State, StreamState};
 use crate::stag::StagSlots;
@@ -24,14 +27,18 @@ pub struct Options {
     pub completion_entries: u32,
     /// Time that a command may take before the device is given up.
     pub command_timeout: Duration,
+    /// Moderation: cycles that lie between two interrupts for completions at least, below 2^24; what happens meanwhile
+    /// shares the next one. 0 sends each at once.
+    pub interrupt_holdoff: u32,
 }
 
 impl Default for Options {
-    /// 1024 entries, 10 seconds.
+    /// 1024 entries, 10 seconds, no moderation.
     fn default() -> Self {
         Self {
             completion_entries: 1024,
             command_timeout: Duration::from_secs(10),
+            interrupt_holdoff: 0,
         }
     }
 }
@@ -81,22 +88,31 @@ pub struct Context {
 }
 
 impl Context {
-    /// Resets `device`, reads what it is, and gives it a completion queue.
+    /// Resets `device`, reads what it is, gives it a completion queue and enables its interrupts.
     ///
     /// # Errors
-    /// [`Error::NotWarpline`], [`Error::Version`], [`Error::Shape`], [`Error::CompletionEntries`], those of memory and
-    /// backend.
+    /// [`Error::NotWarpline`], [`Error::Version`], [`Error::Shape`], [`Error::CompletionEntries`], [`Error::Holdoff`],
+    /// those of memory and backend.
     pub fn open(device: Box<dyn Device>, options: Options) -> Result<Self, Error> {
+        let holdoff = options.interrupt_holdoff;
+        if u64::from(holdoff) > register::HOLDOFF_CYCLES.max() {
+            return Err(Error::Holdoff { cycles: holdoff });
+        }
         let dma = Arc::new(Dma::new(device));
         dma.device
             .reset()
             .map_err(Error::device("resetting the device"))?;
         let shape = Shape::read(&dma)?;
+        let interrupts = Interrupts::new(&*dma.device)
+            .map_err(|error| Error::device("collecting the eventfds")(error.into()))?;
         let ring = Ring::new(&dma, options.completion_entries)?;
         let (iova, entries) = (ring.iova(), ring.entries());
         let streams = std::iter::repeat_with(StreamState::default);
         let state = State {
             gone: false,
+            faulted: false,
+            idle_polls: 0,
+            waiters: 0,
             ring: Some(ring),
             stags: StagSlots::new(shape.stag_slots),
             domains: BTreeSet::new(),
@@ -107,11 +123,15 @@ impl Context {
             dma,
             shape,
             command_timeout: options.command_timeout,
+            interrupts,
             state: Mutex::new(state),
         };
         shared.write(register::COMPLETION_BASE_LOW, 0, iova as u32)?;
         shared.write(register::COMPLETION_BASE_HIGH, 0, (iova >> 32) as u32)?;
         shared.write(register::COMPLETION_ENTRIES, 0, entries)?;
+        shared.write(register::INTERRUPT_HOLDOFF, 0, holdoff)?;
+        let vectors = (1 << interrupt::COUNT) - 1;
+        shared.write(register::INTERRUPT_ENABLE, 0, vectors)?;
         let shared = Arc::new(shared);
         Ok(Self { shared })
     }
@@ -236,38 +256,109 @@ impl Shape {
 /// Where completions and error events of all streams arrive, in the order in which the device wrote them.
 ///
 /// What is not polled is kept: the ring is emptied whenever the driver looks at it, also while a command runs.
+///
+/// Three ways to use it: [`poll`](Self::poll) in a loop; [`wait`](Self::wait) in any number of threads; or the descriptor
+/// of [`AsFd`] in a reactor, always in this order:
+///
+/// ```no_run
+/// # use warpline_driver::{Completion, CompletionQueue, Error};
+/// # fn sleep_until_readable<T>(_: T) {}
+/// # fn next(queue: &CompletionQueue) -> Result<Completion, Error> {
+/// loop {
+///     queue.arm()?; // from here on, an entry that the next line does not see makes the descriptor readable
+///     if let Some(completion) = queue.poll()? {
+///         return Ok(completion);
+///     }
+///     sleep_until_readable(queue);
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct CompletionQueue {
     shared: Arc<Shared>,
 }
 
 impl CompletionQueue {
-    /// The next completion, if there is one.
+    /// The next completion, if there is one. Reads memory only; now and then it looks whether the device told of a fault.
     ///
     /// # Errors
-    /// [`Error::Completion`] for an entry that makes no sense; the queue goes on behind it. Those of the backend.
+    /// [`Error::Completion`] for an entry that makes no sense; the queue goes on behind it. [`Error::CompletionFault`],
+    /// [`Error::Gone`], those of the backend.
     pub fn poll(&self) -> Result<Option<Completion>, Error> {
-        let mut state = self.shared.state();
-        if state.ready.is_empty() {
-            self.shared.drain(&mut state)?;
-        }
-        state.ready.pop_front().transpose()
+        self.shared.next(&mut self.shared.state())
     }
 
-    /// The next completion; waits for it at most `timeout`.
+    /// Asks the device for one interrupt: the descriptor becomes readable as soon as there is an entry that was not yet
+    /// taken out of the ring. Forgets interrupts that came. Poll once more before sleeping.
+    ///
+    /// # Errors
+    /// [`Error::CompletionFault`], [`Error::Gone`], those of the backend.
+    pub fn arm(&self) -> Result<(), Error> {
+        self.shared.arm(&mut self.shared.state())
+    }
+
+    /// The next completion; sleeps until it comes, at most `timeout`.
     ///
     /// # Errors
     /// As [`poll`](Self::poll).
     pub fn wait(&self, timeout: Duration) -> Result<Option<Completion>, Error> {
+        let shared = &*self.shared;
         let start = Instant::now();
-        loop {
-            let completion = self.poll()?;
-            let left = timeout.saturating_sub(start.elapsed());
-            if completion.is_some() || left.is_zero() {
-                return Ok(completion);
+        let mut state = shared.state();
+        let result = loop {
+            match shared.next(&mut state) {
+                Ok(None) => {}
+                known => break known,
             }
-            let waited = self.shared.dma.device.wait(left);
-            waited.map_err(Error::device("waiting for the device"))?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break Ok(None);
+            }
+            if let Err(error) = shared.arm(&mut state) {
+                break Err(error);
+            }
+            match shared.next(&mut state) {
+                Ok(None) => {}
+                known => break known,
+            }
+            state.waiters += 1;
+            drop(state);
+            let waited = self.sleep(left);
+            state = shared.state();
+            state.waiters -= 1;
+            if let Err(error) = waited {
+                break Err(error);
+            }
+        };
+        if state.waiters > 0 {
+            // This thread may have drained what was meant for others: they have to look, and to arm again.
+            if let Err(error) = wake(&*shared.dma.device, interrupt::COMPLETION) {
+                tracing::warn!(%error, "other threads that wait may sleep to their time-out");
+            }
         }
+        result
+    }
+
+    fn sleep(&self, timeout: Duration) -> Result<(), Error> {
+        let shared = &*self.shared;
+        let slept = match shared.dma.device.wait(timeout) {
+            Some(waited) => waited.map(|_| ()),
+            None => shared.interrupts.wait(timeout).map_err(Into::into),
+        };
+        slept.map_err(Error::device("waiting for the device"))
+    }
+}
+
+/// For a reactor: readable when the device has told of an entry or a fault. Do not read from it; [`CompletionQueue::arm`]
+/// makes it unreadable again.
+impl AsFd for CompletionQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.interrupts.fd()
+    }
+}
+
+impl AsRawFd for CompletionQueue {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
     }
 }

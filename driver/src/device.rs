@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  driver ── read, write ──────────────► registers
-//!         ── map, unmap ───────────────► which host memory the card may write, and at which bus address
-//!         ◄─ wait ────────────────────── interrupt
+//!         ── map, unmap ───────────────► which host memory the card may reach, and at which bus address
+//!         ◄─ interrupt ───────────────── an eventfd for each vector
 //! ```
 //!
 //! A backend is a kernel VFIO device, a vfio-user socket, or a card that is simulated in this process. The driver
@@ -24,23 +24,22 @@ pub type Result<T> = std::result::Result<T, BackendError>;
 pub struct DeviceInfo {
     /// Which card, for people: a PCI address, a socket path, `simulated`.
     pub name: String,
-    /// Bus addresses that memory may be mapped at.
-    pub bus_addresses: Range<u64>,
+    /// Bus addresses that memory may be mapped at: ranges without overlap, in any order.
+    pub bus_addresses: Vec<Range<u64>>,
 }
 
-/// Host memory that the card is to see.
+/// Host memory that the card is to see. It is a range of a file, so that a card in another process can be handed it;
+/// backends that need an address in this process map the file themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct DmaMap<'m> {
     /// Bus address of the first octet; a multiple of 4096.
     pub iova: u64,
     /// Octets; a multiple of 4096.
     pub length: u64,
-    /// File that holds the memory.
+    /// File that holds the memory; its size is sealed.
     pub file: BorrowedFd<'m>,
     /// Offset of the memory in the file; a multiple of 4096.
     pub offset: u64,
-    /// Where this process sees the memory, for backends that map by process address.
-    pub address: usize,
 }
 
 /// What [`Device::wait`] ended with.
@@ -56,7 +55,11 @@ pub enum Progress {
 ///
 /// Calls may come from several threads. Registers are those of `warpline_regmap::register`, 32 bits wide; all accesses
 /// take effect in the order of the calls. What the card has written to host memory before it changed a register is
-/// visible once the changed register was read.
+/// visible once the changed register was read; what this process has written to mapped memory before it writes a
+/// register is visible to the card that sees the register's new value.
+///
+/// The driver gives memory back to the program when [`unmap`](Self::unmap) or [`reset`](Self::reset) returned without an
+/// error. A backend that says so while the card can still write breaks the program's memory.
 pub trait Device: Send + Sync {
     /// What it is, and which bus addresses it can reach.
     fn info(&self) -> DeviceInfo;
@@ -73,23 +76,28 @@ pub trait Device: Send + Sync {
     /// The card cannot be reached.
     fn write(&self, offset: u32, value: u32) -> Result<()>;
 
-    /// Lets the card write to `memory`. Ranges never overlap one that is mapped.
+    /// Lets the card read and write `memory`. Ranges never overlap one that is mapped.
     ///
     /// # Errors
     /// The memory is out of the card's reach; then nothing is mapped.
     fn map(&self, memory: DmaMap<'_>) -> Result<()>;
 
-    /// Ends what [`map`](Self::map) with the same range began. When it returns, the card cannot write there any more.
+    /// Ends what [`map`](Self::map) with the same range began. When it returns, the card cannot reach it any more.
     ///
     /// # Errors
-    /// The card may still be able to write: the memory must be kept.
+    /// The card may still be able to reach it: the memory must be kept.
     fn unmap(&self, iova: u64, length: u64) -> Result<()>;
 
-    /// Waits until the card raises its interrupt, at most `timeout`. May return early.
-    ///
-    /// # Errors
-    /// The card cannot be reached.
-    fn wait(&self, timeout: Duration) -> Result<Progress>;
+    /// The eventfd of interrupt vector `vector`, below `register::interrupt::COUNT`: it becomes readable when the card
+    /// sends that vector's message. The driver drains it and makes it non-blocking; it stays the same one.
+    fn interrupt(&self, vector: usize) -> BorrowedFd<'_>;
+
+    /// For a card whose time goes on only while it is served: waits for its interrupt, at most `timeout`. `None`, which
+    /// all other backends say, sends the driver to the eventfds.
+    fn wait(&self, timeout: Duration) -> Option<Result<Progress>> {
+        let _ = timeout;
+        None
+    }
 
     /// Brings the card to its state after power-up. When it returns, no write to host memory is under way. Maps stay.
     ///

@@ -51,7 +51,6 @@ impl Mapped {
             length,
             file: memory.file(),
             offset: 0,
-            address: memory.address(),
         };
         if let Err(source) = dma.device.map(map) {
             memory.reclaim(); // a failed map maps nothing

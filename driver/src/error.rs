@@ -3,12 +3,16 @@
 use std::io;
 use std::time::Duration;
 
+use crate::backend::OpenError;
 use crate::device::BackendError;
 
 /// What the driver reports instead of a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The device could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The backend failed.
     #[error("{action} failed: {source}")]
     Device {
@@ -46,6 +50,18 @@ pub enum Error {
     CompletionEntries {
         /// Entries asked for.
         entries: u32,
+    },
+    /// A receive ring of that size is not possible.
+    #[error("{entries} entries of a receive ring: give a power of two from 16 to 32768")]
+    ReceiveEntries {
+        /// Entries asked for.
+        entries: u32,
+    },
+    /// Interrupts cannot be held off for so long.
+    #[error("interrupts held off for {cycles} cycles: give less than 2^24")]
+    Holdoff {
+        /// Cycles asked for.
+        cycles: u32,
     },
     /// No such stream.
     #[error("the device has {streams} streams, stream {stream} does not exist: use 0 to {}", streams - 1)]
@@ -200,6 +216,12 @@ pub enum Error {
     /// The device does not answer any more, or an earlier command was never finished.
     #[error("the device is gone: open it again; memory it may still write to is kept")]
     Gone,
+    /// The bus refused a completion that the device wrote: completions are lost, what was posted or registered cannot be
+    /// given back.
+    #[error(
+        "the bus refused a completion entry of the device: open it again; memory it may still write to is kept"
+    )]
+    CompletionFault,
     /// The device wrote a completion that makes no sense.
     #[error("completion {index} {words:08x?}: {reason}; reset the device")]
     Completion {

@@ -40,6 +40,8 @@
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 
+mod address;
+mod backend;
 mod buffer;
 mod completion;
 mod context;
@@ -48,13 +50,23 @@ mod dma;
 mod domain;
 mod error;
 mod error_record;
+mod interrupt;
 mod iova;
 #[allow(unsafe_code, reason = "maps memory and hands out views of it")]
 mod memory;
+mod receive_ring;
 mod shared;
 mod stag;
 mod stream;
 
+pub use address::{Address, PciAddress, open};
+pub use backend::OpenError;
+#[cfg(all(target_arch = "x86_64", feature = "kernel"))]
+pub use backend::kernel::KernelVfio;
+#[cfg(all(target_arch = "x86_64", feature = "pci-driver"))]
+pub use backend::pci_driver::PciDriver;
+#[cfg(feature = "vfio-user")]
+pub use backend::vfio_user::VfioUser;
 pub use buffer::Buffer;
 pub use completion::{
     Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,

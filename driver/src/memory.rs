@@ -25,6 +25,8 @@ use crate::Error;
 
 /// Granularity of maps in octets.
 pub const PAGE: usize = 4096;
+/// Octets of a huge page.
+pub const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed memory that a card can be given access to; at present it belongs to this value alone.
 ///
@@ -92,11 +94,6 @@ impl SharedMemory {
     /// The file that holds the memory, from its offset 0 on.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.0.mapping.file.as_fd()
-    }
-
-    /// Where this process sees the memory.
-    pub fn address(&self) -> usize {
-        self.0.mapping.start.as_ptr() as usize
     }
 
     /// The memory for this process alone again. The caller has seen the card's access end.

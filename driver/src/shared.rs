@@ -16,19 +16,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpline_regmap::Register;
-use warpline_regmap::register::{self, command};
+use warpline_regmap::register::{self, command, interrupt};
 
 use crate::Error;
 use crate::buffer::Buffer;
 use crate::completion::{Completion, Entry, FlushedReceive, Ring, UntaggedCompletion, WORDS};
 use crate::context::Shape;
 use crate::dma::Dma;
+use crate::interrupt::Interrupts;
+use crate::receive_ring::ReceiveRing;
 use crate::stag::StagSlots;
+
+/// Looks at an empty ring between two looks for a fault: a look costs a system call, and faults are rare.
+const POLLS_PER_FAULT_CHECK: u32 = 1024;
 
 pub(crate) struct Shared {
     pub dma: Arc<Dma>,
     pub shape: Shape,
     pub command_timeout: Duration,
+    pub interrupts: Interrupts,
     pub state: Mutex<State>,
 }
 
@@ -36,6 +42,12 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     /// A command was never finished, or the device does not answer.
     pub gone: bool,
+    /// The device could not write a completion.
+    pub faulted: bool,
+    /// Looks at an empty ring so far.
+    pub idle_polls: u32,
+    /// Threads that sleep until a completion comes.
+    pub waiters: u32,
     /// `None` only while it is dropped.
     pub ring: Option<Ring>,
     pub stags: StagSlots,
@@ -62,6 +74,8 @@ pub(crate) struct PostedQueue {
     /// MSN that the next buffer to be posted is for.
     pub next_msn: u32,
     pub posted: VecDeque<(u32, Buffer)>,
+    /// `None` when the device takes buffers by command only.
+    pub ring: Option<ReceiveRing>,
 }
 
 impl StreamState {
@@ -79,10 +93,13 @@ impl StreamState {
         }
     }
 
-    /// Keeps all posted buffers for ever: the device may still write to them.
+    /// Keeps all posted buffers and the rings for ever: the device may still reach them.
     pub fn leak(&mut self) {
-        for queue in self.queues.iter_mut().flatten() {
+        for mut queue in self.queues.drain(..).flatten() {
             queue.posted.drain(..).for_each(mem::forget);
+            if let Some(ring) = queue.ring {
+                ring.leak();
+            }
         }
     }
 }
@@ -203,10 +220,66 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives the buffers of a stream that was closed back.
+    /// The next completion, from what was taken out of the ring or from the ring.
+    pub fn next(&self, state: &mut State) -> Result<Option<Completion>, Error> {
+        if state.ready.is_empty() {
+            if state.faulted {
+                return Err(Error::CompletionFault);
+            }
+            self.drain(state)?;
+        }
+        if state.ready.is_empty() {
+            state.idle_polls = state.idle_polls.wrapping_add(1);
+            if state.idle_polls.is_multiple_of(POLLS_PER_FAULT_CHECK) {
+                self.check_fault(state)?;
+            }
+        }
+        state.ready.pop_front().transpose()
+    }
+
+    /// Forgets messages that came, and asks for one as soon as there is an entry that is not consumed. What is in the ring
+    /// already has to be looked at once more before sleeping.
+    pub fn arm(&self, state: &mut State) -> Result<(), Error> {
+        if state.faulted {
+            return Err(Error::CompletionFault);
+        }
+        if state.gone {
+            return Err(Error::Gone);
+        }
+        self.check_fault(state)?;
+        let device = &*self.dma.device;
+        let drained = crate::interrupt::drain(device, interrupt::COMPLETION);
+        drained.map_err(|error| Error::device("draining an eventfd")(error.into()))?;
+        let consumed = state.ring.as_ref().map_or(0, Ring::consumed);
+        self.write(register::COMPLETION_ARM, 0, consumed)
+    }
+
+    /// Looks whether the device has told of a fault.
+    fn check_fault(&self, state: &mut State) -> Result<(), Error> {
+        let device = &*self.dma.device;
+        let told = crate::interrupt::drain(device, interrupt::FAULT);
+        if !told.map_err(|error| Error::device("draining an eventfd")(error.into()))? {
+            return Ok(());
+        }
+        // A message alone is not believed: the test register sends one, and a backend may when it loses the card.
+        let found = self.read(register::INTERRUPT_STATE, 0)?;
+        if found == u32::MAX {
+            state.gone = true;
+            return Err(Error::Gone);
+        }
+        if register::INTERRUPT_FAULT.get(&[found]) == 0 {
+            return Ok(());
+        }
+        (state.gone, state.faulted) = (true, true);
+        Err(Error::CompletionFault)
+    }
+
+    /// Gives the buffers of a stream that was closed back, and its rings.
     pub fn flush(&self, state: &mut State, stream: u8) {
         let State { streams, ready, .. } = state;
-        streams[usize::from(stream)].flush(stream, ready);
+        let state = &mut streams[usize::from(stream)];
+        state.flush(stream, ready);
+        state.queues.clear();
     }
 }
 

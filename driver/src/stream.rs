@@ -9,7 +9,8 @@ use warpline_regmap::register::{self, command};
 
 use crate::buffer::Buffer;
 use crate::domain::Domain;
-use crate::shared::PostedQueue;
+use crate::receive_ring::ReceiveRing;
+use crate::shared::{PostedQueue, Shared, State};
 use crate::{Context, Error, ErrorRecord, Returned};
 
 /// How a stream enters full operation (AMB-16).
@@ -27,10 +28,12 @@ pub struct StreamOptions {
     pub queues: u8,
     /// MSN of the first message of each queue: 1, except to test the wrap (DDP-UNT-11).
     pub first_msn: u32,
+    /// Buffers that each queue can hold: a power of two from 16 to 32768.
+    pub receive_entries: u32,
 }
 
 impl Default for StreamOptions {
-    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, queue 0, first MSN 1.
+    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, queue 0, first MSN 1, 256 buffers.
     fn default() -> Self {
         Self {
             sequence_start: 0,
@@ -39,6 +42,7 @@ impl Default for StreamOptions {
             tagged_completions: true,
             queues: 0b1,
             first_msn: 1,
+            receive_entries: 256,
         }
     }
 }
@@ -77,6 +81,7 @@ impl Stream {
         if u32::from(mask) >> queues != 0 {
             return Err(Error::QueueMask { mask, queues });
         }
+        ReceiveRing::check(options.receive_entries)?;
         let mut state = shared.state();
         let generation = state.streams[usize::from(number)].generation;
         if state.streams[usize::from(number)].armed {
@@ -100,28 +105,40 @@ impl Stream {
         stream_context::PROTECTION_DOMAIN.put(&mut words, domain_id.into());
         stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());
         stream_context::FIRST_MSN.put(&mut words, options.first_msn.into());
+        let mut posted = Vec::new();
+        for queue in 0..queues {
+            posted.push(match mask >> queue & 1 {
+                0 => None,
+                _ => Some(PostedQueue {
+                    next_msn: options.first_msn,
+                    posted: VecDeque::new(),
+                    ring: Some(ReceiveRing::new(&shared.dma, options.receive_entries)?),
+                }),
+            });
+        }
         // First known, then armed: completions may come at once.
         let stream = &mut state.streams[usize::from(number)];
-        let queue = |bit: u8| {
-            (mask >> bit & 1 == 1).then(|| PostedQueue {
-                next_msn: options.first_msn,
-                posted: VecDeque::new(),
-            })
-        };
-        stream.queues = (0..queues).map(queue).collect();
+        stream.queues = posted;
         (stream.armed, stream.failed) = (true, false);
-        let armed = shared.command(&mut state, command::ARM_STREAM, &words);
-        if let Err(error) = armed {
-            state.streams[usize::from(number)].armed = false;
+        if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
+            let stream = &mut state.streams[usize::from(number)];
+            stream.armed = false;
+            stream.queues.clear(); // no ring was told to the device
             return Err(error);
         }
-        drop(state);
-        let domain = Arc::clone(domain);
-        Ok(Self {
-            domain,
+        // From here on, dropping the stream closes it.
+        let armed = Self {
+            domain: Arc::clone(domain),
             number,
             open: true,
-        })
+        };
+        for queue in (0..queues).filter(|queue| mask >> queue & 1 == 1) {
+            if let Err(error) = set_ring(shared, &mut state, number, queue) {
+                drop(state); // closing takes the lock
+                return Err(error);
+            }
+        }
+        Ok(armed)
     }
 
     /// Its number.
@@ -227,60 +244,154 @@ impl ReceiveQueue<'_> {
     /// Hands `buffer` to the device and returns the MSN of the message it is for. It comes back with a completion.
     ///
     /// # Errors
-    /// [`Error::StreamFailed`], [`Error::QueueFull`], those of commands. The buffer comes back unless the device may have
-    /// it.
+    /// [`Error::StreamFailed`], [`Error::QueueFull`], those of the backend. The buffer comes back unless the device may
+    /// have it.
     pub fn post(&self, buffer: Buffer) -> Result<u32, Returned<Buffer>> {
+        let mut buffer = Some(buffer);
+        match self.post_from(&mut || buffer.take()) {
+            Ok(next_msn) => Ok(next_msn.wrapping_sub(1)),
+            Err((error, back)) => Err(Returned { error, item: back }),
+        }
+    }
+
+    /// Hands as many of `buffers` to the device as the queue can hold, and tells it once. Returns how many those were.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post). [`Error::QueueFull`] gives back the buffers that did not fit; those in front of them are
+    /// posted.
+    pub fn post_many(
+        &self,
+        buffers: impl IntoIterator<Item = Buffer>,
+    ) -> Result<usize, Returned<Vec<Buffer>>> {
+        let mut buffers = buffers.into_iter();
+        let mut taken = 0;
+        let posted = self.post_from(&mut || {
+            let next = buffers.next();
+            taken += usize::from(next.is_some());
+            next
+        });
+        match posted {
+            Ok(_) => Ok(taken),
+            Err((error, back)) => {
+                let rest: Vec<_> = back.into_iter().chain(buffers).collect();
+                let item = (!rest.is_empty()).then_some(rest);
+                Err(Returned { error, item })
+            }
+        }
+    }
+
+    /// Posts what `next` gives, then rings the doorbell once. Returns the MSN that the next buffer would be for, or the
+    /// buffer that could not be posted; those in front of it are posted.
+    fn post_from(
+        &self,
+        next: &mut dyn FnMut() -> Option<Buffer>,
+    ) -> Result<u32, (Error, Option<Buffer>)> {
         let (stream, queue) = (self.stream.number, self.queue);
         let shared = &self.stream.domain.shared;
-        let slots = shared.shape.receive_slots;
-        let back = |item| move |error| Returned { error, item };
         let mut state = shared.state();
-        if posted(&mut state, stream, queue).is_some_and(|q| q.posted.len() >= slots as usize)
-            && let Err(error) = shared.drain(&mut state)
-        {
-            return Err(back(Some(buffer))(error));
-        }
-        if state.streams[usize::from(stream)].failed {
-            return Err(back(Some(buffer))(Error::StreamFailed { stream }));
-        }
-        let msn = match posted(&mut state, stream, queue) {
-            None => return Err(back(Some(buffer))(Error::NoQueue { stream, queue })),
-            Some(q) if q.posted.len() >= slots as usize => {
-                let full = Error::QueueFull {
-                    stream,
-                    queue,
-                    slots,
-                };
-                return Err(back(Some(buffer))(full));
+        let refused = loop {
+            let Some(buffer) = next() else { break None };
+            if let Err(error) = room(shared, &mut state, stream, queue) {
+                break Some((error, Some(buffer)));
             }
-            Some(q) => q.next_msn,
-        };
-
-        let mut words = [0; receive_buffer::WORDS];
-        receive_buffer::STREAM.put(&mut words, stream.into());
-        receive_buffer::QUEUE.put(&mut words, queue.into());
-        receive_buffer::LENGTH.put(&mut words, buffer.len().into());
-        receive_buffer::ADDRESS.put(&mut words, buffer.iova());
-        // First known, then posted: its completion may come before the command is seen done.
-        if let Some(q) = posted(&mut state, stream, queue) {
+            let (address, length) = (buffer.iova(), buffer.len());
+            let Some(q) = posted(&mut state, stream, queue) else {
+                break Some((Error::NoQueue { stream, queue }, Some(buffer)));
+            };
+            // First known, then posted: its completion may come at once.
+            let msn = q.next_msn;
             q.next_msn = msn.wrapping_add(1);
             q.posted.push_back((msn, buffer));
-        }
-        match shared.command(&mut state, command::POST_RECEIVE, &words) {
-            Ok(()) => Ok(msn),
-            Err(error @ Error::Refused { .. }) => {
-                let buffer = posted(&mut state, stream, queue).and_then(|q| {
-                    q.next_msn = msn;
-                    q.posted.pop_back().map(|(_, buffer)| buffer)
+            if let Some(ring) = &mut q.ring {
+                ring.put(address, length);
+            } else if let Err(error) = command(shared, &mut state, stream, queue, address, length) {
+                let back = matches!(error, Error::Refused { .. }).then(|| {
+                    posted(&mut state, stream, queue).and_then(|q| {
+                        q.next_msn = msn;
+                        q.posted.pop_back().map(|(_, buffer)| buffer)
+                    })
                 });
-                Err(back(buffer)(error))
+                break Some((error, back.flatten()));
             }
-            Err(error) => Err(back(None)(error)), // kept in the queue: the device may have it
+        };
+        let Some(q) = posted(&mut state, stream, queue) else {
+            return Err(refused.unwrap_or((Error::NoQueue { stream, queue }, None)));
+        };
+        if let Some(ring) = &q.ring {
+            let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
+            let told = shared.write(register::RECEIVE_PRODUCER, element, ring.doorbell());
+            if let Err(error) = told {
+                let back = refused.and_then(|(_, back)| back);
+                return Err((error, back)); // the posted ones are kept: the device may have them
+            }
         }
+        refused.map_or(Ok(q.next_msn), Err)
     }
 }
 
-fn posted(state: &mut crate::shared::State, stream: u8, queue: u8) -> Option<&mut PostedQueue> {
+/// Checks that the queue takes one more buffer; looks for completions when it seems to be full.
+fn room(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(), Error> {
+    let slots = match posted(state, stream, queue).map(|q| &q.ring) {
+        Some(Some(ring)) => ring.entries(),
+        _ => shared.shape.receive_slots,
+    };
+    let full = |state: &mut State| {
+        posted(state, stream, queue).is_some_and(|q| q.posted.len() >= slots as usize)
+    };
+    if full(state) {
+        shared.drain(state)?;
+    }
+    if state.gone {
+        return Err(Error::Gone);
+    }
+    if state.streams[usize::from(stream)].failed {
+        return Err(Error::StreamFailed { stream });
+    }
+    if full(state) {
+        return Err(Error::QueueFull {
+            stream,
+            queue,
+            slots,
+        });
+    }
+    Ok(())
+}
+
+/// Tells the device where the ring of a queue is. A device without rings takes buffers by command.
+fn set_ring(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(), Error> {
+    let ring = posted(state, stream, queue).and_then(|q| q.ring.as_ref());
+    let Some(words) = ring.map(|ring| ring.arguments(stream, queue)) else {
+        return Ok(());
+    };
+    match shared.command(state, command::SET_RECEIVE_RING, &words) {
+        Err(Error::Refused { .. }) => {
+            if let Some(q) = posted(state, stream, queue) {
+                q.ring = None;
+            }
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Posts a buffer by command.
+fn command(
+    shared: &Shared,
+    state: &mut State,
+    stream: u8,
+    queue: u8,
+    address: u64,
+    length: u32,
+) -> Result<(), Error> {
+    let mut words = [0; receive_buffer::WORDS];
+    receive_buffer::STREAM.put(&mut words, stream.into());
+    receive_buffer::QUEUE.put(&mut words, queue.into());
+    receive_buffer::LENGTH.put(&mut words, length.into());
+    receive_buffer::ADDRESS.put(&mut words, address);
+    shared.command(state, command::POST_RECEIVE, &words)
+}
+
+fn posted(state: &mut State, stream: u8, queue: u8) -> Option<&mut PostedQueue> {
     let queues = &mut state.streams[usize::from(stream)].queues;
     queues.get_mut(usize::from(queue)).and_then(Option::as_mut)
 }

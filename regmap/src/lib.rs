@@ -21,6 +21,7 @@ mod field;
 pub mod layout;
 #[cfg(feature = "alloc")]
 pub mod markdown;
+pub mod pci;
 pub mod register;
 
 pub use field::{Field, Layout, Value};

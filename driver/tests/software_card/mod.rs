@@ -3,6 +3,7 @@
 //! ```text
 //!  Device::write ─► ARGUMENT, COMMAND ─► Receiver ─► Place ──────────► mapped memory
 //!  segment() ──────────────────────────►          ─► Delivered, Failed ─► completion queue, when it has room
+//!  RECEIVE_PRODUCER ─► descriptors of the ring ─► buffers              └─► COMPLETION_ARM ─► eventfd
 //! ```
 //!
 //! It watches the driver: what breaks a rule of ownership is collected in `violations`.
@@ -13,16 +14,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
-use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
+use rustix::event::EventfdFlags;
+use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap};
 use warpline_regmap::layout::{
-    close, completion, error_event, error_record, kind, receive_buffer, refused, revoke,
-    stag_entry, stream_context,
+    close, completion, error_event, error_record, kind, receive_descriptor, receive_ring, refused,
+    revoke, stag_entry, stream_context,
 };
-use warpline_regmap::register::{self, command};
+use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::{Field, Register};
 use warpline_wire::error::{Detail, ErrorRecord};
 use warpline_wire::receive::{
@@ -35,25 +38,69 @@ pub const STREAMS: u8 = 4;
 pub const QUEUES: u8 = 4;
 /// Slots of its STag table.
 pub const STAG_SLOTS: u32 = 16;
-/// Buffers that a queue can hold.
+/// Buffers that a queue holds on the card.
 pub const RECEIVE_SLOTS: u32 = 8;
 
 /// A handle of the card; clones are the same card.
-#[derive(Clone, Default)]
-pub struct SoftwareCard(Arc<Mutex<Model>>);
+#[derive(Clone)]
+pub struct SoftwareCard {
+    model: Arc<Mutex<Model>>,
+    /// One eventfd a vector.
+    interrupts: Arc<[File; interrupt::COUNT]>,
+}
+
+impl Default for SoftwareCard {
+    fn default() -> Self {
+        // Blocking ones: it is the driver's task to change that.
+        let eventfd = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+        let interrupts = Arc::new([(); interrupt::COUNT].map(|()| File::from(eventfd())));
+        let model = Model {
+            interrupts: Arc::clone(&interrupts),
+            registers: BTreeMap::new(),
+            receiver: Receiver::default(),
+            regions: BTreeMap::new(),
+            posted: BTreeMap::new(),
+            rings: BTreeMap::new(),
+            records: BTreeMap::new(),
+            maps: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            producer: 0,
+            armed: None,
+            messages: [0; interrupt::COUNT],
+            most_unread: 0,
+            violations: Vec::new(),
+            overrides: BTreeMap::new(),
+            hangs: false,
+            hangs_from: None,
+            refuses: None,
+            fails: None,
+            commands: Vec::new(),
+            doorbells: 0,
+        };
+        Self {
+            model: Arc::new(Mutex::new(model)),
+            interrupts,
+        }
+    }
+}
 
 /// What the card is and does, and how it is made to misbehave.
-#[derive(Default)]
 pub struct Model {
+    interrupts: Arc<[File; interrupt::COUNT]>,
     registers: BTreeMap<u32, u32>,
     receiver: Receiver,
     regions: BTreeMap<u32, Region>,
     posted: BTreeMap<(u32, u32), VecDeque<(u32, u64)>>,
+    rings: BTreeMap<(u32, u32), Ring>,
     records: BTreeMap<u32, ErrorRecord>,
     maps: BTreeMap<u64, Map>,
     /// Completions that wait for room.
     waiting: VecDeque<[u32; 8]>,
     producer: u32,
+    /// What was written to `COMPLETION_ARM` and has not come true.
+    armed: Option<u32>,
+    /// Messages sent, by vector.
+    pub messages: [u32; interrupt::COUNT],
     /// Most completions that were in the ring at once.
     pub most_unread: u32,
     /// Rules that the driver broke.
@@ -62,12 +109,24 @@ pub struct Model {
     pub overrides: BTreeMap<u32, u32>,
     /// Commands are never done.
     pub hangs: bool,
+    /// Commands of that number are never done, nor are those behind one.
+    pub hangs_from: Option<u32>,
     /// The next command of that number is refused.
     pub refuses: Option<u32>,
     /// Calls of `map`, `unmap`, `reset` fail.
     pub fails: Option<&'static str>,
     /// Commands executed.
     pub commands: Vec<u32>,
+    /// Writes to `RECEIVE_PRODUCER`.
+    pub doorbells: u32,
+}
+
+/// The receive ring of a queue.
+struct Ring {
+    base: u64,
+    entries: u32,
+    /// Descriptors read, modulo 2^16.
+    read: u16,
 }
 
 struct Region {
@@ -85,7 +144,7 @@ struct Map {
 
 impl SoftwareCard {
     pub fn model(&self) -> MutexGuard<'_, Model> {
-        self.0.lock().unwrap()
+        self.model.lock().unwrap()
     }
 
     /// Octets of a TCP segment arrive.
@@ -260,6 +319,78 @@ impl Model {
         }
         let unread = self.producer.wrapping_sub(consumed);
         self.most_unread = self.most_unread.max(unread);
+        if self
+            .armed
+            .take_if(|armed| *armed != self.producer)
+            .is_some()
+        {
+            self.raise(interrupt::COMPLETION);
+        }
+    }
+
+    /// The interrupt of `vector` happens.
+    pub fn raise(&mut self, vector: usize) {
+        let state = self.register(register::INTERRUPT_STATE) | 1 << vector;
+        self.registers
+            .insert(register::INTERRUPT_STATE.offset, state);
+        if self.register(register::INTERRUPT_ENABLE) >> vector & 1 == 1 {
+            self.message(vector);
+        }
+    }
+
+    /// A message is sent, whatever the registers say.
+    pub fn message(&mut self, vector: usize) {
+        self.messages[vector] += 1;
+        let mut eventfd = &self.interrupts[vector];
+        eventfd.write_all(&1_u64.to_ne_bytes()).unwrap();
+    }
+
+    /// The doorbell of a queue: reads the descriptors that are new.
+    fn doorbell(&mut self, element: u32, value: u32) {
+        self.doorbells += 1;
+        let key = (element / 8, element % 8);
+        let Some(Ring {
+            base,
+            entries,
+            read,
+        }) = self.rings.get_mut(&key)
+        else {
+            self.violations
+                .push(format!("doorbell of {key:?}, which has no ring"));
+            return;
+        };
+        let (base, entries, first) = (*base, *entries, *read);
+        let new = (value as u16).wrapping_sub(first);
+        *read = value as u16;
+        let held = self.posted.get(&key).map_or(0, VecDeque::len) as u32;
+        if held + u32::from(new) > entries {
+            let text = format!("{held} + {new} descriptors in a ring of {entries}");
+            self.violations.push(text);
+            return;
+        }
+        for i in 0..new {
+            let index = u32::from(first.wrapping_add(i)) % entries;
+            let words = self.load(base + 16 * u64::from(index));
+            let length = receive_descriptor::LENGTH.get(&words) as u32;
+            // A stream that failed takes no buffers, though its doorbell may still be rung.
+            if let Ok(msn) = self.receiver.post(key.0, key.1, length) {
+                let address = receive_descriptor::ADDRESS.get(&words);
+                self.posted.get_mut(&key).unwrap().push_back((msn, address));
+            }
+        }
+    }
+
+    fn load(&mut self, address: u64) -> [u32; receive_descriptor::WORDS] {
+        let mut octets = [0; 4 * receive_descriptor::WORDS];
+        match self.maps.range(..=address).next_back() {
+            Some((start, map)) if address - start + octets.len() as u64 <= map.length => {
+                let at = map.offset + (address - start);
+                map.file.read_exact_at(&mut octets, at).unwrap();
+            }
+            _ => self.violations.push(format!("read of {address:#x}")),
+        }
+        let word = |i: usize| u32::from_le_bytes(octets[4 * i..][..4].try_into().unwrap());
+        std::array::from_fn(word)
     }
 
     fn store(&mut self, address: u64, octets: &[u8]) {
@@ -337,20 +468,29 @@ impl Model {
             command::CLOSE_STREAM => {
                 let stream = get(close::STREAM) as u32;
                 self.posted.retain(|(of, _), _| *of != stream);
+                self.rings.retain(|(of, _), _| *of != stream);
                 self.receiver.close(stream).is_ok()
             }
-            command::POST_RECEIVE => {
-                let stream = get(receive_buffer::STREAM) as u32;
-                let queue = get(receive_buffer::QUEUE) as u32;
-                let length = get(receive_buffer::LENGTH) as u32;
-                match self.posted.get_mut(&(stream, queue)) {
-                    Some(posted) if posted.len() < RECEIVE_SLOTS as usize => {
-                        let msn = self.receiver.post(stream, queue, length).unwrap();
-                        posted.push_back((msn, get(receive_buffer::ADDRESS)));
-                        true
-                    }
-                    _ => false,
+            command::SET_RECEIVE_RING => {
+                let queue = get(receive_ring::QUEUE) as u32;
+                let key = (get(receive_ring::STREAM) as u32, queue);
+                let ring = Ring {
+                    base: get(receive_ring::BASE),
+                    entries: get(receive_ring::ENTRIES) as u32,
+                    read: 0,
+                };
+                if !ring.entries.is_power_of_two()
+                    || !(16..=1 << 15).contains(&ring.entries)
+                    || !ring.base.is_multiple_of(256)
+                {
+                    let text = format!("ring of {} at {:#x}", ring.entries, ring.base);
+                    self.violations.push(text);
                 }
+                let known = self.posted.contains_key(&key);
+                if known {
+                    self.rings.insert(key, ring);
+                }
+                known
             }
             _ => false,
         }
@@ -401,7 +541,7 @@ impl Device for SoftwareCard {
     fn info(&self) -> DeviceInfo {
         DeviceInfo {
             name: "software".into(),
-            bus_addresses: 0..1 << 39,
+            bus_addresses: vec![0..0x10_0000, 1 << 32..1 << 39],
         }
     }
 
@@ -446,6 +586,23 @@ impl Device for SoftwareCard {
     fn write(&self, offset: u32, value: u32) -> Result<(), BackendError> {
         let mut model = self.model();
         let mut value = value;
+        if offset == register::COMPLETION_ARM.offset {
+            model.armed = Some(value);
+            model.complete();
+            return Ok(());
+        }
+        if offset == register::INTERRUPT_STATE.offset {
+            value = model.register(register::INTERRUPT_STATE) & !value;
+        }
+        let doorbell = register::RECEIVE_PRODUCER;
+        let doorbells = doorbell.offset..doorbell.at(doorbell.count);
+        if doorbells.contains(&offset) {
+            model.doorbell((offset - doorbell.offset) / doorbell.stride, value);
+            return Ok(());
+        }
+        if offset == register::COMMAND.offset {
+            model.hangs |= model.hangs_from == Some(value);
+        }
         if offset == register::COMMAND.offset && !model.hangs {
             let failed = u32::from(!model.execute(value));
             value |= failed << register::COMMAND_FAILED.lsb;
@@ -496,8 +653,9 @@ impl Device for SoftwareCard {
         let posted = model.posted.iter().any(|((stream, _), queue)| {
             !model.records.contains_key(stream) && queue.iter().any(|(_, at)| inside(*at))
         });
-        if region || posted {
-            let text = format!("{iova:#x} unmapped while the device may write there");
+        let ring = model.rings.values().any(|ring| inside(ring.base));
+        if region || posted || ring {
+            let text = format!("{iova:#x} unmapped while the device may reach it");
             model.violations.push(text);
         }
         match model.maps.remove(&iova) {
@@ -507,9 +665,8 @@ impl Device for SoftwareCard {
         Ok(())
     }
 
-    fn wait(&self, timeout: Duration) -> Result<Progress, BackendError> {
-        std::thread::sleep(timeout.min(Duration::from_millis(1)));
-        Ok(Progress::TimedOut)
+    fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {
+        self.interrupts[vector].as_fd()
     }
 
     fn reset(&self) -> Result<(), BackendError> {
@@ -521,6 +678,8 @@ impl Device for SoftwareCard {
         model.receiver = Receiver::new(ReceiverConfig::default());
         model.regions.clear();
         model.posted.clear();
+        model.rings.clear();
+        model.armed = None;
         model.records.clear();
         model.waiting.clear();
         model.producer = 0;

@@ -1,0 +1,200 @@
+//! Backends: the ways to reach a card.
+//!
+//! ```text
+//!  open("0000:05:00.0") ─► KernelVfio ─► kernel, IOMMU ─► board, or a virtual machine's card
+//!                          PciDriver  ─► the same, through another library
+//!  open("/run/card")    ─► VfioUser ───► socket ────────► card in another process, or in a thread of this one
+//! ```
+//!
+//! All of them do the same when they open a card: check that BAR 0 has room for the registers and that there is a vector
+//! for each interrupt, hand out an eventfd for each, and let the card answer and use the bus.
+
+use warpline_regmap::{pci, register};
+
+use crate::PciAddress;
+
+#[cfg(all(target_arch = "x86_64", feature = "kernel"))]
+pub(crate) mod kernel;
+#[cfg(all(
+    target_arch = "x86_64",
+    any(feature = "kernel", feature = "pci-driver")
+))]
+#[allow(unsafe_code, reason = "maps files: registers, and memory for DMA")]
+mod mapping;
+#[cfg(all(target_arch = "x86_64", feature = "pci-driver"))]
+pub(crate) mod pci_driver;
+#[cfg(feature = "vfio-user")]
+pub(crate) mod vfio_user;
+
+/// Why a card could not be opened, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The machine has no such device.
+    #[error(
+        "{address}: no such device: `lspci -D -d {:04x}:{:04x}` lists cards",
+        pci::VENDOR,
+        pci::DEVICE
+    )]
+    NoDevice {
+        /// The address.
+        address: PciAddress,
+    },
+    /// The device is not behind an IOMMU.
+    #[error(
+        "{address} is in no IOMMU group: enable the IOMMU in the firmware and on the kernel's command line (intel_iommu=on or amd_iommu=on)"
+    )]
+    NoIommu {
+        /// The address.
+        address: PciAddress,
+    },
+    /// Another driver has the device, or none.
+    #[error(
+        "{address} is bound to {}: `echo vfio-pci > /sys/bus/pci/devices/{address}/driver_override`, unbind it there, then `echo {address} > /sys/bus/pci/drivers_probe`",
+        driver.as_deref().unwrap_or("no driver")
+    )]
+    WrongDriver {
+        /// The address.
+        address: PciAddress,
+        /// The driver that has it.
+        driver: Option<String>,
+    },
+    /// The kernel does not give the device out.
+    #[error("{action} failed: {source}: `warpline doctor` says what is missing")]
+    Kernel {
+        /// What was asked for.
+        action: &'static str,
+        /// The library's or kernel's reason.
+        source: crate::BackendError,
+    },
+    /// BAR 0 cannot be what holds the registers.
+    #[error(
+        "BAR {} has {found} octets, a warpline card has {}: check the address, and the BAR sizes of the card's PCIe core",
+        pci::REGISTER_BAR,
+        register::SPACE
+    )]
+    RegisterBar {
+        /// Its octets; 0 when it cannot be read and written.
+        found: u64,
+    },
+    /// There are too few MSI-X vectors.
+    #[error(
+        "the device has {found} MSI-X vectors, the driver needs {}: check the address, and the card's PCIe core",
+        register::interrupt::COUNT
+    )]
+    Vectors {
+        /// Vectors that it has.
+        found: u32,
+    },
+    /// There is no way to reset the device.
+    #[error(
+        "the device cannot be reset: it needs function-level reset, or a bus of its own; `cat /sys/bus/pci/devices/…/reset_method` shows what the kernel knows"
+    )]
+    NoReset,
+    /// The kernel does not say which bus addresses there are.
+    #[error("the kernel reports no usable bus addresses ({reason}): Linux 5.4 or newer is needed")]
+    BusAddresses {
+        /// What is wrong with its answer.
+        reason: &'static str,
+    },
+    /// The socket's device did not do what it was asked for.
+    #[cfg(feature = "vfio-user")]
+    #[error("{action} failed: {source}")]
+    Socket {
+        /// What was asked for.
+        action: &'static str,
+        /// The client's reason.
+        source: warpline_vfio_user::Error,
+    },
+    /// The system gives no eventfd.
+    #[error("no eventfd for interrupts: {source}: raise the limit of open files (ulimit -n)")]
+    Eventfd {
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// This build of the driver cannot reach such a device.
+    #[error("{address}: this build has no backend for it: enable the driver's feature `{feature}`")]
+    NoBackend {
+        /// The address.
+        address: String,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// A string that is no address.
+    #[error(
+        "`{text}` is neither a PCI address like 0000:05:00.0 nor the path of a socket, which has a `/`"
+    )]
+    Address {
+        /// The string.
+        text: String,
+    },
+}
+
+/// The bits of the configuration space's command register that a card needs.
+pub(crate) mod command {
+    /// Where it lies in the configuration space, 16 bits wide.
+    pub const OFFSET: u64 = 4;
+    /// The card answers accesses to its BARs, reads and writes memory, and sends messages.
+    pub const NEEDED: u16 = 1 << 1 | 1 << 2;
+}
+
+/// Checks what the host bus says about a card.
+pub(crate) fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError> {
+    if register_octets < register::SPACE.into() {
+        return Err(OpenError::RegisterBar {
+            found: register_octets,
+        });
+    }
+    if (vectors as usize) < register::interrupt::COUNT {
+        return Err(OpenError::Vectors { found: vectors });
+    }
+    Ok(())
+}
+
+/// A register offset that the card does not have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no register at {offset:#x}: give a multiple of 4 below {:#x}",
+    register::SPACE
+)]
+pub(crate) struct NoRegister {
+    offset: u32,
+}
+
+/// Checks the offset of a register.
+pub(crate) fn check_offset(offset: u32) -> Result<(), NoRegister> {
+    if offset < register::SPACE && offset.is_multiple_of(4) {
+        Ok(())
+    } else {
+        Err(NoRegister { offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_that_cannot_be_are_refused() {
+        check(4096, 2).unwrap();
+        check(1 << 20, 32).unwrap();
+        let small = check(4095, 2).unwrap_err();
+        assert!(matches!(small, OpenError::RegisterBar { found: 4095 }));
+        let deaf = check(4096, 1).unwrap_err();
+        assert!(matches!(deaf, OpenError::Vectors { found: 1 }));
+        let text = deaf.to_string();
+        assert!(
+            text.starts_with("the device has 1 MSI-X vectors, the driver needs 2"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn only_registers_have_offsets() {
+        check_offset(0).unwrap();
+        check_offset(4092).unwrap();
+        for offset in [1, 2, 4093, 4096, u32::MAX] {
+            assert!(check_offset(offset).is_err(), "{offset}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Waiting for the card's messages.
+//!
+//! ```text
+//!  card ─► eventfd of COMPLETION ─┐
+//!       ─► eventfd of FAULT ──────┴─► epoll ─► one descriptor: for `wait`, and for the program's own reactor
+//! ```
+//!
+//! How no wake-up is lost: look at the ring, drain, arm with the number of entries consumed, look again, sleep. What the
+//! card writes before the arming is seen by the second look; what it writes later makes a message, because the card
+//! compares the number with its own.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
+use rustix::fs::OFlags;
+use warpline_regmap::register::interrupt;
+
+use crate::device::Device;
+
+/// The eventfds of a device as one descriptor.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    epoll: OwnedFd,
+}
+
+impl Interrupts {
+    /// Collects the eventfds of `device` and makes them non-blocking.
+    pub fn new(device: &dyn Device) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for vector in 0..interrupt::COUNT {
+            let eventfd = device.interrupt(vector);
+            let flags = rustix::fs::fcntl_getfl(eventfd)?;
+            rustix::fs::fcntl_setfl(eventfd, flags | OFlags::NONBLOCK)?;
+            let data = epoll::EventData::new_u64(vector as u64);
+            epoll::add(&epoll, eventfd, data, epoll::EventFlags::IN)?;
+        }
+        Ok(Self { epoll })
+    }
+
+    /// Readable while a message of any vector is not drained.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// Waits for a message, at most `timeout`. May return early.
+    pub fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let timeout = Timespec::try_from(timeout).ok(); // centuries: for ever
+        let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Forgets the messages of `vector` that came so far; tells whether there were any.
+pub(crate) fn drain(device: &dyn Device, vector: usize) -> io::Result<bool> {
+    let mut count = [0; 8];
+    loop {
+        match rustix::io::read(device.interrupt(vector), &mut count) {
+            Ok(_) => return Ok(true),
+            Err(rustix::io::Errno::AGAIN) => return Ok(false),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Wakes whoever waits for `vector`, as its message would.
+pub(crate) fn wake(device: &dyn Device, vector: usize) -> io::Result<()> {
+    match rustix::io::write(device.interrupt(vector), &1_u64.to_ne_bytes()) {
+        Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(()), // a full count wakes as well
+        Err(error) => Err(error.into()),
+    }
+}

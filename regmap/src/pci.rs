@@ -1,0 +1,37 @@
+//! What a host finds in the card's PCI configuration space, and what lies behind its base address registers.
+//!
+//! ```text
+//!  BAR 0 ─► registers (register::SPACE)      BAR 2 ─► MSI-X table │ pending bits
+//! ```
+
+use crate::register;
+
+/// Vendor. With `DEVICE` it is a number for experiments: the registry of numbers for QEMU's devices (`docs/specs/pci-ids`)
+/// leaves 1af4:10f0 to 1af4:10ff to anybody without registration, for as long as a device does not leave the laboratory.
+/// Linux's `virtio_pci` matches the vendor but declines the device. A board that is sold needs a number of its own.
+pub const VENDOR: u16 = 0x1AF4;
+/// Device.
+pub const DEVICE: u16 = 0x10F0;
+/// Revision: major version of the register map.
+pub const REVISION: u8 = (register::VERSION_VALUE >> 16) as u8;
+/// Class code: network controller, other.
+pub const CLASS: u32 = 0x02_8000;
+/// Subsystem vendor and subsystem.
+pub const SUBSYSTEM_VENDOR: u16 = VENDOR;
+/// Subsystem: the simulated card.
+pub const SUBSYSTEM: u16 = 0x0001;
+
+/// Base address register of the registers.
+pub const REGISTER_BAR: usize = 0;
+/// Octets behind it: a power of two.
+pub const REGISTER_BAR_SIZE: u64 = register::SPACE as u64;
+/// Base address register of the MSI-X table and its pending bits.
+pub const MSIX_BAR: usize = 2;
+/// Octets behind it: a power of two.
+pub const MSIX_BAR_SIZE: u64 = 0x1000;
+/// Offset of the table in its BAR.
+pub const MSIX_TABLE: u64 = 0x000;
+/// Offset of the pending bits in the same BAR.
+pub const MSIX_PENDING: u64 = 0x800;
+/// Interrupt vectors.
+pub const VECTORS: usize = register::interrupt::COUNT;
