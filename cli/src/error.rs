@@ -39,6 +39,12 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// The socket cannot be used.
+    #[error(transparent)]
+    Listen(#[from] warpline_sim::ListenError),
+    /// The system does not let signals be caught.
+    #[error("no signal can be caught: {0}")]
+    Signals(io::Error),
     /// The result has no JSON form.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -72,6 +78,7 @@ impl Error {
             | Self::Design(_)
             | Self::Card(_)
             | Self::Driver(_)
+            | Self::Signals(_)
             | Self::Bench { .. } => 3,
             _ => 2,
         }

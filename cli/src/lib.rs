@@ -3,7 +3,8 @@
 //! ```text
 //!  options ─► command ─┬─ rtl ─────────────────────────► SystemVerilog files
 //!                      ├─ replay, demo ─► [`replay`] ──┐
-//!                      └─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
+//!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
+//!                      └─ card ─► simulated card at a socket, captured traffic at its other side
 //! ```
 //!
 //! [`replay`] and [`measure`] are libraries of their own, so that tests use what the commands use.
@@ -14,6 +15,7 @@ mod command;
 mod error;
 pub mod measure;
 mod options;
+mod play;
 pub mod replay;
 
 pub use command::main;

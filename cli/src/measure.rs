@@ -9,12 +9,13 @@
 //! those of an MPA sender (RFC 5044 §5): whole FPDUs, as many as fit an Ethernet's segment, or one that is larger.
 
 use serde::Serialize;
-use warpline_driver::{Completion, Context, DmaMemory, Options, Registration, StreamOptions};
+use warpline_driver::{Completion, DmaMemory, Options, Registration, StreamOptions};
 use warpline_sim::Card;
 use warpline_wire::ddp::{TAGGED_HEADER_LEN, TaggedHeader};
 use warpline_wire::send::{CrcField, FpduWriter};
 
 use crate::Error;
+use crate::replay::open;
 
 /// Widths of the data path in bits.
 pub const WIDTHS: [usize; 4] = [64, 128, 256, 512];
@@ -53,7 +54,7 @@ pub struct Figure {
 /// # Errors
 /// Those of card and driver; [`Error::Bench`] when memory does not hold afterwards what was sent.
 pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error> {
-    let context = Context::open(Box::new(card.clone()), Options::default())?;
+    let context = open(card, Options::default())?;
     let beat = usize::from(context.shape().width);
     let wrong = |reason: String| Error::Bench {
         width: beat * 8,

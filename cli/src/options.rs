@@ -17,6 +17,14 @@ const EXIT_CODES: &str = "Exit codes:
   2  unusable input or options
   3  the simulation failed, for instance because Verilator is missing";
 
+const CARD_HELP: &str = "One host at a time is served, the next one waits. Traffic starts when the buffers that it needs are posted, or when the
+host has posted nothing for a second.
+
+Exit codes:
+  0  interrupted (SIGINT, SIGTERM)
+  2  unusable input or options
+  3  the simulation failed, for instance because Verilator is missing";
+
 /// An open iWARP receive offload: its RTL, and its card in simulation.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -39,6 +47,9 @@ pub(crate) enum Command {
     Demo,
     /// Measure octets per cycle of the receive path; exact, the same on every run
     Bench(Bench),
+    /// Serve a simulated card at a socket, as a PCI device over vfio-user, until it is interrupted
+    #[command(after_help = CARD_HELP)]
+    Card(Card),
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +84,22 @@ pub(crate) struct Replay {
     /// Seed of --segment random [default: 1]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Card {
+    /// Socket that hosts connect to; it appears when the card is ready, and goes with it
+    #[arg(long, value_name = "PATH")]
+    pub socket: PathBuf,
+    /// Bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_name = "W", value_parser = width, default_value = "64")]
+    pub width: usize,
+    /// Play the captured stream into every stream that a host arms
+    #[arg(long, value_name = "CAPTURE_DIR")]
+    pub serve_traffic: Option<PathBuf>,
+    /// Record all signals into an FST file; runs on a slower model of its own, and fills a disk
+    #[arg(long, value_name = "FILE.fst")]
+    pub trace: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions};
+use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions, VfioUser};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let card = Card::open(&Config::simulated(width), CardOptions::default())?;
     println!("open         {:>9.3?}", start.elapsed());
 
-    let context = Context::open(Box::new(card.clone()), Options::default())?;
+    let device = VfioUser::over(card.connect()?, VfioUser::TIMEOUT)?;
+    let context = Context::open(Box::new(device), Options::default())?;
     let domain = context.protection_domain()?;
     let region = domain.register(DmaMemory::new(OCTETS)?, Registration::default())?;
     let _stream = domain.arm(0, StreamOptions::default())?;

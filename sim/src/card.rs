@@ -2,27 +2,21 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
 use warpline_hdl::{Config, TOP, design};
 use warpline_regmap::register::interrupt;
 use warpline_verilate::{Build, Library, Trace};
 
-use crate::Error;
+use crate::host::HostMemory;
+use crate::serve::Seat;
 use crate::simulation::Simulation;
 use crate::writes::BackPressure;
+use crate::{Error, StreamEvent, clock};
 
-/// Bus addresses that the card can reach.
-const BUS_ADDRESSES: Range<u64> = 0x1000..1 << 48;
-/// Cycles that `wait` runs between two looks at the clock.
-const SLICE: u64 = 256;
-/// Time between two looks of `wait` at a card that is idle.
-const NAP: Duration = Duration::from_millis(1);
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
 
@@ -103,12 +97,51 @@ fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, Strin
 
 /// A simulated card: clones are handles of the same one.
 ///
-/// Time goes on only while somebody is served: register accesses, [`Device::wait`], and the calls that run cycles.
+/// Time goes on only while somebody is served: register accesses, and the calls that run cycles. So a run with the same
+/// calls is the same run. [`run_freely`](Self::run_freely) lets it go on by itself, as a real card's does.
 #[derive(Clone)]
 pub struct Card {
     name: Arc<str>,
     streams: usize,
-    simulation: Arc<Mutex<Simulation>>,
+    shared: Arc<Shared>,
+    seat: Arc<Seat>,
+}
+
+/// What all handles of a card share.
+pub(crate) struct Shared {
+    pub simulation: Mutex<Simulation>,
+    /// Callers that want the simulation: time that goes on by itself lets them in first.
+    pub callers: AtomicUsize,
+    /// A caller is done.
+    pub done: Condvar,
+}
+
+/// The simulation for a caller alone.
+pub(crate) struct Turn<'c> {
+    /// `None` only while it is dropped.
+    simulation: Option<MutexGuard<'c, Simulation>>,
+    done: &'c Condvar,
+}
+
+impl Deref for Turn<'_> {
+    type Target = Simulation;
+
+    fn deref(&self) -> &Simulation {
+        self.simulation.as_ref().expect("given up on drop only")
+    }
+}
+
+impl DerefMut for Turn<'_> {
+    fn deref_mut(&mut self) -> &mut Simulation {
+        self.simulation.as_mut().expect("given up on drop only")
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.simulation = None;
+        self.done.notify_all();
+    }
 }
 
 impl Card {
@@ -143,8 +176,110 @@ impl Card {
         Ok(Self {
             name: format!("simulated, {} bits", config.width).into(),
             streams: config.streams,
-            simulation: Arc::new(Mutex::new(Simulation::new(model, config, &options)?)),
+            shared: Arc::new(Shared {
+                simulation: Mutex::new(Simulation::new(model, config, &options)?),
+                callers: AtomicUsize::new(0),
+                done: Condvar::new(),
+            }),
+            seat: Arc::default(),
         })
+    }
+
+    /// Which card it is, for people.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the register at `offset`, a multiple of 4 below `register::SPACE`.
+    ///
+    /// # Errors
+    /// [`Error::Offset`], [`Error::NoAnswer`], [`Error::Violation`], [`Error::Model`].
+    pub fn read_register(&self, offset: u32) -> Result<u32, Error> {
+        self.simulation().read(offset)
+    }
+
+    /// Writes the register at `offset`, a multiple of 4 below `register::SPACE`.
+    ///
+    /// # Errors
+    /// As [`read_register`](Self::read_register).
+    pub fn write_register(&self, offset: u32, value: u32) -> Result<(), Error> {
+        self.write_octets(offset, value, 0xF)
+    }
+
+    /// Writes those octets of the register at `offset` whose bits are set in `strobes`.
+    ///
+    /// # Errors
+    /// As [`read_register`](Self::read_register).
+    pub fn write_octets(&self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
+        self.simulation().write(offset, value, strobes)
+    }
+
+    /// From now on, `messages` takes the device's interrupt messages, by vector. It is called while a cycle runs and must
+    /// not call the card.
+    pub fn set_messages(&self, messages: Box<dyn FnMut(usize) + Send>) {
+        self.simulation().messages = messages;
+    }
+
+    /// From now on, `events` is told what hosts do to streams. It is called while a register is accessed and must not call
+    /// the card.
+    pub fn watch_streams(&self, events: Box<dyn FnMut(StreamEvent) + Send>) {
+        self.simulation().events = events;
+    }
+
+    /// Lets the card reach `memory`.
+    ///
+    /// # Errors
+    /// [`Error::Map`] when that is no range, or overlaps one that is mapped.
+    pub fn map(&self, memory: HostMemory) -> Result<(), Error> {
+        self.simulation().host.map(memory)
+    }
+
+    /// Ends all maps that lie in a range of bus addresses, and returns how many octets they had. Writes that the bus has
+    /// taken already are in memory when it returns; later ones are refused.
+    ///
+    /// # Errors
+    /// [`Error::Map`] when the range cuts a map in two; [`Error::NotIdle`], [`Error::Violation`] and [`Error::Model`] when
+    /// the card does not finish its writes. Then all maps are as before.
+    pub fn unmap(&self, iova: u64, length: u64) -> Result<u64, Error> {
+        let mut simulation = self.simulation();
+        let start = simulation.cycle;
+        while simulation.writes.touches(iova, length) {
+            simulation.cycle()?;
+            let cycles = simulation.cycle - start;
+            if cycles > STUCK_CYCLES {
+                return Err(Error::NotIdle { cycles });
+            }
+        }
+        simulation.host.unmap(iova, length)
+    }
+
+    /// Ends all maps: writes that are under way are refused.
+    pub fn unmap_all(&self) {
+        self.simulation().host.unmap_all();
+    }
+
+    /// Whether the card may use the bus. While it may not, its writes are refused. It may from the beginning; a host that
+    /// meets it as a PCI function decides otherwise.
+    pub fn set_bus_master(&self, master: bool) {
+        self.simulation().host.master = master;
+    }
+
+    /// Brings the device to its state after power-up, and forgets what the network side holds. When it returns, no access
+    /// to host memory is under way. Maps stay.
+    ///
+    /// # Errors
+    /// [`Error::Violation`], [`Error::Model`].
+    pub fn reset(&self) -> Result<(), Error> {
+        self.simulation().reset()
+    }
+
+    /// Lets time go on by itself until the returned clock is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Thread`].
+    pub fn run_freely(&self) -> Result<clock::Clock, Error> {
+        clock::Clock::start(Arc::clone(&self.shared))
     }
 
     /// A TCP segment of `stream` arrives: `octets` from sequence number `sequence` on. In any order, twice, overlapping; what
@@ -222,6 +357,13 @@ impl Card {
         Ok(())
     }
 
+    /// Whether nothing moves any more: all that was fed is taken, dropped for good or held by the device's window, and all
+    /// writes are answered.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.simulation().is_idle()
+    }
+
     /// What happened when.
     #[must_use]
     pub fn timing(&self) -> Timing {
@@ -279,65 +421,25 @@ impl Card {
         Ok(self.simulation().model.coverage_write(path)?)
     }
 
-    fn simulation(&self) -> MutexGuard<'_, Simulation> {
-        let locked = self.simulation.lock();
-        locked.unwrap_or_else(PoisonError::into_inner)
+    /// The place of its only host.
+    pub(crate) fn seat(&self) -> &Arc<Seat> {
+        &self.seat
+    }
+
+    fn simulation(&self) -> Turn<'_> {
+        self.shared.turn()
     }
 }
 
-impl Device for Card {
-    fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: self.name.to_string(),
-            bus_addresses: BUS_ADDRESSES,
+impl Shared {
+    /// Waits until nobody else has the simulation.
+    fn turn(&self) -> Turn<'_> {
+        self.callers.fetch_add(1, Ordering::SeqCst);
+        let simulation = self.simulation.lock();
+        self.callers.fetch_sub(1, Ordering::SeqCst);
+        Turn {
+            simulation: Some(simulation.unwrap_or_else(PoisonError::into_inner)),
+            done: &self.done,
         }
-    }
-
-    fn read(&self, offset: u32) -> Result<u32, BackendError> {
-        Ok(self.simulation().access(offset, None)?)
-    }
-
-    fn write(&self, offset: u32, value: u32) -> Result<(), BackendError> {
-        self.simulation().access(offset, Some(value))?;
-        Ok(())
-    }
-
-    fn map(&self, memory: DmaMap<'_>) -> Result<(), BackendError> {
-        Ok(self.simulation().host.map(&memory)?)
-    }
-
-    fn unmap(&self, iova: u64, length: u64) -> Result<(), BackendError> {
-        Ok(self.simulation().host.unmap(iova, length)?)
-    }
-
-    /// Runs the card until a write was answered. While the card is idle, its time stands still.
-    fn wait(&self, timeout: Duration) -> Result<Progress, BackendError> {
-        let start = Instant::now();
-        loop {
-            let mut simulation = self.simulation();
-            let answered = simulation.writes.answered;
-            for _ in 0..SLICE {
-                if simulation.is_idle() {
-                    break;
-                }
-                simulation.cycle()?;
-                if simulation.writes.answered != answered {
-                    return Ok(Progress::Made);
-                }
-            }
-            let idle = simulation.is_idle();
-            drop(simulation);
-            let left = timeout.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(Progress::TimedOut);
-            }
-            if idle {
-                thread::sleep(left.min(NAP));
-            }
-        }
-    }
-
-    fn reset(&self) -> Result<(), BackendError> {
-        Ok(self.simulation().reset()?)
     }
 }

@@ -61,9 +61,15 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
-    /// The descriptor of a memory could not be copied.
-    #[error("the file of a memory cannot be used: {0}")]
-    File(std::io::Error),
+    /// The system gives no thread or no socket.
+    #[error("no thread or socket for the card: {0}")]
+    Thread(std::io::Error),
+    /// A card has one host at a time.
+    #[error("another host uses the card: disconnect it first")]
+    Busy,
+    /// The host was given up.
+    #[error("the host broke off: {0}")]
+    Host(#[from] warpline_vfio_user::ServeError),
 }
 
 /// A rule of AXI that the device broke, where and when.

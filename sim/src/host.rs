@@ -5,109 +5,148 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use warpline_driver::DmaMap;
-
 use crate::Error;
 
-/// All maps.
-#[derive(Debug, Default)]
-pub(crate) struct Host {
-    maps: BTreeMap<u64, Map>,
-    /// Writes here are refused although they are mapped.
-    pub faulty: Range<u64>,
+/// Host memory that the card may reach: a range of a file, at a bus address.
+#[derive(Debug)]
+pub struct HostMemory {
+    /// Bus address of the first octet.
+    pub iova: u64,
+    /// Octets, 1 to 2^64 - `iova`.
+    pub length: u64,
+    /// File that holds the memory.
+    pub file: File,
+    /// Offset of the memory in the file.
+    pub offset: u64,
+    /// The card may read it.
+    pub read: bool,
+    /// The card may write to it.
+    pub write: bool,
 }
 
+/// All maps.
 #[derive(Debug)]
-struct Map {
-    length: u64,
-    file: File,
-    offset: u64,
+pub(crate) struct Host {
+    /// By the bus address of their first octet.
+    maps: BTreeMap<u64, HostMemory>,
+    /// Writes here are refused although they are mapped.
+    pub faulty: Range<u64>,
+    /// The card may use the bus at all.
+    pub master: bool,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            maps: BTreeMap::new(),
+            faulty: 0..0,
+            master: true,
+        }
+    }
+}
+
+impl HostMemory {
+    /// Bus address of the last octet.
+    fn last(&self) -> u64 {
+        self.iova + (self.length - 1) // checked by `Host::map`
+    }
 }
 
 impl Host {
     /// Adds a map.
-    pub fn map(&mut self, memory: &DmaMap<'_>) -> Result<(), Error> {
-        let DmaMap {
-            iova,
-            length,
-            offset,
-            ..
-        } = *memory;
+    pub fn map(&mut self, memory: HostMemory) -> Result<(), Error> {
+        let HostMemory { iova, length, .. } = memory;
         let refused = |problem| Error::Map {
             iova,
             length,
             problem,
         };
-        let end = iova.checked_add(length).filter(|_| length > 0);
-        let end = end.ok_or(refused("are no range"))?;
-        let below = self.maps.range(..end).next_back();
-        if below.is_some_and(|(start, map)| start + map.length > iova) {
+        let last = last(iova, length).ok_or(refused("are no range"))?;
+        let below = self.maps.range(..=last).next_back();
+        if below.is_some_and(|(_, map)| map.last() >= iova) {
             return Err(refused("are mapped: unmap them first"));
         }
-        let file = memory.file.try_clone_to_owned().map_err(Error::File)?;
-        let map = Map {
-            length,
-            file: file.into(),
-            offset,
-        };
-        self.maps.insert(iova, map);
+        let end = memory.offset.checked_add(length);
+        if end.is_none_or(|end| i64::try_from(end).is_err()) {
+            return Err(refused("lie behind all files"));
+        }
+        self.maps.insert(iova, memory);
         Ok(())
     }
 
-    /// Removes a map.
-    pub fn unmap(&mut self, iova: u64, length: u64) -> Result<(), Error> {
-        match self.maps.get(&iova) {
-            Some(map) if map.length == length => {
-                self.maps.remove(&iova);
-                Ok(())
-            }
-            _ => Err(Error::Map {
-                iova,
-                length,
-                problem: "are not mapped like that",
-            }),
+    /// Removes all maps that lie in a range, and says how many octets they had.
+    pub fn unmap(&mut self, iova: u64, length: u64) -> Result<u64, Error> {
+        let refused = |problem| Error::Map {
+            iova,
+            length,
+            problem,
+        };
+        let last = last(iova, length).ok_or(refused("are no range"))?;
+        let inside = self.maps.range(iova..=last);
+        let starts: Vec<_> = inside.map(|(start, _)| *start).collect();
+        let below = self.maps.range(..iova).next_back();
+        let cut = below.is_some_and(|(_, map)| map.last() >= iova)
+            || starts
+                .last()
+                .is_some_and(|start| self.maps[start].last() > last);
+        if cut {
+            return Err(refused("cut a map in two"));
         }
+        let removed = starts.iter().filter_map(|start| self.maps.remove(start));
+        Ok(removed.map(|map| map.length).sum())
     }
 
-    /// Whether all of the addresses belong to one map.
+    /// Removes all maps.
+    pub fn unmap_all(&mut self) {
+        self.maps.clear();
+    }
+
+    /// The map that all of the addresses belong to.
+    fn find(&self, address: u64, length: usize) -> Option<&HostMemory> {
+        let last = last(address, length as u64)?;
+        let (_, map) = self.maps.range(..=address).next_back()?;
+        (self.master && last <= map.last()).then_some(map)
+    }
+
+    /// Whether all of the addresses belong to one map that may be written to.
     pub fn reaches(&self, address: u64, length: usize) -> bool {
-        let Some(end) = address.checked_add(length as u64) else {
-            return false;
-        };
+        let end = address.saturating_add(length as u64);
         let faulty = self.faulty.start < end && address < self.faulty.end;
-        let map = self.maps.range(..=address).next_back();
-        !faulty && map.is_some_and(|(start, map)| end - start <= map.length)
+        !faulty && self.find(address, length).is_some_and(|map| map.write)
     }
 
     /// Writes `octets`; false when they do not belong to one map.
     ///
     /// The last dword is written on its own, behind the others, as a host sees it come over a bus.
     pub fn store(&self, address: u64, octets: &[u8]) -> bool {
-        if !self.reaches(address, octets.len()) {
-            return false;
-        }
-        let Some((start, map)) = self.maps.range(..=address).next_back() else {
+        let map = self.find(address, octets.len());
+        let Some(map) = map.filter(|_| self.reaches(address, octets.len())) else {
             return false;
         };
-        let at = map.offset + (address - start);
+        let at = map.offset + (address - map.iova);
         let (front, last) = octets.split_at(octets.len().saturating_sub(4));
         let write = |octets, at| map.file.write_all_at(octets, at).is_ok();
         (front.is_empty() || write(front, at)) && write(last, at + front.len() as u64)
     }
 }
 
+/// The last address of a range that is one.
+fn last(iova: u64, length: u64) -> Option<u64> {
+    iova.checked_add(length.checked_sub(1)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
-    fn map(file: &File, iova: u64, length: u64, offset: u64) -> DmaMap<'_> {
-        DmaMap {
+    fn map(file: &File, iova: u64, length: u64, offset: u64) -> HostMemory {
+        HostMemory {
             iova,
             length,
-            file: file.as_fd(),
+            file: file.try_clone().unwrap(),
             offset,
-            address: 0,
+            read: true,
+            write: true,
         }
     }
 
@@ -116,7 +155,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(3 * 4096).unwrap();
         let mut host = Host::default();
-        host.map(&map(&file, 0x10000, 4096, 4096)).unwrap();
+        host.map(map(&file, 0x10000, 4096, 4096)).unwrap();
         assert!(host.store(0x10000, &[1, 2, 3, 4, 5]));
         assert!(host.store(0x10FFE, &[6, 7]));
         for (address, length) in [
@@ -144,22 +183,79 @@ mod tests {
     fn maps_neither_overlap_nor_vanish_twice() {
         let file = tempfile::tempfile().unwrap();
         let mut host = Host::default();
-        host.map(&map(&file, 0x2000, 0x2000, 0)).unwrap();
-        host.map(&map(&file, 0x5000, 0x1000, 0)).unwrap();
+        host.map(map(&file, 0x2000, 0x2000, 0)).unwrap();
+        host.map(map(&file, 0x5000, 0x1000, 0)).unwrap();
         for (iova, length) in [
             (0x2000, 0x1000),
             (0x1000, 0x1001),
             (0x3FFF, 1),
             (0x4000, 0x1001),
         ] {
-            let refused = host.map(&map(&file, iova, length, 0));
+            let refused = host.map(map(&file, iova, length, 0));
             assert!(matches!(refused, Err(Error::Map { .. })), "{iova:#x}");
         }
-        assert!(host.map(&map(&file, u64::MAX, 2, 0)).is_err());
-        assert!(host.map(&map(&file, 0x4000, 0, 0)).is_err());
-        host.map(&map(&file, 0x4000, 0x1000, 0)).unwrap();
-        assert!(host.unmap(0x2000, 0x1000).is_err());
-        host.unmap(0x2000, 0x2000).unwrap();
-        assert!(host.unmap(0x2000, 0x2000).is_err());
+        for (iova, length, offset) in [
+            (u64::MAX, 2, 0),
+            (0x4000, 0, 0),
+            (0x4000, 1, u64::MAX),
+            (0x4000, 2, i64::MAX as u64 - 1),
+        ] {
+            assert!(host.map(map(&file, iova, length, offset)).is_err());
+        }
+        host.map(map(&file, 0x4000, 0x1000, 0)).unwrap();
+        assert_eq!(host.unmap(0x2000, 0x2000).unwrap(), 0x2000);
+        assert_eq!(host.unmap(0x2000, 0x2000).unwrap(), 0, "nothing was there");
+    }
+
+    #[test]
+    fn unmapping_takes_whole_maps() {
+        let file = tempfile::tempfile().unwrap();
+        let mut host = Host::default();
+        let fill = |host: &mut Host| {
+            for iova in [0x1000, 0x2000, 0x4000] {
+                host.map(map(&file, iova, 0x1000, 0)).unwrap();
+            }
+            let end = map(&file, 0_u64.wrapping_sub(0x1000), 0x1000, 0);
+            host.map(end).unwrap();
+        };
+        fill(&mut host);
+        for (iova, length) in [
+            (0x1001, 0xFFF),
+            (0x1000, 0x1001),
+            (0x1FFF, 1),
+            (0x0000, 0x1001),
+            (0x1000, 0),
+            (0x1000, u64::MAX),
+        ] {
+            let refused = host.unmap(iova, length);
+            assert!(matches!(refused, Err(Error::Map { .. })), "{iova:#x}");
+        }
+        assert_eq!(host.maps.len(), 4);
+        // A range that ends at 2^64 exactly: so a virtual machine clears the table.
+        let rest = 0_u64.wrapping_sub(0x1800);
+        assert_eq!(host.unmap(0x1800, rest).ok(), None, "cuts the first one");
+        let rest = 0_u64.wrapping_sub(0x2000);
+        assert_eq!(host.unmap(0x2000, rest).unwrap(), 0x3000);
+        assert_eq!(host.unmap(0, 0x3000).unwrap(), 0x1000);
+        fill(&mut host);
+        host.unmap_all();
+        assert!(!host.reaches(0x1000, 1));
+    }
+
+    #[test]
+    fn rights_and_the_bus_gate_writes() {
+        let file = tempfile::tempfile().unwrap();
+        let mut host = Host::default();
+        let read_only = HostMemory {
+            write: false,
+            ..map(&file, 0x1000, 0x1000, 0)
+        };
+        host.map(read_only).unwrap();
+        host.map(map(&file, 0x2000, 0x1000, 0)).unwrap();
+        assert!(!host.store(0x1000, &[1]));
+        assert!(host.store(0x2000, &[1]));
+        host.master = false;
+        assert!(!host.store(0x2000, &[1]));
+        assert_eq!(file.metadata().unwrap().len(), 1);
     }
 }

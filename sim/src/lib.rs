@@ -3,20 +3,23 @@
 //! ```text
 //!            feed ─► network ─► s_axis_segment ┌────────┐ m_axi ─► host memory (files, mapped by bus address)
 //!                       ▲ ◄──── m_axis_window  │ model  │
-//!  driver ─► Device ────┴─────► s_axil         └────────┘         all ports watched for the rules of AXI
+//!  host ─► PCI function ┴─────► s_axil         └────────┘ m_axis_msix ─► eventfds
+//!                                                  all ports watched for the rules of AXI
 //! ```
 //!
-//! A [`Card`] is a [`Device`](warpline_driver::Device) for the driver. Time goes on only while somebody is served, and all
-//! that is random comes from one seed: a run with the same calls is the same run.
+//! A host meets the [`Card`] as a PCI function over vfio-user: in this process through [`Card::connect`], in another one
+//! through a [`Service`]. Time goes on only while somebody is served, and all that is random comes from one seed: a run
+//! with the same calls is the same run. [`Card::run_freely`] lets time go on by itself.
 //!
 //! ```no_run
-//! use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions};
+//! use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions, VfioUser};
 //! use warpline_hdl::Config;
 //! use warpline_sim::{Card, CardOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let card = Card::open(&Config::simulated(256), CardOptions::default())?;
-//! let context = Context::open(Box::new(card.clone()), Options::default())?;
+//! let device = VfioUser::over(card.connect()?, VfioUser::TIMEOUT)?;
+//! let context = Context::open(Box::new(device), Options::default())?;
 //! let domain = context.protection_domain()?;
 //! let region = domain.register(DmaMemory::new(4096)?, Registration::default())?;
 //! let stream = domain.arm(0, StreamOptions::default())?;
@@ -31,14 +34,24 @@
 #![deny(missing_docs)]
 
 mod card;
+mod clock;
 mod error;
+mod follow;
 mod host;
 mod network;
+mod pci;
 mod ports;
+mod serve;
+mod service;
 mod simulation;
 mod watch;
 mod writes;
 
 pub use card::{Card, CardOptions, Timing};
+pub use clock::Clock;
 pub use error::{Error, Rule, Violation};
+pub use follow::StreamEvent;
+pub use host::HostMemory;
+pub use service::Service;
+pub use warpline_vfio_user::{ListenError, Listener};
 pub use writes::BackPressure;

@@ -8,11 +8,12 @@
 
 use fastrand::Rng;
 use warpline_hdl::Config;
-use warpline_regmap::register::{self, command, interrupt};
+use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::Model;
 
 use crate::card::{CardOptions, Timing};
 use crate::error::{Error, Rule, Violation};
+use crate::follow::{Follow, StreamEvent};
 use crate::host::Host;
 use crate::network::Network;
 use crate::ports::Ports;
@@ -61,9 +62,9 @@ pub(crate) struct Simulation {
     pub message_count: [u64; interrupt::COUNT],
     /// Most octets in the rings since the card was idle.
     resident: u64,
-    /// First word of `ARGUMENT`, and the stream of an `ARM_STREAM` that is under way.
-    argument: u32,
-    arming: Option<usize>,
+    /// What the host does to streams, and who wants to know.
+    commands: Follow,
+    pub events: Box<dyn FnMut(StreamEvent) + Send>,
 }
 
 /// The register port.
@@ -71,6 +72,8 @@ pub(crate) struct Simulation {
 struct Lite {
     address: Option<u32>,
     data: Option<u32>,
+    /// Octets of `data` that count, one bit each.
+    strobes: u8,
     read: Option<u32>,
     /// Writes and reads whose response is due.
     writing: bool,
@@ -102,8 +105,8 @@ impl Simulation {
             messages: Box::new(|_| {}),
             message_count: [0; interrupt::COUNT],
             resident: 0,
-            argument: 0,
-            arming: None,
+            commands: Follow::default(),
+            events: Box::new(|_| {}),
         };
         simulation.reset()?;
         Ok(simulation)
@@ -116,7 +119,7 @@ impl Simulation {
         self.window.clear();
         self.msix.clear();
         self.lite = Lite::default();
-        self.arming = None;
+        self.commands = Follow::default();
         for input in [
             self.ports.aresetn,
             self.ports.s_axis_segment_tvalid,
@@ -224,7 +227,7 @@ impl Simulation {
         if lite.writing || lite.reading {
             model.set(ports.s_axil_awaddr, lite.address.unwrap_or(0).into());
             model.set(ports.s_axil_wdata, lite.data.unwrap_or(0).into());
-            model.set(ports.s_axil_wstrb, 0xF);
+            model.set(ports.s_axil_wstrb, lite.strobes.into());
             model.set(ports.s_axil_araddr, lite.read.unwrap_or(0).into());
         }
         model.set(ports.s_axil_bready, self.pressure.ready(rng).into());
@@ -306,15 +309,25 @@ impl Simulation {
             .map_err(|(port, rule)| at(port)(rule))
     }
 
-    /// Reads a register, or writes it and returns what was written.
-    pub fn access(&mut self, offset: u32, value: Option<u32>) -> Result<u32, Error> {
+    /// Reads a register.
+    pub fn read(&mut self, offset: u32) -> Result<u32, Error> {
+        self.access(offset, None)
+    }
+
+    /// Writes those octets of a register whose bits are set in `strobes`.
+    pub fn write(&mut self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
+        self.access(offset, Some((value, strobes))).map(drop)
+    }
+
+    fn access(&mut self, offset: u32, write: Option<(u32, u8)>) -> Result<u32, Error> {
         if !offset.is_multiple_of(4) || offset >= register::SPACE {
             return Err(Error::Offset { offset });
         }
         self.lite.answer = None;
-        match value {
-            Some(value) => {
+        match write {
+            Some((value, strobes)) => {
                 (self.lite.address, self.lite.data) = (Some(offset), Some(value));
+                self.lite.strobes = strobes;
                 self.lite.writing = true;
             }
             None => {
@@ -333,37 +346,27 @@ impl Simulation {
                 return Err(Error::NoAnswer { offset, cycles });
             }
         };
-        if value.is_some() {
+        if write.is_some() {
             self.last_write = self.cycle;
         }
-        self.follow_commands(offset, value, answer);
-        Ok(value.unwrap_or(answer))
+        let event = match write {
+            Some((value, strobes)) => self.commands.written(offset, value, strobes),
+            None => self.commands.read(offset, answer),
+        };
+        if let Some(event) = event {
+            self.follow(event);
+        }
+        Ok(answer)
     }
 
-    /// The network follows what becomes of streams, as whoever arms them would tell the TCP engine.
-    fn follow_commands(&mut self, offset: u32, written: Option<u32>, answer: u32) {
-        if offset == register::ARGUMENT.offset
-            && let Some(value) = written
-        {
-            self.argument = value;
+    /// The network follows what becomes of streams.
+    fn follow(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::Armed { stream } => self.network.arm(stream.into(), self.cycle),
+            StreamEvent::Closed { stream } => self.network.close(stream.into()),
+            StreamEvent::Posted { .. } => {}
         }
-        if offset != register::COMMAND.offset {
-            return;
-        }
-        let stream = (self.argument & 0xFF) as usize;
-        match written {
-            Some(command::ARM_STREAM) => self.arming = Some(stream),
-            Some(command::CLOSE_STREAM) => self.network.close(stream),
-            Some(_) => {}
-            None if register::COMMAND_BUSY.get(&[answer]) == 1 => {}
-            None => {
-                if let Some(stream) = self.arming.take()
-                    && register::COMMAND_FAILED.get(&[answer]) == 0
-                {
-                    self.network.arm(stream, self.cycle);
-                }
-            }
-        }
+        (self.events)(event);
     }
 
     /// Cycle in which a window moved, something was transferred to host memory, a message was taken, or a register written.

@@ -152,6 +152,16 @@ impl Writes {
         self.addresses.is_empty() && self.bursts.is_empty() && self.waiting.is_empty()
     }
 
+    /// Whether a burst that was taken whole, and waits for its response, writes to addresses of a range.
+    pub fn touches(&self, iova: u64, length: u64) -> bool {
+        let octets = self.octets as u64;
+        self.waiting.iter().any(|(_, address, _)| {
+            let first = address.first & !(octets - 1);
+            let last = first.saturating_add(octets * u64::from(address.beats) - 1);
+            length > 0 && first <= iova.saturating_add(length - 1) && iova <= last
+        })
+    }
+
     /// Forgets what is under way: the card was reset.
     pub fn clear(&mut self) {
         self.offer = Offer::default();
@@ -349,7 +359,6 @@ impl Writes {
 mod tests {
     use super::*;
     use std::fs::File;
-    use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
     const QUIET: Wires<'static> = Wires {
@@ -380,14 +389,15 @@ mod tests {
             let file = tempfile::tempfile().unwrap();
             file.set_len(8192).unwrap();
             let mut host = Host::default();
-            let map = warpline_driver::DmaMap {
+            let memory = crate::HostMemory {
                 iova: 0x10000,
                 length: 8192,
-                file: file.as_fd(),
+                file: file.try_clone().unwrap(),
                 offset: 0,
-                address: 0,
+                read: true,
+                write: true,
             };
-            host.map(&map).unwrap();
+            host.map(memory).unwrap();
             Self {
                 writes: Writes::new(8),
                 host,

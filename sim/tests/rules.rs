@@ -1,6 +1,5 @@
 //! Each rule that the card watches is broken once, by a module that can do nothing else.
 
-use warpline_driver::Device;
 use warpline_hdl::Config;
 use warpline_sim::{BackPressure, Card, CardOptions, Error, Rule, Violation};
 
@@ -26,12 +25,9 @@ fn broken(fault: u32) -> Result<(), Violation> {
     };
     let config = Config::simulated(64);
     let card = Card::open_sources(&config, options, sources).map_err(violation)?;
-    let unboxed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        violation(*error.downcast::<Error>().unwrap())
-    };
     for _ in 0..50 {
-        card.write(0x40, 1).map_err(unboxed)?;
-        let read = card.read(0x40).map_err(unboxed)?;
+        card.write_register(0x40, 1).map_err(violation)?;
+        let read = card.read_register(0x40).map_err(violation)?;
         assert_eq!(read, 7);
         card.step(10).map_err(violation)?;
     }
@@ -75,7 +71,7 @@ fn a_violation_ends_the_run() {
     let sources = [("stand_in.sv".to_owned(), text)];
     let config = Config::simulated(64);
     let card = Card::open_sources(&config, CardOptions::default(), sources).unwrap();
-    card.write(0, 0).ok();
+    card.write_register(0, 0).ok();
     let first = card.step(100).unwrap_err().to_string();
     assert!(
         first.ends_with("m_axi_aw: AWSIZE 2: not the width of the bus"),

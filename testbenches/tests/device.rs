@@ -1,17 +1,21 @@
 //! The whole device through driver and simulated card, at the narrowest and the widest bus: golden vectors, validation
 //! cases, and what happens around a stream's life.
 
+use std::time::Duration;
+
 use fastrand::Rng;
 use serde_json::Value;
 use warpline_driver::{
-    Checks, Completion, Context, Device, DmaMemory, Error, ErrorDetail, ErrorNumber, MemoryRegion,
-    Options, ProtectionDomain, Registration, Scope, Stream, StreamOptions,
+    Checks, Completion, Context, DmaMemory, Error, ErrorDetail, ErrorNumber, MemoryRegion, Options,
+    ProtectionDomain, Registration, Scope, Stream, StreamOptions, VfioUser,
 };
 use warpline_hdl::Config;
 use warpline_sim::{BackPressure, Card, CardOptions};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
 const WIDTHS: [usize; 2] = [64, 512];
+/// Time for an answer of the card, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// STag and Tagged Offset of the region that all benches have.
 const STAG: u32 = 0x1234_5678;
 const BASE: u64 = 0x1_0000_0000;
@@ -137,7 +141,8 @@ fn open(card: &Card, completion_entries: u32) -> Context {
         completion_entries,
         ..Options::default()
     };
-    Context::open(Box::new(card.clone()), options).unwrap()
+    let device = VfioUser::over(card.connect().unwrap(), TIMEOUT).unwrap();
+    Context::open(Box::new(device), options).unwrap()
 }
 
 fn register(
@@ -877,7 +882,7 @@ fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
             let producer = || {
                 bench
                     .card
-                    .read(warpline_regmap::register::COMPLETION_PRODUCER.offset)
+                    .read_register(warpline_regmap::register::COMPLETION_PRODUCER.offset)
             };
             let mut seen = Vec::new();
             loop {

@@ -1,6 +1,7 @@
 //! The commands, one file each, and what they share: exit codes, and standard error.
 
 mod bench;
+mod card;
 mod demo;
 mod replay;
 mod rtl;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use tracing::Level;
 
 use crate::Error;
 use crate::options::{Command, Options};
@@ -28,10 +30,15 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(options) => options,
         Err(error) => return explain(&error),
     };
-    if options.verbose {
+    let level = match (options.verbose, &options.command) {
+        (true, _) => Some(Level::DEBUG),
+        (false, Command::Card(_)) => Some(Level::INFO), // what hosts do is all that there is to see
+        (false, _) => None,
+    };
+    if let Some(level) = level {
         tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
-            .with_max_level(tracing::Level::DEBUG)
+            .with_max_level(level)
             .init();
     }
     let code = match options.command {
@@ -42,6 +49,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         },
         Command::Demo => demo::run(),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Card(card) => card::run(&card),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
 }

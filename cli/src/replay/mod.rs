@@ -17,6 +17,8 @@ use warpline_sim::Card;
 
 use crate::Error;
 
+pub(crate) use run::open;
+
 pub use report::{CompletionReport, ErrorReport, Report};
 pub use warpline_capture::replay::{
     Difference, Landed, Messages, Plan, Queue, Region, Survey, Work,

@@ -1,12 +1,13 @@
 //! The card's run of a plan, as a program would do it: through the driver.
 
+use std::time::Duration;
 use std::vec;
 
 use warpline_capture::replay::{BUFFER_FILL, Landed, Plan, Queue, REGION_FILL, Region, Work};
 use warpline_capture::{Flow, Piece};
 use warpline_driver::{
     Buffer, Completion, CompletionQueue, Context, Counters, DmaMemory, Error as DriverError,
-    MemoryRegion, Options, ProtectionDomain, Registration, Shape, Stream, StreamOptions,
+    MemoryRegion, Options, ProtectionDomain, Registration, Shape, Stream, StreamOptions, VfioUser,
 };
 use warpline_sim::{Card, Timing};
 
@@ -18,6 +19,8 @@ const STREAM: u8 = 0;
 const COMPLETION_ENTRIES: u32 = 4096;
 /// Cycles between two looks at the completion queue.
 const SLICE: u64 = 8192;
+/// Time for an answer of the card: less than its simulation ever takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest segment that TCP knows.
 const LONGEST: usize = 65535;
 
@@ -29,6 +32,12 @@ pub(super) struct Run {
     pub landed: Landed,
     pub completions: Vec<CompletionReport>,
     pub errors: Vec<ErrorReport>,
+}
+
+/// Opens a card of this process as a program meets any card.
+pub(crate) fn open(card: &Card, options: Options) -> Result<Context, Error> {
+    let device = VfioUser::over(card.connect()?, PATIENCE).map_err(DriverError::from)?;
+    Ok(Context::open(Box::new(device), options)?)
 }
 
 /// Feeds `pieces` of `flow` to `card`.
@@ -43,7 +52,7 @@ pub(super) fn run(
         completion_entries: COMPLETION_ENTRIES,
         ..Options::default()
     };
-    let context = Context::open(Box::new(card.clone()), options)?;
+    let context = open(card, options)?;
     let domain = context.protection_domain()?;
     let regions = plan.regions.iter().map(|region| register(&domain, region));
     let regions: Vec<_> = regions.collect::<Result<_, _>>()?;

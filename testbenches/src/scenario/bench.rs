@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use warpline_driver::{
-    Buffer, Completion, Context, Counters, Device as _, DmaMemory, Error, ErrorNumber,
-    MemoryRegion, Options, ProtectionDomain, Registration, Returned, Scope, Stream,
+    Buffer, Completion, Context, Counters, DmaMemory, Error, ErrorNumber, MemoryRegion, OpenError,
+    Options, ProtectionDomain, Registration, Returned, Scope, Stream, VfioUser,
 };
 use warpline_hdl::Config;
 use warpline_regmap::{Register, register};
@@ -55,6 +55,7 @@ macro_rules! failure_from {
 
 failure_from!(
     Error,
+    OpenError,
     Returned<Buffer>,
     Returned<DmaMemory>,
     warpline_sim::Error,
@@ -170,7 +171,7 @@ impl Bench {
 
     /// Where the card stands: counters and windows, as far as it still answers.
     fn state(&self) -> Vec<String> {
-        let read = |register: Register, index| match self.card.read(register.at(index)) {
+        let read = |register: Register, index| match self.card.read_register(register.at(index)) {
             Ok(value) => format!("{} {value:#x}", register.name),
             Err(error) => format!("{}: {error}", register.name),
         };
@@ -261,10 +262,12 @@ impl Bench {
             return Ok((context.clone(), *entries));
         }
         let entries = restart.unwrap_or(ENTRIES);
-        let device = Spy::new(self.card.clone(), self.mapped.clone());
+        let card = VfioUser::over(self.card.connect()?, COMMAND_TIMEOUT)?;
+        let device = Spy::new(card, self.mapped.clone());
         let options = Options {
             completion_entries: entries,
             command_timeout: COMMAND_TIMEOUT,
+            ..Options::default()
         };
         let context = Context::open(Box::new(device), options)?;
         self.context = Some((context.clone(), entries));

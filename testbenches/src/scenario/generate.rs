@@ -116,6 +116,7 @@ fn stream(rng: &mut Rng, number: u8, domains: usize) -> Stream {
             1 => rng.u32(..),
             _ => 1,
         },
+        ..StreamOptions::default()
     };
     Stream {
         number,

@@ -1,23 +1,22 @@
 //! A look at all memory that the driver shows to a card, guard octets included.
 
 use std::fs::File;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, Progress};
-use warpline_sim::Card;
+use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap, VfioUser};
 
 /// The file of the memory that was mapped last.
 pub(super) type Mapped = Arc<Mutex<Option<File>>>;
 
 /// The card, and who watches what is mapped.
 pub(super) struct Spy {
-    card: Card,
+    card: VfioUser,
     mapped: Mapped,
 }
 
 impl Spy {
-    pub fn new(card: Card, mapped: Mapped) -> Self {
+    pub fn new(card: VfioUser, mapped: Mapped) -> Self {
         Self { card, mapped }
     }
 }
@@ -50,8 +49,8 @@ impl Device for Spy {
         self.card.unmap(iova, length)
     }
 
-    fn wait(&self, timeout: Duration) -> Result<Progress, BackendError> {
-        self.card.wait(timeout)
+    fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {
+        self.card.interrupt(vector)
     }
 
     fn reset(&self) -> Result<(), BackendError> {

@@ -1,0 +1,175 @@
+//! Plays a capture to a card whose host is elsewhere: into every stream that the host arms, whenever it does.
+//!
+//! ```text
+//!  host arms ─► buffers posted, or a second of silence ─► segments to the network side ─► all taken
+//!     ▲                                                                                      │
+//!     └── closes, arms again ◄───────────────────────────────────────────────────────────────┘
+//! ```
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use warpline_capture::Segmentation;
+use warpline_capture::replay::{QUEUES, Replay};
+use warpline_regmap::register;
+use warpline_sim::{Card, StreamEvent};
+
+use crate::Error;
+
+/// A host that has posted nothing for so long wants no more buffers.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Time between two looks at streams.
+const LOOK: Duration = Duration::from_millis(20);
+/// Longest segment that TCP knows.
+const LONGEST: usize = 65535;
+
+/// A thread that plays. Dropping it ends it.
+pub(crate) struct Player {
+    card: Card,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Player {
+    /// Plays the stream of `replay` to `card`.
+    ///
+    /// # Errors
+    /// Those of a capture with a gap.
+    pub fn start(card: &Card, replay: Replay) -> Result<Self, Error> {
+        let pieces = replay.flow.resegment(Segmentation::AsCaptured);
+        let pieces = pieces.map_err(warpline_capture::replay::ReplayError::from)?;
+        let (sender, events) = mpsc::channel();
+        card.watch_streams(Box::new(move |event| {
+            let _ = sender.send(event); // nobody plays any more
+        }));
+        let stage = Stage {
+            card: card.clone(),
+            replay,
+            pieces,
+            streams: Vec::new(),
+        };
+        let thread = thread::Builder::new().name("traffic".into());
+        let thread = thread.spawn(move || stage.run(&events));
+        Ok(Self {
+            card: card.clone(),
+            thread: Some(thread.map_err(warpline_sim::Error::Thread)?),
+        })
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.card.watch_streams(Box::new(|_| {})); // drops the channel's only sender
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic has said on standard error what it is
+        }
+    }
+}
+
+struct Stage {
+    card: Card,
+    replay: Replay,
+    pieces: Vec<(u32, Vec<u8>)>,
+    /// Armed streams and what they are at.
+    streams: Vec<(u8, Scene)>,
+}
+
+enum Scene {
+    /// Buffers posted to each queue, and when that last changed.
+    Waiting([u16; QUEUES], Instant),
+    Playing,
+    Done,
+}
+
+impl Stage {
+    fn run(mut self, events: &Receiver<StreamEvent>) {
+        loop {
+            match events.recv_timeout(LOOK) {
+                Ok(event) => self.hear(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if let Err(error) = self.go_on() {
+                tracing::error!(%error, "no more traffic");
+                return;
+            }
+        }
+    }
+
+    fn hear(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::Armed { stream } => {
+                tracing::info!(stream, "armed");
+                self.streams.retain(|(number, _)| *number != stream);
+                let waiting = Scene::Waiting([0; QUEUES], Instant::now());
+                self.streams.push((stream, waiting));
+            }
+            StreamEvent::Closed { stream } => {
+                tracing::info!(stream, "closed");
+                self.streams.retain(|(number, _)| *number != stream);
+            }
+            StreamEvent::Posted {
+                stream,
+                queue,
+                count,
+            } => {
+                let scene = self
+                    .streams
+                    .iter_mut()
+                    .find(|(number, _)| *number == stream);
+                if let Some((_, Scene::Waiting(posted, since))) = scene {
+                    *since = Instant::now();
+                    if let Some(posted) = posted.get_mut(usize::from(queue)) {
+                        *posted = count;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn go_on(&mut self) -> Result<(), Error> {
+        let Self {
+            card,
+            replay,
+            pieces,
+            streams,
+        } = self;
+        for (stream, scene) in streams {
+            let stream = *stream;
+            match scene {
+                Scene::Waiting(posted, since) => {
+                    let queues = replay.plan.queues.iter().zip(posted.iter());
+                    let mut enough =
+                        queues.map(|(queue, posted)| u32::from(*posted) >= queue.count);
+                    if enough.all(|enough| enough) || since.elapsed() >= SILENCE {
+                        let octets = feed(card, stream, replay.flow.seq_start, pieces)?;
+                        tracing::info!(stream, octets, "traffic starts");
+                        *scene = Scene::Playing;
+                    }
+                }
+                Scene::Playing if card.untaken(stream)? == 0 => {
+                    tracing::info!(stream, "all traffic taken");
+                    *scene = Scene::Done;
+                }
+                Scene::Playing | Scene::Done => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All pieces arrive at `stream`, from the sequence number on that the host armed it with. Returns how many octets.
+fn feed(card: &Card, stream: u8, start: u32, pieces: &[(u32, Vec<u8>)]) -> Result<usize, Error> {
+    let edge = card.read_register(register::STREAM_EDGE.at(stream.into()))?;
+    let mut octets = 0;
+    for (sequence, piece) in pieces {
+        let mut sequence = edge.wrapping_add(sequence.wrapping_sub(start));
+        for part in piece.chunks(LONGEST) {
+            card.feed(stream, sequence, part)?;
+            sequence = sequence.wrapping_add(part.len() as u32);
+        }
+        octets += piece.len();
+    }
+    Ok(octets)
+}

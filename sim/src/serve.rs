@@ -1,0 +1,83 @@
+//! Hosts of the card: each meets it as a PCI function over a connection, one after the other.
+//!
+//! ```text
+//!  Card::connect ─► socket pair ─► thread: serve ─┐
+//!  Card::serve ───► accepted stream ─► serve ─────┴─► Function, while the host has its seat
+//! ```
+
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use warpline_vfio_user::{ServeError, serve};
+
+use crate::pci::Function;
+use crate::{Card, Error};
+
+/// How long a new host waits for the one before to be gone: it may have hung up just now.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The place of the card's only host.
+#[derive(Debug, Default)]
+pub(crate) struct Seat {
+    taken: Mutex<bool>,
+    left: Condvar,
+}
+
+/// A host that has the seat.
+struct Seated(Arc<Seat>);
+
+impl Seat {
+    fn take(seat: &Arc<Self>) -> Result<Seated, Error> {
+        let taken = seat.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = seat
+            .left
+            .wait_timeout_while(taken, PATIENCE, |taken| *taken);
+        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut *taken, true) {
+            return Err(Error::Busy);
+        }
+        Ok(Seated(Arc::clone(seat)))
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = false;
+        self.0.left.notify_all();
+    }
+}
+
+impl Card {
+    /// Connects a host in this process: returns its end of a vfio-user connection. A thread serves the other end until the
+    /// host hangs up; then the card is as after power-up. Time goes on as it does without a host.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the card has a host, [`Error::Thread`] when the system gives neither sockets nor a thread.
+    pub fn connect(&self) -> Result<UnixStream, Error> {
+        let seated = Seat::take(self.seat())?;
+        let (ours, theirs) = UnixStream::pair().map_err(Error::Thread)?;
+        let mut function = Function::new(self);
+        let thread = thread::Builder::new().name("card host".into());
+        let served = thread.spawn(move || {
+            let _seated = seated;
+            if let Err(error) = serve(theirs, &mut function) {
+                tracing::warn!(%error, "host given up");
+            }
+        });
+        served.map_err(Error::Thread)?;
+        Ok(ours)
+    }
+
+    /// Serves the host at the other end of `connection` until it hangs up. The card is as after power-up then.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the card has a host; [`Error::Host`] when the host broke the protocol or vanished in the middle
+    /// of a message. The next one can be served.
+    pub fn serve(&self, connection: UnixStream) -> Result<(), Error> {
+        let _seated = Seat::take(self.seat())?;
+        serve(connection, &mut Function::new(self)).map_err(|error: ServeError| error.into())
+    }
+}
