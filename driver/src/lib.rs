@@ -47,6 +47,7 @@ mod completion;
 mod context;
 mod device;
 mod dma;
+pub mod doctor;
 mod domain;
 mod error;
 mod error_record;

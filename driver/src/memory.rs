@@ -9,19 +9,19 @@
 //! size is sealed: nobody can make it shrink below what is mapped here. While a card may write to it there is no slice
 //! of it, only atomic accesses; slices come back with [`SharedMemory::reclaim`], which the driver calls after the
 //! card's access was taken away. What cannot be taken away is never given back to the system.
+//!
+//! From 2 MiB on the memory is of huge pages if the system has set enough aside: an IOMMU needs one entry instead of 512.
+//!
+//! Under Miri, which knows no files, the memory comes from the heap; all else is the same code.
 
-use std::io;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::BorrowedFd;
 use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::mm::{MapFlags, ProtFlags};
-
 use crate::Error;
+use mapping::Mapping;
 
 /// Granularity of maps in octets.
 pub const PAGE: usize = 4096;
@@ -39,7 +39,7 @@ pub struct DmaMemory {
 }
 
 impl DmaMemory {
-    /// `length` octets of zeros, 1 to 2^47.
+    /// `length` octets of zeros, 1 to 2^47; from 2 MiB on of huge pages, if so many are free.
     ///
     /// # Errors
     /// [`Error::MemorySize`]; [`Error::Memory`] when the kernel gives none.
@@ -48,8 +48,14 @@ impl DmaMemory {
             return Err(Error::MemorySize { length });
         }
         let refused = |source| Error::Memory { length, source };
-        let mapping = Mapping::new(length.next_multiple_of(PAGE)).map_err(refused)?;
+        let mapping = Mapping::new(length).map_err(refused)?;
         Ok(Self { mapping, length })
+    }
+
+    /// Octets of its pages: 4096, or 2 MiB.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.mapping.page
     }
 
     /// Gives up the slices, for a card that writes.
@@ -93,7 +99,7 @@ impl SharedMemory {
 
     /// The file that holds the memory, from its offset 0 on.
     pub fn file(&self) -> BorrowedFd<'_> {
-        self.0.mapping.file.as_fd()
+        self.0.mapping.file()
     }
 
     /// The memory for this process alone again. The caller has seen the card's access end.
@@ -142,54 +148,143 @@ impl SharedMemory {
     }
 }
 
-/// A memfd and its mapping into this process, both of `length` octets.
-#[derive(Debug)]
-struct Mapping {
-    file: OwnedFd,
-    start: NonNull<u8>,
-    length: usize,
-}
+/// Where the memory comes from.
+#[cfg(not(miri))]
+mod mapping {
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+    use std::ptr::{self, NonNull};
 
-// SAFETY: the memory belongs to this value and is bound to no thread. A shared reference reads `start` and `length` only;
-// the octets themselves are reached through `DmaMemory` and `SharedMemory`, which keep Rust's rules.
-unsafe impl Send for Mapping {}
-// SAFETY: as above.
-unsafe impl Sync for Mapping {}
+    use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+    use rustix::mm::{MapFlags, ProtFlags};
 
-impl Mapping {
-    /// `length` octets of zeros; a multiple of [`PAGE`], not 0.
-    fn new(length: usize) -> io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = rustix::fs::memfd_create("warpline", flags)?;
-        rustix::fs::ftruncate(&file, length as u64)?;
-        let fixed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-        rustix::fs::fcntl_add_seals(&file, fixed)?;
-        // SAFETY: a new mapping at a place of the kernel's choice touches nothing that exists. The file is as long as the
-        // mapping and stays so (sealed), hence no access faults.
-        let start = unsafe {
-            rustix::mm::mmap(
-                ptr::null_mut(),
+    use super::{HUGE_PAGE, PAGE};
+
+    /// A memfd and its mapping into this process, both of `length` octets.
+    #[derive(Debug)]
+    pub(super) struct Mapping {
+        file: OwnedFd,
+        pub start: NonNull<u8>,
+        pub length: usize,
+        /// Octets of its pages.
+        pub page: usize,
+    }
+
+    // SAFETY: the memory belongs to this value and is bound to no thread. A shared reference reads the fields only; the
+    // octets themselves are reached through `DmaMemory` and `SharedMemory`, which keep Rust's rules.
+    unsafe impl Send for Mapping {}
+    // SAFETY: as above.
+    unsafe impl Sync for Mapping {}
+
+    impl Mapping {
+        /// At least `length` octets of zeros, not 0: whole pages.
+        pub fn new(length: usize) -> io::Result<Self> {
+            let huge = || {
+                let kind = MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB;
+                Self::of_pages(length.checked_next_multiple_of(HUGE_PAGE)?, HUGE_PAGE, kind).ok()
+            };
+            let huge = (length >= HUGE_PAGE).then(huge).flatten();
+            let small = || {
+                let length = length.next_multiple_of(PAGE);
+                Self::of_pages(length, PAGE, MemfdFlags::empty())
+            };
+            huge.map_or_else(small, Ok)
+        }
+
+        fn of_pages(length: usize, page: usize, kind: MemfdFlags) -> io::Result<Self> {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | kind;
+            let file = rustix::fs::memfd_create("warpline", flags)?;
+            rustix::fs::ftruncate(&file, length as u64)?;
+            if page == HUGE_PAGE {
+                // Now or never: a huge page that is missing at an access is a signal, not an error.
+                rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, length as u64)?;
+            }
+            let fixed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+            rustix::fs::fcntl_add_seals(&file, fixed)?;
+            // SAFETY: a new mapping at a place of the kernel's choice touches nothing that exists. The file is as long as
+            // the mapping and stays so (sealed), hence no access faults.
+            let start = unsafe {
+                rustix::mm::mmap(
+                    ptr::null_mut(),
+                    length,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::SHARED,
+                    &file,
+                    0,
+                )?
+            };
+            let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+            Ok(Self {
+                file,
+                start,
                 length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )?
-        };
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self {
-            file,
-            start,
-            length,
-        })
+                page,
+            })
+        }
+
+        /// The memfd.
+        pub fn file(&self) -> BorrowedFd<'_> {
+            self.file.as_fd()
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: exactly this was mapped by `of_pages`, and no reference into it outlives `self`.
+            let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+            debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+        }
     }
 }
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: exactly this was mapped by `new`, and no reference into it outlives `self`.
-        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
-        debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+/// The same from the heap, for Miri.
+#[cfg(miri)]
+mod mapping {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::io;
+    use std::os::fd::BorrowedFd;
+    use std::ptr::NonNull;
+
+    use super::PAGE;
+
+    #[derive(Debug)]
+    pub(super) struct Mapping {
+        pub start: NonNull<u8>,
+        pub length: usize,
+        pub page: usize,
+    }
+
+    // SAFETY: as for the mapping of a file.
+    unsafe impl Send for Mapping {}
+    // SAFETY: as above.
+    unsafe impl Sync for Mapping {}
+
+    impl Mapping {
+        pub fn new(length: usize) -> io::Result<Self> {
+            let length = length.next_multiple_of(PAGE);
+            let layout = Layout::from_size_align(length, PAGE).map_err(io::Error::other)?;
+            // SAFETY: the size is not 0.
+            let start = unsafe { alloc_zeroed(layout) };
+            let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+            let page = PAGE;
+            Ok(Self {
+                start,
+                length,
+                page,
+            })
+        }
+
+        pub fn file(&self) -> BorrowedFd<'_> {
+            unimplemented!("Miri knows no files")
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            let layout = Layout::from_size_align(self.length, PAGE).expect("as in `new`");
+            // SAFETY: exactly this was allocated by `new`.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
     }
 }
 
@@ -198,20 +293,59 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_see_the_same_octets() {
+    fn slices_and_copies_take_turns() {
         let mut memory = DmaMemory::new(5000).unwrap();
         assert_eq!((memory.len(), memory[4999]), (5000, 0));
         memory[4999] = 7;
         let shared = memory.expose();
         assert_eq!((shared.len(), shared.mapped_len()), (5000, 8192));
-        let file = std::fs::File::from(shared.file().try_clone_to_owned().unwrap());
-        std::os::unix::fs::FileExt::write_all_at(&file, &[1, 2, 3, 4], 4).unwrap();
+        // What a card does: whole words, while others copy octets.
+        std::thread::scope(|scope| {
+            scope.spawn(|| shared.words()[1].store(0x0403_0201_u32.to_le(), Ordering::Relaxed));
+            let mut octets = [0; 6];
+            shared.read(3, &mut octets).unwrap();
+            assert_eq!((octets[0], octets[5]), (0, 0));
+        });
         let mut octets = [0; 5];
         shared.read(4, &mut octets).unwrap();
         assert_eq!(octets, [1, 2, 3, 4, 0]);
-        assert_eq!(shared.words()[1].load(Ordering::Relaxed), 0x0403_0201);
         shared.write(4998, &[8]).unwrap();
-        assert_eq!(shared.reclaim()[4998..], [8, 7]);
+        let mut memory = shared.reclaim();
+        assert_eq!(memory[4998..], [8, 7]);
+        memory[4..8].fill(9);
+        let again = memory.expose();
+        assert_eq!(again.words()[1].load(Ordering::Relaxed), 0x0909_0909);
+        again.reclaim();
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no files")]
+    fn the_file_is_the_memory() {
+        let mut memory = DmaMemory::new(5000).unwrap();
+        memory[4999] = 7;
+        let shared = memory.expose();
+        let file = std::fs::File::from(shared.file().try_clone_to_owned().unwrap());
+        std::os::unix::fs::FileExt::write_all_at(&file, &[1, 2, 3, 4], 4).unwrap();
+        assert_eq!(shared.words()[1].load(Ordering::Relaxed), 0x0403_0201);
+        let mut octet = [0];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut octet, 4999).unwrap();
+        assert_eq!(octet, [7]);
+        shared.reclaim();
+    }
+
+    /// Of huge pages or not: it depends on what the machine has set aside.
+    #[test]
+    #[cfg_attr(miri, ignore = "too much for Miri")]
+    fn large_memory_is_of_whole_pages() {
+        let mut memory = DmaMemory::new(HUGE_PAGE + 1).unwrap();
+        let page = memory.page_size();
+        assert!([PAGE, HUGE_PAGE].contains(&page), "{page}");
+        memory[HUGE_PAGE] = 1;
+        let shared = memory.expose();
+        let whole = (HUGE_PAGE + 1).next_multiple_of(page);
+        assert_eq!(shared.mapped_len(), whole);
+        assert_eq!(shared.reclaim()[HUGE_PAGE], 1);
+        assert_eq!(DmaMemory::new(HUGE_PAGE - 1).unwrap().page_size(), PAGE);
     }
 
     #[test]
@@ -242,6 +376,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no files")]
     fn the_file_keeps_its_size() {
         let shared = DmaMemory::new(1).unwrap().expose();
         assert!(rustix::fs::ftruncate(shared.file(), 0).is_err());

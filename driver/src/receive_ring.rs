@@ -10,7 +10,7 @@
 //! [`PostedQueue`](crate::shared::PostedQueue) counts those.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use warpline_regmap::layout::{receive_descriptor, receive_ring};
 
@@ -26,9 +26,7 @@ const ENTRIES: std::ops::RangeInclusive<u32> = 16..=1 << 15;
 /// The ring in host memory, seen from its producer.
 pub(crate) struct ReceiveRing {
     memory: Mapped,
-    entries: u32,
-    /// Descriptors written, modulo 2^32.
-    produced: u32,
+    place: Place,
 }
 
 impl ReceiveRing {
@@ -45,16 +43,16 @@ impl ReceiveRing {
     pub fn new(dma: &Arc<Dma>, entries: u32) -> Result<Self, Error> {
         Self::check(entries)?;
         let memory = Mapped::new(dma, DmaMemory::new(entries as usize * 4 * WORDS)?)?;
-        Ok(Self {
-            memory,
+        let place = Place {
             entries,
             produced: 0,
-        })
+        };
+        Ok(Self { memory, place })
     }
 
     /// Descriptors that it has room for.
     pub fn entries(&self) -> u32 {
-        self.entries
+        self.place.entries
     }
 
     /// Arguments of `SET_RECEIVE_RING`.
@@ -62,32 +60,97 @@ impl ReceiveRing {
         let mut words = [0; receive_ring::WORDS];
         receive_ring::STREAM.put(&mut words, stream.into());
         receive_ring::QUEUE.put(&mut words, queue.into());
-        receive_ring::ENTRIES.put(&mut words, self.entries.into());
+        receive_ring::ENTRIES.put(&mut words, self.entries().into());
         receive_ring::BASE.put(&mut words, self.memory.iova());
         words
     }
 
     /// Writes the descriptor of a buffer at bus address `address`. The caller has seen that there is room.
     pub fn put(&mut self, address: u64, length: u32) {
-        let mut descriptor = [0; WORDS];
-        receive_descriptor::ADDRESS.put(&mut descriptor, address);
-        receive_descriptor::LENGTH.put(&mut descriptor, length.into());
-        let index = (self.produced & (self.entries - 1)) as usize;
-        let words = &self.memory.memory().words()[WORDS * index..][..WORDS];
-        for (word, value) in words.iter().zip(descriptor) {
-            // The doorbell orders: `Device::write` makes visible what was written before.
-            word.store(value.to_le(), Ordering::Relaxed);
-        }
-        self.produced = self.produced.wrapping_add(1);
+        self.place
+            .put(self.memory.memory().words(), address, length);
     }
 
     /// What the doorbell has to say: descriptors written, modulo 2^16.
     pub fn doorbell(&self) -> u32 {
-        self.produced & 0xFFFF
+        self.place.produced & 0xFFFF
     }
 
     /// Keeps the memory for ever: the device may still read it.
     pub fn leak(self) {
         self.memory.leak();
+    }
+}
+
+/// Where the next descriptor goes.
+#[derive(Debug)]
+struct Place {
+    entries: u32,
+    /// Descriptors written, modulo 2^32.
+    produced: u32,
+}
+
+impl Place {
+    fn put(&mut self, ring: &[AtomicU32], address: u64, length: u32) {
+        let mut descriptor = [0; WORDS];
+        receive_descriptor::ADDRESS.put(&mut descriptor, address);
+        receive_descriptor::LENGTH.put(&mut descriptor, length.into());
+        let index = (self.produced & (self.entries - 1)) as usize;
+        for (word, value) in ring[WORDS * index..].iter().zip(descriptor) {
+            // The doorbell orders: `Device::write` makes visible what was written before.
+            word.store(value.to_le(), Ordering::Relaxed);
+        }
+        self.produced = self.produced.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// A card that reads what the doorbell told of finds it there, whoever is faster. Under Miri, which reorders what may
+    /// be reordered, this fails without the doorbell's release.
+    #[test]
+    fn descriptors_are_there_when_the_doorbell_rings() {
+        let memory = DmaMemory::new(16 * 4 * WORDS).unwrap().expose();
+        let (doorbell, read) = (AtomicU32::new(0), AtomicU32::new(0));
+        let count = if cfg!(miri) { 40 } else { 100_000 };
+        let address = |i: u32| u64::from(i) << 32 | u64::from(!i);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut next = 0;
+                while next < count {
+                    let told = doorbell.load(Ordering::Acquire);
+                    if told == next {
+                        thread::yield_now();
+                    }
+                    for i in next..told {
+                        let place = &memory.words()[WORDS * (i as usize % 16)..][..WORDS];
+                        let words: [u32; WORDS] =
+                            std::array::from_fn(|w| u32::from_le(place[w].load(Ordering::Relaxed)));
+                        assert_eq!(receive_descriptor::ADDRESS.get(&words), address(i));
+                        assert_eq!(receive_descriptor::LENGTH.get(&words), u64::from(i));
+                    }
+                    next = told;
+                    read.store(next, Ordering::Release);
+                }
+            });
+            let mut place = Place {
+                entries: 16,
+                produced: 0,
+            };
+            while place.produced < count {
+                if place.produced - read.load(Ordering::Acquire) == 16 {
+                    thread::yield_now();
+                    continue;
+                }
+                let i = place.produced;
+                place.put(memory.words(), address(i), i);
+                // `Device::write` does this.
+                doorbell.store(place.produced, Ordering::Release);
+            }
+        });
+        memory.reclaim();
     }
 }

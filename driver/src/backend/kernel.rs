@@ -34,7 +34,7 @@ use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 use warpline_regmap::register::{self, interrupt};
 
 use super::mapping::Mapping;
-use super::{OpenError, check, check_offset, command};
+use super::{OpenError, check, check_offset, command, locked_limit};
 use crate::device::Result;
 use crate::{Device, DeviceInfo, DmaMap, PciAddress};
 
@@ -345,12 +345,10 @@ fn map_error(iova: u64, length: u64, source: VfioError) -> MapError {
             source,
         };
     }
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-    let limit = limit.map_or("none".into(), |octets| format!("{octets} octets"));
     MapError::Locked {
         iova,
         length,
-        limit,
+        limit: locked_limit(),
     }
 }
 

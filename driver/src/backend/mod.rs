@@ -151,6 +151,16 @@ pub(crate) fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError>
     Ok(())
 }
 
+/// How much memory this process may lock, for people.
+#[cfg(all(
+    target_arch = "x86_64",
+    any(feature = "kernel", feature = "pci-driver")
+))]
+fn locked_limit() -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    limit.map_or("none".into(), |octets| format!("{octets} octets"))
+}
+
 /// A register offset that the card does not have.
 #[derive(Debug, thiserror::Error)]
 #[error(

@@ -18,7 +18,7 @@ use warpline_regmap::pci::REGISTER_BAR;
 use warpline_regmap::register::interrupt;
 
 use super::mapping::Mapping;
-use super::{OpenError, check, check_offset, command};
+use super::{OpenError, check, check_offset, command, locked_limit};
 use crate::device::Result;
 use crate::{Device, DeviceInfo, DmaMap, PciAddress};
 
@@ -134,12 +134,15 @@ impl Device for PciDriver {
         let rights = Permissions::ReadWrite;
         // SAFETY: the range is a mapping of our own, that nothing refers to and that stays until the card's access has
         // ended: `unmap` takes it out of `maps` after that, and `maps` is dropped behind the device and its container.
-        unsafe {
+        let mapped = unsafe {
             let start = mapping.start().cast_const();
             self.device
                 .iommu()
-                .map(memory.iova, mapping.len(), start, rights)?;
-        }
+                .map(memory.iova, mapping.len(), start, rights)
+        };
+        // The library's error has the kernel's reason as text only.
+        mapped
+            .map_err(|error| format!("{error}; the locked-memory limit is {}", locked_limit()))?;
         maps.insert(memory.iova, mapping);
         Ok(())
     }
