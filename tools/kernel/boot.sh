@@ -38,6 +38,7 @@ if ((status == 0)) && [[ $(tail -n 1 "$logs/report") == "verdict: passed" ]]; th
     exit 0
 fi
 
+grep -q '^verdict: failed' "$logs/report" && exit 1
 case $status in
     0) echo "kernel test: the guest ended without the verdict that it passed" ;;
     124 | 137) echo "kernel test: the guest was stopped after $seconds s" ;;

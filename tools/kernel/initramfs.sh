@@ -18,7 +18,7 @@ mkdir -p "$guest"/{bin,dev,modules,proc,sys,tmp}
 busybox=$tree/root/usr/bin/busybox
 [[ -e $busybox ]] || busybox=$tree/root/bin/busybox
 cp "$busybox" "$guest/bin/busybox"
-for applet in cat dmesg echo grep insmod kill ln ls mount poweroff readlink sed sh sleep uname; do
+for applet in cat echo grep insmod kill ls mount poweroff readlink sed sh sleep uname; do
     ln -s busybox "$guest/bin/$applet"
 done
 cp "$here/init" "$guest/init"

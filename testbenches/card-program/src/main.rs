@@ -1,0 +1,55 @@
+//! Checks a card, or a stand-in for one, through the driver: the same program on the host and in a guest's kernel.
+//!
+//! ```text
+//!  host:  card-program ─► warpline-driver ─► VfioUser ───────────────────────────────────► socket ─► warpline card
+//!  guest: card-program ─► warpline-driver ─► KernelVfio, PciDriver ─► Linux ─► QEMU's IOMMU ─┘
+//! ```
+//!
+//! It prints a line for each check and ends with 1 when one of them failed.
+
+mod iommu;
+mod report;
+mod stock;
+
+use std::process::ExitCode;
+
+use report::Report;
+use warpline_driver::{Address, BackendError, Device, PciDriver};
+
+const USAGE: &str = "usage: card-program [--pci-driver] stock ADDRESS";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("  FAIL  {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<bool, BackendError> {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let pci_driver = arguments
+        .first()
+        .is_some_and(|first| first == "--pci-driver");
+    if pci_driver {
+        arguments.remove(0);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut report = Report::default();
+    match arguments[..] {
+        ["stock", address] => stock::run(&*open(&address.parse()?, pci_driver)?, &mut report),
+        _ => return Err(USAGE.into()),
+    }
+    Ok(report.verdict())
+}
+
+/// The device at `address`, by the driver's own backend for it or by the library `pci-driver`.
+fn open(address: &Address, pci_driver: bool) -> Result<Box<dyn Device>, BackendError> {
+    match address {
+        Address::Pci(address) if pci_driver => Ok(Box::new(PciDriver::open(*address)?)),
+        address => Ok(address.device()?),
+    }
+}
