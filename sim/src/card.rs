@@ -259,6 +259,12 @@ impl Card {
         self.simulation().host.unmap_all();
     }
 
+    /// Bus address and octets of all memory that the card can reach, ascending.
+    #[must_use]
+    pub fn mapped(&self) -> Vec<(u64, u64)> {
+        self.simulation().host.ranges()
+    }
+
     /// Whether the card may use the bus. While it may not, its writes are refused. It may from the beginning; a host that
     /// meets it as a PCI function decides otherwise.
     pub fn set_bus_master(&self, master: bool) {

@@ -101,6 +101,12 @@ impl Host {
         self.maps.clear();
     }
 
+    /// Bus address and octets of all maps, ascending.
+    pub fn ranges(&self) -> Vec<(u64, u64)> {
+        let maps = self.maps.values();
+        maps.map(|map| (map.iova, map.length)).collect()
+    }
+
     /// The map that all of the addresses belong to.
     fn find(&self, address: u64, length: usize) -> Option<&HostMemory> {
         let last = last(address, length as u64)?;
