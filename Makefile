@@ -5,7 +5,7 @@
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
 #   make bench        cycle bench, table on the terminal, docs/bench/receive-cycles.json
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
-#   make docs         generated pages: docs/registers.md
+#   make docs         generated pages: docs/registers.md, docs/registers.rdl
 #   make lint         format and clippy only
 #   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
 
@@ -42,6 +42,7 @@ long: setup
 
 docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_md > docs/registers.md
+	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_rdl > docs/registers.rdl
 
 lint:
 	$(CARGO) fmt --all --check

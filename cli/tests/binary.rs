@@ -425,11 +425,13 @@ fn rtl_is_one_file_a_module_and_a_list() {
     let mut written: Vec<_> = fs::read_dir(&out)
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .filter(|file| file != "warpline.f")
+        .filter(|file| file != "warpline.f" && file != "registers.rdl")
         .collect();
     listed.sort_unstable();
     written.sort_unstable();
     assert_eq!(written, listed);
+    let registers = fs::read_to_string(out.join("registers.rdl")).unwrap();
+    assert!(registers == include_str!("../../docs/registers.rdl"));
 }
 
 #[test]

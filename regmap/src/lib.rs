@@ -6,7 +6,7 @@
 //!  this crate ┤
 //!             └── layout modules (stag_entry, completion, …) ──► bit slices of the RTL,
 //!                                                                Field::get / Field::put of the driver
-//!              both ──► markdown (feature `alloc`) ──► docs/registers.md
+//!              both ──► markdown, rdl (feature `alloc`) ──► docs/registers.md, docs/registers.rdl
 //! ```
 //!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
@@ -22,6 +22,8 @@ pub mod layout;
 #[cfg(feature = "alloc")]
 pub mod markdown;
 pub mod pci;
+#[cfg(feature = "alloc")]
+pub mod rdl;
 pub mod register;
 
 pub use field::{Field, Layout, Value};
@@ -79,6 +81,8 @@ mod tests {
         assert_eq!(register::COMPLETION_ARM.octets(), 0b1111);
         assert_eq!(register::COMMAND.mask(), 0xc000_00ff);
         assert_eq!(register::COMMAND.octets(), 0b1001);
+        assert_eq!(register::COMMAND.writable(), 0xff);
+        assert_eq!(register::SHAPE.writable(), 0);
         assert_eq!(register::RECEIVE_PRODUCER.octets(), 0b0011);
         assert_eq!(register::INTERRUPT_TEST.mask(), 0b11);
         let all_queues = register::STREAM_EDGE.count * register::RECEIVE_PRODUCER_STRIDE;

@@ -42,6 +42,8 @@ pub struct Register {
     pub reset: Option<u32>,
     /// Fields, where the register is not one plain number. An element of more than one word has its fields in all of them.
     pub fields: &'static [Field],
+    /// Those of `fields` that the host only reads, in a register that it writes.
+    pub status: &'static [Field],
     /// What the register is for.
     pub doc: &'static str,
 }
@@ -80,6 +82,21 @@ impl Register {
             if field.lsb < 32 {
                 mask |= (field.max() << field.lsb) as u32;
             }
+            index += 1;
+        }
+        mask
+    }
+
+    /// Bits of an element's first word that the host writes: none where the register is only read.
+    #[must_use]
+    pub const fn writable(&self) -> u32 {
+        if matches!(self.access, Access::ReadOnly) {
+            return 0;
+        }
+        let (mut mask, mut index) = (self.mask(), 0);
+        while index < self.status.len() {
+            let field = &self.status[index];
+            mask &= !((field.max() << field.lsb) as u32);
             index += 1;
         }
         mask
@@ -151,23 +168,24 @@ const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) 
     }
 }
 
-/// Zero where nothing else is said.
-macro_rules! reset {
-    () => {
-        Some(0)
+/// The first where nothing else is said.
+macro_rules! or {
+    ($usual:expr) => {
+        $usual
     };
-    ($value:expr) => {
+    ($usual:expr, $value:expr) => {
         $value
     };
 }
 
 macro_rules! registers {
-    ($( $(#[doc = $doc:literal])+ $name:ident: $offset:literal [$count:literal x $stride:literal] $access:ident $fields:expr $(, reset $reset:expr)?; )+) => {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $offset:literal [$count:literal x $stride:literal] $access:ident $fields:expr $(, reset $reset:expr)? $(, status $status:expr)?; )+) => {
         $(
             $(#[doc = $doc])+
             pub const $name: Register = Register {
                 name: stringify!($name), offset: $offset, count: $count, stride: $stride,
-                access: Access::$access, reset: reset!($($reset)?), fields: $fields, doc: concat!($($doc),+),
+                access: Access::$access, reset: or!(Some(0) $(, $reset)?), fields: $fields,
+                status: or!(&[] $(, $status)?), doc: concat!($($doc),+),
             };
         )+
         /// All registers, in ascending order of offset.
@@ -191,7 +209,7 @@ registers! {
     /// Largest ULPDU that is accepted.
     MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[], reset None;
     /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`; reads give the number of the last command started and tell how it goes. Writes while `BUSY` is 1 are ignored; an unknown number is refused.
-    COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY];
+    COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY], status &[COMMAND_FAILED, COMMAND_BUSY];
     /// Arguments of the next command, laid out as its record says. Writes while `COMMAND.BUSY` is 1 are ignored.
     ARGUMENT: 0x040 [8 x 4] ReadWrite &[];
     /// Bus address of the completion queue, low word; 64-octet aligned.

@@ -1,22 +1,28 @@
-//! `warpline rtl`: the device as SystemVerilog.
+//! `warpline rtl`: the device as SystemVerilog, and its registers as SystemRDL.
 
 use std::fs;
 
 use warpline_hdl::{Config, TOP, design};
+use warpline_regmap::rdl;
 
 use super::OK;
 use super::terminal::show;
 use crate::Error;
 use crate::options::Rtl;
 
+/// File of the registers.
+const REGISTERS: &str = "registers.rdl";
+
 pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let folder = &options.out;
     fs::create_dir_all(folder).map_err(Error::write(folder))?;
     let design = design(&Config::simulated(options.width))?;
     design.write_to(folder).map_err(Error::write(folder))?;
+    let registers = folder.join(REGISTERS);
+    fs::write(&registers, rdl::registers()).map_err(Error::write(&registers))?;
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
-        "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}\n",
+        "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}; registers in {REGISTERS}\n",
         folder.display(),
         design.modules.len(),
     ))?;

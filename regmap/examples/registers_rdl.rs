@@ -1,0 +1,5 @@
+//! Prints `docs/registers.rdl`.
+
+fn main() {
+    print!("{}", warpline_regmap::rdl::registers());
+}
