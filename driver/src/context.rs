@@ -99,6 +99,11 @@ impl Context {
             return Err(Error::Holdoff { cycles: holdoff });
         }
         let dma = Arc::new(Dma::new(device));
+        // Before anything is done to it: the address may be that of another device. One that reads ones may need a reset.
+        let found = shared::read(&dma, register::IDENTITY, 0)?;
+        if ![register::IDENTITY_VALUE, u32::MAX].contains(&found) {
+            return Err(Error::NotWarpline { found });
+        }
         dma.device
             .reset()
             .map_err(Error::device("resetting the device"))?;
@@ -323,11 +328,11 @@ impl CompletionQueue {
             }
             state.waiters += 1;
             drop(state);
-            let waited = self.sleep(left);
+            let slept = shared.interrupts.wait(left);
             state = shared.state();
             state.waiters -= 1;
-            if let Err(error) = waited {
-                break Err(error);
+            if let Err(error) = slept {
+                break Err(Error::device("waiting for the device")(error.into()));
             }
         };
         if state.waiters > 0 {
@@ -337,15 +342,6 @@ impl CompletionQueue {
             }
         }
         result
-    }
-
-    fn sleep(&self, timeout: Duration) -> Result<(), Error> {
-        let shared = &*self.shared;
-        let slept = match shared.dma.device.wait(timeout) {
-            Some(waited) => waited.map(|_| ()),
-            None => shared.interrupts.wait(timeout).map_err(Into::into),
-        };
-        slept.map_err(Error::device("waiting for the device"))
     }
 }
 

@@ -6,12 +6,11 @@
 //!         ◄─ interrupt ───────────────── an eventfd for each vector
 //! ```
 //!
-//! A backend is a kernel VFIO device, a vfio-user socket, or a card that is simulated in this process. The driver
+//! A backend is a kernel VFIO device or a vfio-user socket, be the card behind it a board or a simulation. The driver
 //! cannot tell them apart, and none of what it asks for needs the card to share the driver's address space.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// Why a backend could not do what it was asked for: its own error, whatever that is.
 pub type BackendError = Box<dyn std::error::Error + Send + Sync>;
@@ -40,15 +39,6 @@ pub struct DmaMap<'m> {
     pub file: BorrowedFd<'m>,
     /// Offset of the memory in the file; a multiple of 4096.
     pub offset: u64,
-}
-
-/// What [`Device::wait`] ended with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The card may have written something; looking is worth it.
-    Made,
-    /// Nothing happened in the time given.
-    TimedOut,
 }
 
 /// A card within reach.
@@ -91,13 +81,6 @@ pub trait Device: Send + Sync {
     /// The eventfd of interrupt vector `vector`, below `register::interrupt::COUNT`: it becomes readable when the card
     /// sends that vector's message. The driver drains it and makes it non-blocking; it stays the same one.
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_>;
-
-    /// For a card whose time goes on only while it is served: waits for its interrupt, at most `timeout`. `None`, which
-    /// all other backends say, sends the driver to the eventfds.
-    fn wait(&self, timeout: Duration) -> Option<Result<Progress>> {
-        let _ = timeout;
-        None
-    }
 
     /// Brings the card to its state after power-up. When it returns, no write to host memory is under way. Maps stay.
     ///

@@ -5,7 +5,7 @@
 //!                      │                    └─ Stream ─ ReceiveQueue ◄─ Buffer
 //!                      └─ CompletionQueue ─► Completion ─► Buffer
 //!                             │
-//!                        dyn Device ─► kernel VFIO, vfio-user, or a simulated card
+//!                        dyn Device ─► kernel VFIO, or vfio-user: a board or a simulated card
 //! ```
 //!
 //! Three rules keep memory safe whatever the peer sends:
@@ -17,15 +17,13 @@
 //! All that comes from the device is checked: a completion or record that makes no sense is an [`Error`].
 //!
 //! ```no_run
-//! use warpline_driver::{Completion, Context, Device, DmaMemory, Options, Registration, StreamOptions};
-//! # fn run(device: Box<dyn Device>) -> Result<(), warpline_driver::Error> {
-//! let context = Context::open(device, Options::default())?;
+//! use warpline_driver::{DmaMemory, Options, Registration, StreamOptions};
+//! # fn run() -> Result<(), warpline_driver::Error> {
+//! let context = warpline_driver::open("0000:05:00.0", Options::default())?; // or the path of a card's socket
 //! let domain = context.protection_domain()?;
 //! let region = domain.register(DmaMemory::new(1 << 20)?, Registration::default())?;
 //! let stream = domain.arm(0, StreamOptions { sequence_start: 1000, ..Default::default() })?;
-//! for buffer in context.buffers(16, 512)? {
-//!     stream.receive_queue(0)?.post(buffer)?;
-//! }
+//! stream.receive_queue(0)?.post_many(context.buffers(16, 512)?)?;
 //! println!("write to STag {:#010x} from {:#x} on", region.stag(), region.base());
 //! let completions = context.completion_queue();
 //! while let Some(completion) = completions.wait(std::time::Duration::from_secs(1))? {
@@ -73,7 +71,7 @@ pub use completion::{
     Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
 };
 pub use context::{CompletionQueue, Context, Counters, Options, Shape};
-pub use device::{BackendError, Device, DeviceInfo, DmaMap, Progress};
+pub use device::{BackendError, Device, DeviceInfo, DmaMap};
 pub use domain::{MemoryRegion, ProtectionDomain, Registration, Scope};
 pub use error::{Error, Returned};
 pub use error_record::{ErrorDetail, ErrorRecord};

@@ -83,6 +83,9 @@ impl Stream {
         }
         ReceiveRing::check(options.receive_entries)?;
         let mut state = shared.state();
+        if state.gone {
+            return Err(Error::Gone);
+        }
         let generation = state.streams[usize::from(number)].generation;
         if state.streams[usize::from(number)].armed {
             return Err(Error::StreamArmed { stream: number });

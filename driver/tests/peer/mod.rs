@@ -20,9 +20,14 @@ pub struct Peer {
 impl Peer {
     /// A peer whose first octet has the number `sequence`.
     pub fn new(card: &SoftwareCard, stream: &Stream, sequence: u32) -> Self {
+        Self::of(card, stream.number(), sequence)
+    }
+
+    /// As [`new`](Self::new), for a stream that somebody else holds.
+    pub fn of(card: &SoftwareCard, stream: u8, sequence: u32) -> Self {
         Self {
             card: card.clone(),
-            stream: stream.number(),
+            stream,
             sequence,
             writer: FpduWriter::new(false, CrcField::Computed),
         }

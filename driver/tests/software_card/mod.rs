@@ -12,6 +12,9 @@
     reason = "each test file is a crate of its own and uses a part"
 )]
 
+#[cfg(feature = "vfio-user")]
+pub mod function;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write;
@@ -55,6 +58,7 @@ impl Default for SoftwareCard {
         let eventfd = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let interrupts = Arc::new([(); interrupt::COUNT].map(|()| File::from(eventfd())));
         let model = Model {
+            targets: [const { None }; interrupt::COUNT],
             interrupts: Arc::clone(&interrupts),
             registers: BTreeMap::new(),
             receiver: Receiver::default(),
@@ -76,6 +80,7 @@ impl Default for SoftwareCard {
             fails: None,
             commands: Vec::new(),
             doorbells: 0,
+            resets: 0,
         };
         Self {
             model: Arc::new(Mutex::new(model)),
@@ -86,6 +91,8 @@ impl Default for SoftwareCard {
 
 /// What the card is and does, and how it is made to misbehave.
 pub struct Model {
+    /// Eventfds of a host that is elsewhere.
+    pub targets: [Option<File>; interrupt::COUNT],
     interrupts: Arc<[File; interrupt::COUNT]>,
     registers: BTreeMap<u32, u32>,
     receiver: Receiver,
@@ -119,6 +126,8 @@ pub struct Model {
     pub commands: Vec<u32>,
     /// Writes to `RECEIVE_PRODUCER`.
     pub doorbells: u32,
+    /// Resets so far.
+    pub resets: u32,
 }
 
 /// The receive ring of a queue.
@@ -206,9 +215,19 @@ impl Model {
         (stag >> 8) % STAG_SLOTS
     }
 
+    /// Buffers that a queue holds.
+    pub fn buffers(&self, stream: u32, queue: u32) -> usize {
+        self.posted.get(&(stream, queue)).map_or(0, VecDeque::len)
+    }
+
     /// Maps there are at present.
     pub fn mapped(&self) -> usize {
         self.maps.len()
+    }
+
+    /// The host is gone, and its memory with it.
+    pub fn unmap_all(&mut self) {
+        self.maps.clear();
     }
 
     /// How many of the mapped memories this process has not freed.
@@ -341,7 +360,8 @@ impl Model {
     /// A message is sent, whatever the registers say.
     pub fn message(&mut self, vector: usize) {
         self.messages[vector] += 1;
-        let mut eventfd = &self.interrupts[vector];
+        let mut eventfd = self.targets[vector].as_ref();
+        let eventfd = eventfd.get_or_insert(&self.interrupts[vector]);
         eventfd.write_all(&1_u64.to_ne_bytes()).unwrap();
     }
 
@@ -674,6 +694,7 @@ impl Device for SoftwareCard {
         if model.fails == Some("reset") {
             return Err("reset is out of order".into());
         }
+        model.resets += 1;
         model.registers.clear();
         model.receiver = Receiver::new(ReceiverConfig::default());
         model.regions.clear();

@@ -1,0 +1,173 @@
+//! The driver over vfio-user, with a card in software at the other end of the socket.
+
+mod peer;
+mod software_card;
+
+use std::net::Shutdown;
+use std::time::Duration;
+
+use peer::Peer;
+use software_card::SoftwareCard;
+use software_card::function::Function;
+use warpline_driver::{
+    Completion, Context, Device, DmaMemory, Error, OpenError, Options, Registration, StreamOptions,
+    VfioUser,
+};
+use warpline_regmap::register;
+use warpline_vfio_user::Listener;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn device(function: Function) -> Result<VfioUser, OpenError> {
+    VfioUser::over(function.connect().0, LONG)
+}
+
+/// Registers, memory, rings and interrupts, all through the socket.
+#[test]
+fn a_life_through_a_socket() {
+    let card = SoftwareCard::default();
+    let function = device(Function::new(&card)).unwrap();
+    let context = Context::open(Box::new(function), Options::default()).unwrap();
+    assert_eq!(context.info().name, "vfio-user");
+    let domain = context.protection_domain().unwrap();
+    let memory = DmaMemory::new(3 << 20).unwrap();
+    let region = domain.register(memory, Registration::default()).unwrap();
+    let stream = domain.arm(0, StreamOptions::default()).unwrap();
+    let queue = stream.receive_queue(0).unwrap();
+    queue.post_many(context.buffers(10, 100).unwrap()).unwrap();
+    let completions = context.completion_queue();
+    let mut peer = Peer::new(&card, &stream, 0);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let next = || completions.wait(LONG).unwrap();
+            (0..20).map_while(|_| next()).collect::<Vec<_>>()
+        });
+        for msn in 1..=10_u32 {
+            peer.write(
+                region.stag(),
+                region.base() + u64::from(msn) * 200_000,
+                &[msn as u8; 999],
+            );
+            peer.untagged(0, msn, &msn.to_be_bytes());
+        }
+        let completions = waiting.join().unwrap();
+        assert_eq!(completions.len(), 20);
+        for (msn, pair) in (1..).zip(completions.chunks(2)) {
+            assert!(matches!(&pair[0], Completion::Tagged(_)));
+            match &pair[1] {
+                Completion::Untagged(completion) => {
+                    assert_eq!(completion.msn, msn);
+                    assert_eq!(completion.buffer.to_vec()[..4], msn.to_be_bytes());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+    stream.close().unwrap();
+    let memory = region.revoke().unwrap();
+    for msn in 1..=10 {
+        assert_eq!(memory[msn * 200_000..][..999], [msn as u8; 999]);
+    }
+    drop((memory, domain, completions, context));
+    card.assert_no_violations();
+}
+
+#[test]
+fn functions_that_cannot_be_a_card_are_refused() {
+    let card = SoftwareCard::default();
+    let small = Function {
+        register_octets: 2048,
+        ..Function::new(&card)
+    };
+    let refused = device(small).map(|_| ()).unwrap_err();
+    assert!(
+        matches!(refused, OpenError::RegisterBar { found: 2048 }),
+        "{refused}"
+    );
+    for vectors in [0, 1] {
+        let deaf = Function {
+            vectors,
+            ..Function::new(&card)
+        };
+        let refused = device(deaf).map(|_| ()).unwrap_err();
+        assert!(
+            matches!(refused, OpenError::Vectors { found } if found == vectors),
+            "{refused}"
+        );
+    }
+    let identity = register::IDENTITY.offset;
+    card.model().overrides.insert(identity, 0x8086_1533);
+    let other = device(Function::new(&card)).unwrap();
+    let refused = Context::open(Box::new(other), Options::default());
+    let refused = refused.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(refused, Error::NotWarpline { found: 0x8086_1533 }),
+        "{refused}"
+    );
+    assert_eq!(card.model().resets, 0, "what is no card is left alone");
+}
+
+#[test]
+fn a_card_is_opened_by_the_path_of_its_socket() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("card");
+    let address = path.to_str().unwrap();
+    let open = || warpline_driver::open(address, Options::default());
+    let nobody = open().map(|_| ()).unwrap_err().to_string();
+    assert!(
+        nobody.contains(address) && nobody.contains("start the device first"),
+        "{nobody}"
+    );
+
+    let card = SoftwareCard::default();
+    let listener = Listener::bind(&path).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let host = listener.accept(Some(LONG)).unwrap().unwrap();
+            warpline_vfio_user::serve(host, &mut Function::new(&card)).unwrap();
+        });
+        let context = open().unwrap();
+        assert_eq!(context.info().name, address);
+        assert_eq!(context.shape().streams, software_card::STREAMS);
+    });
+    card.assert_no_violations();
+}
+
+// req: DDP-SEC-22
+#[test]
+fn a_card_that_vanishes_is_an_error_and_keeps_its_memory() {
+    let card = SoftwareCard::default();
+    let (socket, server) = Function::new(&card).connect();
+    let hang_up = socket.try_clone().unwrap();
+    let device = VfioUser::over(socket, LONG).unwrap();
+    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    let domain = context.protection_domain().unwrap();
+    let memory = DmaMemory::new(4096).unwrap();
+    let region = domain.register(memory, Registration::default()).unwrap();
+    hang_up.shutdown(Shutdown::Both).unwrap();
+    server.join().unwrap();
+    let revoked = region.revoke().map(|_| ()).unwrap_err();
+    assert!(matches!(revoked, Error::Device { .. }), "{revoked}");
+    let gone = domain
+        .arm(0, StreamOptions::default())
+        .map(|_| ())
+        .unwrap_err();
+    assert!(matches!(gone, Error::Gone), "{gone}");
+    assert!(context.counters().is_err());
+}
+
+#[test]
+fn offsets_without_a_register_are_refused() {
+    let card = SoftwareCard::default();
+    let device = device(Function::new(&card)).unwrap();
+    for offset in [1, register::SPACE, u32::MAX] {
+        assert!(
+            device.read(offset).is_err() && device.write(offset, 0).is_err(),
+            "{offset}"
+        );
+    }
+    assert_eq!(
+        device.read(register::IDENTITY.offset).unwrap(),
+        register::IDENTITY_VALUE
+    );
+}
