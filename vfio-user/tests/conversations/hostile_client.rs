@@ -563,3 +563,48 @@ fn a_message_of_the_greatest_length_is_served() {
     });
     assert!(result.is_ok());
 }
+
+// A map whose descriptor is lost on the way must not pass for one that has none. The limit counts for the whole process,
+// so this runs in one of its own.
+#[test]
+fn a_descriptor_that_there_is_no_room_for_is_not_forgotten() {
+    const CHILD: &str = "WARPLINE_WITHOUT_DESCRIPTORS";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "hostile_client::a_descriptor_that_there_is_no_room_for_is_not_forgotten";
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--test-threads=1"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("1 passed"), "{text}");
+        return;
+    }
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let map = |iova| {
+        let request = DmaMapRequest {
+            argsz: 32,
+            flags: 3,
+            offset: 0,
+            iova,
+            length: 0x1000,
+        };
+        command(9, Command::DMA_MAP, &request)
+    };
+    let memory = tempfile::tempfile().unwrap();
+    let fd = std::os::fd::AsFd::as_fd(&memory);
+    let result = greeted(|stream| {
+        let limit = getrlimit(Resource::Nofile);
+        let next = fd.try_clone_to_owned().unwrap();
+        let current = Some(std::os::fd::AsRawFd::as_raw_fd(&next) as u64);
+        drop(next);
+        setrlimit(Resource::Nofile, Rlimit { current, ..limit }).unwrap();
+        send(&stream, &map(0), &[fd]);
+        assert_eq!(answer(&stream, &map(0)), Err(Errno::MFILE));
+        setrlimit(Resource::Nofile, limit).unwrap();
+        send(&stream, &map(0), &[fd]);
+        assert_eq!(answer(&stream, &map(0)), Ok(vec![]));
+    });
+    assert!(result.is_ok());
+}
