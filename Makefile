@@ -3,8 +3,9 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
-#   make bench        cycle bench, table on the terminal, docs/bench/receive-cycles.json
+#   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
+#   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make docs         generated pages: docs/registers.md, docs/registers.rdl
 #   make lint         format and clippy only
 #   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
@@ -13,6 +14,7 @@ CARGO ?= cargo
 WIDTH ?= 512
 FIRST ?= 0
 COUNT ?= 100000
+SEED ?= 1
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
 ifneq ($(shell command -v cargo-nextest),)
@@ -21,7 +23,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-kernel bench long docs lint setup clean
+.PHONY: demo test test-kernel bench long long-host docs lint setup clean
 
 demo: setup
 	$(CARGO) run --quiet --package warpline -- demo
@@ -34,11 +36,15 @@ test-kernel: setup
 	@tools/kernel/test.sh
 
 bench: setup
-	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json
+	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \
+		--host-path docs/bench/host-path.json
 
 long: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example scenarios -- \
 		--width $(WIDTH) --first $(FIRST) --count $(COUNT)
+
+long-host: setup
+	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)
 
 docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_md > docs/registers.md

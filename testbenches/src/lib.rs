@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod host;
 pub mod lockstep;
 pub mod octets;
 pub mod scenario;
