@@ -94,9 +94,10 @@ pub(crate) struct Card {
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width, default_value = "64")]
     pub width: usize,
-    /// Play the captured stream into every stream that a host arms
-    #[arg(long, value_name = "CAPTURE_DIR")]
-    pub serve_traffic: Option<PathBuf>,
+    /// Play the captured stream into every stream that a host arms; of several captures, given one after the other, the one
+    /// that begins at the sequence number that the stream is armed with
+    #[arg(long, value_name = "CAPTURE_DIR", num_args = 1..)]
+    pub serve_traffic: Vec<PathBuf>,
     /// Record all signals into an FST file; runs on a slower model of its own, and fills a disk
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Plays a capture to a card whose host is elsewhere: into every stream that the host arms, whenever it does.
+//! Plays captures to a card whose host is elsewhere: into every stream that the host arms, whenever it does.
 //!
 //! ```text
 //!  host arms ─► buffers posted, or a second of silence ─► segments to the network side ─► all taken
@@ -31,21 +31,24 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Plays the stream of `replay` to `card`.
+    /// Plays the stream of the only one of `replays` to `card`, or the one that begins where the host's stream does.
     ///
     /// # Errors
     /// Those of a capture with a gap.
-    pub fn start(card: &Card, replay: Replay) -> Result<Self, Error> {
-        let pieces = replay.flow.resegment(Segmentation::AsCaptured);
-        let pieces = pieces.map_err(warpline_capture::replay::ReplayError::from)?;
+    pub fn start(card: &Card, replays: Vec<Replay>) -> Result<Self, Error> {
+        let plays = replays.into_iter().map(|replay| {
+            let pieces = replay.flow.resegment(Segmentation::AsCaptured);
+            let pieces = pieces.map_err(warpline_capture::replay::ReplayError::from)?;
+            Ok(Play { replay, pieces })
+        });
+        let plays = plays.collect::<Result<Vec<_>, Error>>()?;
         let (sender, events) = mpsc::channel();
         card.watch_streams(Box::new(move |event| {
             let _ = sender.send(event); // nobody plays any more
         }));
         let stage = Stage {
             card: card.clone(),
-            replay,
-            pieces,
+            plays,
             streams: Vec::new(),
         };
         let thread = thread::Builder::new().name("traffic".into());
@@ -68,10 +71,14 @@ impl Drop for Player {
 
 struct Stage {
     card: Card,
+    plays: Vec<Play>,
+    /// Armed streams, which of the plays they get, and what they are at.
+    streams: Vec<(u8, usize, Scene)>,
+}
+
+struct Play {
     replay: Replay,
     pieces: Vec<(u32, Vec<u8>)>,
-    /// Armed streams and what they are at.
-    streams: Vec<(u8, Scene)>,
 }
 
 enum Scene {
@@ -84,29 +91,39 @@ enum Scene {
 impl Stage {
     fn run(mut self, events: &Receiver<StreamEvent>) {
         loop {
-            match events.recv_timeout(LOOK) {
+            let heard = match events.recv_timeout(LOOK) {
                 Ok(event) => self.hear(event),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return,
-            }
-            if let Err(error) = self.go_on() {
+            };
+            if let Err(error) = heard.and_then(|()| self.go_on()) {
                 tracing::error!(%error, "no more traffic");
                 return;
             }
         }
     }
 
-    fn hear(&mut self, event: StreamEvent) {
+    fn hear(&mut self, event: StreamEvent) -> Result<(), Error> {
         match event {
             StreamEvent::Armed { stream } => {
                 tracing::info!(stream, "armed");
-                self.streams.retain(|(number, _)| *number != stream);
-                let waiting = Scene::Waiting([0; QUEUES], Instant::now());
-                self.streams.push((stream, waiting));
+                self.streams.retain(|(number, ..)| *number != stream);
+                let start = edge(&self.card, stream)?;
+                let begins = |play: &Play| play.replay.flow.seq_start == start;
+                let play = match self.plays[..] {
+                    [_] => Some(0),
+                    _ => self.plays.iter().position(begins),
+                };
+                if let Some(play) = play {
+                    let waiting = Scene::Waiting([0; QUEUES], Instant::now());
+                    self.streams.push((stream, play, waiting));
+                } else {
+                    tracing::warn!(stream, start, "no capture begins at that sequence number");
+                }
             }
             StreamEvent::Closed { stream } => {
                 tracing::info!(stream, "closed");
-                self.streams.retain(|(number, _)| *number != stream);
+                self.streams.retain(|(number, ..)| *number != stream);
             }
             StreamEvent::Posted {
                 stream,
@@ -116,8 +133,8 @@ impl Stage {
                 let scene = self
                     .streams
                     .iter_mut()
-                    .find(|(number, _)| *number == stream);
-                if let Some((_, Scene::Waiting(posted, since))) = scene {
+                    .find(|(number, ..)| *number == stream);
+                if let Some((_, _, Scene::Waiting(posted, since))) = scene {
                     *since = Instant::now();
                     if let Some(posted) = posted.get_mut(usize::from(queue)) {
                         *posted = count;
@@ -126,17 +143,18 @@ impl Stage {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn go_on(&mut self) -> Result<(), Error> {
         let Self {
             card,
-            replay,
-            pieces,
+            plays,
             streams,
         } = self;
-        for (stream, scene) in streams {
+        for (stream, play, scene) in streams {
             let stream = *stream;
+            let Play { replay, pieces } = &plays[*play];
             match scene {
                 Scene::Waiting(posted, since) => {
                     let queues = replay.plan.queues.iter().zip(posted.iter());
@@ -161,7 +179,7 @@ impl Stage {
 
 /// All pieces arrive at `stream`, from the sequence number on that the host armed it with. Returns how many octets.
 fn feed(card: &Card, stream: u8, start: u32, pieces: &[(u32, Vec<u8>)]) -> Result<usize, Error> {
-    let edge = card.read_register(register::STREAM_EDGE.at(stream.into()))?;
+    let edge = edge(card, stream)?;
     let mut octets = 0;
     for (sequence, piece) in pieces {
         let mut sequence = edge.wrapping_add(sequence.wrapping_sub(start));
@@ -172,4 +190,9 @@ fn feed(card: &Card, stream: u8, start: u32, pieces: &[(u32, Vec<u8>)]) -> Resul
         octets += piece.len();
     }
     Ok(octets)
+}
+
+/// The sequence number that a stream expects next.
+fn edge(card: &Card, stream: u8) -> Result<u32, Error> {
+    Ok(card.read_register(register::STREAM_EDGE.at(stream.into()))?)
 }

@@ -15,6 +15,8 @@ use crate::Flow;
 pub struct Survey {
     /// FPDUs that MPA accepts.
     pub fpdus: u64,
+    /// Messages, tagged and untagged, whose last segment comes.
+    pub messages: u64,
     /// Tagged Offsets that are written to, by STag; neighbours in time are joined where they touch.
     pub tagged: BTreeMap<u32, Vec<Range<u64>>>,
     /// Messages of the untagged queues.
@@ -54,6 +56,7 @@ impl Survey {
     fn note(&mut self, header: Header, payload: u64, end: u64) {
         match header {
             Header::Tagged(header) => {
+                self.messages += u64::from(header.last);
                 let Some(to_end) = header.to.checked_add(payload).filter(|_| payload > 0) else {
                     return;
                 };
@@ -67,6 +70,7 @@ impl Survey {
                 let messages = self.untagged.entry(header.qn).or_default();
                 messages.longest = messages.longest.max(u64::from(header.mo) + payload);
                 if header.last {
+                    self.messages += 1;
                     messages.ends.push(end);
                 }
             }
@@ -124,6 +128,7 @@ mod tests {
         };
         let survey = Survey::new(&flow, &octets);
         assert_eq!(survey.fpdus, 3 + 1 + 1 + 1 + 2 + 1);
+        assert_eq!(survey.messages, 6);
         assert_eq!(survey.tagged[&7], [0x1000..0x1200, 0x10..0x11]);
         let messages = &survey.untagged[&1];
         assert_eq!(messages.ends, ends[4..]);

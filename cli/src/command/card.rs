@@ -20,10 +20,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
     // All that can be wrong with the options comes before the model is built, which may take minutes.
-    let replay = match &options.serve_traffic {
-        Some(path) => Some(Replay::new(&Capture::open(path)?)?),
-        None => None,
-    };
+    let replays = options.serve_traffic.iter();
+    let replays = replays.map(|path| Ok(Replay::new(&Capture::open(path)?)?));
+    let replays = replays.collect::<Result<Vec<_>, Error>>()?;
     if let Some(path) = &options.trace {
         File::create(path).map_err(Error::write(path))?;
     }
@@ -34,9 +33,10 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     if let Some(path) = &options.trace {
         card.trace_open(path)?;
     }
-    let player = replay
-        .map(|replay| Player::start(&card, replay))
-        .transpose()?;
+    let player = match replays.is_empty() {
+        true => None,
+        false => Some(Player::start(&card, replays)?),
+    };
     let service = Service::start(&card, Listener::bind(&options.socket)?)?;
     tracing::info!(socket = %options.socket.display(), "{} ready", card.name());
     while service.is_running() && signals.pending().next().is_none() {
