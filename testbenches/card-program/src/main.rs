@@ -7,16 +7,25 @@
 //!
 //! It prints a line for each check and ends with 1 when one of them failed.
 
+mod card;
 mod iommu;
+mod pages;
 mod report;
+mod session;
 mod stock;
+mod wrapped;
 
 use std::process::ExitCode;
 
+use card::Card;
 use report::Report;
 use warpline_driver::{Address, BackendError, Device, PciDriver};
 
-const USAGE: &str = "usage: card-program [--pci-driver] stock ADDRESS";
+const USAGE: &str = "usage: card-program [--pci-driver] check ADDRESS CAPTURE...   all checks of a card
+       card-program [--pci-driver] play ADDRESS CAPTURE...    the captures alone
+       card-program [--pci-driver] busy ADDRESS CAPTURE...    the longest capture, until it is killed
+       card-program [--pci-driver] stock ADDRESS              the backend, with QEMU's rocker
+The card's network side plays the captures. ADDRESS is a PCI address or the path of a socket.";
 
 fn main() -> ExitCode {
     match run() {
@@ -39,8 +48,23 @@ fn run() -> Result<bool, BackendError> {
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut report = Report::default();
-    match arguments[..] {
-        ["stock", address] => stock::run(&*open(&address.parse()?, pci_driver)?, &mut report),
+    let [command, address, captures @ ..] = &arguments[..] else {
+        return Err(USAGE.into());
+    };
+    let address = address.parse()?;
+    let open = || open(&address, pci_driver);
+    let card = || {
+        let replays = card::replays(captures)?;
+        Ok::<_, BackendError>(Card {
+            open: &open,
+            replays,
+        })
+    };
+    match *command {
+        "check" => card()?.check(&mut report),
+        "play" => card()?.captures(&mut report),
+        "busy" => return card()?.busy(),
+        "stock" => stock::run(&*open()?, &mut report),
         _ => return Err(USAGE.into()),
     }
     Ok(report.verdict())
