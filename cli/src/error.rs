@@ -45,6 +45,18 @@ pub enum Error {
     /// The system does not let signals be caught.
     #[error("no signal can be caught: {0}")]
     Signals(io::Error),
+    /// A card at a socket does not answer.
+    #[error(
+        "{}: no answer: another program uses the card, and it has one host at a time; try again when that has ended",
+        path.display()
+    )]
+    InUse {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The machine does not say what it has.
+    #[error("the PCI bus cannot be looked at: {0}")]
+    Machine(io::Error),
     /// The result has no JSON form.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -70,15 +82,21 @@ pub enum Error {
 }
 
 impl Error {
-    /// Exit code of the command: 2 for what the user gave, 3 for what the simulation did.
+    /// Exit code of the command: 2 for what the user gave, 3 for what simulation or device did.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            // Nobody there, or something else: the address is wrong.
+            Self::Driver(
+                warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
+            ) => 2,
             Self::Json(_)
             | Self::Design(_)
             | Self::Card(_)
             | Self::Driver(_)
             | Self::Signals(_)
+            | Self::Machine(_)
+            | Self::InUse { .. }
             | Self::Bench { .. } => 3,
             _ => 2,
         }

@@ -13,6 +13,7 @@
 
 mod command;
 mod error;
+pub mod host_path;
 pub mod measure;
 mod options;
 mod play;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
+use warpline_driver::Address;
 
 /// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -45,11 +46,15 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
     Demo,
-    /// Measure octets per cycle of the receive path; exact, the same on every run
+    /// Measure octets per cycle of the receive path (exact, the same on every run), and what the host's path costs
     Bench(Bench),
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until it is interrupted
     #[command(after_help = CARD_HELP)]
     Card(Card),
+    /// Say what a PCI card, or the machine, still lacks for a program to use it; exit code 1 when it cannot be used
+    Doctor(Doctor),
+    /// Print what a device is and has counted; reads registers only, and takes its turn like any other program
+    Stat(Stat),
 }
 
 #[derive(Debug, Args)]
@@ -104,10 +109,27 @@ pub(crate) struct Card {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// PCI address of a card, or path of a card's socket [default: all cards on the PCI bus]
+    #[arg(value_name = "ADDRESS")]
+    pub address: Option<Address>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stat {
+    /// PCI address of the card, or path of its socket
+    #[arg(value_name = "ADDRESS")]
+    pub address: Address,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Bench {
     /// Write the figures into this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Also measure what register accesses and completions cost through driver and vfio-user, and write that into this file
+    #[arg(long, value_name = "FILE")]
+    pub host_path: Option<PathBuf>,
 }
 
 /// Where `--segment` cuts.

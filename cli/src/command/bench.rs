@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::OK;
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
+use crate::host_path::{self, HostPath, Ways};
 use crate::measure::{Figure, ULPDUS, WIDTHS, measure};
 use crate::options::Bench;
 
@@ -29,15 +32,37 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     if let Some(path) = &options.json {
         write(path, &figures)?;
     }
+    if let Some(path) = &options.host_path {
+        let [width, ..] = WIDTHS;
+        let figures = host_path::measure(&open_card(width, false)?, width)?;
+        show(&host_path(&figures))?;
+        write(path, &figures)?;
+    }
     Ok(OK)
 }
 
-fn write(path: &Path, figures: &[Figure]) -> Result<(), Error> {
+fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
     let text = serde_json::to_string_pretty(figures)? + "\n";
     fs::write(path, text).map_err(Error::write(path))
+}
+
+/// What the host's path costs, in two lines.
+fn host_path(path: &HostPath) -> String {
+    let line = |what: &str, ways: &Ways| {
+        format!(
+            "  {what:<14} {:>8.1} µs called directly, {:>8.1} µs through driver and vfio-user: {STRONG}{:.2}{STRONG:#} times as much\n",
+            ways.direct, ways.vfio_user, ways.ratio
+        )
+    };
+    format!(
+        "\n{STRONG}Host path: medians, on this machine, simulation of {} bits included{STRONG:#}\n{}{}",
+        path.width,
+        line("register read", &path.register_read),
+        line("completion", &path.completion),
+    )
 }
 
 fn table(figures: &[Figure]) -> String {

@@ -3,11 +3,14 @@
 mod bench;
 mod card;
 mod demo;
+mod doctor;
 mod replay;
 mod rtl;
+mod stat;
 mod terminal;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -38,6 +41,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(level) = level {
         tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
             .with_max_level(level)
             .init();
     }
@@ -50,6 +54,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Demo => demo::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Card(card) => card::run(&card),
+        Command::Doctor(doctor) => doctor::run(&doctor),
+        Command::Stat(stat) => stat::run(&stat),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
 }

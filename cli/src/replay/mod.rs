@@ -20,6 +20,7 @@ use crate::Error;
 pub(crate) use run::open;
 
 pub use report::{CompletionReport, ErrorReport, Report};
+pub use run::Pace;
 pub use warpline_capture::replay::{
     Difference, Landed, Messages, Plan, Queue, Region, Survey, Work,
 };
@@ -51,6 +52,20 @@ pub fn replay(
     segmentation: Segmentation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
+    replay_at(card, Pace::Served, capture, segmentation, progress)
+}
+
+/// As [`replay`], at another pace.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_at(
+    card: &Card,
+    pace: Pace<'_>,
+    capture: &Capture,
+    segmentation: Segmentation,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Replayed, Error> {
     let Replay {
         flow,
         survey,
@@ -66,7 +81,7 @@ pub fn replay(
     );
     let pieces = flow.resegment(segmentation).map_err(ReplayError::from)?;
     let segments = pieces.len();
-    let run = run::run(card, &flow, pieces, &plan, progress)?;
+    let run = run::run(card, &flow, pieces, &plan, pace, progress)?;
     let differences = run.landed.differences(&expected);
     Ok(Replayed {
         report: Report::new(&flow, &run, &differences),

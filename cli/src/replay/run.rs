@@ -1,7 +1,8 @@
 //! The card's run of a plan, as a program would do it: through the driver.
 
+use std::path::Path;
 use std::time::Duration;
-use std::vec;
+use std::{thread, vec};
 
 use warpline_capture::replay::{BUFFER_FILL, Landed, Plan, Queue, REGION_FILL, Region, Work};
 use warpline_capture::{Flow, Piece};
@@ -21,6 +22,8 @@ const COMPLETION_ENTRIES: u32 = 4096;
 const SLICE: u64 = 8192;
 /// Time for an answer of the card: less than its simulation ever takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time between two looks at whether a free-running card is idle.
+const NAP: Duration = Duration::from_millis(1);
 /// Longest segment that TCP knows.
 const LONGEST: usize = 65535;
 
@@ -32,6 +35,20 @@ pub(super) struct Run {
     pub landed: Landed,
     pub completions: Vec<CompletionReport>,
     pub errors: Vec<ErrorReport>,
+}
+
+/// How the card's time goes on, and how a program meets it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace<'s> {
+    /// While it is served, in this process: the run is the same every time.
+    Served,
+    /// By itself, behind this socket. The program sleeps until it is told of completions; error events count as such.
+    Free {
+        /// The socket.
+        socket: &'s Path,
+        /// How many will come.
+        completions: usize,
+    },
 }
 
 /// Opens a card of this process as a program meets any card.
@@ -46,13 +63,20 @@ pub(super) fn run(
     flow: &Flow,
     pieces: Vec<Piece>,
     plan: &Plan,
+    pace: Pace<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Run, Error> {
     let options = Options {
         completion_entries: COMPLETION_ENTRIES,
         ..Options::default()
     };
-    let context = open(card, options)?;
+    let context = match pace {
+        Pace::Served => open(card, options)?,
+        Pace::Free { socket, .. } => {
+            let device = VfioUser::connect(socket, PATIENCE).map_err(DriverError::from)?;
+            Context::open(Box::new(device), options)?
+        }
+    };
     let domain = context.protection_domain()?;
     let regions = plan.regions.iter().map(|region| register(&domain, region));
     let regions: Vec<_> = regions.collect::<Result<_, _>>()?;
@@ -71,6 +95,7 @@ pub(super) fn run(
         .map(|(queue, of)| Posting::new(&context, queue, of));
     let mut replay = Replay {
         card,
+        pace,
         completion_queue: context.completion_queue(),
         queues: queues.collect::<Result<_, _>>()?,
         slots: context.shape().receive_slots as usize,
@@ -184,6 +209,7 @@ impl<'p> Posting<'p> {
 
 struct Replay<'c, 'p> {
     card: &'c Card,
+    pace: Pace<'c>,
     completion_queue: CompletionQueue,
     queues: Vec<Posting<'p>>,
     slots: usize,
@@ -242,8 +268,30 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Runs until nothing moves any more; `watch` hears how many octets are not taken yet.
+    /// Lets time go on until nothing moves any more; `watch` hears how many octets are not taken yet.
     fn settle(&mut self, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
+        match self.pace {
+            Pace::Served => self.run(watch),
+            Pace::Free { completions, .. } => self.sleep(completions, watch),
+        }
+    }
+
+    /// Sleeps until `completions` have come, then until the card is idle.
+    fn sleep(&mut self, completions: usize, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
+        while self.completions.len() + self.errors.len() < completions {
+            let Some(completion) = self.completion_queue.wait(PATIENCE)? else {
+                break; // the comparison will show what is missing
+            };
+            self.take(completion)?;
+            watch(self.card.untaken(STREAM)?);
+        }
+        while !self.card.is_idle() {
+            thread::sleep(NAP);
+        }
+        self.poll().map(drop)
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
         let mut untaken = usize::MAX;
         loop {
             self.card.step(SLICE)?;
@@ -268,35 +316,40 @@ impl Replay<'_, '_> {
         let mut taken = 0;
         while let Some(completion) = self.completion_queue.poll()? {
             taken += 1;
-            match completion {
-                Completion::Tagged(tagged) => self.completions.push(tagged.into()),
-                Completion::Untagged(untagged) => {
-                    self.completions.push(CompletionReport::Untagged {
-                        stream: untagged.stream,
-                        queue: untagged.queue,
-                        msn: Some(untagged.msn),
-                        length: untagged.length,
-                    });
-                    if let Some(queue) = self.queues.get_mut(usize::from(untagged.queue)) {
-                        queue.completed += 1;
-                    }
-                    if untagged.queue == 0 {
-                        self.landed.work.push(Work::Received {
-                            buffer: untagged.buffer.id(),
-                            length: untagged.length,
-                        });
-                        self.keep(&untagged.buffer)?;
-                    }
-                }
-                Completion::Flushed(receive) if receive.queue == 0 => self.keep(&receive.buffer)?,
-                Completion::Error(event) => {
-                    self.landed.error = Some((event.number.error_type(), event.number.code()));
-                    self.errors.push(event.into());
-                }
-                _ => {}
-            }
+            self.take(completion)?;
         }
         Ok(taken)
+    }
+
+    fn take(&mut self, completion: Completion) -> Result<(), Error> {
+        match completion {
+            Completion::Tagged(tagged) => self.completions.push(tagged.into()),
+            Completion::Untagged(untagged) => {
+                self.completions.push(CompletionReport::Untagged {
+                    stream: untagged.stream,
+                    queue: untagged.queue,
+                    msn: Some(untagged.msn),
+                    length: untagged.length,
+                });
+                if let Some(queue) = self.queues.get_mut(usize::from(untagged.queue)) {
+                    queue.completed += 1;
+                }
+                if untagged.queue == 0 {
+                    self.landed.work.push(Work::Received {
+                        buffer: untagged.buffer.id(),
+                        length: untagged.length,
+                    });
+                    self.keep(&untagged.buffer)?;
+                }
+            }
+            Completion::Flushed(receive) if receive.queue == 0 => self.keep(&receive.buffer)?,
+            Completion::Error(event) => {
+                self.landed.error = Some((event.number.error_type(), event.number.code()));
+                self.errors.push(event.into());
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Copies a buffer of queue 0 to its place among the receive buffers.

@@ -1,0 +1,42 @@
+//! `warpline doctor`: what a user must still do for a card, one line and one remedy each.
+
+use warpline_driver::Address;
+use warpline_driver::doctor::Machine;
+
+use super::stat::connect;
+use super::terminal::{BAD, DIM, GOOD, show};
+use super::{DIFFERENT, OK};
+use crate::Error;
+use crate::options::Doctor;
+
+pub(super) fn run(options: &Doctor) -> Result<u8, Error> {
+    let address = match &options.address {
+        Some(Address::Socket(path)) => {
+            connect(path)?;
+            show(&format!(
+                "{GOOD}{}: a card answers{GOOD:#}\n",
+                path.display()
+            ))?;
+            return Ok(OK);
+        }
+        Some(Address::Pci(address)) => Some(*address),
+        None => None,
+    };
+    let findings = Machine::default()
+        .examine(address)
+        .map_err(Error::Machine)?;
+    let blocked = findings.iter().any(|finding| finding.blocks());
+    for finding in &findings {
+        let colour = if finding.blocks() { BAD } else { DIM };
+        show(&format!(
+            "{colour}{finding}{colour:#}\n    {}\n",
+            finding.remedy()
+        ))?;
+    }
+    if !blocked {
+        show(&format!(
+            "{GOOD}nothing keeps a program from the card{GOOD:#}\n"
+        ))?;
+    }
+    Ok(if blocked { DIFFERENT } else { OK })
+}

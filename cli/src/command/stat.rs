@@ -1,0 +1,101 @@
+//! `warpline stat`: what a device is and has counted. It reads registers only, and resets nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use warpline_driver::{Address, Device, Error as DriverError, OpenError, VfioUser};
+use warpline_regmap::{Register, register};
+
+use super::OK;
+use super::terminal::{DIM, STRONG, grouped, show};
+use crate::Error;
+use crate::options::Stat;
+
+/// Time that a card at a socket has for an answer. One that has a host gives none.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+const SHAPE: [Register; 4] = [
+    register::RING_OCTETS,
+    register::STAG_SLOTS,
+    register::RECEIVE_SLOTS,
+    register::MAX_ULPDU,
+];
+const COUNTERS: [Register; 9] = [
+    register::SEGMENTS,
+    register::OCTETS,
+    register::SEGMENTS_DROPPED,
+    register::FPDUS,
+    register::FPDUS_DISCARDED,
+    register::PAYLOAD_OCTETS,
+    register::ERRORS,
+    register::COMPLETION_PRODUCER,
+    register::COMPLETION_CONSUMER,
+];
+const INTERRUPTS: [Register; 3] = [
+    register::INTERRUPT_STATE,
+    register::INTERRUPT_ENABLE,
+    register::INTERRUPT_HOLDOFF,
+];
+
+pub(super) fn run(options: &Stat) -> Result<u8, Error> {
+    let device = match &options.address {
+        Address::Socket(path) => Box::new(connect(path)?),
+        pci => pci.device().map_err(DriverError::from)?,
+    };
+    show(&text(&*device)?)?;
+    Ok(OK)
+}
+
+/// The card at a socket, if no other program has it.
+pub(super) fn connect(path: &Path) -> Result<VfioUser, Error> {
+    VfioUser::connect(path, PATIENCE).map_err(|error| match error {
+        OpenError::Socket {
+            source: warpline_vfio_user::Error::TimedOut { .. },
+            ..
+        } => Error::InUse { path: path.into() },
+        other => DriverError::from(other).into(),
+    })
+}
+
+fn read(device: &dyn Device, register: Register) -> Result<u32, Error> {
+    let read = device.read(register.offset);
+    let failed = |source| DriverError::Device {
+        action: "reading a register",
+        source,
+    };
+    Ok(read.map_err(failed)?)
+}
+
+fn text(device: &dyn Device) -> Result<String, Error> {
+    let found = read(device, register::IDENTITY)?;
+    if found != register::IDENTITY_VALUE {
+        return Err(DriverError::NotWarpline { found }.into());
+    }
+    let version = read(device, register::VERSION)?;
+    let shape = [read(device, register::SHAPE)?];
+    let mut text = format!(
+        "{STRONG}{}{STRONG:#}: register map {}.{}, {} octets wide, {} streams, {} untagged queues each\n",
+        device.info().name,
+        version >> 16,
+        version & 0xFFFF,
+        register::SHAPE_WIDTH.get(&shape),
+        register::SHAPE_STREAMS.get(&shape),
+        register::SHAPE_QUEUES.get(&shape),
+    );
+    for (title, registers) in [
+        ("shape", &SHAPE[..]),
+        ("counters since the last reset, modulo 2^32", &COUNTERS),
+    ] {
+        text += &format!("{DIM}{title}{DIM:#}\n");
+        for &register in registers {
+            let value = grouped(read(device, register)?);
+            text += &format!("  {:<20} {value:>14}\n", register.name.to_lowercase());
+        }
+    }
+    text += &format!("{DIM}interrupts, one bit a vector{DIM:#}\n");
+    for register in INTERRUPTS {
+        let value = read(device, register)?;
+        text += &format!("  {:<20} {value:>#14x}\n", register.name.to_lowercase());
+    }
+    Ok(text)
+}

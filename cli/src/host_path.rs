@@ -1,0 +1,203 @@
+//! What it costs to meet the simulated card as a program meets any card: through the driver and vfio-user.
+//!
+//! ```text
+//!  register access:  call ─► simulation                 against  call ─► socket ─► thread ─► simulation
+//!  completion:       step until the entry is there      against  sleep until the card, in its own time, sends a message
+//! ```
+//!
+//! Times are those of this machine at this moment, simulation included; only their ratio, from one run, means something.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use warpline_driver::{
+    Completion, CompletionQueue, Context, Device, DmaMemory, Error as DriverError, Options,
+    Registration, StreamOptions, VfioUser,
+};
+use warpline_regmap::register;
+use warpline_sim::Card;
+use warpline_wire::ddp::TaggedHeader;
+use warpline_wire::send::{CrcField, FpduWriter};
+
+use crate::Error;
+
+/// Rounds, in which both ways take turns, and accesses of a round.
+const ROUNDS: usize = 21;
+const ACCESSES: u32 = 200;
+/// Messages of each way.
+const MESSAGES: usize = 201;
+/// Cycles between two looks at the completion queue.
+const SLICE: u64 = 4;
+/// Time for an answer of the card, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const STREAM: u8 = 0;
+
+/// Both ways to do the same thing, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ways {
+    /// By calls of the card, in this process.
+    pub direct: f64,
+    /// Through driver and vfio-user.
+    pub vfio_user: f64,
+    /// `vfio_user` by `direct`.
+    pub ratio: f64,
+}
+
+/// What the host's path to the card costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HostPath {
+    /// Bits of the data path.
+    pub width: usize,
+    /// A read of a register: median of rounds.
+    pub register_read: Ways,
+    /// From the arrival of a TCP segment with one message to its completion in the program's hands: median.
+    pub completion: Ways,
+}
+
+/// Measures on `card`, which is reset before.
+///
+/// # Errors
+/// Those of card and driver; [`Error::Bench`] when a completion does not come.
+pub fn measure(card: &Card, width: usize) -> Result<HostPath, Error> {
+    let register_read = register_read(card)?;
+    let completion = completion(card, width)?;
+    Ok(HostPath {
+        width,
+        register_read,
+        completion,
+    })
+}
+
+fn connect(card: &Card) -> Result<VfioUser, Error> {
+    let device = VfioUser::over(card.connect()?, TIMEOUT);
+    Ok(device.map_err(DriverError::from)?)
+}
+
+fn ways(direct: &mut [Duration], vfio_user: &mut [Duration], parts: u32) -> Ways {
+    let median = |times: &mut [Duration]| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6 / f64::from(parts)
+    };
+    let (direct, vfio_user) = (median(direct), median(vfio_user));
+    Ways {
+        direct,
+        vfio_user,
+        ratio: vfio_user / direct,
+    }
+}
+
+fn register_read(card: &Card) -> Result<Ways, Error> {
+    let device = connect(card)?;
+    let offset = register::IDENTITY.offset;
+    let (mut direct, mut vfio_user) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        for _ in 0..ACCESSES {
+            card.read_register(offset)?;
+        }
+        direct.push(start.elapsed());
+        let start = Instant::now();
+        for _ in 0..ACCESSES {
+            let read = device.read(offset);
+            read.map_err(|source| DriverError::Device {
+                action: "reading a register",
+                source,
+            })?;
+        }
+        vfio_user.push(start.elapsed());
+    }
+    Ok(ways(&mut direct, &mut vfio_user, ACCESSES))
+}
+
+fn completion(card: &Card, width: usize) -> Result<Ways, Error> {
+    let context = Context::open(Box::new(connect(card)?), Options::default())?;
+    let domain = context.protection_domain()?;
+    let base = Registration {
+        base: Some(0),
+        ..Registration::default()
+    };
+    let region = domain.register(DmaMemory::new(4096)?, base);
+    let region = region.map_err(|returned| returned.error)?;
+    let stream = domain.arm(STREAM, StreamOptions::default())?;
+    card.run_until_idle()?; // the window is known
+    let queue = context.completion_queue();
+    let mut network = Network {
+        card,
+        writer: FpduWriter::new(false, CrcField::Computed),
+        stag: region.stag(),
+        sequence: 0,
+        width,
+    };
+
+    let mut direct = Vec::new();
+    for _ in 0..MESSAGES {
+        let start = Instant::now();
+        network.message()?;
+        while !network.came(queue.poll()?)? {
+            card.step(SLICE)?;
+        }
+        direct.push(start.elapsed());
+    }
+    let clock = card.run_freely()?;
+    let mut vfio_user = Vec::new();
+    for _ in 0..MESSAGES {
+        let start = Instant::now();
+        network.message()?;
+        network.sleep(&queue)?;
+        vfio_user.push(start.elapsed());
+    }
+    clock.stop()?;
+    stream.close()?;
+    region.revoke()?;
+    Ok(ways(&mut direct, &mut vfio_user, 1))
+}
+
+struct Network<'c> {
+    card: &'c Card,
+    writer: FpduWriter,
+    stag: u32,
+    sequence: u32,
+    width: usize,
+}
+
+impl Network<'_> {
+    /// A segment with a message of 64 octets arrives.
+    fn message(&mut self) -> Result<(), Error> {
+        let header = TaggedHeader {
+            last: true,
+            rsvd_ulp: 0,
+            stag: self.stag,
+            to: 0,
+        };
+        let mut segment = Vec::new();
+        let appended = self.writer.append(&header.emit(), &[7; 64], &mut segment);
+        appended.map_err(|error| self.wrong(error.to_string()))?;
+        let length = segment.len() as u32;
+        self.card.feed(STREAM, self.sequence, segment)?;
+        self.sequence = self.sequence.wrapping_add(length);
+        Ok(())
+    }
+
+    fn came(&self, completion: Option<Completion>) -> Result<bool, Error> {
+        match completion {
+            None => Ok(false),
+            Some(Completion::Tagged(_)) => Ok(true),
+            Some(other) => Err(self.wrong(format!("{other:?} instead of a completion"))),
+        }
+    }
+
+    fn sleep(&self, queue: &CompletionQueue) -> Result<(), Error> {
+        match self.came(queue.wait(TIMEOUT)?)? {
+            true => Ok(()),
+            false => Err(self.wrong("a completion did not come".into())),
+        }
+    }
+
+    fn wrong(&self, reason: String) -> Error {
+        Error::Bench {
+            width: self.width,
+            ulpdu: 78,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `warpline card` as a shell and hosts see it: traffic for whoever arms a stream, a clean end, one line of complaint.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use warpline_capture::Capture;
+use warpline_capture::replay::{BUFFER_FILL, REGION_FILL, Replay};
+use warpline_driver::{
+    Completion, Context, DmaMemory, Options, Registration, StreamOptions, VfioUser,
+};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Time in which a model is built on a busy machine.
+const BUILT: Duration = Duration::from_secs(1200);
+const CAPTURE: &str = "crc1-rev2-mixed";
+/// Messages of the capture: 30 tagged ones, 10 and 8 on queues 0 and 1.
+const MESSAGES: usize = 48;
+
+fn recorded(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../testbenches/captures")
+        .join(name)
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// A card in a process of its own, and what it says.
+struct Card {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+impl Card {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = command(arguments);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            stderr
+                .lines()
+                .try_for_each(|line| sender.send(line.unwrap()))
+        });
+        Self { process, lines }
+    }
+
+    /// Waits for the next line, which has to contain `text`.
+    fn says(&self, text: &str) {
+        let line = self.lines.recv_timeout(BUILT);
+        let line = line.unwrap_or_else(|_| panic!("nothing is said of {text:?}"));
+        assert!(line.contains(text), "{line:?} instead of {text:?}");
+    }
+
+    /// Waits for a line with `text`; a line with `other` may come before.
+    fn says_at_last(&self, text: &str, other: &str) {
+        let line = self.lines.recv_timeout(BUILT).unwrap();
+        if line.contains(other) {
+            self.says(text);
+        } else {
+            assert!(line.contains(text), "{line:?} instead of {text:?}");
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) -> Option<i32> {
+        let pid = Pid::from_child(&self.process);
+        kill_process(pid, signal).unwrap();
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        let _ = self.process.kill(); // it has ended, unless the test failed
+        let _ = self.process.wait();
+    }
+}
+
+/// Receives the capture as a program on another machine would: what its peer sends is not its business.
+fn receive(context: &Context, replay: &Replay) {
+    let domain = context.protection_domain().unwrap();
+    let regions = replay.plan.regions.iter().map(|region| {
+        let mut memory = DmaMemory::new(region.length as usize).unwrap();
+        memory.fill(REGION_FILL);
+        let registration = Registration {
+            base: Some(region.base),
+            remote_write: region.remote_write,
+            ..Registration::default()
+        };
+        domain
+            .register_as(region.stag, memory, registration)
+            .unwrap()
+    });
+    let regions: Vec<_> = regions.collect();
+    let options = StreamOptions {
+        // Not the one of the capture: the connection is another one.
+        sequence_start: 0xFFFF_F000,
+        markers: replay.flow.markers,
+        crc: replay.flow.crc,
+        queues: 0b111,
+        ..StreamOptions::default()
+    };
+    let stream = domain.arm(0, options).unwrap();
+    for (number, queue) in (0..).zip(&replay.plan.queues) {
+        for mut buffer in match queue.count {
+            0 => Vec::new(),
+            count => context.buffers(count as usize, queue.length).unwrap(),
+        } {
+            let fill = vec![BUFFER_FILL; queue.length as usize];
+            buffer.write_at(0, &fill).unwrap();
+            stream.receive_queue(number).unwrap().post(buffer).unwrap();
+        }
+    }
+    let mut sends = Vec::new();
+    for message in 0..MESSAGES {
+        match context.completion_queue().wait(TIMEOUT).unwrap() {
+            Some(Completion::Tagged(_)) => {}
+            Some(Completion::Untagged(message)) if message.queue == 0 => sends.push(message),
+            Some(Completion::Untagged(_)) => {}
+            other => panic!("message {message}: {other:?}"),
+        }
+    }
+    stream.close().unwrap();
+    while let Some(completion) = context.completion_queue().poll().unwrap() {
+        assert!(
+            matches!(completion, Completion::Flushed(_)),
+            "{completion:?}"
+        );
+    }
+    for (region, (name, octets)) in regions.into_iter().zip(&replay.expected.memory) {
+        assert!(region.revoke().unwrap()[..] == octets[..], "{name}");
+    }
+    let buffers = replay
+        .expected
+        .receive
+        .1
+        .chunks(replay.plan.queues[0].length as usize);
+    for (message, octets) in sends.iter().zip(buffers) {
+        assert!(message.buffer.to_vec() == octets, "{message:?}");
+    }
+    assert_eq!(sends.len(), 10);
+}
+
+// req: DDP-TAG-11, AMB-16
+#[test]
+fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
+    let capture = recorded(CAPTURE);
+    let replay = Replay::new(&Capture::open(&capture).unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("card");
+    let path = socket.to_str().unwrap();
+    let traffic = capture.to_str().unwrap();
+    let mut card = Card::start(&["card", "--socket", path, "--serve-traffic", traffic]);
+    card.says("ready");
+    for _ in 0..2 {
+        let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
+        let context = Context::open(Box::new(device), Options::default()).unwrap();
+        card.says("a host has connected");
+        for _ in 0..2 {
+            receive(&context, &replay);
+            card.says("armed");
+            card.says("traffic starts");
+            // The host may close before the player sees that its traffic is taken.
+            card.says_at_last("closed", "all traffic taken");
+        }
+        // Another program does not get in between.
+        let output = command(&["stat", path]).output().unwrap();
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{complaint}");
+        assert!(
+            complaint.contains("another program uses the card"),
+            "{complaint}"
+        );
+        drop(context);
+        card.says("the host has left");
+        card.says("a host has connected"); // the one that gave up waiting
+        card.says("the host has left");
+    }
+    let output = command(&["stat", path]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("8 octets wide, 4 streams"), "{shown}");
+    assert!(shown.contains("interrupt_state"), "{shown}");
+    let output = command(&["doctor", path]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(card.signal(Signal::TERM), Some(0));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_card_with_a_host_is_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("card");
+    let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
+    card.says("ready");
+    let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
+    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    card.says("a host has connected");
+    assert_eq!(card.signal(Signal::INT), Some(0));
+    assert!(!socket.exists());
+    assert!(context.counters().is_err());
+}
+
+#[track_caller]
+fn complains(arguments: &[&str], code: i32, reason: &str) {
+    let Output { status, stderr, .. } = command(arguments).output().unwrap();
+    let complaint = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(code), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(complaint.starts_with("warpline: "), "{complaint}");
+    assert!(complaint.contains(reason), "{arguments:?}: {complaint}");
+}
+
+#[test]
+fn what_cannot_be_used_is_told_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (socket, file) = (at("card"), at("file"));
+    std::fs::write(&file, "not a socket").unwrap();
+    complains(&["card"], 2, "--socket");
+    complains(
+        &["card", "--socket", &socket, "--width", "65"],
+        2,
+        "choose 64",
+    );
+    complains(&["card", "--socket", &file], 2, "is no socket");
+    complains(&["card", "--socket", &at("none/card")], 2, "cannot listen");
+    let nothing = ["card", "--socket", &socket, "--serve-traffic", &file];
+    complains(&nothing, 2, "file");
+    let trace = at("none/run.fst");
+    complains(
+        &["card", "--socket", &socket, "--trace", &trace],
+        2,
+        "cannot write",
+    );
+    complains(&["stat", &socket], 2, "connecting to the card failed");
+    complains(&["stat", "nonsense"], 2, "neither a PCI address");
+    complains(&["stat", &file], 2, "connecting to the card failed");
+    assert_eq!(std::fs::read(&file).unwrap(), b"not a socket");
+}
