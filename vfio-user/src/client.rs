@@ -29,6 +29,10 @@ use crate::version::{self, Capabilities};
 /// A connection to a device. Calls from several threads take turns; each waits at most the time-out for its own answer.
 ///
 /// An answer that is late or makes no sense closes the connection, and every later call fails with [`Error::Closed`].
+///
+/// # Errors
+/// Every call: [`Error::Refused`] when the server says no; [`Error::TimedOut`], [`Error::Broken`] and [`Error::Closed`] when
+/// nothing more can be had from it. What else a call can report is said there.
 #[derive(Debug)]
 pub struct Client {
     connection: Mutex<Connection>,
@@ -68,6 +72,9 @@ impl From<Fault> for Failure {
 impl Client {
     /// Connects to the device at the socket file `path`. The server must answer each request, this one included,
     /// within `timeout`.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] when nobody listens there or the queue of clients stays full.
     pub fn connect(path: impl AsRef<Path>, timeout: Duration) -> Result<Client, Error> {
         let path = path.as_ref();
         let stream = connect(path, timeout).map_err(|source| Error::Connect {
@@ -160,7 +167,11 @@ impl Client {
         })
     }
 
-    /// Fills `data` from `region` at `offset`. At most 1 MiB, less if the server takes less.
+    /// Fills `data` from `region` at `offset`. At most 1 MiB, less if the server takes less. After an error `data` may
+    /// hold a part of the answer.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`].
     pub fn region_read(&self, region: u32, offset: u64, data: &mut [u8]) -> Result<(), Error> {
         let Some(access) = self.access(region, offset, data.len())? else {
             return Ok(());
@@ -176,6 +187,9 @@ impl Client {
     }
 
     /// Writes `data` to `region` at `offset`. At most 1 MiB, less if the server takes less.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`].
     pub fn region_write(&self, region: u32, offset: u64, data: &[u8]) -> Result<(), Error> {
         let Some(access) = self.access(region, offset, data.len())? else {
             return Ok(());
@@ -236,7 +250,7 @@ impl Client {
         })
     }
 
-    /// Ends all maps inside a range. When this returns the device is done with that memory.
+    /// Ends all maps inside a range, whose end may be 2^64. When this returns the device is done with that memory.
     pub fn dma_unmap(&self, iova: u64, length: u64) -> Result<(), Error> {
         self.unmap(0, iova, length)
     }
@@ -262,6 +276,9 @@ impl Client {
 
     /// Gives interrupts `start` and following of type `index` an eventfd each, or takes it away where `None` stands.
     /// Sent in several messages if the server does not take them in one; if one is refused those before it hold.
+    ///
+    /// # Errors
+    /// [`Error::IrqRange`].
     pub fn set_irqs(
         &self,
         index: u32,

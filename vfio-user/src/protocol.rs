@@ -84,7 +84,7 @@ macro_rules! commands {
 }
 
 commands! {
-    /// First message: versions and capabilities ([`super::Version`](Version)).
+    /// First message: versions and capabilities ([`Version`]).
     VERSION = 1
     /// Memory that the device may access from now on ([`DmaMapRequest`]).
     DMA_MAP = 2

@@ -31,6 +31,11 @@ use crate::version;
 /// Answers the client at the other end of `stream` until it leaves (`Ok`), or until what it sends cannot be followed any
 /// more (`Err`). Either way the last thing is [`Target::disconnected`].
 ///
+/// # Errors
+/// [`ServeError::Truncated`], [`ServeError::Size`] and [`ServeError::NotACommand`] when nobody can say where the next message
+/// begins; [`ServeError::NoVersion`], [`ServeError::Version`] and [`ServeError::Capabilities`] when the first message does not
+/// fit; [`ServeError::Socket`] when the system fails.
+///
 /// There is no time-out: a client may be silent for as long as it likes. To end the loop from outside, shut the stream
 /// down through a clone of it.
 pub fn serve(stream: UnixStream, target: &mut impl Target) -> Result<(), ServeError> {

@@ -27,7 +27,8 @@ pub trait Target {
     fn dma_map(&mut self, map: DmaMap) -> Result<(), Refused>;
 
     /// Ends a map; address and length are those of an earlier [`dma_map`](Target::dma_map). No access to that memory is
-    /// under way when this returns. A range that covers several maps arrives as one call for each.
+    /// under way when this returns. A range that covers several maps arrives as one call for each; where one is refused, that
+    /// map and those behind it stay.
     fn dma_unmap(&mut self, iova: u64, length: u64) -> Result<(), Refused>;
 
     /// Interrupts `first` and following of type `index` signal these eventfds from now on, or none where `None` stands.
