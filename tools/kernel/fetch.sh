@@ -30,6 +30,7 @@ mapfile -t suites < <(awk '{ print $2 }' <<<"$packages" | sort -u)
 # The machine's own source of Debian packages: where its release comes from, the rest of the archive is as well.
 # shellcheck source=/dev/null
 release=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+# shellcheck disable=SC2016 # apt fills in these
 archive=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v release="$release" '$2 == release && $3 == "main" && !found { print $1; found = 1 }')
 [[ -n $archive ]] || fail "apt knows no source for ${release:-this system}, so there is none for QEMU either"
@@ -37,6 +38,7 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [[ -e $keyring ]] || fail "$keyring is missing: install debian-archive-keyring"
 
 mkdir -p "$cache"
+find "$cache" -maxdepth 1 -name '.fetch-*' -mmin +120 -exec rm -rf {} + # of runs that were killed
 work=$(mktemp -d "$cache/.fetch-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{state/lists/partial,archives/partial,tree/root}
@@ -82,6 +84,7 @@ while read -r package suite; do
 done <<<"$packages"
 
 for deb in "$work"/archives/*.deb; do
+    # shellcheck disable=SC2016 # dpkg fills in these
     dpkg-deb --show --showformat '${Package} ${Version}\n' "$deb" >>"$work/tree/versions"
     dpkg-deb --extract "$deb" "$work/tree/root"
 done

@@ -2,7 +2,7 @@
 # initramfs.sh TREE OUT [FILE NAME]...: packs what the guest starts from.
 #
 #   TREE (of fetch.sh) ── busybox, VFIO modules ─┐
-#   init ────────────────────────────────────────┼─► OUT, a gzip-packed cpio archive
+#   init, kill-busy ─────────────────────────────┼─► OUT, a gzip-packed cpio archive
 #   each FILE, a program or folder, as /NAME ────┘
 set -euo pipefail
 
@@ -18,10 +18,11 @@ mkdir -p "$guest"/{bin,dev,modules,proc,sys,tmp}
 busybox=$tree/root/usr/bin/busybox
 [[ -e $busybox ]] || busybox=$tree/root/bin/busybox
 cp "$busybox" "$guest/bin/busybox"
-for applet in cat echo grep insmod kill ls mount poweroff readlink sed sh sleep uname; do
+for applet in cat grep insmod ls mktemp mount poweroff readlink rm sed sh sleep uname wc; do
     ln -s busybox "$guest/bin/$applet"
 done
 cp "$here/init" "$guest/init"
+cp "$here/kill-busy" "$guest/bin/kill-busy"
 
 # In the order in which they need each other; vfio_virqfd is a module of its own before Linux 6.2 only.
 order=0

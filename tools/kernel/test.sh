@@ -14,6 +14,7 @@ captures=$root/testbenches/captures
 target=x86_64-unknown-linux-gnu
 build=${CARGO_TARGET_DIR:-$root/target}
 
+start=$SECONDS
 say() { printf 'kernel test: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
@@ -32,7 +33,7 @@ trap cleanup EXIT
 )
 strip -o "$work/card-program" "$build/$target/debug/warpline-card-program"
 guest_files=("$work/card-program" bin/card-program)
-devices=(-device pcie-root-port,id=stock-port,bus=pcie.0,addr=6 -device rocker,bus=stock-port,name=stock)
+devices=(-device "pcie-root-port,id=stock-port,bus=pcie.0,addr=6" -device "rocker,bus=stock-port,name=stock")
 
 if [[ ${1:-} != stock ]] && tree=$("$here/fetch.sh" "$here/packages-vfio-user"); then
     (cd "$root" && cargo build --quiet --package warpline)
@@ -46,6 +47,9 @@ if [[ ${1:-} != stock ]] && tree=$("$here/fetch.sh" "$here/packages-vfio-user");
 
     echo "card at a socket"
     "$work/card-program" check "$socket" "$captures"/*/
+    echo "card at a socket, a program killed in mid-traffic, another one after that"
+    "$here/kill-busy" "$work/card-program" busy "$socket" "$captures"/*/
+    "$work/card-program" play "$socket" "$captures/crc1-rev2-writes" "$captures/crc1-rev2-mixed"
 
     # The same capture with the record of one octet changed.
     planted=$work/planted/crc1-rev2-badstag
@@ -68,3 +72,4 @@ if ! "$here/boot.sh" "$tree" "$work/initramfs" 240 "${devices[@]}"; then
     [[ -z $card ]] || printf '%s\n' '--- card' "$(tail -n 20 "$work/card.log")" >&2
     exit 1
 fi
+say "passed in $((SECONDS - start)) s"
