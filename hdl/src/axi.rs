@@ -3,7 +3,7 @@
 //! ```text
 //!  s_axis_segment: SegmentStreamIn   octets of TCP segments into the device
 //!  s_axil:         AxiLiteSlave      registers
-//!  m_axi:          AxiWriteMaster    all writes to host memory        (m_axi.awaddr is the port m_axi_awaddr)
+//!  m_axi:          AxiMaster         host memory: an AxiWriteMaster and an AxiReadMaster  (m_axi.awaddr is the port m_axi_awaddr)
 //!  WriteRequestOut ──► WriteRequestIn    the same inside the device, without what never changes
 //! ```
 //!
@@ -13,20 +13,25 @@
 //! AWQOS, AWREGION and AWUSER. AWPROT may not be left out. AWCACHE could, but then means a *device* write that no bridge
 //! may resize; warpline says *normal, not bufferable* instead, which keeps what matters for AMB-41: the response comes
 //! from where the octets end up, not from a buffer on the way (§A4.4).
+//!
+//! Read master: the same, with ARCACHE, ARPROT and no ARID. There is never more than one burst under way, and none leaves
+//! its block of [`READ_BLOCK`] octets.
 use rust_hdl_core::prelude::*;
 
-/// AWBURST: the address increments.
+/// AWBURST, ARBURST: the address increments.
 pub const BURST_INCR: u64 = 0b01;
-/// AWPROT: unprivileged, non-secure, data.
+/// AWPROT, ARPROT: unprivileged, non-secure, data.
 pub const PROT_DATA: u64 = 0b010;
-/// AWCACHE: normal memory, not cacheable, not bufferable.
+/// AWCACHE, ARCACHE: normal memory, not cacheable, not bufferable.
 pub const CACHE_NOT_BUFFERABLE: u64 = 0b0010;
 /// No burst crosses a multiple of this many octets.
 pub const BOUNDARY: usize = 4096;
+/// No read burst crosses a multiple of this many octets.
+pub const READ_BLOCK: usize = 256;
 /// Most beats of an INCR burst.
 pub const MOST_BEATS: usize = 256;
 
-/// AWSIZE of full-width beats of `octets`.
+/// AWSIZE, ARSIZE of full-width beats of `octets`.
 #[must_use]
 pub const fn size_code(octets: usize) -> u64 {
     octets.ilog2() as u64
@@ -178,6 +183,198 @@ pub struct AxiWriteSlave<const W: usize, const K: usize> {
     pub bvalid: Signal<Out, Bit>,
     /// It is taken.
     pub bready: Signal<In, Bit>,
+}
+
+/// AXI4 read master: W bits.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiReadSlave"]
+pub struct AxiReadMaster<const W: usize> {
+    /// Address of the first beat to read, aligned to the bus.
+    pub araddr: Signal<Out, Bits<64>>,
+    /// Beats of the burst less one.
+    pub arlen: Signal<Out, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub arsize: Signal<Out, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub arburst: Signal<Out, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub arcache: Signal<Out, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub arprot: Signal<Out, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub arready: Signal<In, Bit>,
+    /// Octets read; lane i belongs to the address that is i modulo K.
+    pub rdata: Signal<In, Bits<W>>,
+    /// Response to the beat: bit 1 = error.
+    pub rresp: Signal<In, Bits<2>>,
+    /// Last beat of its burst.
+    pub rlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub rvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub rready: Signal<Out, Bit>,
+}
+
+/// The other end of [`AxiReadMaster`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiReadMaster"]
+pub struct AxiReadSlave<const W: usize> {
+    /// Address of the first beat to read, aligned to the bus.
+    pub araddr: Signal<In, Bits<64>>,
+    /// Beats of the burst less one.
+    pub arlen: Signal<In, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub arsize: Signal<In, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub arburst: Signal<In, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub arcache: Signal<In, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub arprot: Signal<In, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub arready: Signal<Out, Bit>,
+    /// Octets read; lane i belongs to the address that is i modulo K.
+    pub rdata: Signal<Out, Bits<W>>,
+    /// Response to the beat: bit 1 = error.
+    pub rresp: Signal<Out, Bits<2>>,
+    /// Last beat of its burst.
+    pub rlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub rvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub rready: Signal<In, Bit>,
+}
+
+/// AXI4 master: W bits, K = W/8 octets; [`AxiWriteMaster`] and [`AxiReadMaster`] in one port.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiSlave"]
+pub struct AxiMaster<const W: usize, const K: usize> {
+    /// Address of the first beat, aligned to the bus.
+    pub awaddr: Signal<Out, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<Out, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub awsize: Signal<Out, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub awburst: Signal<Out, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub awcache: Signal<Out, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub awprot: Signal<Out, Bits<3>>,
+    /// An address is there.
+    pub awvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub awready: Signal<In, Bit>,
+    /// Octets; lane i belongs to the address that is i modulo K.
+    pub wdata: Signal<Out, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<Out, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub wready: Signal<In, Bit>,
+    /// Response: bit 1 = error.
+    pub bresp: Signal<In, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub bready: Signal<Out, Bit>,
+    /// Address of the first beat to read, aligned to the bus.
+    pub araddr: Signal<Out, Bits<64>>,
+    /// Beats of the burst less one.
+    pub arlen: Signal<Out, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub arsize: Signal<Out, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub arburst: Signal<Out, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub arcache: Signal<Out, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub arprot: Signal<Out, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub arready: Signal<In, Bit>,
+    /// Octets read; lane i belongs to the address that is i modulo K.
+    pub rdata: Signal<In, Bits<W>>,
+    /// Response to the beat: bit 1 = error.
+    pub rresp: Signal<In, Bits<2>>,
+    /// Last beat of its burst.
+    pub rlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub rvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub rready: Signal<Out, Bit>,
+}
+
+/// The other end of [`AxiMaster`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "AxiMaster"]
+pub struct AxiSlave<const W: usize, const K: usize> {
+    /// Address of the first beat, aligned to the bus.
+    pub awaddr: Signal<In, Bits<64>>,
+    /// Beats of the burst less one.
+    pub awlen: Signal<In, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub awsize: Signal<In, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub awburst: Signal<In, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub awcache: Signal<In, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub awprot: Signal<In, Bits<3>>,
+    /// An address is there.
+    pub awvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub awready: Signal<Out, Bit>,
+    /// Octets; lane i belongs to the address that is i modulo K.
+    pub wdata: Signal<In, Bits<W>>,
+    /// Lanes to write.
+    pub wstrb: Signal<In, Bits<K>>,
+    /// Last beat of its burst.
+    pub wlast: Signal<In, Bit>,
+    /// A beat is there.
+    pub wvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub wready: Signal<Out, Bit>,
+    /// Response: bit 1 = error.
+    pub bresp: Signal<Out, Bits<2>>,
+    /// A response is there.
+    pub bvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub bready: Signal<In, Bit>,
+    /// Address of the first beat to read, aligned to the bus.
+    pub araddr: Signal<In, Bits<64>>,
+    /// Beats of the burst less one.
+    pub arlen: Signal<In, Bits<8>>,
+    /// log2 of the octets of a beat: the whole bus.
+    pub arsize: Signal<In, Bits<3>>,
+    /// [`BURST_INCR`].
+    pub arburst: Signal<In, Bits<2>>,
+    /// [`CACHE_NOT_BUFFERABLE`].
+    pub arcache: Signal<In, Bits<4>>,
+    /// [`PROT_DATA`].
+    pub arprot: Signal<In, Bits<3>>,
+    /// An address to read is there.
+    pub arvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub arready: Signal<Out, Bit>,
+    /// Octets read; lane i belongs to the address that is i modulo K.
+    pub rdata: Signal<Out, Bits<W>>,
+    /// Response to the beat: bit 1 = error.
+    pub rresp: Signal<Out, Bits<2>>,
+    /// Last beat of its burst.
+    pub rlast: Signal<Out, Bit>,
+    /// A beat is there.
+    pub rvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub rready: Signal<In, Bit>,
 }
 
 /// Write addresses and data of one requester inside the device; beats follow in the order of the addresses.

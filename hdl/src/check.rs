@@ -4,7 +4,8 @@
 //!  Segment ────►[queue]─┐   ┌─► stag_table ─────► tagged ───┐
 //!                       ├─►─┤                               ├─► judge ─┬─► Placement + Delivery ─► place
 //!  CrcVerdict ─►[queue]─┘   └─► receive_queues ─► untagged ─┘          └─► error_records ─► registers
-//!  control ─► command ──┘
+//!  arbiter ─► command ──┘                ▲
+//!                       refill ─ coming ─┘
 //! ```
 //!
 //! One thing at a time: an FPDU, a command of `control`, or a bus fault; commands therefore fall between two FPDUs. Its
@@ -12,6 +13,10 @@
 //! one cycle. An FPDU takes 9 cycles, 13 more when it is its stream's first error and the record is written first; its
 //! pair is out 10 cycles after the later one of `Segment` and `CrcVerdict`. A command takes 9 cycles, `Arm` 25. After a
 //! reset the tables are cleared first, a row a cycle, and `command_ready` stays low.
+//!
+//! An untagged segment that finds nothing posted, while `refill` says that buffers are `coming`, is kept and looked at
+//! again and again. Faults and commands go in between, so that the buffer can be posted and the stream be frozen, which
+//! discards the segment. FPDUs behind it wait, those of other streams too: they come out in order.
 //!
 //! Assumptions: at most 16 FPDUs are under way, so that the queues never overflow; a `CrcVerdict` comes for every
 //! `Segment`, in the same order; streams come as numbers below S.
@@ -51,7 +56,7 @@ pub enum CheckCommand {
     Arm,
     /// Freeze a stream silently: `close`. Refused when there is no such stream.
     Freeze,
-    /// Append a buffer to a queue: `receive_buffer`. Refused when the stream does not exist or was not armed with that
+    /// Append a buffer to a queue: `receive_buffer`, or what `refill` gives in its place. Refused when the stream does not exist or was not armed with that
     /// queue, or when the queue is full.
     PostReceive,
     /// Send a `Delivery` of action 2 to `deliver`, behind all that was decided before; the low 8 argument bits become
@@ -122,6 +127,19 @@ pub struct Check<const S: usize> {
     pub bus_fault: Signal<In, Bit>,
     /// Stream of the fault.
     pub bus_fault_stream: Signal<In, Bits<8>>,
+    /// Pulse: descriptors of `read_fault_stream` could not be read. No other block reports it: an error event goes out.
+    pub read_fault: Signal<In, Bit>,
+    /// Stream of that fault.
+    pub read_fault_stream: Signal<In, Bits<8>>,
+
+    /// Stream of what is being looked at.
+    pub key_stream: Signal<Out, Bits<8>>,
+    /// Its untagged queue.
+    pub key_queue: Signal<Out, Bits<2>>,
+    /// Buffers for that queue are on their way, or posted; at most 3 cycles behind the key.
+    pub coming: Signal<In, Bit>,
+    /// Pulse: the first buffer of that queue has been used.
+    pub took: Signal<Out, Bit>,
 
     /// What to write to memory; with length 0 only `row` and `rows` count.
     pub placement: Signal<Out, Placement>,
@@ -152,7 +170,9 @@ pub struct Check<const S: usize> {
     segments: Queue<Segment, 4>,
     verdicts: Queue<CrcVerdict, 4>,
     fault: [Dff<Bit>; S],
+    read_failed: [Dff<Bit>; S],
     fault_found: Dff<Bit>,
+    fault_of_read: Dff<Bit>,
     fault_stream: Dff<Bits<8>>,
 
     // in work
@@ -167,6 +187,8 @@ pub struct Check<const S: usize> {
     stream: Dff<Bits<8>>,
     stag: Dff<Bits<32>>,
     queue: Dff<Bits<2>>,
+    kept: Dff<Bit>,
+    reports: Dff<Bit>,
 
     // answers
     open: [Dff<Bit>; S],
@@ -191,6 +213,7 @@ pub struct Check<const S: usize> {
     out_valid: Dff<Bit>,
     out_placement: Dff<Placement>,
     out_delivery: Dff<Delivery>,
+    took_now: Dff<Bit>,
     consumed_now: Dff<Bit>,
     discarded_now: Dff<Bit>,
     payload_now: Dff<Bits<16>>,
@@ -199,6 +222,9 @@ pub struct Check<const S: usize> {
     // wires
     idle: Signal<Local, Bit>,
     pop: Signal<Local, Bit>,
+    again: Signal<Local, Bit>,
+    candidate: Signal<Local, Segment>,
+    waits: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     is_tagged: Signal<Local, Bit>,
     is_last: Signal<Local, Bit>,
@@ -249,6 +275,12 @@ impl<const S: usize> Check<S> {
             command_failed: d(),
             bus_fault: d(),
             bus_fault_stream: d(),
+            read_fault: d(),
+            read_fault_stream: d(),
+            key_stream: d(),
+            key_queue: d(),
+            coming: d(),
+            took: d(),
             placement: d(),
             delivery: d(),
             m_valid: d(),
@@ -263,7 +295,9 @@ impl<const S: usize> Check<S> {
             segments: d(),
             verdicts: d(),
             fault: array(),
+            read_failed: array(),
             fault_found: d(),
+            fault_of_read: d(),
             fault_stream: d(),
             state: d(),
             subject: d(),
@@ -276,6 +310,8 @@ impl<const S: usize> Check<S> {
             stream: d(),
             stag: d(),
             queue: d(),
+            kept: d(),
+            reports: d(),
             open: array(),
             closed: d(),
             contexts: d(),
@@ -296,12 +332,16 @@ impl<const S: usize> Check<S> {
             out_valid: d(),
             out_placement: d(),
             out_delivery: d(),
+            took_now: d(),
             consumed_now: d(),
             discarded_now: d(),
             payload_now: d(),
             error_now: d(),
             idle: d(),
             pop: d(),
+            again: d(),
+            candidate: d(),
+            waits: d(),
             answered: d(),
             is_tagged: d(),
             is_last: d(),
@@ -333,6 +373,7 @@ impl<const S: usize> Logic for Check<S> {
             self,
             clock,
             fault_found,
+            fault_of_read,
             fault_stream,
             state,
             subject,
@@ -348,6 +389,8 @@ impl<const S: usize> Logic for Check<S> {
             stream,
             stag,
             queue,
+            kept,
+            reports,
             closed,
             known,
             exists,
@@ -368,6 +411,7 @@ impl<const S: usize> Logic for Check<S> {
         dff_setup!(
             self,
             clock,
+            took_now,
             consumed_now,
             discarded_now,
             payload_now,
@@ -389,13 +433,18 @@ impl<const S: usize> Logic for Check<S> {
         self.verdicts.reset.next = self.reset.val();
         self.error_records.reset.next = self.reset.val();
 
-        comment!("faults wait in one bit a stream");
+        comment!(
+            "faults wait in two bits a stream; `deliver` has told the host of those of writes"
+        );
         self.fault_found.d.next = false;
         for i in 0..S {
             self.fault[i].clock.next = self.clock.val();
             self.fault[i].d.next = self.fault[i].q.val();
-            if self.fault[i].q.val() {
+            self.read_failed[i].clock.next = self.clock.val();
+            self.read_failed[i].d.next = self.read_failed[i].q.val();
+            if self.fault[i].q.val() | self.read_failed[i].q.val() {
                 self.fault_found.d.next = true;
+                self.fault_of_read.d.next = !self.fault[i].q.val();
                 self.fault_stream.d.next = self.index[i].val();
             }
         }
@@ -405,28 +454,39 @@ impl<const S: usize> Logic for Check<S> {
             self.argument[i].d.next = self.argument[i].q.val();
         }
 
-        comment!("idle: a fault goes first, then a command, then an FPDU");
+        comment!(
+            "idle: a fault goes first, then a command, then an FPDU, the one that is kept first"
+        );
         self.segments.s_data.next = self.segment.val();
         self.segments.s_valid.next = self.segment_valid.val();
         self.verdicts.s_data.next = self.verdict.val();
         self.verdicts.s_valid.next = self.verdict_valid.val();
         self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
         self.command_ready.next = self.idle.val();
+        self.again.next = self.idle.val() & !self.command_valid.val() & self.kept.q.val();
         self.pop.next = self.idle.val()
             & !self.command_valid.val()
+            & !self.kept.q.val()
             & self.segments.m_valid.val()
             & self.verdicts.m_valid.val();
         self.segments.m_ready.next = self.pop.val();
         self.verdicts.m_ready.next = self.pop.val();
+        self.candidate.next = self.segments.m_data.val();
+        if self.kept.q.val() {
+            self.candidate.next = self.fpdu.q.val();
+        }
         if self.state.q.val() == State::Idle {
             self.timer.d.next = self.patience.val();
             self.refused.d.next = false;
+            self.reports.d.next = false;
             self.subject.d.next = Subject::Fpdu;
-            self.fpdu.d.next = self.segments.m_data.val();
-            self.crc.d.next = self.verdicts.m_data.val();
-            self.stream.d.next = self.segments.m_data.val().stream;
-            self.stag.d.next = self.segments.m_data.val().header_1;
-            self.queue.d.next = self.segments.m_data.val().header_2.get_bits::<2>(0);
+            self.fpdu.d.next = self.candidate.val();
+            if !self.kept.q.val() {
+                self.crc.d.next = self.verdicts.m_data.val();
+            }
+            self.stream.d.next = self.candidate.val().stream;
+            self.stag.d.next = self.candidate.val().header_1;
+            self.queue.d.next = self.candidate.val().header_2.get_bits::<2>(0);
             self.order.d.next = self.command.val();
             if self.command_valid.val() {
                 for i in 0..8 {
@@ -443,8 +503,13 @@ impl<const S: usize> Logic for Check<S> {
             if self.fault_found.q.val() {
                 self.subject.d.next = Subject::Fault;
                 self.stream.d.next = self.fault_stream.q.val();
+                self.reports.d.next = self.fault_of_read.q.val();
             }
-            if self.fault_found.q.val() | self.command_valid.val() | self.pop.val() {
+            if self.fault_found.q.val()
+                | self.command_valid.val()
+                | self.pop.val()
+                | self.again.val()
+            {
                 self.state.d.next = State::Look;
             }
         }
@@ -517,8 +582,15 @@ impl<const S: usize> Logic for Check<S> {
         if self.state.q.val() == State::Look {
             self.timer.d.next = self.timer.q.val() - 1;
         }
-        self.accepted.next = !self.closed.q.val() & !self.judge.failed.val();
-        self.first_error.next = !self.closed.q.val() & self.judge.failed.val();
+        self.accepted.next = (self.subject.q.val() == Subject::Fpdu)
+            & !self.closed.q.val()
+            & !self.judge.failed.val();
+        self.first_error.next = (self.subject.q.val() == Subject::Fpdu)
+            & !self.closed.q.val()
+            & self.judge.failed.val();
+        self.key_stream.next = self.stream.q.val();
+        self.key_queue.next = self.queue.q.val();
+        self.waits.next = !self.closed.q.val() & self.judge.checks.val().buffer & self.coming.val();
 
         comment!("answered: records begin to be written, commands change their tables");
         self.freeze.next = false;
@@ -545,11 +617,20 @@ impl<const S: usize> Logic for Check<S> {
         if self.answered.val() {
             match self.subject.q.val() {
                 Subject::Fpdu => {
-                    self.error_records.write.next = self.first_error.val();
-                    self.state.d.next = State::Give;
+                    self.kept.d.next = self.waits.val();
+                    if self.waits.val() {
+                        self.state.d.next = State::Idle;
+                    } else {
+                        self.error_records.write.next = self.first_error.val();
+                        self.state.d.next = State::Give;
+                    }
                 }
                 Subject::Fault => {
+                    self.state.d.next = State::Finish;
                     if !self.closed.q.val() {
+                        if self.reports.q.val() {
+                            self.state.d.next = State::Give;
+                        }
                         self.error_records.write.next = true;
                         self.error_now.d.next = true;
                         self.freeze.next = true;
@@ -557,9 +638,9 @@ impl<const S: usize> Logic for Check<S> {
                     for i in 0..S {
                         if self.stream.q.val() == self.index[i].val() {
                             self.fault[i].d.next = false;
+                            self.read_failed[i].d.next = false;
                         }
                     }
-                    self.state.d.next = State::Finish;
                 }
                 Subject::Command => {
                     self.state.d.next = State::Finish;
@@ -619,6 +700,7 @@ impl<const S: usize> Logic for Check<S> {
         self.give.next = (self.state.q.val() == State::Give)
             & !self.error_records.busy.val()
             & (!self.out_valid.q.val() | self.m_ready.val());
+        self.took_now.d.next = false;
         self.consumed_now.d.next = false;
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
@@ -635,16 +717,25 @@ impl<const S: usize> Logic for Check<S> {
             self.out_placement.d.next = self.no_placement.val();
             self.out_delivery.d.next = self.no_delivery.val();
             self.out_delivery.d.next.stream = self.stream.q.val();
-            if self.subject.q.val() == Subject::Command {
-                self.out_delivery.d.next.action = 2.into();
-                self.done.d.next = true;
-            } else {
-                self.out_placement.d.next.row = self.fpdu.q.val().row;
-                self.out_placement.d.next.rows = self.fpdu.q.val().rows;
-                self.consumed_now.d.next = true;
-                self.discarded_now.d.next = self.closed.q.val();
+            match self.subject.q.val() {
+                Subject::Fpdu => {
+                    self.out_placement.d.next.row = self.fpdu.q.val().row;
+                    self.out_placement.d.next.rows = self.fpdu.q.val().rows;
+                    self.consumed_now.d.next = true;
+                    self.discarded_now.d.next = self.closed.q.val();
+                }
+                Subject::Command => {
+                    self.out_delivery.d.next.action = 2.into();
+                    self.done.d.next = true;
+                }
+                Subject::Fault => {
+                    self.error_event.next.kind = 3.into();
+                    self.error_event.next.stream = self.stream.q.val();
+                    self.out_delivery.d.next.action = 1.into();
+                    self.out_delivery.d.next.event = self.error_event.val().into();
+                }
             }
-            if (self.subject.q.val() != Subject::Command) & self.first_error.val() {
+            if self.first_error.val() {
                 self.error_event.next.kind = 3.into();
                 self.error_event.next.stream = self.stream.q.val();
                 self.error_event.next.number = self.judge.number.val();
@@ -656,7 +747,7 @@ impl<const S: usize> Logic for Check<S> {
                 self.freeze.next = true;
                 self.error_now.d.next = true;
             }
-            if (self.subject.q.val() != Subject::Command) & self.accepted.val() {
+            if self.accepted.val() {
                 self.out_placement.d.next.length = self.length.q.val();
                 self.payload_now.d.next = self.length.q.val();
                 self.completion.next.stream = self.stream.q.val();
@@ -679,6 +770,7 @@ impl<const S: usize> Logic for Check<S> {
                     self.completion.next.length = self.untagged_checks.message_length.val();
                     self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
                     self.receive_queues.take.next = self.is_last.val();
+                    self.took_now.d.next = self.is_last.val();
                 }
                 if self.is_last.val()
                     & (!self.is_tagged.val() | self.known.q.val().tagged_completions)
@@ -709,6 +801,9 @@ impl<const S: usize> Logic for Check<S> {
             if self.bus_fault.val() & (self.bus_fault_stream.val() == self.index[i].val()) {
                 self.fault[i].d.next = true;
             }
+            if self.read_fault.val() & (self.read_fault_stream.val() == self.index[i].val()) {
+                self.read_failed[i].d.next = true;
+            }
         }
 
         comment!("clear: every row of every table");
@@ -730,6 +825,7 @@ impl<const S: usize> Logic for Check<S> {
         self.placement.next = self.out_placement.q.val();
         self.delivery.next = self.out_delivery.q.val();
         self.m_valid.next = self.out_valid.q.val();
+        self.took.next = self.took_now.q.val();
         self.consumed.next = self.consumed_now.q.val();
         self.consumed_stream.next = self.out_delivery.q.val().stream;
         self.discarded.next = self.discarded_now.q.val();
@@ -739,12 +835,15 @@ impl<const S: usize> Logic for Check<S> {
             self.state.d.next = State::Clear;
             self.sweep.d.next = 0.into();
             self.fault_found.d.next = false;
+            self.kept.d.next = false;
             self.done.d.next = false;
             self.out_valid.d.next = false;
+            self.took_now.d.next = false;
             self.consumed_now.d.next = false;
             self.error_now.d.next = false;
             for i in 0..S {
                 self.fault[i].d.next = false;
+                self.read_failed[i].d.next = false;
                 self.open[i].d.next = false;
             }
         }

@@ -1,11 +1,12 @@
 //! Executes the host's commands, one at a time.
 //!
 //! ```text
-//!  registers ─ start, number ─► decide ─► ask check ─► answer ─┬──────────────────────────► done, or refused
-//!                                 ▲                            ├─ arm ───────────────────► done
-//!                                 │                            ├─ freeze ─► settle ─► drain ─┐
-//!                                 │                            ├─ revoke ────────────────────┤
-//!                                 └──────────── fence ◄────────┼─────────────────────────────┘
+//!  registers ─ start, number ─► decide ─► set ring ───────────────────────────────────────► done, or refused
+//!                                 └─────► ask check ─► answer ─┬──────────────────────────► done, or refused
+//!                                            ▲                 ├─ arm ───────────────────► done
+//!                                            │                 ├─ freeze ─► settle ─► drain ─┐
+//!                                            │                 ├─ revoke ────────────────────┤
+//!                                            └── fence ◄───────┼─────────────────────────────┘
 //!                                                              └─ fence ─► fence_done ───► done
 //! ```
 //!
@@ -14,13 +15,17 @@
 //!   come back no write through the STag can happen any more (AMB-42, DDP-SEC-22).
 //! * `ARM_STREAM`: refused when there is no such stream or it is armed; `check` first, because it must know the stream
 //!   before the first octet comes in, then `arm` to the blocks in front of it.
-//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards what still
-//!   comes, and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way has reached `check`, a fence
-//!   follows it. The stream can then be armed again and finds nothing of its former owner.
+//! * `SET_RECEIVE_RING`: refused unless the stream is armed with that queue and has no ring for it, and the ring is
+//!   aligned and of a legal size; `refill` does the rest.
+//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan and takes the stream's rings
+//!   away, `check` discards what still comes, and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way
+//!   has reached `check` and `refill` has no read of the stream under way, a fence follows. The stream can then be armed
+//!   again and finds nothing of its former owner, and the host may unmap the rings.
 //!
 //! Assumptions: `arguments` holds still while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
 //! move no octet and issue no FPDU of the stream. `consumed` comes once for each `issued`, before `check` takes another
-//! command. At most 255 FPDUs of a stream are under way. `fence_done` comes once for each fence, at any time after it
+//! command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `close` on, until
+//! `refill` is done with the stream. `fence_done` comes once for each fence, at any time after it
 //! was given.
 //!
 //! Latency: a refusal is known two cycles after `start`; a question to `check` takes two cycles and as long as `check`
@@ -28,9 +33,10 @@
 use crate::check::CheckCommand;
 use crate::dff::Dff;
 use crate::util::{array, d};
+use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_regmap::layout::{close, stream_context};
+use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
 
 /// Cycles after `close` until all that `admit`, `align` and `scan` had under way has come through.
@@ -47,9 +53,11 @@ pub enum Step {
     Ask,
     /// `check` is working on it.
     Answer,
+    /// `refill` is told of a ring.
+    Set,
     /// The front of the receive path comes to rest.
     Settle,
-    /// FPDUs of the stream are under way.
+    /// FPDUs or reads of the stream are under way.
     Drain,
     /// The fence is under way.
     Fence,
@@ -98,6 +106,15 @@ pub struct Control<const S: usize> {
     /// With `arm`: sequence number of position 0.
     pub sequence_start: Signal<Out, Bits<32>>,
 
+    /// `arguments` describe a receive ring for `refill`.
+    pub set: Signal<Out, Bit>,
+    /// Pulse: `refill` has seen them.
+    pub set_ready: Signal<In, Bit>,
+    /// With `set_ready`: the queue has a ring already.
+    pub set_failed: Signal<In, Bit>,
+    /// Nothing of `stream` is under way in `refill`.
+    pub quiet: Signal<In, Bit>,
+
     /// Pulse: an FPDU of `issued_stream` is under way from here on.
     pub issued: Signal<In, Bit>,
     /// Its stream.
@@ -121,13 +138,20 @@ pub struct Control<const S: usize> {
     markers_given: Dff<Bit>,
     crc_given: Dff<Bit>,
     sequence_given: Dff<Bits<32>>,
+    queues_given: Dff<Bits<4>>,
+    queue_given: Dff<Bits<8>>,
+    ring_legal: Dff<Bit>,
 
     armed: [Dff<Bit>; S],
+    queues: [Dff<Bits<4>>; S],
     under_way: [Dff<Bits<8>>; S],
     up: [Signal<Local, Bit>; S],
     down: [Signal<Local, Bit>; S],
     exists: Signal<Local, Bit>,
     is_armed: Signal<Local, Bit>,
+    has_queue: Signal<Local, Bit>,
+    ring_queue: Signal<Local, Bits<2>>,
+    entries: Signal<Local, Bits<16>>,
     is_empty: Signal<Local, Bit>,
 
     index: [Constant<Bits<8>>; S],
@@ -136,19 +160,31 @@ pub struct Control<const S: usize> {
     markers_at: Constant<Bits<8>>,
     crc_at: Constant<Bits<8>>,
     sequence_at: Constant<Bits<8>>,
+    queues_at: Constant<Bits<8>>,
+    queue_mask: Constant<Bits<4>>,
+    queue_at: Constant<Bits<8>>,
+    entries_at: Constant<Bits<8>>,
+    base_at: Constant<Bits<8>>,
     write_stag: Constant<Bits<8>>,
     revoke_stag: Constant<Bits<8>>,
     arm_stream: Constant<Bits<8>>,
     close_stream: Constant<Bits<8>>,
     post_receive: Constant<Bits<8>>,
+    set_receive_ring: Constant<Bits<8>>,
 }
 
-impl<const S: usize> Default for Control<S> {
-    fn default() -> Self {
-        assert_eq!(
-            stream_context::STREAM,
-            close::STREAM,
-            "the stream lies at the same place in both commands"
+impl<const S: usize> Control<S> {
+    /// Commands for the device that `config` describes.
+    ///
+    /// # Panics
+    /// When `config.queues` is not 1 to 4.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!((1..=4).contains(&config.queues), "{} queues", config.queues);
+        assert!(
+            stream_context::STREAM == close::STREAM
+                && stream_context::STREAM == receive_ring::STREAM,
+            "the stream lies at the same place in all commands"
         );
         let number = |value: u32| Constant::new(u64::from(value).into());
         let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
@@ -171,6 +207,10 @@ impl<const S: usize> Default for Control<S> {
             markers: d(),
             crc: d(),
             sequence_start: d(),
+            set: d(),
+            set_ready: d(),
+            set_failed: d(),
+            quiet: d(),
             issued: d(),
             issued_stream: d(),
             consumed: d(),
@@ -187,12 +227,19 @@ impl<const S: usize> Default for Control<S> {
             markers_given: d(),
             crc_given: d(),
             sequence_given: d(),
+            queues_given: d(),
+            queue_given: d(),
+            ring_legal: d(),
             armed: array(),
+            queues: array(),
             under_way: array(),
             up: array(),
             down: array(),
             exists: d(),
             is_armed: d(),
+            has_queue: d(),
+            ring_queue: d(),
+            entries: d(),
             is_empty: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             settle: Constant::new(SETTLE.into()),
@@ -200,11 +247,17 @@ impl<const S: usize> Default for Control<S> {
             markers_at: place(stream_context::MARKERS),
             crc_at: place(stream_context::CRC),
             sequence_at: place(stream_context::SEQUENCE_START),
+            queues_at: place(stream_context::QUEUES),
+            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
+            queue_at: place(receive_ring::QUEUE),
+            entries_at: place(receive_ring::ENTRIES),
+            base_at: place(receive_ring::BASE),
             write_stag: number(command::WRITE_STAG),
             revoke_stag: number(command::REVOKE_STAG),
             arm_stream: number(command::ARM_STREAM),
             close_stream: number(command::CLOSE_STREAM),
             post_receive: number(command::POST_RECEIVE),
+            set_receive_ring: number(command::SET_RECEIVE_RING),
         }
     }
 }
@@ -229,7 +282,10 @@ impl<const S: usize> Logic for Control<S> {
             stream_given,
             markers_given,
             crc_given,
-            sequence_given
+            sequence_given,
+            queues_given,
+            queue_given,
+            ring_legal
         );
         self.busy.next = self.step.q.val() != Step::Idle;
         self.failed.next = self.refused.q.val();
@@ -241,14 +297,19 @@ impl<const S: usize> Logic for Control<S> {
         self.markers.next = self.markers_given.q.val();
         self.crc.next = self.crc_given.q.val();
         self.sequence_start.next = self.sequence_given.q.val();
+        self.set.next = self.step.q.val() == Step::Set;
 
         comment!("FPDUs under way, and what is known of the stream that the command names");
         self.exists.next = false;
         self.is_armed.next = false;
         self.is_empty.next = false;
+        self.has_queue.next = false;
+        self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
         for i in 0..S {
             self.armed[i].clock.next = self.clock.val();
             self.armed[i].d.next = self.armed[i].q.val();
+            self.queues[i].clock.next = self.clock.val();
+            self.queues[i].d.next = self.queues[i].q.val();
             self.under_way[i].clock.next = self.clock.val();
             self.under_way[i].d.next = self.under_way[i].q.val();
             self.up[i].next = self.issued.val() & (self.issued_stream.val() == self.index[i].val());
@@ -264,12 +325,22 @@ impl<const S: usize> Logic for Control<S> {
                 self.exists.next = true;
                 self.is_armed.next = self.armed[i].q.val();
                 self.is_empty.next = !self.under_way[i].q.val().any();
+                self.has_queue.next = self.armed[i].q.val()
+                    & !self.queue_given.q.val().get_bits::<6>(2).any()
+                    & self.queues[i]
+                        .q
+                        .val()
+                        .get_bit(self.ring_queue.val().index());
             }
         }
 
         if self.fence_done.val() {
             self.fenced.d.next = true;
         }
+        self.entries.next = self
+            .arguments
+            .val()
+            .get_bits::<16>(self.entries_at.val().index());
         self.arm_pulse.d.next = false;
         self.close_pulse.d.next = false;
         match self.step.q.val() {
@@ -288,6 +359,25 @@ impl<const S: usize> Logic for Control<S> {
                         .arguments
                         .val()
                         .get_bits::<32>(self.sequence_at.val().index());
+                    self.queues_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<4>(self.queues_at.val().index())
+                        & self.queue_mask.val();
+                    self.queue_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<8>(self.queue_at.val().index());
+                    comment!(
+                        "a power of two of 16 or more; the eight low bits of the base are zero"
+                    );
+                    self.ring_legal.d.next = self.entries.val().get_bits::<12>(4).any()
+                        & !(self.entries.val() & (self.entries.val() - 1)).any()
+                        & !self
+                            .arguments
+                            .val()
+                            .get_bits::<8>(self.base_at.val().index())
+                            .any();
                     self.step.d.next = Step::Decide;
                 }
             }
@@ -318,6 +408,13 @@ impl<const S: usize> Logic for Control<S> {
                     self.asked.d.next = CheckCommand::Arm;
                     self.step.d.next = Step::Ask;
                 }
+                if (self.number.val() == self.set_receive_ring.val())
+                    & self.has_queue.val()
+                    & self.ring_legal.q.val()
+                {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Set;
+                }
                 if (self.number.val() == self.close_stream.val()) & self.exists.val() {
                     self.refused.d.next = false;
                     self.close_pulse.d.next = true;
@@ -344,6 +441,7 @@ impl<const S: usize> Logic for Control<S> {
                             for i in 0..S {
                                 if self.stream_given.q.val() == self.index[i].val() {
                                     self.armed[i].d.next = !self.command_failed.val();
+                                    self.queues[i].d.next = self.queues_given.q.val();
                                 }
                             }
                         }
@@ -361,6 +459,12 @@ impl<const S: usize> Logic for Control<S> {
                     }
                 }
             }
+            Step::Set => {
+                if self.set_ready.val() {
+                    self.refused.d.next = self.set_failed.val();
+                    self.step.d.next = Step::Idle;
+                }
+            }
             Step::Settle => {
                 self.pause.d.next = self.pause.q.val() - 1;
                 if self.pause.q.val() == 1 {
@@ -368,7 +472,7 @@ impl<const S: usize> Logic for Control<S> {
                 }
             }
             Step::Drain => {
-                if self.is_empty.val() {
+                if self.is_empty.val() & self.quiet.val() {
                     self.asked.d.next = CheckCommand::Fence;
                     self.step.d.next = Step::Ask;
                 }

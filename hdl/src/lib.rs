@@ -48,12 +48,14 @@ pub mod strip;
 pub mod window;
 
 // host side
+pub mod arbiter;
 pub mod check;
 pub mod completion;
 pub mod control;
 pub mod deliver;
 pub mod interrupts;
 pub mod place;
+pub mod refill;
 pub mod registers;
 pub mod write_mux;
 

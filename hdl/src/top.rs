@@ -1,4 +1,4 @@
-//! The device: TCP segments in on one side, registers and writes to host memory on the other.
+//! The device: TCP segments in on one side, registers and host memory on the other.
 //!
 //! ```text
 //!                 ┌───────── Ingress ─────────┐
@@ -6,15 +6,16 @@
 //!  ──────────────►│ commit buffer             │────────────────────►│ check │───────────►│ place │──┐
 //!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
-//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┘       ┌────────────▼─┐  write_mux ──► m_axi
-//!                 │                                                             │ deliver      │    ▲
-//!                 │                                                             └─► completion ┘────┘
+//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤       ┌────────────▼─┐  write_mux ──► m_axi
+//!                 │            └──────► arbiter ─────────────────────────┘       │ deliver      │    ▲
+//!                 ├─ doorbell ─► refill ──┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
 //!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
 //! ```
 //!
 //! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
 //! enough. Throughput and latency are those of the parts; `docs/bench` has what they add up to.
-use crate::axi::{AxiLiteSlave, AxiWriteMaster, SegmentStreamIn};
+use crate::arbiter::Arbiter;
+use crate::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
 use crate::check::Check;
 use crate::completion::CompletionWriter;
 use crate::control::Control;
@@ -23,6 +24,7 @@ use crate::dff::Dff;
 use crate::ingress::Ingress;
 use crate::interrupts::{Interrupts, MessageStreamOut};
 use crate::place::Place;
+use crate::refill::Refill;
 use crate::registers::Registers;
 use crate::util::d;
 use crate::window::{Window, WindowStreamOut};
@@ -55,8 +57,8 @@ pub struct Warpline<
     pub m_axis_window: WindowStreamOut,
     /// Registers.
     pub s_axil: AxiLiteSlave,
-    /// Writes to host memory.
-    pub m_axi: AxiWriteMaster<W, K>,
+    /// Host memory: payload and completions are written, receive descriptors are read.
+    pub m_axi: AxiMaster<W, K>,
     /// Interrupt messages.
     pub m_axis_msix: MessageStreamOut,
 
@@ -71,6 +73,8 @@ pub struct Warpline<
     write_mux: WriteMux<W, K>,
     registers: Registers<S>,
     control: Control<S>,
+    arbiter: Arbiter,
+    refill: Refill<W, K, S>,
     interrupts: Interrupts,
     all_ones: Constant<Bits<5>>,
 }
@@ -106,7 +110,9 @@ impl<
             completion: d(),
             write_mux: d(),
             registers: Registers::new(config),
-            control: d(),
+            control: Control::new(config),
+            arbiter: d(),
+            refill: Refill::new(config),
             interrupts: d(),
             all_ones: Constant::new(RESET_CYCLES.into()),
         }
@@ -128,7 +134,7 @@ impl<
         dff_setup!(self, aclk, reset_count, reset);
         clock!(
             self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers,
-            control, interrupts
+            control, arbiter, refill, interrupts
         );
 
         comment!("reset: from the first cycle of aresetn low until the count is full");
@@ -149,6 +155,8 @@ impl<
         self.write_mux.reset.next = self.reset.q.val();
         self.registers.reset.next = self.reset.q.val();
         self.control.reset.next = self.reset.q.val();
+        self.arbiter.reset.next = self.reset.q.val();
+        self.refill.reset.next = self.reset.q.val();
         self.interrupts.reset.next = self.reset.q.val();
 
         comment!("network side");
@@ -212,7 +220,59 @@ impl<
         self.write_mux.payload_b_ready.next = self.deliver.b_ready.val();
         self.completion.b_valid.next = self.write_mux.completion_b_valid.val();
         self.completion.b_error.next = self.write_mux.completion_b_error.val();
-        AxiWriteMaster::<W, K>::link(&mut self.m_axi, &mut self.write_mux.m_axi);
+        self.m_axi.awaddr.next = self.write_mux.m_axi.awaddr.val();
+        self.m_axi.awlen.next = self.write_mux.m_axi.awlen.val();
+        self.m_axi.awsize.next = self.write_mux.m_axi.awsize.val();
+        self.m_axi.awburst.next = self.write_mux.m_axi.awburst.val();
+        self.m_axi.awcache.next = self.write_mux.m_axi.awcache.val();
+        self.m_axi.awprot.next = self.write_mux.m_axi.awprot.val();
+        self.m_axi.awvalid.next = self.write_mux.m_axi.awvalid.val();
+        self.write_mux.m_axi.awready.next = self.m_axi.awready.val();
+        self.m_axi.wdata.next = self.write_mux.m_axi.wdata.val();
+        self.m_axi.wstrb.next = self.write_mux.m_axi.wstrb.val();
+        self.m_axi.wlast.next = self.write_mux.m_axi.wlast.val();
+        self.m_axi.wvalid.next = self.write_mux.m_axi.wvalid.val();
+        self.write_mux.m_axi.wready.next = self.m_axi.wready.val();
+        self.write_mux.m_axi.bresp.next = self.m_axi.bresp.val();
+        self.write_mux.m_axi.bvalid.next = self.m_axi.bvalid.val();
+        self.m_axi.bready.next = self.write_mux.m_axi.bready.val();
+
+        comment!("receive rings: descriptors in, buffers on to check");
+        self.m_axi.araddr.next = self.refill.m_axi.araddr.val();
+        self.m_axi.arlen.next = self.refill.m_axi.arlen.val();
+        self.m_axi.arsize.next = self.refill.m_axi.arsize.val();
+        self.m_axi.arburst.next = self.refill.m_axi.arburst.val();
+        self.m_axi.arcache.next = self.refill.m_axi.arcache.val();
+        self.m_axi.arprot.next = self.refill.m_axi.arprot.val();
+        self.m_axi.arvalid.next = self.refill.m_axi.arvalid.val();
+        self.refill.m_axi.arready.next = self.m_axi.arready.val();
+        self.refill.m_axi.rdata.next = self.m_axi.rdata.val();
+        self.refill.m_axi.rresp.next = self.m_axi.rresp.val();
+        self.refill.m_axi.rlast.next = self.m_axi.rlast.val();
+        self.refill.m_axi.rvalid.next = self.m_axi.rvalid.val();
+        self.m_axi.rready.next = self.refill.m_axi.rready.val();
+        self.refill.doorbell.next = self.registers.doorbell.val();
+        self.refill.doorbell_stream.next = self.registers.doorbell_stream.val();
+        self.refill.doorbell_queue.next = self.registers.doorbell_queue.val();
+        self.refill.doorbell_value.next = self.registers.doorbell_value.val();
+        self.refill.set.next = self.control.set.val();
+        self.refill.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
+        self.control.set_ready.next = self.refill.set_ready.val();
+        self.control.set_failed.next = self.refill.set_failed.val();
+        self.refill.close.next = self.control.close.val();
+        self.refill.stream.next = self.control.stream.val();
+        self.control.quiet.next = self.refill.quiet.val();
+        self.arbiter.refill_arguments.next = self.refill.buffer.val();
+        self.arbiter.refill_valid.next = self.refill.buffer_valid.val();
+        self.refill.buffer_ready.next = self.arbiter.refill_ready.val();
+        self.refill.buffer_done.next = self.arbiter.refill_done.val();
+        self.refill.buffer_failed.next = self.arbiter.refill_failed.val();
+        self.refill.key_stream.next = self.check.key_stream.val();
+        self.refill.key_queue.next = self.check.key_queue.val();
+        self.refill.took.next = self.check.took.val();
+        self.check.coming.next = self.refill.coming.val();
+        self.check.read_fault.next = self.refill.fault.val();
+        self.check.read_fault_stream.next = self.refill.fault_stream.val();
 
         comment!("registers and commands");
         AxiLiteSlave::link(&mut self.s_axil, &mut self.registers.s_axil);
@@ -221,12 +281,18 @@ impl<
         self.control.arguments.next = self.registers.arguments.val();
         self.registers.busy.next = self.control.busy.val();
         self.registers.failed.next = self.control.failed.val();
-        self.check.command.next = self.control.command.val();
-        self.check.arguments.next = self.registers.arguments.val();
-        self.check.command_valid.next = self.control.command_valid.val();
-        self.control.command_ready.next = self.check.command_ready.val();
-        self.control.command_done.next = self.check.command_done.val();
-        self.control.command_failed.next = self.check.command_failed.val();
+        self.arbiter.control_command.next = self.control.command.val();
+        self.arbiter.control_arguments.next = self.registers.arguments.val();
+        self.arbiter.control_valid.next = self.control.command_valid.val();
+        self.control.command_ready.next = self.arbiter.control_ready.val();
+        self.control.command_done.next = self.arbiter.control_done.val();
+        self.control.command_failed.next = self.arbiter.control_failed.val();
+        self.check.command.next = self.arbiter.command.val();
+        self.check.arguments.next = self.arbiter.arguments.val();
+        self.check.command_valid.next = self.arbiter.command_valid.val();
+        self.arbiter.command_ready.next = self.check.command_ready.val();
+        self.arbiter.command_done.next = self.check.command_done.val();
+        self.arbiter.command_failed.next = self.check.command_failed.val();
         self.control.issued.next = self.ingress.issued.val();
         self.control.issued_stream.next = self.ingress.issued_stream.val();
         self.control.consumed.next = self.check.consumed.val();

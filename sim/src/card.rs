@@ -381,10 +381,11 @@ impl Card {
         self.simulation().clear_timing();
     }
 
-    /// Bursts that were answered with an error so far, because they left what is mapped.
+    /// Write bursts and beats of reads that were answered with an error so far, because they left what is mapped.
     #[must_use]
     pub fn bus_errors(&self) -> u64 {
-        self.simulation().writes.refused
+        let simulation = self.simulation();
+        simulation.writes.refused + simulation.reads.refused
     }
 
     /// Interrupt messages that the device has sent so far, by vector (`warpline_regmap::register::interrupt`).
@@ -396,6 +397,11 @@ impl Card {
     /// From now on, writes that touch these bus addresses are answered with an error though they are mapped.
     pub fn fail_writes(&self, bus_addresses: Range<u64>) {
         self.simulation().host.faulty = bus_addresses;
+    }
+
+    /// From now on, reads that touch these bus addresses are answered with an error though they are mapped.
+    pub fn fail_reads(&self, bus_addresses: Range<u64>) {
+        self.simulation().host.faulty_reads = bus_addresses;
     }
 
     /// From now on, the host holds the card back like this.

@@ -105,11 +105,25 @@ pub enum Rule {
         beats: u16,
     },
     /// The device's bursts are of whole beats.
-    #[error("AWSIZE {0}: not the width of the bus")]
+    #[error("size {0}: not the width of the bus")]
     Size(u8),
     /// The device's bursts are incrementing ones.
-    #[error("AWBURST {0}: not INCR")]
+    #[error("burst type {0}: not INCR")]
     Burst(u8),
+    /// The device's read bursts are aligned and stay in a block of 256 octets.
+    #[error("{beats} beats from {address:#x} on are not aligned, or leave their 256 octets")]
+    CrossesBlock {
+        /// ARADDR.
+        address: u64,
+        /// ARLEN + 1.
+        beats: u16,
+    },
+    /// The device has one read burst under way at a time.
+    #[error("a read burst at {address:#x} before the one in front of it is over")]
+    SecondRead {
+        /// ARADDR.
+        address: u64,
+    },
     /// §A3.4.1: a burst has AWLEN + 1 beats, and WLAST marks the last one.
     #[error("WLAST ends a burst of {beats} beats after beat {beat}")]
     Last {

@@ -31,6 +31,8 @@ pub(crate) struct Host {
     maps: BTreeMap<u64, HostMemory>,
     /// Writes here are refused although they are mapped.
     pub faulty: Range<u64>,
+    /// Reads here are refused although they are mapped.
+    pub faulty_reads: Range<u64>,
     /// The card may use the bus at all.
     pub master: bool,
 }
@@ -40,6 +42,7 @@ impl Default for Host {
         Self {
             maps: BTreeMap::new(),
             faulty: 0..0,
+            faulty_reads: 0..0,
             master: true,
         }
     }
@@ -116,9 +119,8 @@ impl Host {
 
     /// Whether all of the addresses belong to one map that may be written to.
     pub fn reaches(&self, address: u64, length: usize) -> bool {
-        let end = address.saturating_add(length as u64);
-        let faulty = self.faulty.start < end && address < self.faulty.end;
-        !faulty && self.find(address, length).is_some_and(|map| map.write)
+        !meet(&self.faulty, address, length)
+            && self.find(address, length).is_some_and(|map| map.write)
     }
 
     /// Writes `octets`; false when they do not belong to one map.
@@ -134,6 +136,21 @@ impl Host {
         let write = |octets, at| map.file.write_all_at(octets, at).is_ok();
         (front.is_empty() || write(front, at)) && write(last, at + front.len() as u64)
     }
+
+    /// Reads `octets`; false when they do not all belong to one map that may be read.
+    pub fn load(&self, address: u64, octets: &mut [u8]) -> bool {
+        let map = self.find(address, octets.len()).filter(|map| map.read);
+        let Some(map) = map.filter(|_| !meet(&self.faulty_reads, address, octets.len())) else {
+            return false;
+        };
+        let at = map.offset + (address - map.iova);
+        map.file.read_exact_at(octets, at).is_ok()
+    }
+}
+
+/// Whether a range has one of the addresses.
+fn meet(range: &Range<u64>, address: u64, length: usize) -> bool {
+    range.start < address.saturating_add(length as u64) && address < range.end
 }
 
 /// The last address of a range that is one.

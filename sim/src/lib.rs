@@ -41,6 +41,7 @@ mod host;
 mod network;
 mod pci;
 mod ports;
+mod reads;
 mod serve;
 mod service;
 mod simulation;

@@ -9,7 +9,7 @@
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_regmap::register::{self, interrupt};
-use warpline_verilate::Model;
+use warpline_verilate::{Model, Port};
 
 use crate::card::{CardOptions, Timing};
 use crate::error::{Error, Rule, Violation};
@@ -17,6 +17,7 @@ use crate::follow::{Follow, StreamEvent};
 use crate::host::Host;
 use crate::network::Network;
 use crate::ports::Ports;
+use crate::reads::{self, Reads};
 use crate::watch::Watch;
 use crate::writes::{BackPressure, Wires, Writes};
 
@@ -47,6 +48,7 @@ pub(crate) struct Simulation {
     pub host: Host,
     pub network: Network,
     pub writes: Writes,
+    pub reads: Reads,
     lite: Lite,
     window: Watch,
     msix: Watch,
@@ -96,6 +98,7 @@ impl Simulation {
             host: Host::default(),
             network: Network::new(config.streams, octets, options.idle),
             writes: Writes::new(octets),
+            reads: Reads::new(octets),
             lite: Lite::default(),
             window: Watch::default(),
             msix: Watch::default(),
@@ -116,6 +119,7 @@ impl Simulation {
     pub fn reset(&mut self) -> Result<(), Error> {
         self.network.clear();
         self.writes.clear();
+        self.reads.clear();
         self.window.clear();
         self.msix.clear();
         self.lite = Lite::default();
@@ -127,6 +131,7 @@ impl Simulation {
             self.ports.s_axil_wvalid,
             self.ports.s_axil_arvalid,
             self.ports.m_axi_bvalid,
+            self.ports.m_axi_rvalid,
         ] {
             self.model.set(input, 0);
         }
@@ -148,6 +153,7 @@ impl Simulation {
         for (port, name) in [
             (ports.m_axi_awvalid, "m_axi_aw"),
             (ports.m_axi_wvalid, "m_axi_w"),
+            (ports.m_axi_arvalid, "m_axi_ar"),
             (ports.s_axil_bvalid, LITE_B),
             (ports.s_axil_rvalid, LITE_R),
             (ports.m_axis_window_tvalid, WINDOW),
@@ -195,17 +201,7 @@ impl Simulation {
         let beat = self.network.offer(self.cycle, rng);
         model.set(ports.s_axis_segment_tvalid, beat.is_some().into());
         if let Some(beat) = beat {
-            if let Ok(word) = <[u8; 8]>::try_from(&beat.octets[..]) {
-                model.set(ports.s_axis_segment_tdata, u64::from_le_bytes(word));
-            } else {
-                let words = model.words_mut(ports.s_axis_segment_tdata);
-                for (word, octets) in words.iter_mut().zip(beat.octets.chunks_exact(4)) {
-                    *word = octets
-                        .iter()
-                        .rev()
-                        .fold(0, |word, &o| word << 8 | u32::from(o));
-                }
-            }
+            set_octets(model, ports.s_axis_segment_tdata, &beat.octets);
             model.set(ports.s_axis_segment_tkeep, beat.keep);
             model.set(ports.s_axis_segment_tlast, beat.last.into());
             model.set(ports.s_axis_segment_tdest, beat.stream.into());
@@ -219,6 +215,17 @@ impl Simulation {
         model.set(ports.m_axi_wready, offer.wready.into());
         model.set(ports.m_axi_bvalid, offer.bvalid.into());
         model.set(ports.m_axi_bresp, offer.bresp);
+
+        let offer = self
+            .reads
+            .offer(self.cycle, &self.pressure, rng, &self.host);
+        model.set(ports.m_axi_arready, offer.arready.into());
+        model.set(ports.m_axi_rvalid, offer.rvalid.into());
+        if offer.rvalid {
+            set_octets(model, ports.m_axi_rdata, &self.reads.data);
+            model.set(ports.m_axi_rresp, offer.rresp);
+            model.set(ports.m_axi_rlast, offer.rlast.into());
+        }
 
         let lite = &self.lite;
         model.set(ports.s_axil_awvalid, lite.address.is_some().into());
@@ -304,6 +311,18 @@ impl Simulation {
         self.writes
             .take(cycle, &wires, &self.pressure, &mut self.rng)?;
 
+        let wires = reads::Wires {
+            arvalid: high(ports.m_axi_arvalid),
+            araddr: get(ports.m_axi_araddr),
+            arlen: get(ports.m_axi_arlen) as u8,
+            arsize: get(ports.m_axi_arsize) as u8,
+            arburst: get(ports.m_axi_arburst) as u8,
+            attributes: (get(ports.m_axi_arcache) | get(ports.m_axi_arprot) << 4) as u32,
+            rready: high(ports.m_axi_rready),
+        };
+        self.reads
+            .take(cycle, &wires, &self.pressure, &mut self.rng)?;
+
         self.lite
             .look(model, ports)
             .map_err(|(port, rule)| at(port)(rule))
@@ -372,6 +391,7 @@ impl Simulation {
     /// Cycle in which a window moved, something was transferred to host memory, a message was taken, or a register written.
     pub fn last_progress(&self) -> u64 {
         let transfer = self.writes.last_transfer.max(self.last_write);
+        let transfer = transfer.max(self.reads.last_transfer);
         let transfer = transfer.max(self.last_message);
         transfer.max(self.network.last_change)
     }
@@ -386,7 +406,8 @@ impl Simulation {
         let last_beat = self.network.last_beat.unwrap_or(0);
         let last = self.last_progress().max(last_beat);
         let quiet = QUIET + 2 * self.resident / self.config.octets() as u64;
-        let idle = self.cycle > last + quiet && self.writes.is_idle() && self.network.is_idle();
+        let buses = self.writes.is_idle() && self.reads.is_idle();
+        let idle = self.cycle > last + quiet && buses && self.network.is_idle();
         if idle {
             self.resident = self.network.resident(ring);
         }
@@ -415,6 +436,21 @@ impl Simulation {
         self.network.last_beat = None;
         self.writes.last_response = None;
         self.writes.written = 0;
+    }
+}
+
+/// Sets a port of eight octets or more, the first one in the lowest bits.
+fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
+    if let Ok(word) = <[u8; 8]>::try_from(octets) {
+        model.set(port, u64::from_le_bytes(word));
+        return;
+    }
+    let words = model.words_mut(port);
+    for (word, octets) in words.iter_mut().zip(octets.chunks_exact(4)) {
+        *word = octets
+            .iter()
+            .rev()
+            .fold(0, |word, &o| word << 8 | u32::from(o));
     }
 }
 

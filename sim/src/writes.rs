@@ -37,7 +37,8 @@ const W: &str = "m_axi_w";
 pub struct BackPressure {
     /// Cycles of a hundred in which a channel is not ready; each channel draws on its own. At most 99 count.
     pub stall: u8,
-    /// Cycles from the last beat of a burst to its response, drawn for each burst.
+    /// Cycles from the last beat of a write burst to its response, and from the address of a read burst to its first beat,
+    /// drawn for each burst.
     pub latency: RangeInclusive<u32>,
 }
 

@@ -42,6 +42,7 @@ fn every_rule_is_watched() {
         address: 0x1FF8,
         beats: 2,
     };
+    let second = Rule::SecondRead { address: 0x2008 };
     let cases = [
         (0, None),
         (1, Some(("m_axi_aw", Rule::ValidFell))),
@@ -57,6 +58,9 @@ fn every_rule_is_watched() {
         (11, Some(("s_axil_r", Rule::Response(3)))),
         (12, Some(("m_axi_aw", Rule::Size(2)))),
         (13, Some(("m_axi_aw", Rule::Burst(0)))),
+        (14, Some(("m_axi_ar", Rule::ValidFell))),
+        (15, Some(("m_axi_ar", second))),
+        (16, Some(("m_axi_ar", Rule::ValidInReset))),
     ];
     for (fault, expected) in cases {
         let found = broken(fault).err();
@@ -74,7 +78,7 @@ fn a_violation_ends_the_run() {
     card.write_register(0, 0).ok();
     let first = card.step(100).unwrap_err().to_string();
     assert!(
-        first.ends_with("m_axi_aw: AWSIZE 2: not the width of the bus"),
+        first.ends_with("m_axi_aw: size 2: not the width of the bus"),
         "{first}"
     );
     let cycles = card.timing().cycles;

@@ -1,5 +1,5 @@
 // A card that can do nothing but break a rule of AXI: FAULT says which one, 0 none. It has the ports of the device with
-// 64 bits. A write to any register starts bursts of two beats, one behind the other; reads give a number.
+// 64 bits. A write to any register starts a write burst of two beats and a read burst of one; reads give a number.
 module warpline (
     input  wire        aclk,
     input  wire        aresetn,
@@ -46,7 +46,23 @@ module warpline (
     input  wire        m_axi_wready,
     input  wire [1:0]  m_axi_bresp,
     input  wire        m_axi_bvalid,
-    output wire        m_axi_bready
+    output wire        m_axi_bready,
+    output reg  [63:0] m_axi_araddr,
+    output wire [7:0]  m_axi_arlen,
+    output wire [2:0]  m_axi_arsize,
+    output wire [1:0]  m_axi_arburst,
+    output wire [3:0]  m_axi_arcache,
+    output wire [2:0]  m_axi_arprot,
+    output reg         m_axi_arvalid,
+    input  wire        m_axi_arready,
+    input  wire [63:0] m_axi_rdata,
+    input  wire [1:0]  m_axi_rresp,
+    input  wire        m_axi_rlast,
+    input  wire        m_axi_rvalid,
+    output wire        m_axi_rready,
+    output wire [7:0]  m_axis_msix_tdata,
+    output wire        m_axis_msix_tvalid,
+    input  wire        m_axis_msix_tready
 );
     localparam FAULT = 0;
 
@@ -68,6 +84,14 @@ module warpline (
     assign m_axi_wstrb = 8'hFF;
     assign m_axi_wlast = beat & FAULT != 4;
     assign m_axi_bready = 1;
+    assign m_axi_arlen = 0;
+    assign m_axi_arsize = 3;
+    assign m_axi_arburst = 1;
+    assign m_axi_arcache = 2;
+    assign m_axi_arprot = 2;
+    assign m_axi_rready = 1;
+    assign m_axis_msix_tdata = 0;
+    assign m_axis_msix_tvalid = 0;
 
     always @(posedge aclk) begin
         on <= 1;
@@ -82,6 +106,8 @@ module warpline (
                 m_axi_awvalid <= 1;
                 m_axi_wvalid <= 1;
                 m_axi_wdata <= 1;
+                m_axi_araddr <= 64'h2000;
+                m_axi_arvalid <= 1;
             end
         end else if (s_axil_bready) s_axil_bvalid <= FAULT == 7;
         if (s_axil_arvalid & s_axil_arready) begin
@@ -96,6 +122,10 @@ module warpline (
             beat <= 1;
             if (beat) m_axi_wvalid <= 0;
         end else if (FAULT == 3) m_axi_wdata <= m_axi_wdata + 1;
+        if (m_axi_arvalid & (m_axi_arready | FAULT == 14)) begin
+            m_axi_arvalid <= FAULT == 15;
+            m_axi_araddr <= m_axi_araddr + 8;
+        end
         if (m_axi_bvalid) busy <= 0;
 
         if (!aresetn) begin
@@ -105,6 +135,7 @@ module warpline (
             s_axil_rvalid <= 0;
             m_axi_awvalid <= 0;
             m_axi_wvalid <= 0;
+            m_axi_arvalid <= FAULT == 16;
         end
     end
 endmodule

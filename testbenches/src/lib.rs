@@ -6,6 +6,7 @@
 pub mod host;
 pub mod lockstep;
 pub mod octets;
+pub mod read_bus;
 pub mod scenario;
 pub mod stimulus;
 pub mod write_bus;

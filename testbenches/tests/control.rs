@@ -1,4 +1,4 @@
-//! Commands, with stand-ins for the host, `check`, `deliver` and the traffic of the streams.
+//! Commands, with stand-ins for the host, `check`, `refill`, `deliver` and the traffic of the streams.
 //!
 //! A script of what each command has to bring about is compared with what was seen: questions to `check`, pulses, the
 //! verdict. Order and distance in time are checked where they matter: fences, arming and closing.
@@ -7,15 +7,18 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::Block;
 use std::collections::VecDeque;
+use warpline_hdl::Config;
 use warpline_hdl::check::CheckCommand;
 use warpline_hdl::control::{Control, SETTLE};
-use warpline_regmap::layout::{close, stream_context};
+use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::chance;
 use warpline_verilate::Build;
 
 const STREAMS: usize = 4;
+/// Untagged queues of the device; a stream may ask for more.
+const QUEUES: usize = 3;
 /// Cycles after `close` in which the stand-in traffic still issues FPDUs.
 const LATE: u64 = SETTLE - 2;
 
@@ -31,6 +34,8 @@ enum Event {
     Closed {
         stream: u64,
     },
+    /// `refill` is asked.
+    Set,
 }
 
 /// Wires that a test breaks to see the scoreboard fail.
@@ -41,6 +46,8 @@ enum Fault {
     Sequence,
     /// Control does not hear of the FPDUs of stream 1.
     Deaf,
+    /// `refill` seems to have no read under way.
+    Quiet,
     /// Fences come back at once, also those that were never sent.
     EarlyFence,
 }
@@ -52,6 +59,7 @@ struct Running {
     given: u64,
     seen: Vec<Event>,
     check_failed: bool,
+    set_failed: bool,
     closed_at: Option<u64>,
     fence_sent: bool,
     fence_back: bool,
@@ -66,11 +74,16 @@ struct Bench {
 
     running: Option<Running>,
     armed: [bool; STREAMS],
+    /// Queues that streams were armed with.
+    queues: [u64; STREAMS],
 
     /// Of `check`: cycles until it is done, and whether it refuses.
     working: Option<(u32, bool)>,
     held: Option<CheckCommand>,
     fence_in: Option<u32>,
+    /// Of `refill`: cycles until it has seen a ring, and until a read of the closed stream is over.
+    set_in: Option<u32>,
+    noise: u32,
 
     open: [bool; STREAMS],
     closed_at: [u64; STREAMS],
@@ -79,12 +92,17 @@ struct Bench {
 
     finished: Vec<(u32, bool, u64)>,
     drained: usize,
+    waited: usize,
     ignored: usize,
 }
 
 impl Bench {
     fn new(seed: u64, slowness: u32, fault: Fault) -> Self {
-        let block = Box::new(Control::default());
+        let config = Config {
+            queues: QUEUES,
+            ..Config::simulated(64)
+        };
+        let block = Box::new(Control::new(&config));
         let mut sim = Lockstep::new("control", block, |b, level| b.clock.next = level.into())
             .unwrap_or_else(|e| panic!("{e}"));
         for _ in 0..2 {
@@ -99,15 +117,19 @@ impl Bench {
             slowness,
             running: None,
             armed: [false; STREAMS],
+            queues: [0; STREAMS],
             working: None,
             held: None,
             fence_in: None,
+            set_in: None,
+            noise: 0,
             open: [false; STREAMS],
             closed_at: [0; STREAMS],
             under_way: [0; STREAMS],
             line: VecDeque::new(),
             finished: vec![],
             drained: 0,
+            waited: 0,
             ignored: 0,
         }
     }
@@ -145,6 +167,7 @@ impl Bench {
                 given: now,
                 seen: vec![],
                 check_failed: false,
+                set_failed: false,
                 closed_at: None,
                 fence_sent: false,
                 fence_back: false,
@@ -162,6 +185,12 @@ impl Bench {
             Some((0, failed)) => failed,
             _ => rng.bool(), // means nothing without command_done
         };
+
+        // refill
+        let set_ready = self.set_in == Some(0);
+        block.set_ready.next = set_ready;
+        block.set_failed.next = rng.bool(); // means nothing without set_ready
+        block.quiet.next = self.noise == 0 || self.fault == Fault::Quiet;
 
         // deliver
         block.fence_done.next = self.fence_in == Some(0);
@@ -205,6 +234,10 @@ impl Bench {
                 sequence: block.sequence_start.val().into(),
             });
         }
+        if block.set.val() && self.set_in.is_none() {
+            events.push(Event::Set);
+            self.set_in = Some(self.rng.u32(1..=self.slowness));
+        }
         let asked = block.command_valid.val().then(|| block.command.val());
         if let Some(before) = self.held.filter(|before| asked != Some(*before)) {
             return Err(format!("{before:?} changed while it waited"));
@@ -217,6 +250,9 @@ impl Bench {
             if let Some(closed) = running.closed_at {
                 if now < closed + SETTLE {
                     return Err(format!("fence {} cycles after close", now - closed));
+                }
+                if self.noise > 0 {
+                    return Err(format!("fence while stream {stream} is read for"));
                 }
                 if self.under_way[stream] > 0 {
                     return Err(format!(
@@ -237,6 +273,12 @@ impl Bench {
             let at = stream as usize;
             self.drained += usize::from(self.under_way[at] > 0);
             self.closed_at[at] = now;
+            let reads = chance(&mut self.rng, 30);
+            self.noise = if reads { self.rng.u32(..300) } else { 0 };
+            self.waited += usize::from(u64::from(self.noise) > SETTLE + 4);
+        }
+        if set_ready {
+            running.set_failed = block.set_failed.val();
         }
         if done {
             running.check_failed |= block.command_failed.val();
@@ -262,6 +304,11 @@ impl Bench {
         consumed: Option<usize>,
     ) -> Result<(), String> {
         let now = self.sim.cycles();
+        self.noise = self.noise.saturating_sub(1);
+        self.set_in = match self.set_in {
+            Some(0) | None => None,
+            Some(cycles) => Some(cycles - 1),
+        };
         self.working = match self.working {
             Some((0, _)) | None => None,
             Some((cycles, failed)) => Some((cycles - 1, failed)),
@@ -316,6 +363,7 @@ impl Bench {
                 let mut events: Vec<Event> = asked(&[Arm]);
                 if !running.check_failed {
                     self.armed[at] = true;
+                    self.queues[at] = stream_context::QUEUES.get(words) & ((1 << QUEUES) - 1);
                     events.push(Event::Armed {
                         stream,
                         markers: stream_context::MARKERS.get(words) == 1,
@@ -324,6 +372,9 @@ impl Bench {
                     });
                 }
                 (events, running.check_failed)
+            }
+            command::SET_RECEIVE_RING if armed && self.ring_is_legal(&running.words) => {
+                (vec![Event::Set], running.set_failed)
             }
             command::CLOSE_STREAM if exists => {
                 self.armed[at] = false;
@@ -356,6 +407,18 @@ impl Bench {
         Ok(())
     }
 
+    fn ring_is_legal(&self, words: &[u32; 8]) -> bool {
+        let get = |field: warpline_regmap::Field| field.get(words);
+        let queues = self.queues[get(receive_ring::STREAM) as usize];
+        let queue = get(receive_ring::QUEUE);
+        let entries = get(receive_ring::ENTRIES);
+        queue < 64
+            && queues >> queue & 1 == 1
+            && (16..=32768).contains(&entries)
+            && entries.is_power_of_two()
+            && get(receive_ring::BASE).is_multiple_of(256)
+    }
+
     fn random_commands(&mut self, count: usize) -> Result<(), String> {
         for _ in 0..count {
             let rng = &mut self.rng;
@@ -366,12 +429,26 @@ impl Bench {
                 rng.u64(0..256)
             };
             close::STREAM.put(&mut words, stream);
-            let number = match rng.u32(0..10) {
+            let number = match rng.u32(0..13) {
                 0 => rng.u32(0..256),
                 1..=3 => command::ARM_STREAM,
                 4 | 5 => command::CLOSE_STREAM,
-                _ => rng.u32(1..6),
+                6..=8 => command::SET_RECEIVE_RING,
+                _ => rng.u32(1..7),
             };
+            if number == command::SET_RECEIVE_RING && chance(rng, 80) {
+                // legal but for one thing at the most
+                receive_ring::QUEUE.put(&mut words, rng.u64(0..4));
+                receive_ring::ENTRIES.put(&mut words, 1 << rng.u32(3..16));
+                let base = rng.u64(..) << 8;
+                let low = 1 << rng.u32(0..8);
+                let base = base | if chance(rng, 20) { low } else { 0 };
+                receive_ring::BASE.put(&mut words, base);
+                if chance(rng, 20) {
+                    let entries = receive_ring::ENTRIES.get(&words) | 1 << rng.u32(0..16);
+                    receive_ring::ENTRIES.put(&mut words, entries);
+                }
+            }
             self.command(number, words)?;
             for _ in 0..self.rng.u32(0..30) {
                 self.cycle(None)?;
@@ -395,10 +472,11 @@ fn random_commands_do_what_they_should() {
         let mut bench = Bench::new(seed, slowness, Fault::None);
         bench.random_commands(200).unwrap();
         assert!(bench.drained > 5, "FPDUs were under way at a close");
+        assert!(bench.waited > 2, "reads were under way at a close");
         assert!(bench.ignored > 20, "starts while busy");
         done.extend(bench.finished);
     }
-    for number in 1..=5 {
+    for number in 1..=6 {
         let good = |refused: bool| done.iter().any(|d| d.0 == number && d.1 == refused);
         assert!(good(false), "command {number} was done");
         assert!(
@@ -406,7 +484,7 @@ fn random_commands_do_what_they_should() {
             "command {number} was refused"
         );
     }
-    let unknown = |d: &&(u32, bool, u64)| !(1..=5).contains(&d.0);
+    let unknown = |d: &&(u32, bool, u64)| !(1..=6).contains(&d.0);
     assert!(done.iter().filter(unknown).count() > 10);
     assert!(done.iter().filter(unknown).all(|d| d.1 && d.2 == 2));
 }
@@ -458,6 +536,45 @@ fn latency() {
     assert_eq!(fastest(command::CLOSE_STREAM), SETTLE + 8);
 }
 
+/// Each of the reasons for which a ring is refused, on its own; `refill` is not asked then.
+#[test]
+fn rings_are_refused_for_each_reason() {
+    let mut bench = Bench::new(8, 1, Fault::None);
+    let mut words = stream_words(2);
+    let set = |bench: &mut Bench, words| bench.command(command::SET_RECEIVE_RING, words).unwrap();
+    let ring = |queue, entries, base| {
+        let mut words = stream_words(2);
+        receive_ring::QUEUE.put(&mut words, queue);
+        receive_ring::ENTRIES.put(&mut words, entries);
+        receive_ring::BASE.put(&mut words, base);
+        words
+    };
+    assert!(set(&mut bench, ring(0, 64, 0x100)), "not armed");
+    stream_context::QUEUES.put(&mut words, 0b1101);
+    while !bench.armed[2] {
+        bench.command(command::ARM_STREAM, words).unwrap();
+    }
+    for (refused, queue, entries, base) in [
+        (true, 1, 64, 0x100),
+        (true, 3, 64, 0x100), // armed with it, but the device has three
+        (true, 4, 64, 0x100),
+        (true, 66, 64, 0x100),
+        (true, 0, 8, 0x100),
+        (true, 0, 0, 0x100),
+        (true, 0, 48, 0x100),
+        (true, 0, 64, 0x180),
+        (false, 0, 16, 0x100),
+        (false, 2, 32768, u64::MAX << 8),
+    ] {
+        // refill refuses some at random: ask until control has decided
+        let asked = (0..20).any(|_| !set(&mut bench, ring(queue, entries, base)));
+        assert_eq!(
+            asked, !refused,
+            "queue {queue}, {entries} entries at {base:#x}"
+        );
+    }
+}
+
 fn lint<B: Block>(top: &str, block: B) {
     let design = warpline_hdl::writer::write(&block, top).unwrap();
     let build = design
@@ -471,8 +588,9 @@ fn lint<B: Block>(top: &str, block: B) {
 
 #[test]
 fn other_sizes_are_free_of_warnings() {
-    lint("control_1", Control::<1>::default());
-    lint("control_16", Control::<16>::default());
+    let config = Config::simulated(64);
+    lint("control_1", Control::<1>::new(&config));
+    lint("control_16", Control::<16>::new(&config));
 }
 
 #[test]
@@ -513,6 +631,7 @@ fn the_scoreboard_sees_broken_wires() {
     for (fault, said) in [
         (Fault::Sequence, "instead of"),
         (Fault::Deaf, "are under way"),
+        (Fault::Quiet, "is read for"),
         (Fault::EarlyFence, "before its fence"),
     ] {
         let error = Bench::new(7, 12, fault).random_commands(200).unwrap_err();
