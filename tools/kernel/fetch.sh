@@ -68,6 +68,7 @@ APT::Install-Recommends "false";
 Acquire::Languages "none";
 Acquire::Retries "3";
 Debug::NoLocking "true";
+APT::Update::Error-Mode "any"; # a list that was not had is an error
 CONF
 apt() { "apt-$1" -c "$work/apt.conf" -qq "${@:2}"; }
 
