@@ -1,9 +1,12 @@
 //! Host memory as the card reaches it: maps of bus addresses to files, as an IOMMU has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::{Arc, Weak};
+
+use rustix::fs::{OFlags, fcntl_getfl};
 
 use crate::Error;
 
@@ -24,11 +27,27 @@ pub struct HostMemory {
     pub write: bool,
 }
 
+/// A map.
+#[derive(Debug)]
+struct Map {
+    last: u64,
+    file: Arc<File>,
+    offset: u64,
+    read: bool,
+    write: bool,
+}
+
+/// Device, inode and how it was opened: what makes two descriptors the same file.
+type FileKey = (u64, u64, OFlags);
+
 /// All maps.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// By the bus address of their first octet.
-    maps: BTreeMap<u64, HostMemory>,
+    maps: BTreeMap<u64, Map>,
+    /// Files of the maps, each open once: a virtual machine maps one file page by page, more pages than a process may
+    /// have files open.
+    files: HashMap<FileKey, Weak<File>>,
     /// Writes here are refused although they are mapped.
     pub faulty: Range<u64>,
     /// Reads here are refused although they are mapped.
@@ -41,17 +60,11 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             maps: BTreeMap::new(),
+            files: HashMap::new(),
             faulty: 0..0,
             faulty_reads: 0..0,
             master: true,
         }
-    }
-}
-
-impl HostMemory {
-    /// Bus address of the last octet.
-    fn last(&self) -> u64 {
-        self.iova + (self.length - 1) // checked by `Host::map`
     }
 }
 
@@ -66,14 +79,21 @@ impl Host {
         };
         let last = last(iova, length).ok_or(refused("are no range"))?;
         let below = self.maps.range(..=last).next_back();
-        if below.is_some_and(|(_, map)| map.last() >= iova) {
+        if below.is_some_and(|(_, map)| map.last >= iova) {
             return Err(refused("are mapped: unmap them first"));
         }
         let end = memory.offset.checked_add(length);
         if end.is_none_or(|end| i64::try_from(end).is_err()) {
             return Err(refused("lie behind all files"));
         }
-        self.maps.insert(iova, memory);
+        let map = Map {
+            last,
+            offset: memory.offset,
+            read: memory.read,
+            write: memory.write,
+            file: self.share(memory.file),
+        };
+        self.maps.insert(iova, map);
         Ok(())
     }
 
@@ -88,39 +108,60 @@ impl Host {
         let inside = self.maps.range(iova..=last);
         let starts: Vec<_> = inside.map(|(start, _)| *start).collect();
         let below = self.maps.range(..iova).next_back();
-        let cut = below.is_some_and(|(_, map)| map.last() >= iova)
+        let cut = below.is_some_and(|(_, map)| map.last >= iova)
             || starts
                 .last()
-                .is_some_and(|start| self.maps[start].last() > last);
+                .is_some_and(|start| self.maps[start].last > last);
         if cut {
             return Err(refused("cut a map in two"));
         }
-        let removed = starts.iter().filter_map(|start| self.maps.remove(start));
-        Ok(removed.map(|map| map.length).sum())
+        let removed = starts
+            .iter()
+            .filter_map(|start| Some(self.maps.remove(start)?.last - start + 1));
+        let removed = removed.sum();
+        self.files.retain(|_, file| file.strong_count() > 0);
+        Ok(removed)
+    }
+
+    /// The file, or the same one that is open already.
+    fn share(&mut self, file: File) -> Arc<File> {
+        let metadata = file.metadata().ok();
+        let Some((metadata, flags)) = metadata.zip(fcntl_getfl(&file).ok()) else {
+            return Arc::new(file);
+        };
+        let key = (metadata.dev(), metadata.ino(), flags);
+        if let Some(open) = self.files.get(&key).and_then(Weak::upgrade) {
+            return open;
+        }
+        let file = Arc::new(file);
+        self.files.insert(key, Arc::downgrade(&file));
+        file
     }
 
     /// Removes all maps.
     pub fn unmap_all(&mut self) {
         self.maps.clear();
+        self.files.clear();
     }
 
     /// Bus address and octets of all maps, ascending.
     pub fn ranges(&self) -> Vec<(u64, u64)> {
-        let maps = self.maps.values();
-        maps.map(|map| (map.iova, map.length)).collect()
+        let maps = self.maps.iter();
+        maps.map(|(start, map)| (*start, map.last - start + 1))
+            .collect()
     }
 
     /// The map that all of the addresses belong to.
-    fn find(&self, address: u64, length: usize) -> Option<&HostMemory> {
+    fn find(&self, address: u64, length: usize) -> Option<(u64, &Map)> {
         let last = last(address, length as u64)?;
-        let (_, map) = self.maps.range(..=address).next_back()?;
-        (self.master && last <= map.last()).then_some(map)
+        let (start, map) = self.maps.range(..=address).next_back()?;
+        (self.master && last <= map.last).then_some((*start, map))
     }
 
     /// Whether all of the addresses belong to one map that may be written to.
     pub fn reaches(&self, address: u64, length: usize) -> bool {
         !meet(&self.faulty, address, length)
-            && self.find(address, length).is_some_and(|map| map.write)
+            && self.find(address, length).is_some_and(|(_, map)| map.write)
     }
 
     /// Writes `octets`; false when they do not belong to one map.
@@ -128,10 +169,10 @@ impl Host {
     /// The last dword is written on its own, behind the others, as a host sees it come over a bus.
     pub fn store(&self, address: u64, octets: &[u8]) -> bool {
         let map = self.find(address, octets.len());
-        let Some(map) = map.filter(|_| self.reaches(address, octets.len())) else {
+        let Some((start, map)) = map.filter(|_| self.reaches(address, octets.len())) else {
             return false;
         };
-        let at = map.offset + (address - map.iova);
+        let at = map.offset + (address - start);
         let (front, last) = octets.split_at(octets.len().saturating_sub(4));
         let write = |octets, at| map.file.write_all_at(octets, at).is_ok();
         (front.is_empty() || write(front, at)) && write(last, at + front.len() as u64)
@@ -139,11 +180,13 @@ impl Host {
 
     /// Reads `octets`; false when they do not all belong to one map that may be read.
     pub fn load(&self, address: u64, octets: &mut [u8]) -> bool {
-        let map = self.find(address, octets.len()).filter(|map| map.read);
-        let Some(map) = map.filter(|_| !meet(&self.faulty_reads, address, octets.len())) else {
+        let map = self.find(address, octets.len());
+        let map = map.filter(|(_, map)| map.read);
+        let Some((start, map)) = map.filter(|_| !meet(&self.faulty_reads, address, octets.len()))
+        else {
             return false;
         };
-        let at = map.offset + (address - map.iova);
+        let at = map.offset + (address - start);
         map.file.read_exact_at(octets, at).is_ok()
     }
 }
@@ -263,6 +306,30 @@ mod tests {
         fill(&mut host);
         host.unmap_all();
         assert!(!host.reaches(0x1000, 1));
+    }
+
+    #[test]
+    fn a_file_is_open_once_however_often_it_is_mapped() {
+        let (file, other) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let mut host = Host::default();
+        for page in 0..3000 {
+            let file = if page % 3 == 0 { &other } else { &file };
+            host.map(map(file, 0x1000 * page, 0x1000, 0x1000 * page))
+                .unwrap();
+        }
+        assert_eq!(host.files.len(), 2);
+        assert!(host.store(0x4002, &[7]) && host.store(0x3003, &[8]));
+        assert_eq!(
+            (
+                file.metadata().unwrap().len(),
+                other.metadata().unwrap().len()
+            ),
+            (0x4003, 0x3004)
+        );
+        host.unmap(0, 0x1000 * 2999).unwrap();
+        assert_eq!(host.files.len(), 1);
+        host.unmap_all();
+        assert!(host.files.is_empty());
     }
 
     #[test]
