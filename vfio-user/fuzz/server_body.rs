@@ -248,7 +248,7 @@ pub fn run(input: &Input) -> Vec<String> {
     let _ = (&ours).read_to_end(&mut replies);
     let result = server.join().expect("no panic");
     drop(ours);
-    assert!(tracer.closed(), "a descriptor is still open");
+    assert!(tracer.closes(), "a descriptor is still open");
     judge(&wire, &replies, result)
 }
 

@@ -388,7 +388,7 @@ fn descriptors_in_wrong_places_are_closed() {
         send(&stream, &octets[..20], &[tracers[2].fd()]);
     });
     assert!(matches!(result, Err(ServeError::Truncated { .. })));
-    assert!(tracers.iter_mut().all(Tracer::closed));
+    assert!(tracers.iter_mut().all(Tracer::closes));
 }
 
 #[test]

@@ -387,7 +387,7 @@ fn descriptors_that_nobody_asked_for_are_closed() {
         });
         Client::over(ours, PATIENCE).unwrap();
     });
-    assert!(tracer.closed());
+    assert!(tracer.closes());
 }
 
 #[test]

@@ -95,16 +95,18 @@ impl Tracer {
         self.given.as_ref().unwrap().as_fd()
     }
 
-    /// Whether nobody has a copy any more.
-    pub fn closed(&mut self) -> bool {
+    /// Whether somebody still has a copy.
+    pub fn open(&mut self) -> bool {
         self.given = None;
         self.kept.set_nonblocking(true).unwrap();
-        matches!(self.kept.read(&mut [0]), Ok(0))
+        !matches!(self.kept.read(&mut [0]), Ok(0))
     }
 
-    /// Whether all copies get closed before long.
+    /// Whether all copies get closed. Not always at once: while another test starts a process, that has them too, for
+    /// a moment.
     pub fn closes(&mut self) -> bool {
         self.given = None;
+        self.kept.set_nonblocking(false).unwrap();
         self.kept.set_read_timeout(Some(PATIENCE)).unwrap();
         matches!(self.kept.read(&mut [0]), Ok(0))
     }

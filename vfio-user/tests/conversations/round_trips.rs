@@ -315,10 +315,10 @@ fn a_client_that_leaves_takes_its_descriptors_along() {
     client
         .set_irqs(pci::MSIX, 0, &[Some(eventfd.fd())])
         .unwrap();
-    assert!(!memory.closed() && !eventfd.closed());
+    assert!(memory.open() && eventfd.open());
     drop(client);
     server.join().unwrap().unwrap();
-    assert!(memory.closed() && eventfd.closed());
+    assert!(memory.closes() && eventfd.closes());
     assert_eq!(model(&shared).disconnects, 1);
 }
 
