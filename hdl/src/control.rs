@@ -17,14 +17,15 @@
 //!   before the first octet comes in, then `arm` to the blocks in front of it.
 //! * `SET_RECEIVE_RING`: refused unless the stream is armed with that queue and has no ring for it, and the ring is
 //!   aligned and of a legal size; `refill` does the rest.
-//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan and takes the stream's rings
-//!   away, `check` discards what still comes, and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way
+//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards what still
+//!   comes, then `forget` takes the stream's rings away (not before: a segment that waits for a buffer would be judged to
+//!   have none), and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way
 //!   has reached `check` and `refill` has no read of the stream under way, a fence follows. The stream can then be armed
 //!   again and finds nothing of its former owner, and the host may unmap the rings.
 //!
 //! Assumptions: `arguments` holds still while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
 //! move no octet and issue no FPDU of the stream. `consumed` comes once for each `issued`, before `check` takes another
-//! command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `close` on, until
+//! command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `forget` on, until
 //! `refill` is done with the stream. `fence_done` comes once for each fence, at any time after it
 //! was given.
 //!
@@ -97,7 +98,7 @@ pub struct Control<const S: usize> {
     pub arm: Signal<Out, Bit>,
     /// Pulse: `stream` takes nothing any more.
     pub close: Signal<Out, Bit>,
-    /// Stream of `arm` and `close`.
+    /// Stream of `arm`, `close` and `forget`.
     pub stream: Signal<Out, Bits<8>>,
     /// With `arm`: the peer inserts markers.
     pub markers: Signal<Out, Bit>,
@@ -112,6 +113,8 @@ pub struct Control<const S: usize> {
     pub set_ready: Signal<In, Bit>,
     /// With `set_ready`: the queue has a ring already.
     pub set_failed: Signal<In, Bit>,
+    /// Pulse: the receive rings of `stream` are taken away.
+    pub forget: Signal<Out, Bit>,
     /// Nothing of `stream` is under way in `refill`.
     pub quiet: Signal<In, Bit>,
 
@@ -134,6 +137,7 @@ pub struct Control<const S: usize> {
     fenced: Dff<Bit>,
     arm_pulse: Dff<Bit>,
     close_pulse: Dff<Bit>,
+    forget_pulse: Dff<Bit>,
     stream_given: Dff<Bits<8>>,
     markers_given: Dff<Bit>,
     crc_given: Dff<Bit>,
@@ -210,6 +214,7 @@ impl<const S: usize> Control<S> {
             set: d(),
             set_ready: d(),
             set_failed: d(),
+            forget: d(),
             quiet: d(),
             issued: d(),
             issued_stream: d(),
@@ -223,6 +228,7 @@ impl<const S: usize> Control<S> {
             fenced: d(),
             arm_pulse: d(),
             close_pulse: d(),
+            forget_pulse: d(),
             stream_given: d(),
             markers_given: d(),
             crc_given: d(),
@@ -274,7 +280,8 @@ impl<const S: usize> Logic for Control<S> {
             pause,
             fenced,
             arm_pulse,
-            close_pulse
+            close_pulse,
+            forget_pulse
         );
         dff_setup!(
             self,
@@ -293,6 +300,7 @@ impl<const S: usize> Logic for Control<S> {
         self.command_valid.next = self.step.q.val() == Step::Ask;
         self.arm.next = self.arm_pulse.q.val();
         self.close.next = self.close_pulse.q.val();
+        self.forget.next = self.forget_pulse.q.val();
         self.stream.next = self.stream_given.q.val();
         self.markers.next = self.markers_given.q.val();
         self.crc.next = self.crc_given.q.val();
@@ -343,6 +351,7 @@ impl<const S: usize> Logic for Control<S> {
             .get_bits::<16>(self.entries_at.val().index());
         self.arm_pulse.d.next = false;
         self.close_pulse.d.next = false;
+        self.forget_pulse.d.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 self.fenced.d.next = false;
@@ -446,6 +455,7 @@ impl<const S: usize> Logic for Control<S> {
                             }
                         }
                         CheckCommand::Freeze => {
+                            self.forget_pulse.d.next = true;
                             self.step.d.next = Step::Settle;
                         }
                         CheckCommand::Fence => {
@@ -500,6 +510,7 @@ impl<const S: usize> Logic for Control<S> {
             self.fenced.d.next = false;
             self.arm_pulse.d.next = false;
             self.close_pulse.d.next = false;
+            self.forget_pulse.d.next = false;
             for i in 0..S {
                 self.armed[i].d.next = false;
                 self.under_way[i].d.next = 0.into();

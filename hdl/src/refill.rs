@@ -21,7 +21,7 @@
 //! doorbell whose write is answered has changed `produced`; `check` therefore sees it for every segment whose first beat
 //! comes in behind that answer, however long the queue of rows to serve and the reads in front of it are.
 //!
-//! **Close.** The rows of a closed stream are forgotten at once. A burst that is on its way is waited for and not posted;
+//! **Close.** The rows of a closed stream are forgotten at once, which must not be before `check` has frozen it. A burst that is on its way is waited for and not posted;
 //! `quiet` is low until then, and until what stood in the queue has been posted (to queues that are emptied with the next
 //! arm). A doorbell without a ring does nothing.
 //!

@@ -259,7 +259,7 @@ impl<
         self.refill.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
         self.control.set_ready.next = self.refill.set_ready.val();
         self.control.set_failed.next = self.refill.set_failed.val();
-        self.refill.close.next = self.control.close.val();
+        self.refill.close.next = self.control.forget.val();
         self.refill.stream.next = self.control.stream.val();
         self.control.quiet.next = self.refill.quiet.val();
         self.arbiter.refill_arguments.next = self.refill.buffer.val();

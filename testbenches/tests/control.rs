@@ -34,6 +34,8 @@ enum Event {
     Closed {
         stream: u64,
     },
+    /// The stream's rings are taken away.
+    Forgotten,
     /// `refill` is asked.
     Set,
 }
@@ -226,6 +228,12 @@ impl Bench {
         if block.close.val() {
             events.push(Event::Closed { stream });
         }
+        if block.forget.val() {
+            events.push(Event::Forgotten);
+            if self.working.is_some() {
+                return Err("rings are forgotten before the stream is frozen".into());
+            }
+        }
         if block.arm.val() {
             events.push(Event::Armed {
                 stream,
@@ -379,7 +387,7 @@ impl Bench {
             command::CLOSE_STREAM if exists => {
                 self.armed[at] = false;
                 let mut events = vec![Event::Closed { stream }];
-                events.extend([Freeze, Fence].map(Event::Asked));
+                events.extend([Event::Asked(Freeze), Event::Forgotten, Event::Asked(Fence)]);
                 (events, false)
             }
             _ => (vec![], true),
