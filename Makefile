@@ -8,6 +8,7 @@
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make docs         generated pages: docs/registers.md, docs/registers.rdl
 #   make lint         format and clippy only
+#   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
 
 CARGO ?= cargo
@@ -23,7 +24,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-kernel bench long long-host docs lint setup clean
+.PHONY: demo test test-kernel bench long long-host docs lint miri setup clean
 
 demo: setup
 	$(CARGO) run --quiet --package warpline -- demo
@@ -53,6 +54,12 @@ docs:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --quiet --package warpline-driver --all-targets --features iommufd,pci-driver -- -D warnings
+	$(CARGO) clippy --quiet --package warpline-driver --lib --no-default-features -- -D warnings
+
+miri:
+	$(CARGO) +nightly miri test --package warpline-driver --lib --no-default-features -- \
+		memory:: completion:: receive_ring::
 
 setup:
 	@tools/setup.sh

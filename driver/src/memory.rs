@@ -142,6 +142,8 @@ impl SharedMemory {
     }
 
     /// The memory as 32-bit words; octets behind the last whole word are left out.
+    ///
+    /// For memory that is used by words alone, as the rings are: accesses of two sizes to the same octets must not meet.
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: as in `octets`; a mapping begins at a page, so words are aligned.
         unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length / 4) }
@@ -299,9 +301,9 @@ mod tests {
         memory[4999] = 7;
         let shared = memory.expose();
         assert_eq!((shared.len(), shared.mapped_len()), (5000, 8192));
-        // What a card does: whole words, while others copy octets.
+        // What a card does: it writes while others copy.
         std::thread::scope(|scope| {
-            scope.spawn(|| shared.words()[1].store(0x0403_0201_u32.to_le(), Ordering::Relaxed));
+            scope.spawn(|| shared.write(4, &[1, 2, 3, 4]).unwrap());
             let mut octets = [0; 6];
             shared.read(3, &mut octets).unwrap();
             assert_eq!((octets[0], octets[5]), (0, 0));

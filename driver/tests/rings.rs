@@ -9,9 +9,9 @@ use peer::Peer;
 use proptest::prelude::*;
 use software_card::SoftwareCard;
 use warpline_driver::{
-    Buffer, Completion, CompletionQueue, Context, Error, Options, Stream, StreamOptions,
+    Buffer, Completion, CompletionQueue, Context, Device, Error, Options, Stream, StreamOptions,
 };
-use warpline_regmap::register::command;
+use warpline_regmap::register::{self, command};
 
 fn open(card: &SoftwareCard) -> Context {
     Context::open(Box::new(card.clone()), Options::default()).unwrap()
@@ -149,6 +149,33 @@ fn a_stream_without_its_ring_is_closed_again() {
         "the device may read the ring"
     );
     card.assert_no_violations();
+}
+
+/// The card in software sees what it is there to see.
+#[test]
+fn broken_rules_are_noticed() {
+    let card = SoftwareCard::default();
+    let context = open(&card);
+    let stream = arm(&context, 16, 1);
+    let doorbell = register::RECEIVE_PRODUCER;
+    let violations = || std::mem::take(&mut card.model().violations);
+    card.write(doorbell.at(1), 1).unwrap();
+    assert_eq!(violations(), ["doorbell of (0, 1), which has no ring"]);
+    card.write(doorbell.at(0), 17).unwrap();
+    assert_eq!(violations(), ["0 + 17 descriptors in a ring of 16"]);
+    card.write(register::COMPLETION_CONSUMER.offset, 1).unwrap();
+    assert_eq!(violations(), ["1 entries consumed of 0 written"]);
+    card.write(register::COMPLETION_CONSUMER.offset, 0).unwrap();
+    let ring = card.model().ring(0, 0);
+    card.unmap(ring, 4096).unwrap();
+    let [unmapped] = &violations()[..] else {
+        panic!("an unmapped ring was not noticed")
+    };
+    assert!(
+        unmapped.ends_with("unmapped while the device may reach it"),
+        "{unmapped}"
+    );
+    drop(stream);
 }
 
 proptest! {

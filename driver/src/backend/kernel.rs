@@ -33,8 +33,9 @@ use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioOps};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 use warpline_regmap::register::{self, interrupt};
 
+use super::OpenError;
+use super::function::{check, check_offset, command, locked_limit};
 use super::mapping::Mapping;
-use super::{OpenError, check, check_offset, command, locked_limit};
 use crate::device::Result;
 use crate::{Device, DeviceInfo, DmaMap, PciAddress};
 

@@ -13,6 +13,14 @@ use warpline_regmap::{pci, register};
 
 use crate::PciAddress;
 
+#[cfg(any(
+    feature = "vfio-user",
+    all(
+        target_arch = "x86_64",
+        any(feature = "kernel", feature = "pci-driver")
+    )
+))]
+mod function;
 #[cfg(all(target_arch = "x86_64", feature = "kernel"))]
 pub(crate) mod kernel;
 #[cfg(all(
@@ -128,83 +136,4 @@ pub enum OpenError {
         /// The string.
         text: String,
     },
-}
-
-/// The bits of the configuration space's command register that a card needs.
-pub(crate) mod command {
-    /// Where it lies in the configuration space, 16 bits wide.
-    pub const OFFSET: u64 = 4;
-    /// The card answers accesses to its BARs, reads and writes memory, and sends messages.
-    pub const NEEDED: u16 = 1 << 1 | 1 << 2;
-}
-
-/// Checks what the host bus says about a card.
-pub(crate) fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError> {
-    if register_octets < register::SPACE.into() {
-        return Err(OpenError::RegisterBar {
-            found: register_octets,
-        });
-    }
-    if (vectors as usize) < register::interrupt::COUNT {
-        return Err(OpenError::Vectors { found: vectors });
-    }
-    Ok(())
-}
-
-/// How much memory this process may lock, for people.
-#[cfg(all(
-    target_arch = "x86_64",
-    any(feature = "kernel", feature = "pci-driver")
-))]
-fn locked_limit() -> String {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-    limit.map_or("none".into(), |octets| format!("{octets} octets"))
-}
-
-/// A register offset that the card does not have.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "there is no register at {offset:#x}: give a multiple of 4 below {:#x}",
-    register::SPACE
-)]
-pub(crate) struct NoRegister {
-    offset: u32,
-}
-
-/// Checks the offset of a register.
-pub(crate) fn check_offset(offset: u32) -> Result<(), NoRegister> {
-    if offset < register::SPACE && offset.is_multiple_of(4) {
-        Ok(())
-    } else {
-        Err(NoRegister { offset })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cards_that_cannot_be_are_refused() {
-        check(4096, 2).unwrap();
-        check(1 << 20, 32).unwrap();
-        let small = check(4095, 2).unwrap_err();
-        assert!(matches!(small, OpenError::RegisterBar { found: 4095 }));
-        let deaf = check(4096, 1).unwrap_err();
-        assert!(matches!(deaf, OpenError::Vectors { found: 1 }));
-        let text = deaf.to_string();
-        assert!(
-            text.starts_with("the device has 1 MSI-X vectors, the driver needs 2"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn only_registers_have_offsets() {
-        check_offset(0).unwrap();
-        check_offset(4092).unwrap();
-        for offset in [1, 2, 4093, 4096, u32::MAX] {
-            assert!(check_offset(offset).is_err(), "{offset}");
-        }
-    }
 }

@@ -17,8 +17,9 @@ use rustix::event::EventfdFlags;
 use warpline_regmap::pci::REGISTER_BAR;
 use warpline_regmap::register::interrupt;
 
+use super::OpenError;
+use super::function::{check, check_offset, command, locked_limit};
 use super::mapping::Mapping;
-use super::{OpenError, check, check_offset, command, locked_limit};
 use crate::device::Result;
 use crate::{Device, DeviceInfo, DmaMap, PciAddress};
 

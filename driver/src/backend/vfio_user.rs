@@ -21,7 +21,8 @@ use warpline_regmap::register::interrupt;
 use warpline_vfio_user::protocol::pci::{CONFIG, MSIX};
 use warpline_vfio_user::{Client, Error, Permissions};
 
-use super::{OpenError, check, check_offset, command};
+use super::OpenError;
+use super::function::{check, check_offset, command};
 use crate::device::Result;
 use crate::{Device, DeviceInfo, DmaMap};
 

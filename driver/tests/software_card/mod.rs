@@ -220,6 +220,11 @@ impl Model {
         self.posted.get(&(stream, queue)).map_or(0, VecDeque::len)
     }
 
+    /// Where a queue's ring lies.
+    pub fn ring(&self, stream: u32, queue: u32) -> u64 {
+        self.rings[&(stream, queue)].base
+    }
+
     /// Maps there are at present.
     pub fn mapped(&self) -> usize {
         self.maps.len()
