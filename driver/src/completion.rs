@@ -302,7 +302,7 @@ mod tests {
                 consumed.store(place.consumed, Ordering::Release);
             }
         });
-        assert_eq!(wrong, [], "entries and words");
+        assert!(wrong.is_empty(), "entries and words {wrong:?}");
         memory.reclaim();
     }
 

@@ -155,7 +155,7 @@ mod tests {
                 doorbell.store(place.produced, Ordering::Release);
             }
         });
-        assert_eq!(wrong, [], "descriptors");
+        assert!(wrong.is_empty(), "descriptors {wrong:?}");
         memory.reclaim();
     }
 }
