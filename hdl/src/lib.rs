@@ -6,7 +6,7 @@
 //!  admit ─► assembly ─► fetch ─┬─► crc32c ──────────┐            control ◄─ registers ◄─ s_axil
 //!             │  ▲             └─► strip ─► commit ─┴─► check ─► place ─► write_mux ─► m_axi
 //!             ▼  │                            ▲           │        │         ▲
-//!           scan ┘                            └── place ──┘        └► deliver ─► completion
+//!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
 //!  underneath: lane_ram, rotate, lane_mask, keep_count, xor_network, delay, queue, dff
 //! ```

@@ -66,8 +66,19 @@ mod tests {
                     let at = register.at(index) as usize / 4 + word;
                     assert_eq!(used[at], "", "{} overlaps", register.name);
                     used[at] = register.name;
+                    let (found, element, part) = register::locate(4 * at as u32 + 3).unwrap();
+                    assert_eq!((found.name, element), (register.name, index));
+                    assert_eq!(part as usize, word);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_between_registers() {
+        for offset in [0x01c, 0x024, 0x0dc, 0x3ff + 1 + 8, 0x830, 0xc00, u32::MAX] {
+            let found = register::locate(offset).map(|(register, ..)| register.name);
+            assert_eq!(found, None, "{offset:#x}");
         }
     }
 

@@ -51,7 +51,8 @@ const OPENING: &str = "\
 The first BAR, 4 KiB, as the AXI4-Lite slave of the device shows it. Registers are 32 bits wide and are accessed as a
 whole or by octets. Addresses without a register, elements of streams that the device does not have, and bits outside of
 a register's fields read 0 and ignore writes. A register that is only written takes effect when all octets of its fields
-are written at once. All registers are 0 after reset, but those that describe the device.
+are written at once. All registers are 0 after reset, but those that describe the device, and
+`STREAM_LIMIT`.
 
 To give a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0:
 `FAILED` then tells whether it was refused. While a command runs, writes to `COMMAND` and `ARGUMENT` are ignored.

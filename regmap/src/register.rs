@@ -250,8 +250,8 @@ registers! {
     RECEIVE_PRODUCER: 0x200 [128 x 4] WriteOnly &[RECEIVE_PRODUCER_COUNT];
     /// Sequence number behind the last in-order octet of a stream.
     STREAM_EDGE: 0x400 [16 x 16] ReadOnly &[];
-    /// Sequence number behind the last octet that the stream's ring has room for.
-    STREAM_LIMIT: 0x404 [16 x 16] ReadOnly &[];
+    /// Sequence number behind the last octet that the stream's ring has room for; `RING_OCTETS` after reset.
+    STREAM_LIMIT: 0x404 [16 x 16] ReadOnly &[], reset None;
     /// Error records, one a stream, laid out as `layout::error_record`.
     ERROR_RECORD: 0x800 [16 x 64] ReadOnly error_record::LAYOUT.fields;
 }
@@ -275,6 +275,20 @@ pub mod interrupt {
 pub const RECEIVE_PRODUCER_STRIDE: u32 = 8;
 /// Size of the register space in octets.
 pub const SPACE: u32 = 0x1000;
+
+/// What lies at an octet offset: the register, the element, and the word of the element.
+#[must_use]
+pub fn locate(offset: u32) -> Option<(&'static Register, u32, u32)> {
+    REGISTERS.iter().find_map(|register| {
+        let from_first = offset.checked_sub(register.offset)?;
+        let (index, word) = (
+            from_first / register.stride,
+            from_first % register.stride / 4,
+        );
+        let there = index < register.count && word < register.words();
+        there.then_some((register, index, word))
+    })
+}
 
 /// A command and what it takes.
 #[derive(Clone, Copy, Debug)]

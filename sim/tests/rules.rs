@@ -61,6 +61,10 @@ fn every_rule_is_watched() {
         (14, Some(("m_axi_ar", Rule::ValidFell))),
         (15, Some(("m_axi_ar", second))),
         (16, Some(("m_axi_ar", Rule::ValidInReset))),
+        (17, Some(("m_axis_msix", Rule::PayloadChanged))),
+        (18, Some(("m_axis_msix", Rule::ValidFell))),
+        (19, Some(("m_axis_msix", Rule::Vector(2)))),
+        (20, Some(("m_axis_msix", Rule::ValidInReset))),
     ];
     for (fault, expected) in cases {
         let found = broken(fault).err();

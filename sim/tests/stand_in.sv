@@ -61,12 +61,12 @@ module warpline (
     input  wire        m_axi_rvalid,
     output wire        m_axi_rready,
     output wire [7:0]  m_axis_msix_tdata,
-    output wire        m_axis_msix_tvalid,
+    output reg         m_axis_msix_tvalid,
     input  wire        m_axis_msix_tready
 );
     localparam FAULT = 0;
 
-    reg busy, beat, on;
+    reg busy, beat, on, vector;
 
     assign s_axis_segment_tready = 1;
     assign m_axis_window_tdest = 0;
@@ -90,8 +90,7 @@ module warpline (
     assign m_axi_arcache = 2;
     assign m_axi_arprot = 2;
     assign m_axi_rready = 1;
-    assign m_axis_msix_tdata = 0;
-    assign m_axis_msix_tvalid = 0;
+    assign m_axis_msix_tdata = FAULT == 19 ? 2 : {7'b0, vector};
 
     always @(posedge aclk) begin
         on <= 1;
@@ -128,6 +127,9 @@ module warpline (
         end
         if (m_axi_bvalid) busy <= 0;
 
+        m_axis_msix_tvalid <= !(m_axis_msix_tvalid & (m_axis_msix_tready | FAULT == 18));
+        if (m_axis_msix_tvalid & (m_axis_msix_tready | FAULT == 17)) vector <= !vector;
+
         if (!aresetn) begin
             on <= FAULT == 9;
             busy <= 0;
@@ -136,6 +138,7 @@ module warpline (
             m_axi_awvalid <= 0;
             m_axi_wvalid <= 0;
             m_axi_arvalid <= FAULT == 16;
+            m_axis_msix_tvalid <= FAULT == 20;
         end
     end
 endmodule

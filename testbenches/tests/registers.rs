@@ -20,14 +20,10 @@ use warpline_verilate::Build;
 const CONFIG: Config = Config::simulated(64);
 const STREAMS: usize = CONFIG.streams;
 
-/// What stands at an octet offset: the register, the element, and the word of a record.
+/// What lies at an octet offset: the register, the element, and the word of the element.
 fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
-    REGISTERS.iter().find_map(|register| {
-        (0..register.count).find_map(|index| {
-            let word = offset.checked_sub(register.at(index))? / 4;
-            (word < register.words()).then_some((register, index as usize, word as usize))
-        })
-    })
+    let (register, index, word) = register::locate(offset)?;
+    Some((register, index as usize, word as usize))
 }
 
 /// Bits of the octets that `strobe` names.
@@ -695,6 +691,7 @@ fn after_reset(offset: u32) -> u32 {
         Some((r, index, word)) if r.name == "ERROR_RECORD" && index < STREAMS => {
             record_word(16 * index + word)
         }
+        Some((r, ..)) if r.name == "STREAM_LIMIT" => 0, // as the bench has it
         Some((r, ..)) => r.reset.or_else(|| identity(r)).unwrap_or_else(|| {
             panic!(
                 "{} has no reset value, and no configuration says one",
