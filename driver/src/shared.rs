@@ -74,8 +74,7 @@ pub(crate) struct PostedQueue {
     /// MSN that the next buffer to be posted is for.
     pub next_msn: u32,
     pub posted: VecDeque<(u32, Buffer)>,
-    /// `None` when the device takes buffers by command only.
-    pub ring: Option<ReceiveRing>,
+    pub ring: ReceiveRing,
 }
 
 impl StreamState {
@@ -97,9 +96,7 @@ impl StreamState {
     pub fn leak(&mut self) {
         for mut queue in self.queues.drain(..).flatten() {
             queue.posted.drain(..).for_each(mem::forget);
-            if let Some(ring) = queue.ring {
-                ring.leak();
-            }
+            queue.ring.leak();
         }
     }
 }

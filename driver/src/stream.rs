@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use warpline_regmap::layout::{close, receive_buffer, stream_context};
+use warpline_regmap::layout::{close, stream_context};
 use warpline_regmap::register::{self, command};
 
 use crate::buffer::Buffer;
@@ -115,7 +115,7 @@ impl Stream {
                 _ => Some(PostedQueue {
                     next_msn: options.first_msn,
                     posted: VecDeque::new(),
-                    ring: Some(ReceiveRing::new(&shared.dma, options.receive_entries)?),
+                    ring: ReceiveRing::new(&shared.dma, options.receive_entries)?,
                 }),
             });
         }
@@ -136,7 +136,11 @@ impl Stream {
             open: true,
         };
         for queue in (0..queues).filter(|queue| mask >> queue & 1 == 1) {
-            if let Err(error) = set_ring(shared, &mut state, number, queue) {
+            let ring = self::posted(&mut state, number, queue).map(|q| &q.ring);
+            let Some(words) = ring.map(|ring| ring.arguments(number, queue)) else {
+                continue;
+            };
+            if let Err(error) = shared.command(&mut state, command::SET_RECEIVE_RING, &words) {
                 drop(state); // closing takes the lock
                 return Err(error);
             }
@@ -292,6 +296,7 @@ impl ReceiveQueue<'_> {
         let (stream, queue) = (self.stream.number, self.queue);
         let shared = &self.stream.domain.shared;
         let mut state = shared.state();
+        let mut put = false;
         let refused = loop {
             let Some(buffer) = next() else { break None };
             if let Err(error) = room(shared, &mut state, stream, queue) {
@@ -305,28 +310,20 @@ impl ReceiveQueue<'_> {
             let msn = q.next_msn;
             q.next_msn = msn.wrapping_add(1);
             q.posted.push_back((msn, buffer));
-            if let Some(ring) = &mut q.ring {
-                ring.put(address, length);
-            } else if let Err(error) = command(shared, &mut state, stream, queue, address, length) {
-                let back = matches!(error, Error::Refused { .. }).then(|| {
-                    posted(&mut state, stream, queue).and_then(|q| {
-                        q.next_msn = msn;
-                        q.posted.pop_back().map(|(_, buffer)| buffer)
-                    })
-                });
-                break Some((error, back.flatten()));
-            }
+            q.ring.put(address, length);
+            put = true;
         };
         let Some(q) = posted(&mut state, stream, queue) else {
             return Err(refused.unwrap_or((Error::NoQueue { stream, queue }, None)));
         };
-        if let Some(ring) = &q.ring {
-            let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
-            let told = shared.write(register::RECEIVE_PRODUCER, element, ring.doorbell());
-            if let Err(error) = told {
-                let back = refused.and_then(|(_, back)| back);
-                return Err((error, back)); // the posted ones are kept: the device may have them
-            }
+        if !put {
+            return refused.map_or(Ok(q.next_msn), Err);
+        }
+        let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
+        let told = shared.write(register::RECEIVE_PRODUCER, element, q.ring.doorbell());
+        if let Err(error) = told {
+            let back = refused.and_then(|(_, back)| back);
+            return Err((error, back)); // the posted ones are kept: the device may have them
         }
         refused.map_or(Ok(q.next_msn), Err)
     }
@@ -334,10 +331,10 @@ impl ReceiveQueue<'_> {
 
 /// Checks that the queue takes one more buffer; looks for completions when it seems to be full.
 fn room(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(), Error> {
-    let slots = match posted(state, stream, queue).map(|q| &q.ring) {
-        Some(Some(ring)) => ring.entries(),
-        _ => shared.shape.receive_slots,
+    let Some(q) = posted(state, stream, queue) else {
+        return Err(Error::NoQueue { stream, queue });
     };
+    let slots = q.ring.entries();
     let full = |state: &mut State| {
         posted(state, stream, queue).is_some_and(|q| q.posted.len() >= slots as usize)
     };
@@ -358,40 +355,6 @@ fn room(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(),
         });
     }
     Ok(())
-}
-
-/// Tells the device where the ring of a queue is. A device without rings takes buffers by command.
-fn set_ring(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(), Error> {
-    let ring = posted(state, stream, queue).and_then(|q| q.ring.as_ref());
-    let Some(words) = ring.map(|ring| ring.arguments(stream, queue)) else {
-        return Ok(());
-    };
-    match shared.command(state, command::SET_RECEIVE_RING, &words) {
-        Err(Error::Refused { .. }) => {
-            if let Some(q) = posted(state, stream, queue) {
-                q.ring = None;
-            }
-            Ok(())
-        }
-        result => result,
-    }
-}
-
-/// Posts a buffer by command.
-fn command(
-    shared: &Shared,
-    state: &mut State,
-    stream: u8,
-    queue: u8,
-    address: u64,
-    length: u32,
-) -> Result<(), Error> {
-    let mut words = [0; receive_buffer::WORDS];
-    receive_buffer::STREAM.put(&mut words, stream.into());
-    receive_buffer::QUEUE.put(&mut words, queue.into());
-    receive_buffer::LENGTH.put(&mut words, length.into());
-    receive_buffer::ADDRESS.put(&mut words, address);
-    shared.command(state, command::POST_RECEIVE, &words)
 }
 
 fn posted(state: &mut State, stream: u8, queue: u8) -> Option<&mut PostedQueue> {

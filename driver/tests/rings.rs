@@ -94,6 +94,7 @@ fn many_buffers_ring_the_doorbell_once() {
         received(&context.completion_queue(), msn, &msn.to_be_bytes());
     }
     assert_eq!(queue.post_many(None).unwrap(), 0);
+    assert_eq!(card.model().doorbells, 2, "nothing to tell");
     let commands = card.model().commands.clone();
     assert_eq!(commands, [command::ARM_STREAM, command::SET_RECEIVE_RING]);
     card.assert_no_violations();

@@ -9,8 +9,8 @@ use peer::Peer;
 use proptest::prelude::*;
 use software_card::{QUEUES, STAG_SLOTS, STREAMS, SoftwareCard};
 use warpline_driver::{
-    Buffer, Checks, Completion, CompletionQueue, Context, DmaMemory, Error, ErrorDetail,
-    ErrorNumber, Options, ProtectionDomain, Registration, Scope, Stream, StreamOptions,
+    Checks, Completion, CompletionQueue, Context, DmaMemory, Error, ErrorDetail, ErrorNumber,
+    Options, ProtectionDomain, Registration, Scope, Stream, StreamOptions,
 };
 use warpline_regmap::register::{self, command};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
@@ -792,20 +792,20 @@ fn refused_commands_leave_the_driver_as_it_was() {
     let mut model = card.model();
     model.close(0);
     drop(model);
-    // A device that knows no rings takes buffers by command; this one does not.
+    let before = maps(&card);
     refuse(command::SET_RECEIVE_RING);
-    let stream = domain.arm(0, StreamOptions::default()).unwrap();
-    let queue = stream.receive_queue(0).unwrap();
-    let buffer: Buffer = context.buffers(1, 8).unwrap().remove(0);
-    let refused = queue.post(buffer).unwrap_err();
+    let refused = domain.arm(0, StreamOptions::default()).map(|_| ());
     assert!(matches!(
-        refused.error,
+        refused.unwrap_err(),
         Error::Refused {
-            command: "POST_RECEIVE",
+            command: "SET_RECEIVE_RING",
             ..
         }
     ));
-    assert_eq!(refused.item.map(|buffer| buffer.len()), Some(8));
+    assert_eq!(card.model().commands.last(), Some(&command::CLOSE_STREAM));
+    assert_eq!(maps(&card), before);
+    domain.arm(0, StreamOptions::default()).unwrap();
+    card.assert_no_violations();
 }
 
 #[test]
