@@ -201,3 +201,32 @@ impl Network<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpline_hdl::Config;
+    use warpline_sim::CardOptions;
+
+    #[test]
+    fn both_ways_are_measured() {
+        let card = Card::open(&Config::simulated(64), CardOptions::default()).unwrap();
+        let cycles = card.timing().cycles;
+        let path = measure(&card, 64).unwrap();
+        for ways in [path.register_read, path.completion] {
+            assert!(ways.direct > 0.0 && ways.vfio_user > 0.0, "{path:?}");
+            assert_eq!(ways.ratio, ways.vfio_user / ways.direct);
+        }
+        // Each access takes the same cycles both ways, so that it is only the way that differs.
+        let accesses = 2 * ROUNDS as u64 * u64::from(ACCESSES);
+        assert!(card.timing().cycles - cycles > 3 * accesses);
+        assert!(card.mapped().is_empty(), "the program has left");
+    }
+
+    #[test]
+    fn medians_are_divided_by_their_parts() {
+        let micros = |times: [u64; 3]| times.map(Duration::from_micros);
+        let ways = ways(&mut micros([30, 10, 20]), &mut micros([90, 1000, 50]), 10);
+        assert_eq!((ways.direct, ways.vfio_user, ways.ratio), (2.0, 9.0, 4.5));
+    }
+}
