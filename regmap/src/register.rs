@@ -329,8 +329,8 @@ commands! {
     ARM_STREAM = 3 takes stream_context;
     /// Stops a stream and waits until nothing of it is under way, completions in front of that included; refused when there is no such stream. It can then be armed again.
     CLOSE_STREAM = 4 takes close;
-    /// Appends a buffer to an untagged queue; refused when the queue is full.
+    /// Appends a buffer to an untagged queue that has no ring; refused when the queue is full.
     POST_RECEIVE = 5 takes receive_buffer;
-    /// Gives an untagged queue its receive ring, empty; refused when the stream is not armed with that queue. `CLOSE_STREAM` takes the rings of its stream away.
+    /// Gives an untagged queue its receive ring, empty; refused when the stream is not armed with that queue, the queue has a ring already, or `receive_ring` does not allow the ring. `CLOSE_STREAM` takes the rings of its stream away.
     SET_RECEIVE_RING = 6 takes receive_ring;
 }
