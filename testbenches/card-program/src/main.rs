@@ -15,6 +15,7 @@ mod session;
 mod stock;
 mod wrapped;
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
 use card::Card;
@@ -58,6 +59,7 @@ fn run() -> Result<bool, BackendError> {
         Ok::<_, BackendError>(Card {
             open: &open,
             replays,
+            interrupts: Cell::default(),
         })
     };
     match *command {

@@ -48,3 +48,23 @@ pub fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Bac
         Err(otherwise().into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_failure_or_no_check_is_no_pass() {
+        let mut report = Report::default();
+        assert!(!report.verdict());
+        report.check("good", || Ok("remark".into()));
+        assert!(report.verdict());
+        report.check("bad", || {
+            ensure(false, || "reason".into())?;
+            Ok("remark".into())
+        });
+        assert!(!report.verdict());
+        report.check("good", || Ok("remark".into()));
+        assert!(!report.verdict());
+    }
+}
