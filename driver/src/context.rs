@@ -56,7 +56,7 @@ pub struct Shape {
     pub ring_octets: u32,
     /// Slots of the STag table, a power of two.
     pub stag_slots: u32,
-    /// Buffers that each queue can hold, a power of two.
+    /// Buffers that each queue holds on the device, a power of two; the others wait in its ring.
     pub receive_slots: u32,
     /// Largest ULPDU that is accepted, in octets.
     pub max_ulpdu: u32,
