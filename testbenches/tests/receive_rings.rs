@@ -1,0 +1,620 @@
+//! Receive rings of the whole device: a host of registers and memory alone writes descriptors and rings doorbells.
+//!
+//! ```text
+//!  Host: rings, buffers, completions in one file ─► Card
+//!    post ─► descriptor, RECEIVE_PRODUCER            ▲
+//!    send ─► an untagged message of one segment ─────┘ feed
+//! ```
+//!
+//! A message's payload is its own number, and goes to the buffer whose descriptor has that number: a buffer taken twice,
+//! left out, or of another queue is seen in memory.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use fastrand::Rng;
+use warpline_hdl::Config;
+use warpline_regmap::layout::{
+    close, completion, error_event, kind, receive_descriptor, receive_ring, stream_context,
+};
+use warpline_regmap::{Field, Register, register};
+use warpline_sim::{BackPressure, Card, CardOptions, HostMemory};
+use warpline_wire::send::{CrcField, FpduWriter, Message};
+
+const WIDTHS: [usize; 2] = [64, 512];
+/// Bus address of the file, of which this much is mapped; each ring is mapped on its own behind it.
+const BUS: u64 = 0x3_0000_0000;
+const LENGTH: u64 = 64 << 20;
+/// The completion queue lies at the beginning.
+const ENTRIES: u32 = 4096;
+/// Octets of a buffer.
+const BUFFER: u64 = 16;
+
+/// Stream and queue.
+type Key = (u8, u8);
+
+/// A ring and what became of it.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    entries: u32,
+    /// Bus address.
+    base: u64,
+    produced: u32,
+    sent: u32,
+    completed: u32,
+}
+
+struct Host {
+    card: Card,
+    file: File,
+    rings: BTreeMap<Key, Ring>,
+    /// Sequence number behind what was sent, by stream.
+    sequence: BTreeMap<u8, u32>,
+    consumed: u32,
+    /// Streams that reported an error, with its number and checks.
+    errors: Vec<(u8, u32, u32)>,
+    /// Octets of messages that wait to be fed at once.
+    gathered: Option<Vec<u8>>,
+}
+
+fn place(key: Key) -> u64 {
+    u64::from(4 * key.0 + key.1)
+}
+
+/// Offset in the file of a ring's memory, 1 MiB each, and of its buffers.
+fn ring_at(key: Key) -> u64 {
+    LENGTH + (place(key) << 20)
+}
+
+fn buffer_at(key: Key, number: u32) -> u64 {
+    (1 << 20) + (place(key) << 20) + BUFFER * u64::from(number % 0x8000)
+}
+
+impl Host {
+    fn new(config: &Config, back_pressure: BackPressure, seed: u64) -> Self {
+        let options = CardOptions {
+            back_pressure,
+            seed,
+            ..CardOptions::default()
+        };
+        let card = Card::open(config, options).unwrap();
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(LENGTH + (64 << 20)).unwrap();
+        let host = Self {
+            card,
+            file,
+            rings: BTreeMap::new(),
+            sequence: BTreeMap::new(),
+            consumed: 0,
+            errors: vec![],
+            gathered: None,
+        };
+        host.map(BUS, LENGTH, 0);
+        host.write(register::COMPLETION_BASE_LOW, 0, BUS as u32);
+        host.write(register::COMPLETION_BASE_HIGH, 0, (BUS >> 32) as u32);
+        host.write(register::COMPLETION_ENTRIES, 0, ENTRIES);
+        host
+    }
+
+    fn map(&self, iova: u64, length: u64, offset: u64) {
+        let file = self.file.try_clone().unwrap();
+        let memory = HostMemory {
+            iova,
+            length,
+            file,
+            offset,
+            read: true,
+            write: true,
+        };
+        self.card.map(memory).unwrap();
+    }
+
+    fn write(&self, register: Register, index: u32, value: u32) {
+        self.card.write_register(register.at(index), value).unwrap();
+    }
+
+    /// Gives a command and waits for its end; true when it is refused.
+    fn command(&self, number: u32, fields: &[(Field, u64)]) -> bool {
+        let mut words = [0; 8];
+        for (field, value) in fields {
+            field.put(&mut words, *value);
+        }
+        for (i, word) in words.iter().enumerate() {
+            self.write(register::ARGUMENT, i as u32, *word);
+        }
+        self.write(register::COMMAND, 0, number);
+        for _ in 0..10_000 {
+            let state = [self.card.read_register(register::COMMAND.offset).unwrap()];
+            if register::COMMAND_BUSY.get(&state) == 0 {
+                return register::COMMAND_FAILED.get(&state) == 1;
+            }
+        }
+        panic!("command {number} does not end");
+    }
+
+    fn arm(&mut self, stream: u8, queues: u64) {
+        self.sequence.insert(stream, 0);
+        let refused = self.command(
+            register::command::ARM_STREAM,
+            &[
+                (stream_context::STREAM, stream.into()),
+                (stream_context::CRC, 1),
+                (stream_context::QUEUES, queues),
+                (stream_context::FIRST_MSN, 1),
+            ],
+        );
+        assert!(!refused);
+    }
+
+    /// Gives a queue a ring; its memory is mapped on its own.
+    fn set(&mut self, key: Key, entries: u32) {
+        let base = BUS + ring_at(key);
+        self.map(base, u64::from(entries) * 16, ring_at(key));
+        assert!(!self.set_command(key, entries.into(), base));
+        let ring = Ring {
+            entries,
+            base,
+            produced: 0,
+            sent: 0,
+            completed: 0,
+        };
+        self.rings.insert(key, ring);
+    }
+
+    fn set_command(&self, key: Key, entries: u64, base: u64) -> bool {
+        self.command(
+            register::command::SET_RECEIVE_RING,
+            &[
+                (receive_ring::STREAM, key.0.into()),
+                (receive_ring::QUEUE, key.1.into()),
+                (receive_ring::ENTRIES, entries),
+                (receive_ring::BASE, base),
+            ],
+        )
+    }
+
+    /// Closes a stream, forgets its rings and unmaps them: the device must not look at them any more.
+    fn close(&mut self, stream: u8) {
+        let refused = self.command(
+            register::command::CLOSE_STREAM,
+            &[(close::STREAM, stream.into())],
+        );
+        assert!(!refused);
+        self.poll(); // completions in front of the close are there
+        let (gone, kept) = std::mem::take(&mut self.rings)
+            .into_iter()
+            .partition(|(key, _)| key.0 == stream);
+        self.rings = kept;
+        for ring in BTreeMap::<Key, Ring>::into_values(gone) {
+            let length = u64::from(ring.entries) * 16;
+            assert_eq!(self.card.unmap(ring.base, length).unwrap(), length);
+        }
+    }
+
+    /// Buffers that a ring has room for.
+    fn room(&self, key: Key) -> u32 {
+        let ring = &self.rings[&key];
+        ring.entries - (ring.produced - ring.completed)
+    }
+
+    /// Writes descriptors and rings the doorbell, once.
+    fn post(&mut self, key: Key, count: u32) {
+        assert!(count <= self.room(key));
+        let ring = self.rings.get_mut(&key).unwrap();
+        for number in ring.produced..ring.produced + count {
+            let mut words = [0; receive_descriptor::WORDS];
+            receive_descriptor::ADDRESS.put(&mut words, BUS + buffer_at(key, number));
+            receive_descriptor::LENGTH.put(&mut words, BUFFER);
+            let octets: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let at = ring_at(key) + 16 * u64::from(number % ring.entries);
+            self.file.write_all_at(&octets, at).unwrap();
+        }
+        ring.produced += count;
+        let produced = ring.produced;
+        self.bell(key, produced & 0xFFFF);
+    }
+
+    fn bell(&self, key: Key, produced: u32) {
+        let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(key.0) + u32::from(key.1);
+        self.write(register::RECEIVE_PRODUCER, element, produced);
+    }
+
+    /// The peer sends a message to a queue.
+    fn send(&mut self, key: Key) {
+        let ring = self.rings.get_mut(&key).unwrap();
+        let mut octets = vec![];
+        let message = Message::Untagged {
+            qn: key.1.into(),
+            msn: ring.sent.wrapping_add(1),
+            rsvd_ulp: [0; 5],
+        };
+        let payload = payload(key, ring.sent);
+        FpduWriter::new(false, CrcField::Computed)
+            .append_message(message, &payload, 1000, &mut octets)
+            .unwrap();
+        ring.sent += 1;
+        match &mut self.gathered {
+            Some(gathered) => gathered.extend(octets),
+            None => self.feed(key.0, octets),
+        }
+    }
+
+    fn feed(&mut self, stream: u8, octets: Vec<u8>) {
+        let sequence = self.sequence.get_mut(&stream).unwrap();
+        let first = *sequence;
+        *sequence = sequence.wrapping_add(octets.len() as u32);
+        self.card.feed(stream, first, octets).unwrap();
+    }
+
+    /// Takes what the completion queue has, and compares it with what was sent.
+    fn poll(&mut self) -> usize {
+        let mut count = 0;
+        loop {
+            let mut octets = [0; 4 * completion::WORDS];
+            let at = octets.len() as u64 * u64::from(self.consumed % ENTRIES);
+            self.file.read_exact_at(&mut octets, at).unwrap();
+            let words: Vec<u32> = octets
+                .as_chunks()
+                .0
+                .iter()
+                .map(|word| u32::from_le_bytes(*word))
+                .collect();
+            let phase = u64::from((self.consumed / ENTRIES).is_multiple_of(2));
+            if completion::PHASE.get(&words) != phase {
+                break;
+            }
+            self.consumed += 1;
+            count += 1;
+            let stream = completion::STREAM.get(&words) as u8;
+            if completion::KIND.get(&words) == u64::from(kind::ERROR) {
+                let number = error_event::TYPE.get(&words) << 8 | error_event::CODE.get(&words);
+                let checks = error_event::CHECKS.get(&words);
+                self.errors.push((stream, number as u32, checks as u32));
+                continue;
+            }
+            assert_eq!(completion::KIND.get(&words), u64::from(kind::UNTAGGED));
+            let key = (stream, completion::QUEUE.get(&words) as u8);
+            let ring = self.rings.get_mut(&key).unwrap();
+            let number = ring.completed;
+            ring.completed += 1;
+            assert_eq!(completion::MSN.get(&words) as u32, number.wrapping_add(1));
+            let mut found = vec![0; completion::LENGTH.get(&words) as usize];
+            let at = buffer_at(key, number);
+            self.file.read_exact_at(&mut found, at).unwrap();
+            assert_eq!(found, payload(key, number), "message {number} of {key:?}");
+        }
+        if count > 0 {
+            self.write(register::COMPLETION_CONSUMER, 0, self.consumed);
+        }
+        count
+    }
+
+    fn settle(&mut self) {
+        loop {
+            self.card.run_until_idle().unwrap();
+            if self.poll() == 0 {
+                break;
+            }
+        }
+    }
+
+    fn check_complete(&self) {
+        for (key, ring) in &self.rings {
+            assert_eq!(ring.completed, ring.sent, "{key:?}");
+        }
+        assert_eq!(self.card.bus_errors(), 0);
+    }
+}
+
+/// The payload of a message: its number and its queue, of a length of its own.
+fn payload(key: Key, number: u32) -> Vec<u8> {
+    let mut octets = number.to_le_bytes().to_vec();
+    octets.extend([key.0, key.1, 0x5A]);
+    octets.resize(7 + number as usize % 10, number as u8);
+    octets
+}
+
+/// Rings of several streams and queues at once, smaller and larger than what the device holds, each many times round. A
+/// message is sent as soon as the doorbell of its buffer is answered, be it that the device has never heard of the buffer.
+// req: DDP-UNT-12, DDP-UNT-17, DDP-UNT-18, DDP-DEL-01
+#[test]
+fn rings_of_all_queues_go_round() {
+    for width in [64, 128, 256, 512] {
+        let config = Config {
+            receive_slots: 8,
+            ..Config::simulated(width)
+        };
+        let mut host = Host::new(&config, BackPressure::RANDOM, width as u64);
+        let mut rng = Rng::with_seed(width as u64);
+        let keys: Vec<Key> = (0..3).flat_map(|s| [(s, 0), (s, 2), (s, 3)]).collect();
+        for stream in 0..3 {
+            host.arm(stream, 0b1101);
+        }
+        for (i, key) in keys.iter().enumerate() {
+            host.set(*key, 16 << (i % 3));
+        }
+        let mut at_once = 0;
+        while host.rings.values().any(|ring| ring.sent < 100) {
+            let key = *rng.choice(&keys).unwrap();
+            let ring = host.rings[&key];
+            let room = host.room(key).min(rng.u32(1..20));
+            if ring.sent == ring.produced && room > 0 {
+                host.post(key, room);
+                let count = rng.u32(1..=room);
+                for _ in 0..count {
+                    host.send(key);
+                }
+                at_once += u32::from(ring.produced == ring.completed);
+            } else if ring.sent < ring.produced {
+                host.send(key);
+            }
+            if rng.u8(..4) == 0 {
+                host.card.step(rng.u64(..600)).unwrap();
+                host.poll();
+            }
+        }
+        host.settle();
+        host.check_complete();
+        assert_eq!(host.errors, []);
+        assert!(
+            at_once > 50,
+            "{at_once} messages for queues that were empty"
+        );
+    }
+}
+
+/// More descriptors than the 16 bits of the doorbell count.
+// req: DDP-UNT-17
+#[test]
+fn doorbells_count_beyond_16_bits() {
+    let mut host = Host::new(&Config::simulated(512), BackPressure::NONE, 1);
+    host.arm(1, 0b1);
+    host.set((1, 0), 32768);
+    host.post((1, 0), 2000);
+    while host.rings[&(1, 0)].sent < 66_000 {
+        host.gathered = Some(vec![]);
+        for _ in 0..1000 {
+            host.send((1, 0));
+        }
+        let octets = host.gathered.take().unwrap();
+        for segment in octets.chunks(8000) {
+            host.feed(1, segment.to_vec());
+        }
+        host.settle();
+        host.post((1, 0), 1000);
+    }
+    host.check_complete();
+    assert_eq!(host.errors, []);
+    assert!(host.rings[&(1, 0)].produced > 0x1_0000);
+}
+
+/// A segment whose buffer is on its way waits, and with it what comes behind; doorbells, commands and other rings go on.
+// req: DDP-UNT-17, DDP-UNT-18
+#[test]
+fn a_segment_waits_for_a_slow_descriptor() {
+    for width in WIDTHS {
+        let slow = BackPressure {
+            stall: 0,
+            latency: 4000..=4000,
+        };
+        let mut host = Host::new(&Config::simulated(width), slow, 1);
+        for stream in [0, 3] {
+            host.arm(stream, 0b11);
+            host.set((stream, 0), 16);
+            host.set((stream, 1), 16);
+        }
+        host.post((0, 1), 1);
+        host.send((0, 1));
+        host.card.step(1000).unwrap();
+        // it waits; now a doorbell of another row, one of its own, and a command
+        host.post((3, 0), 2);
+        host.send((3, 0));
+        host.post((0, 1), 1);
+        assert!(!host.command(register::command::REVOKE_STAG, &[]));
+        host.send((0, 1));
+        host.settle();
+        host.check_complete();
+        assert_eq!(host.errors, []);
+        let completed = [(0, 1), (3, 0)].map(|key| host.rings[&key].completed);
+        assert_eq!(completed, [2, 1]);
+        // without a doorbell nothing is waited for
+        host.send((0, 1));
+        host.settle();
+        assert_eq!(host.errors, [(0, 0x202, 1 << 9)]);
+    }
+}
+
+/// A doorbell for a queue without ring does nothing, before and behind the life of a ring.
+// req: DDP-UNT-18
+#[test]
+fn doorbells_without_ring_are_ignored() {
+    let mut host = Host::new(&Config::simulated(64), BackPressure::RANDOM, 3);
+    host.arm(1, 0b11);
+    host.set((1, 0), 16);
+    for key in [(1, 1), (1, 7), (0, 0), (3, 5)] {
+        host.bell(key, 5);
+    }
+    let never = host.rings[&(1, 0)];
+    host.rings.insert((1, 1), never);
+    host.send((1, 1));
+    host.settle();
+    assert_eq!(host.errors, [(1, 0x202, 1 << 9)]);
+    assert_eq!(host.card.bus_errors(), 0);
+}
+
+/// Descriptors that the bus refuses end their stream with an error event at once, be it that messages with good ones are
+/// still on their way. The other stream does not notice. Closed and armed again, with new rings, the stream works.
+// req: DDP-ERR-23, AMB-10, DDP-TEAR-15
+#[test]
+fn a_refused_descriptor_fails_its_stream_alone() {
+    for width in WIDTHS {
+        let mut host = Host::new(&Config::simulated(width), BackPressure::RANDOM, 4);
+        for stream in [1, 2] {
+            host.arm(stream, 0b1);
+            host.set((stream, 0), 32);
+        }
+        let bad = host.rings[&(2, 0)].base + 16 * 20;
+        host.card.fail_reads(bad..bad + 16);
+        for _ in 0..8 {
+            for stream in [1, 2] {
+                host.post((stream, 0), 4);
+                for _ in 0..4 {
+                    host.send((stream, 0));
+                }
+            }
+        }
+        host.settle();
+        assert_eq!(host.errors, [(2, 0x000, 0)]);
+        assert_eq!(host.rings[&(1, 0)].completed, 32);
+        let completed = host.rings[&(2, 0)].completed;
+        assert!(completed <= 20, "{completed}");
+        let refused = host.card.bus_errors();
+        let beats = (16 * 8_u64).div_ceil(width as u64);
+        assert_eq!(refused, beats, "nothing is read behind it");
+        // also where nothing is mapped
+        host.card.fail_reads(0..0);
+        host.close(2);
+        host.arm(2, 0b1);
+        host.set((2, 0), 16);
+        let ring = host.rings[&(2, 0)];
+        host.post((2, 0), 3);
+        for _ in 0..3 {
+            host.send((2, 0));
+        }
+        host.settle();
+        assert_eq!(host.rings[&(2, 0)].completed, 3);
+        host.card.unmap(ring.base, 256).unwrap();
+        host.post((2, 0), 1);
+        host.settle();
+        assert_eq!(host.errors, [(2, 0x000, 0); 2]);
+        host.send((1, 0)); // has no buffer
+        host.settle();
+        assert_eq!(host.errors[2], (1, 0x202, 1 << 9));
+    }
+}
+
+/// Closed at any time, with slow reads under way: when the command is done the ring is not looked at any more, and the next
+/// owner finds nothing of it.
+// req: DDP-TEAR-15, AMB-16
+#[test]
+fn a_closed_stream_leaves_its_rings_alone() {
+    for width in WIDTHS {
+        let slow = BackPressure {
+            stall: 30,
+            latency: 200..=1500,
+        };
+        let mut host = Host::new(&Config::simulated(width), slow, 5);
+        let mut rng = Rng::with_seed(6);
+        host.arm(0, 0b1);
+        host.set((0, 0), 64);
+        for round in 0..25 {
+            let key = (2, rng.u8(..4));
+            host.arm(2, 0b1111);
+            host.set(key, 16);
+            let posted = rng.u32(1..16);
+            host.post(key, posted);
+            host.post((0, 0), 2);
+            for _ in 0..rng.u32(..=posted) {
+                host.send(key);
+            }
+            host.send((0, 0));
+            host.card.step(rng.u64(..1200)).unwrap();
+            host.poll();
+            host.close(2); // unmaps the ring
+            host.card.step(2000).unwrap();
+            assert_eq!(host.card.bus_errors(), 0, "round {round}");
+            host.send((0, 0));
+            host.settle();
+            host.check_complete();
+        }
+        assert_eq!(host.errors, []);
+    }
+}
+
+/// Cycles a message, when each takes a buffer of a ring: what `check` takes for a segment and for a buffer, with a bus that
+/// answers at once and one that takes 250 cycles. The first 64 buffers are on the chip already.
+#[test]
+fn cycles_per_message() {
+    for width in WIDTHS {
+        for (latency, most) in [(1, 17), (250, 18)] {
+            let bus = BackPressure {
+                stall: 0,
+                latency: latency..=latency,
+            };
+            let mut host = Host::new(&Config::simulated(width), bus, 1);
+            host.arm(0, 0b1);
+            host.set((0, 0), 1024);
+            host.post((0, 0), 1024);
+            host.settle();
+            host.gathered = Some(vec![]);
+            for _ in 0..1024 {
+                host.send((0, 0));
+            }
+            let octets = host.gathered.take().unwrap();
+            host.card.clear_timing();
+            for segment in octets.chunks(1460) {
+                host.feed(0, segment.to_vec());
+            }
+            host.settle();
+            host.check_complete();
+            let timing = host.card.timing();
+            let cycles = timing.last_response.unwrap() - timing.first_beat.unwrap();
+            println!(
+                "{width} bits, latency {latency}: {} cycles a message",
+                cycles / 1024
+            );
+            assert!(cycles / 1024 <= most, "{cycles}");
+        }
+    }
+}
+
+/// The comparison of memory sees a buffer at the wrong place.
+#[test]
+#[should_panic(expected = "message 2 of (1, 0)")]
+fn a_wrong_descriptor_is_seen() {
+    let mut host = Host::new(&Config::simulated(64), BackPressure::NONE, 1);
+    host.arm(1, 0b1);
+    host.set((1, 0), 16);
+    let ring = host.rings[&(1, 0)];
+    host.post((1, 0), 1);
+    host.rings.get_mut(&(1, 0)).unwrap().produced = 4;
+    for (place, number) in [(1, 1), (2, 3), (3, 2)] {
+        let address = (BUS + buffer_at((1, 0), number)).to_le_bytes();
+        let length = BUFFER.to_le_bytes();
+        let at = ring.base - BUS + 16 * place;
+        host.file
+            .write_all_at(&[address, length].concat(), at)
+            .unwrap();
+    }
+    host.bell((1, 0), 4);
+    for _ in 0..4 {
+        host.send((1, 0));
+    }
+    host.settle();
+}
+
+/// What makes a ring impossible is refused.
+#[test]
+fn impossible_rings_are_refused() {
+    let mut host = Host::new(&Config::simulated(64), BackPressure::NONE, 1);
+    assert!(host.set_command((0, 0), 64, BUS), "not armed");
+    host.arm(0, 0b101);
+    for (key, entries, base) in [
+        ((0, 1), 64, BUS),
+        ((0, 4), 64, BUS),
+        ((4, 0), 64, BUS),
+        ((0, 0), 8, BUS),
+        ((0, 0), 65, BUS),
+        ((0, 0), 0, BUS),
+        ((0, 0), 64, BUS + 128),
+    ] {
+        assert!(
+            host.set_command(key, entries, base),
+            "{key:?} {entries} {base:#x}"
+        );
+    }
+    assert!(!host.set_command((0, 2), 32768, BUS));
+    assert!(host.set_command((0, 2), 64, BUS), "it has one");
+    assert!(!host.set_command((0, 0), 16, BUS));
+}
