@@ -33,7 +33,7 @@
 //! fault, too).
 //!
 //! Latency: AR 7 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
-//! the first question to `check`: 4 cycles. A burst takes 10 cycles and two for each descriptor besides what the bus takes;
+//! the first question to `check`: 4 cycles. A burst takes 8 cycles and two for each descriptor besides what the bus takes;
 //! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
 use crate::axi::{
     size_code, AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK,
