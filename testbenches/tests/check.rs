@@ -4,7 +4,7 @@
 //! ```text
 //!  Sender ─ Segment, CrcVerdict ─►┌───────┐─ Placement, Delivery ─► compared
 //!         ─ commands, faults ────►│ check │─ pulses ──────────────► say in which order the block took things
-//!                                 └───────┘                             │
+//!         ─ coming ──────────────►└───────┘                             │
 //!                                   Model (DdpChecker of warpline-wire) ◄┘
 //! ```
 
@@ -221,6 +221,8 @@ struct Consumed {
     discarded: bool,
     payload: u16,
     error: bool,
+    /// Stream and queue whose buffer was used.
+    took: Option<(u8, u8)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -410,6 +412,7 @@ impl Model {
             discarded: false,
             payload: 0,
             error: false,
+            took: None,
         };
         if !self.streams[usize::from(number)].open {
             consumed.discarded = true;
@@ -485,6 +488,7 @@ impl Model {
                 completion::RSVD_ULP_LOW.put(&mut event, headers[1].into());
                 consumed.payload = length;
                 if last {
+                    consumed.took = Some((number, header.qn as u8));
                     queue.msn = queue.msn.wrapping_add(1);
                     queue.buffers.pop_front();
                 }
@@ -512,6 +516,8 @@ enum Plant {
     CrcIgnored,
     /// A bus fault does not reach the block.
     FaultLost,
+    /// The block is not told what is coming.
+    ComingLost,
     /// One bit of a header on its way into the record.
     HeaderBit,
 }
@@ -524,6 +530,9 @@ struct Seen {
     discarded: u32,
     refused: u32,
     faults: u32,
+    read_faults: u32,
+    /// Segments that had no buffer when they came, and got one.
+    waited: u32,
     /// Errors by type and code.
     errors: BTreeMap<u16, u32>,
     records: u32,
@@ -543,6 +552,11 @@ struct Bench<const S: usize> {
     running: Option<(Order, bool)>,
     fault: Option<(usize, u32)>,
     fault_now: Option<usize>,
+    fault_of_read: bool,
+    /// Buffers that `refill` is about to post: queue, order, and the cycle of the doorbell.
+    promises: VecDeque<((u8, u8), Order, u64)>,
+    /// What the block looked at in the last cycle.
+    key: (u8, u8),
     // on the way out
     pairs: VecDeque<Pair>,
     held: Option<Pair>,
@@ -578,6 +592,9 @@ impl<const S: usize> Bench<S> {
             running: None,
             fault: None,
             fault_now: None,
+            fault_of_read: false,
+            promises: VecDeque::new(),
+            key: (0, 0),
             pairs: VecDeque::new(),
             held: None,
             segment_pace: Rhythm::new(Pace::Always),
@@ -605,7 +622,16 @@ impl<const S: usize> Bench<S> {
         all.any(|fpdu| fpdu.segment.stream.index() == stream)
     }
 
+    /// Buffers for that queue are on their way, or posted.
+    fn coming(&self, key: (u8, u8)) -> bool {
+        let queues = self.model.streams.get(usize::from(key.0));
+        let queue = queues.and_then(|stream| stream.queues.get(&key.1.into()));
+        queue.is_some_and(|queue| !queue.buffers.is_empty())
+            || self.promises.iter().any(|promise| promise.0 == key)
+    }
+
     fn cycle(&mut self) -> Result<(), Wrong> {
+        let coming = self.coming(self.key);
         let Self { rng, .. } = self;
         let segment = (self.under_way.len() < UNDER_WAY && self.segment_pace.go(rng))
             .then(|| self.segments.pop_front())
@@ -626,7 +652,8 @@ impl<const S: usize> Bench<S> {
         block.segment.next = segment.map_or_else(Segment::default, |fpdu| fpdu.segment);
         if self.plant == Some(Plant::HeaderBit) {
             let planted = &mut block.segment.next;
-            planted.header_4 = planted.header_4 ^ bits::<32>(u64::from(planted.refused != 0));
+            let tagged = planted.header_0.get_bit(15); // payload, which only the record sees
+            planted.header_4 = planted.header_4 ^ bits::<32>(u64::from(tagged));
         }
         block.verdict_valid.next = verdict.is_some();
         block.verdict.next = verdict.map_or_else(CrcVerdict::default, |fpdu| fpdu.verdict);
@@ -654,8 +681,12 @@ impl<const S: usize> Bench<S> {
             block.arguments.next = bits_of(&words);
         }
         let lost = self.plant == Some(Plant::FaultLost);
-        block.bus_fault.next = fault.is_some() && !lost;
+        let of_read = self.fault_of_read;
+        block.bus_fault.next = fault.is_some() && !lost && !of_read;
         block.bus_fault_stream.next = (fault.unwrap_or(0) as u64).into();
+        block.read_fault.next = fault.is_some() && !lost && of_read;
+        block.read_fault_stream.next = (fault.unwrap_or(0) as u64).into();
+        block.coming.next = coming && self.plant != Some(Plant::ComingLost);
         block.m_ready.next = ready;
 
         self.lockstep.settle().map_err(|e| e.to_string())?;
@@ -672,7 +703,15 @@ impl<const S: usize> Bench<S> {
             discarded: block.discarded.val(),
             payload: block.payload.val().to_u16(),
             error: block.errors.val(),
+            took: block.took.val().then_some((
+                block.key_stream.val().to_u8(),
+                block.key_queue.val().to_u8(),
+            )),
         };
+        self.key = (
+            block.key_stream.val().to_u8(),
+            block.key_queue.val().to_u8(),
+        );
         let wrong = |what: &str, got: &dyn std::fmt::Debug, want: &dyn std::fmt::Debug| {
             Err(format!(
                 "cycle {now}: {what}\n  got  {got:x?}\n  want {want:x?}"
@@ -687,6 +726,13 @@ impl<const S: usize> Bench<S> {
                 return wrong("pulses of an FPDU", &consumed, &(want, fpdu));
             }
             if let (true, Some(event)) = (want.error, pair.event) {
+                let key = (want.stream, fpdu.segment.header_2.to_u32() as u8);
+                let promised = |promise: &((u8, u8), Order, u64)| {
+                    promise.0 == key && promise.2 + PER_FPDU + 3 < now
+                };
+                if event[1] as u16 == 0x202 && self.promises.iter().any(promised) {
+                    return Err(format!("cycle {now}: a buffer is coming for {key:?}"));
+                }
                 *self.seen.errors.entry(event[1] as u16).or_default() += 1;
             }
             self.seen.placed += u32::from(pair.write.is_some());
@@ -696,7 +742,13 @@ impl<const S: usize> Bench<S> {
             self.age_fault()?;
         } else if block.errors.val() {
             match self.fault.take() {
-                Some((stream, _)) if self.model.fault(stream) => self.seen.faults += 1,
+                Some((stream, _)) if self.model.fault(stream) => {
+                    self.seen.faults += 1;
+                    if self.fault_of_read {
+                        self.seen.read_faults += 1;
+                        self.pairs.push_back(read_fault(stream));
+                    }
+                }
                 other => return wrong("a stream frozen for a bus fault", &true, &other),
             }
         }
@@ -714,6 +766,18 @@ impl<const S: usize> Bench<S> {
         }
         if offer && block.command_ready.val() {
             let order = self.orders.pop_front().expect("offered");
+            if self
+                .promises
+                .front()
+                .is_some_and(|promise| promise.1 == order)
+            {
+                let promise = self.promises.pop_front();
+                let waits = self.under_way.front().is_some_and(|fpdu| {
+                    let number = fpdu.segment.stream.to_u8();
+                    promise.is_some_and(|((stream, _), _, _)| stream == number)
+                });
+                self.seen.waited += u32::from(waits);
+            }
             let refused = self.model.command(&order);
             self.running = Some((order, refused));
             self.order_time = now;
@@ -769,6 +833,9 @@ impl<const S: usize> Bench<S> {
                 && self.orders.is_empty()
                 && self.running.is_none()
                 && self.pairs.is_empty();
+            if self.orders.is_empty() {
+                self.keep_promise();
+            }
             if idle {
                 let rest = if self.fault.is_some() { 60 } else { 0 };
                 (0..rest).try_for_each(|_| self.cycle())?;
@@ -815,9 +882,35 @@ impl<const S: usize> Bench<S> {
         Ok(())
     }
 
+    /// `refill` announces a buffer: `coming` from now on, posted some time later.
+    fn promise(&mut self, stream: u32, queue: u32, length: u32, address: u64) {
+        let order = post(stream, queue, length, address);
+        let now = self.lockstep.cycles();
+        self.promises
+            .push_back(((stream as u8, queue as u8), order, now));
+    }
+
+    fn keep_promise(&mut self) {
+        self.orders
+            .extend(self.promises.front().map(|(_, order, _)| *order));
+    }
+
     fn raise_fault(&mut self, stream: usize) {
         self.fault = Some((stream, 0));
         self.fault_now = Some(stream);
+    }
+}
+
+/// The event of a stream whose descriptors could not be read.
+fn read_fault(stream: usize) -> Pair {
+    let mut event = [0; 8];
+    error_event::KIND.put(&mut event, kind::ERROR.into());
+    error_event::STREAM.put(&mut event, stream as u64);
+    Pair {
+        action: 1,
+        stream: stream as u8,
+        event: Some(event),
+        ..Pair::default()
     }
 }
 
@@ -876,6 +969,9 @@ impl Traffic {
         let first_msns = [1, 1, 0xffff_fffe, rng.u32(..)];
         let first_msn = first_msns[rng.usize(0..4)];
         let order = arm(stream as u32, domain, chance(rng, 70), queues, first_msn);
+        bench
+            .promises
+            .retain(|promise| usize::from(promise.0.0) != stream);
         self.domains[stream] = domain;
         let message = Message {
             msn: first_msn,
@@ -990,7 +1086,11 @@ impl Traffic {
         let mut queue = *rng.choice(&queues)?;
         let message = self.queues[stream].get_mut(&queue)?;
         let posted = bench.model.streams[stream].queues.get(&queue)?;
-        let capacity = posted.lengths.get(message.number).copied();
+        let key = (stream as u8, queue as u8);
+        let coming = bench.promises.iter().filter(|promise| promise.0 == key);
+        let coming = coming.map(|(_, order, _)| receive_buffer::LENGTH.get(&order.words) as u32);
+        let mut lengths = posted.lengths.iter().copied().chain(coming);
+        let capacity = lengths.nth(message.number);
         if capacity.is_none() && chance(rng, 97) {
             return None;
         }
@@ -1023,6 +1123,25 @@ impl Traffic {
             &header,
             length.min(0xffff - 18) as usize,
         ))
+    }
+
+    /// A doorbell for a queue of an open stream, and the buffer some time later.
+    fn promise<const S: usize>(&mut self, bench: &mut Bench<S>) {
+        if chance(&mut bench.rng, 3) && bench.promises.len() < 3 && !arming(bench) {
+            let stream = bench.rng.usize(0..S);
+            let queues: Vec<u32> = self.queues[stream].keys().copied().collect();
+            let queue = bench.rng.choice(&queues).copied();
+            let length = Self::length(&mut bench.rng);
+            if let Some(queue) = queue.filter(|_| bench.model.streams[stream].open) {
+                let address = bench.rng.u64(..);
+                bench.promise(stream as u32, queue, length, address);
+            }
+        }
+        let front = bench.promises.front().map(|(_, order, _)| *order);
+        let queued = |order: &Order| bench.orders.contains(order);
+        if chance(&mut bench.rng, 2) && front.is_some_and(|order| !queued(&order)) {
+            bench.keep_promise();
+        }
     }
 
     fn fpdu<const S: usize>(&mut self, bench: &mut Bench<S>) {
@@ -1097,9 +1216,14 @@ fn random_run<const S: usize>(
             if chance(&mut bench.rng, 20) {
                 traffic.arm(&mut bench);
             }
+            // the runs of other shapes are too short to wait in
+            if S == 4 {
+                traffic.promise(&mut bench);
+            }
             if bench.fault.is_none() && chance(&mut bench.rng, 1) && chance(&mut bench.rng, 30) {
                 let stream = bench.rng.usize(0..S);
                 if bench.model.streams[stream].open {
+                    bench.fault_of_read = bench.rng.bool();
                     bench.raise_fault(stream);
                 }
             }
@@ -1143,6 +1267,7 @@ fn random_traffic_is_judged_as_by_the_reference_receiver() {
         }
         assert!(seen.placed > 200 && seen.delivered > 100 && seen.discarded > 50);
         assert!(seen.refused > 5 && seen.faults > 5 && seen.records > 20);
+        assert!(seen.waited > 10 && seen.read_faults > 2);
     });
 }
 
@@ -1166,11 +1291,12 @@ fn other_shapes_are_judged_the_same() {
 fn planted_mistakes_are_seen() {
     on_large_stack(|| {
         for plant in [
+            Plant::HeaderBit,
             Plant::LongerRegion,
             Plant::OtherMsn,
             Plant::CrcIgnored,
             Plant::FaultLost,
-            Plant::HeaderBit,
+            Plant::ComingLost,
         ] {
             let wrong = random_run::<4>(config(4, 16, 4, 4), 1, 16_000, Some(plant)).unwrap_err();
             println!("{plant:?}: {wrong}");
@@ -1730,6 +1856,107 @@ fn faults_of_all_streams_in_a_row_are_kept() {
             error_record::VALID.put(&mut want, 1);
             assert_eq!(bench.read_record(stream).unwrap(), want, "stream {stream}");
         }
+    });
+}
+
+/// An untagged segment of one octet, the last of its message.
+fn message<const S: usize>(bench: &mut Bench<S>, stream: u32, queue: u32, msn: u32) -> Fpdu {
+    let header = untagged_header(0x41, [0; 5], queue, msn, 0);
+    fpdu(&mut bench.rng, stream, &header, 1)
+}
+
+/// While a buffer is coming, a segment without one holds up FPDUs, but no command and no fault; whatever comes first
+/// decides about it.
+// req: DDP-UNT-17, DDP-UNT-18, DDP-ERR-04, DDP-ERR-23
+#[test]
+fn a_segment_waits_for_a_buffer_that_is_coming() {
+    on_large_stack(|| {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum End {
+            Post,
+            Freeze,
+            Fault,
+            ReadFault,
+            Nothing,
+        }
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 12);
+        for end in [
+            End::Post,
+            End::Freeze,
+            End::Fault,
+            End::ReadFault,
+            End::Nothing,
+        ] {
+            bench.command(arm(1, 7, true, 0b11, 5)).unwrap();
+            bench.command(arm(2, 7, true, 0b1, 1)).unwrap();
+            bench.command(post(2, 0, 10, 0x4000)).unwrap();
+            bench.command(post(1, 1, 10, 0x5000)).unwrap(); // of another queue
+            let taken = bench.done_times.len();
+            bench.promise(1, 0, 10, 0x6000);
+            bench.pair_times.clear();
+            let waiting = message(&mut bench, 1, 0, 5);
+            let behind = message(&mut bench, 2, 0, 1);
+            bench.send(waiting);
+            bench.send(behind);
+            for _ in 0..200 {
+                bench.cycle().unwrap();
+            }
+            assert!(bench.pair_times.is_empty(), "{end:?}: neither of them");
+            // commands go on
+            bench.orders.extend([revoke_stag(0x100), fence()]);
+            for _ in 0..60 {
+                bench.cycle().unwrap();
+            }
+            assert_eq!(
+                (bench.done_times.len() - taken, bench.pair_times.len()),
+                (2, 1)
+            );
+            match end {
+                End::Post => bench.keep_promise(),
+                End::Freeze => bench.orders.push_back(freeze(1)),
+                End::Fault | End::ReadFault => {
+                    bench.fault_of_read = end == End::ReadFault;
+                    bench.raise_fault(1);
+                    let Seen {
+                        faults,
+                        read_faults,
+                        ..
+                    } = bench.seen;
+                    while bench.seen.faults == faults {
+                        bench.cycle().unwrap();
+                    }
+                    let reported = u32::from(end == End::ReadFault);
+                    assert_eq!(bench.seen.read_faults, read_faults + reported);
+                }
+                End::Nothing => bench.promises.clear(), // the ring is gone
+            }
+            for _ in 0..100 {
+                bench.cycle().unwrap();
+            }
+            assert!(bench.under_way.is_empty(), "{end:?}");
+            bench.promises.clear();
+            bench.drain().unwrap();
+            let error = error_record::VALID.get(&bench.model.streams[1].record);
+            let number = error_record::CODE.get(&bench.model.streams[1].record);
+            match end {
+                End::Post | End::Freeze => assert_eq!(error, 0),
+                End::Fault | End::ReadFault => assert_eq!((error, number), (1, 0)),
+                End::Nothing => assert_eq!((error, number), (1, 0x02)),
+            }
+            bench.compare_records().unwrap();
+            bench.command(freeze(1)).unwrap();
+            bench.command(freeze(2)).unwrap();
+        }
+        // a wrong MSN is no matter of buffers
+        bench.command(arm(1, 7, true, 0b11, 5)).unwrap();
+        bench.promise(1, 0, 10, 0x6000);
+        let wrong = message(&mut bench, 1, 0, 6);
+        bench.send(wrong);
+        for _ in 0..40 {
+            bench.cycle().unwrap();
+        }
+        assert!(bench.under_way.is_empty());
+        assert_eq!(error_record::CODE.get(&bench.model.streams[1].record), 0x03);
     });
 }
 
