@@ -554,13 +554,13 @@ fn random_run<const W: usize, const K: usize>(
 }
 
 fn rounds<const W: usize, const K: usize>() {
-    let outcome = random_run::<W, K>(5_000, None).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let outcome = random_run::<W, K>(8_000, None).unwrap_or_else(|wrong| panic!("{wrong}"));
     println!(
         "{W}: {} posted, {} rings wrapped, {} closes, {} cycles of reads waited for",
         outcome.posted, outcome.wrapped, outcome.closes, outcome.drained_reads
     );
     assert!(outcome.posted > 200 && outcome.wrapped > 0 && outcome.closes > 3);
-    assert!(outcome.refused_sets > 5 && outcome.drained_reads > 0);
+    assert!(outcome.refused_sets > 5 && outcome.drained_reads > 5);
 }
 
 // req: DDP-UNT-12, DDP-UNT-17, DDP-TEAR-15
