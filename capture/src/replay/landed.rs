@@ -95,6 +95,13 @@ impl Landed {
         }
     }
 
+    /// The place of `buffer`, one of `length` octets, among the receive buffers; `None` when there is no such buffer.
+    pub fn receive_buffer(&mut self, buffer: u64, length: u32) -> Option<&mut [u8]> {
+        let length = length as usize;
+        let start = usize::try_from(buffer).ok()?.checked_mul(length)?;
+        self.receive.1.get_mut(start..start.checked_add(length)?)
+    }
+
     /// Adds the buffers that were not used.
     pub fn add_unused(&mut self, plan: &Plan) {
         let mut used = vec![false; plan.queues[0].count as usize];

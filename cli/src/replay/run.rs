@@ -354,8 +354,7 @@ impl Replay<'_, '_> {
 
     /// Copies a buffer of queue 0 to its place among the receive buffers.
     fn keep(&mut self, buffer: &Buffer) -> Result<(), Error> {
-        let length = buffer.len() as usize;
-        let start = buffer.id() as usize * length;
-        Ok(buffer.read_at(0, &mut self.landed.receive.1[start..][..length])?)
+        let place = self.landed.receive_buffer(buffer.id(), buffer.len());
+        Ok(buffer.read_at(0, place.expect("only buffers of the plan are posted"))?)
     }
 }

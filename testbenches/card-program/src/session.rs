@@ -155,9 +155,7 @@ impl<'r> Session<'r> {
 
     /// Copies a buffer of queue 0 to its place among the receive buffers.
     fn keep(&mut self, buffer: &Buffer) -> Result<(), BackendError> {
-        let length = buffer.len() as usize;
-        let start = buffer.id() as usize * length;
-        let place = self.landed.receive.1.get_mut(start..start + length);
+        let place = self.landed.receive_buffer(buffer.id(), buffer.len());
         let place = place.ok_or("a buffer that was not posted came back")?;
         Ok(buffer.read_at(0, place)?)
     }
