@@ -204,7 +204,7 @@ fn posted_buffers_come_back_with_their_messages() {
     card.assert_no_violations();
 }
 
-// req: AMB-09, AMB-10, DDP-UNT-11, DDP-TEAR-15, DDP-TEAR-17, DDP-ERR-18, DDP-ERR-19
+// req: AMB-09, AMB-10, DDP-UNT-11, DDP-TEAR-15, DDP-TEAR-17, DDP-ERR-18, DDP-ERR-19, DDP-SEC-14
 #[test]
 fn an_error_comes_behind_deliveries_and_flushes_what_is_posted() {
     let card = SoftwareCard::default();
@@ -261,7 +261,7 @@ fn an_error_comes_behind_deliveries_and_flushes_what_is_posted() {
     card.assert_no_violations();
 }
 
-// req: AMB-09, DDP-TEAR-13, MPA-ERR-04, MPA-CRC-19
+// req: AMB-09, DDP-TEAR-13, MPA-ERR-04, MPA-CRC-19, MPA-CRC-03, MPA-ERR-02
 #[test]
 fn a_wrong_crc_is_reported_with_the_right_one() {
     let card = SoftwareCard::default();

@@ -597,7 +597,7 @@ fn what_the_ring_has_no_room_for_is_dropped_until_the_tail_moves() {
     assert_eq!((found.len(), dropped), (1, 0));
 }
 
-// req: MPA-RCV-24
+// req: MPA-RCV-24, MPA-START-08, MPA-START-34
 #[test]
 fn nothing_is_taken_before_arm_and_after_close() {
     let mut bench = Bench::<64, 8>::new(&config(64), 4 << 10, 1);

@@ -285,7 +285,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Bench<W,
     }
 }
 
-// req: MPA-MRK-21, MPA-RCV-09, MPA-RCV-10, MPA-RCV-11
+// req: MPA-MRK-21, MPA-RCV-09, MPA-RCV-10, MPA-RCV-11, LLP-04, LLP-07
 #[test]
 fn fpdus_are_kept_as_they_came_at_64_bits() {
     let mut bench = Bench::<64, 8, 2, 1>::new(latency(2));
@@ -295,7 +295,7 @@ fn fpdus_are_kept_as_they_came_at_64_bits() {
     assert!(seen.0 > 5 && seen.1 > 40, "{seen:?}");
 }
 
-// req: MPA-MRK-21, MPA-RCV-09, MPA-RCV-10, MPA-RCV-11
+// req: MPA-MRK-21, MPA-RCV-09, MPA-RCV-10, MPA-RCV-11, LLP-04, LLP-07
 #[test]
 fn fpdus_are_kept_as_they_came_at_512_bits() {
     on_large_stack(|| {

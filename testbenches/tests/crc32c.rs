@@ -333,7 +333,7 @@ fn single_bit_errors<const W: usize, const D: usize>() {
     assert_eq!(bench.finish(), (2, 8 * right.len()));
 }
 
-// req: MPA-CRC-19, MPA-CRC-24
+// req: MPA-CRC-19, MPA-CRC-24, LLP-06
 #[test]
 fn every_single_bit_error_is_found() {
     single_bit_errors::<64, 2>();

@@ -187,7 +187,7 @@ fn arm(bench: &mut Bench, stream: usize) {
     bench.block.arm.next = false;
 }
 
-// req: DDP-DEL-01, DDP-DEL-07, DDP-ERR-23, AMB-41, AMB-42
+// req: DDP-DEL-01, DDP-DEL-07, DDP-ERR-23, AMB-41, AMB-42, DDP-HDR-09
 #[test]
 fn random() {
     let mut rng = Rng::with_seed(1);

@@ -225,7 +225,9 @@ fn outcome(bench: &Bench, options: StreamOptions, octets: &[u8]) -> (Vec<Seen>, 
 
 // req: MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-MRK-05, MPA-MRK-08,
 // req: MPA-MRK-21, MPA-FMT-02, MPA-FMT-05, MPA-FMT-08, MPA-FMT-09, MPA-FMT-10, MPA-RCV-10, DDP-HDR-02, DDP-HDR-03,
-// req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20
+// req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20, MPA-MRK-02
+// req: MPA-MRK-09, MPA-MRK-18, MPA-MRK-19, MPA-FMT-03, MPA-FMT-04, MPA-FMT-17, MPA-START-12, DDP-HDR-01, DDP-HDR-16
+// req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01
 #[test]
 fn fpdus_of_the_golden_vectors() {
     let vectors = vectors();
@@ -339,7 +341,7 @@ fn fpdus_of_the_golden_vectors() {
 }
 
 // req: MPA-FMT-07, MPA-FMT-14, MPA-MRK-12, MPA-MRK-13, MPA-MRK-22, MPA-ERR-04, MPA-ERR-05, MPA-ERR-06, MPA-CRC-19,
-// req: AMB-09, AMB-18, AMB-19
+// req: AMB-09, AMB-18, AMB-19, MPA-ERR-02, AMB-45
 #[test]
 fn variants_of_one_fpdu() {
     let vectors = vectors();
@@ -443,6 +445,7 @@ fn the_largest_fpdus() {
 }
 
 // req: DDP-SEG-04, DDP-SEG-06, DDP-SEG-08, DDP-SEG-14, DDP-HDR-04, DDP-HDR-05, DDP-HDR-07, DDP-DEL-01, DDP-UNT-18
+// req: DDP-DEL-03
 #[test]
 fn messages_of_the_golden_vectors() {
     let vectors = vectors();
@@ -503,6 +506,7 @@ fn expected_error(result: &str) -> Option<ErrorNumber> {
 
 // req: DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-17, DDP-ERR-18, DDP-ERR-19, DDP-ERR-24,
 // req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-ERR-36, DDP-HDR-12, DDP-SEC-01, DDP-SEC-02, AMB-01, AMB-03
+// req: DDP-TEAR-14, DDP-ERR-22, AMB-25
 #[test]
 fn tagged_validation_cases() {
     let vectors = vectors();
@@ -573,7 +577,8 @@ fn tagged_validation_cases() {
 }
 
 // req: DDP-ERR-02, DDP-ERR-03, DDP-ERR-04, DDP-ERR-05, DDP-ERR-06, DDP-ERR-29, DDP-ERR-30, DDP-ERR-31, DDP-ERR-32,
-// req: DDP-ERR-33, DDP-ERR-34, DDP-UNT-08, DDP-UNT-12, DDP-UNT-19, AMB-04, AMB-05, AMB-24
+// req: DDP-ERR-33, DDP-ERR-34, DDP-UNT-08, DDP-UNT-12, DDP-UNT-19, AMB-04, AMB-05, AMB-24, DDP-TEAR-14, DDP-ERR-22
+// req: AMB-25
 #[test]
 fn untagged_validation_cases() {
     let vectors = vectors();
@@ -704,7 +709,7 @@ fn streams_interleaved_segment_by_segment() {
     }
 }
 
-// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10
+// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01
 #[test]
 fn an_error_freezes_its_stream_alone() {
     for bench in Bench::each() {
@@ -761,7 +766,7 @@ fn an_error_freezes_its_stream_alone() {
     }
 }
 
-// req: AMB-42, DDP-SEC-22, DDP-SEC-36
+// req: AMB-42, DDP-SEC-22
 #[test]
 fn nothing_is_written_once_revoke_has_returned() {
     let slow = BackPressure {

@@ -188,6 +188,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
 }
 
 // req: MPA-FMT-12, MPA-FMT-14, MPA-MRK-10, MPA-MRK-12, MPA-MRK-21, MPA-RCV-10, MPA-ERR-05, MPA-ERR-06, AMB-18, AMB-19
+// req: MPA-ERR-08
 #[test]
 fn markers_of_random_fpdus_at_64_bits() {
     let mut bench = Bench::<64, 2>::new(FPDUPTR_MASK, LATENCY);
@@ -196,6 +197,7 @@ fn markers_of_random_fpdus_at_64_bits() {
 }
 
 // req: MPA-FMT-12, MPA-FMT-14, MPA-MRK-10, MPA-MRK-12, MPA-MRK-21, MPA-RCV-10, MPA-ERR-05, MPA-ERR-06, AMB-18, AMB-19
+// req: MPA-ERR-08
 #[test]
 fn markers_of_random_fpdus_at_512_bits() {
     on_large_stack(|| {

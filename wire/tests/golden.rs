@@ -181,7 +181,7 @@ fn fpdu_vectors() -> Vec<FpduVector> {
 
 // req: MPA-FMT-02, MPA-FMT-03, MPA-FMT-04, MPA-FMT-06, MPA-FMT-08, MPA-FMT-10, MPA-FMT-12
 // req: MPA-FMT-15, MPA-FMT-17, MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-19, MPA-CRC-01
-// req: MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-START-12
+// req: MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-START-12, MPA-CRC-09, AMB-12
 #[test]
 fn fpdus_are_written_octet_for_octet() {
     let vectors = vectors();
@@ -583,7 +583,7 @@ fn start_frames() {
 
 // req: DDP-HDR-04, DDP-HDR-05, DDP-HDR-07, DDP-SEG-01, DDP-SEG-03, DDP-SEG-05, DDP-SEG-06
 // req: DDP-SEG-07, DDP-SEG-08, DDP-SEG-14, DDP-TAG-05, DDP-TAG-07, DDP-TAG-09, DDP-UNT-05
-// req: DDP-UNT-09, DDP-UNT-13, DDP-UNT-15
+// req: DDP-UNT-09, DDP-UNT-13, DDP-UNT-15, MPA-SEG-08, MPA-SEG-09, DDP-HDR-06, DDP-HDR-10
 #[test]
 fn segmentation_examples() {
     let vectors = vectors();

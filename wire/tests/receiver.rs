@@ -165,7 +165,7 @@ fn no_marker_follows_the_last_fpdu() {
     assert_eq!(two[512..518], [0, 0, 0, 0, 0, 19]);
 }
 
-// req: MPA-FMT-09, MPA-CRC-08, MPA-CRC-11
+// req: MPA-FMT-09, MPA-CRC-08, MPA-CRC-11, AMB-12
 #[test]
 fn with_the_crc_off_its_field_may_hold_anything() {
     let config = StreamConfig {
@@ -182,7 +182,7 @@ fn with_the_crc_off_its_field_may_hold_anything() {
     assert_eq!(receiver.counters(1).unwrap().fpdus, 1000);
 }
 
-// req: MPA-ERR-05, AMB-13, AMB-19
+// req: MPA-ERR-05, AMB-13, AMB-19, MPA-ERR-08
 #[test]
 fn every_marker_is_checked_also_with_the_crc_off() {
     let ulpdu = write(STAG, 0, true, &pattern(0, 1400));
