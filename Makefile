@@ -6,7 +6,7 @@
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
-#   make docs         generated pages: docs/registers.md, docs/registers.rdl
+#   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
@@ -50,6 +50,7 @@ long-host: setup
 docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_md > docs/registers.md
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_rdl > docs/registers.rdl
+	$(CARGO) run --quiet --package warpline-testbenches --example conformance
 
 lint:
 	$(CARGO) fmt --all --check

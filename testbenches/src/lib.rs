@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod conformance;
 pub mod host;
 pub mod lockstep;
 pub mod octets;
