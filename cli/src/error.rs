@@ -62,7 +62,7 @@ pub enum Error {
     Json(#[from] serde_json::Error),
     /// The device cannot be written as SystemVerilog.
     #[error(transparent)]
-    Design(#[from] warpline_hdl::DesignError),
+    Design(#[from] warpline_design::DesignError),
     /// The simulated card failed.
     #[error(transparent)]
     Card(#[from] warpline_sim::Error),

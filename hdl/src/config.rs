@@ -1,4 +1,5 @@
 //! Parameters of a device, in one place.
+use thiserror::Error;
 
 /// What an integrator chooses. Width and number of streams are const generics of the top; this type carries
 /// them too, so that one value describes a device.
@@ -52,4 +53,67 @@ impl Config {
     pub const fn max_fpdu(&self) -> usize {
         self.ring_octets
     }
+
+    /// Checks all parameters.
+    ///
+    /// # Errors
+    /// The first one that no device can have.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let size = |what, value: usize, least, most| {
+            if value.is_power_of_two() && (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConfigError::Size {
+                    what,
+                    value,
+                    least,
+                    most,
+                })
+            }
+        };
+        if !matches!(self.width, 64 | 128 | 256 | 512) {
+            return Err(ConfigError::Width(self.width));
+        }
+        if self.streams != 4 {
+            return Err(ConfigError::Streams(self.streams));
+        }
+        if !(1..=4).contains(&self.queues) {
+            return Err(ConfigError::Queues(self.queues));
+        }
+        size("ring octets", self.ring_octets, 4 << 10, 128 << 10)?;
+        size(
+            "commit buffer octets",
+            self.commit_octets,
+            self.ring_octets,
+            256 << 10,
+        )?;
+        size("STag slots", self.stag_slots, 16, 4096)?;
+        size("receive slots", self.receive_slots, 2, 256)
+    }
+}
+
+/// A configuration that no device can have.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The data path has no such width.
+    #[error("width {0}: choose 64, 128, 256 or 512 bits")]
+    Width(usize),
+    /// The number of streams is not one that is built.
+    #[error("{0} streams: choose 4")]
+    Streams(usize),
+    /// A size that has to be a power of two in a range.
+    #[error("{what} {value}: choose a power of two from {least} to {most}")]
+    Size {
+        /// Which one.
+        what: &'static str,
+        /// The value given.
+        value: usize,
+        /// Smallest legal value.
+        least: usize,
+        /// Largest legal value.
+        most: usize,
+    },
+    /// The number of untagged queues.
+    #[error("{0} untagged queues: choose 1 to 4")]
+    Queues(usize),
 }

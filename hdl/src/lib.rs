@@ -11,14 +11,13 @@
 //!  underneath: lane_ram, rotate, lane_mask, keep_count, xor_network, delay, queue, dff
 //! ```
 //!
-//! [`design`] makes the text of a whole device from a [`Config`]. `KERNELS.md` tells what kernels may contain.
+//! `warpline-design` makes the text of a whole device from a [`Config`]. `KERNELS.md` tells what kernels may contain.
 #![forbid(unsafe_code)]
 
 #[macro_use]
 mod util;
 
 mod config;
-mod design;
 pub mod writer;
 
 // what everything is built from
@@ -61,5 +60,4 @@ pub mod write_mux;
 
 pub mod top;
 
-pub use config::Config;
-pub use design::{design, ConfigError, DesignError, TOP};
+pub use config::{Config, ConfigError};

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use warpline_hdl::{Config, TOP, design};
+use warpline_design::{TOP, design};
+use warpline_hdl::Config;
 use warpline_regmap::register::interrupt;
 use warpline_verilate::{Build, Library, Trace};
 

@@ -1,6 +1,6 @@
 //! Everything that can go wrong, with the offending value and what to do about it.
 
-use warpline_hdl::DesignError;
+use warpline_design::DesignError;
 
 /// What the simulated card reports instead of a result.
 #[derive(Debug, thiserror::Error)]

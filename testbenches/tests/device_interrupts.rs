@@ -8,7 +8,8 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use warpline_hdl::{Config, design};
+use warpline_design::design;
+use warpline_hdl::Config;
 use warpline_regmap::layout::{completion, stream_context};
 use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::{Access, Field, Register};

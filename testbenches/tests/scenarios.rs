@@ -3,8 +3,9 @@
 //! `make long` runs more of them; a failing seed is printed with the command that replays it with a waveform. The
 //! comparison itself is shown to fail: on expectations that were changed, and on devices that were.
 
+use warpline_design::design;
 use warpline_driver::ErrorDetail;
-use warpline_hdl::{Config, design};
+use warpline_hdl::Config;
 use warpline_testbenches::scenario::{
     Bench, CHAIN, Expected, Report, Scenario, Tally, run_streams, small,
 };

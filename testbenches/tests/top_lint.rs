@@ -1,7 +1,8 @@
 //! The text of the whole device: free of Verilator's warnings at every width, and the same each time.
 
+use warpline_design::{DesignError, TOP, design};
 use warpline_hdl::writer::Design;
-use warpline_hdl::{Config, ConfigError, DesignError, TOP, design};
+use warpline_hdl::{Config, ConfigError};
 use warpline_verilate::Build;
 
 const WIDTHS: [usize; 4] = [64, 128, 256, 512];

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use warpline_hdl::{Config, TOP, design};
+use warpline_design::{TOP, design};
+use warpline_hdl::Config;
 use warpline_regmap::rdl;
 
 use super::OK;

@@ -1,0 +1,54 @@
+//! From a configuration to the SystemVerilog of a whole device.
+//!
+//! ```text
+//!  Config ─► Warpline<width, …> of warpline-hdl ─► writer ─► Design: one module a file
+//! ```
+//!
+//! This is a crate of its own because it holds the device at every width that is built, a lot of code that runs once: it is
+//! compiled without optimisation, while the blocks in `warpline-hdl`, which tests simulate for hours, are optimised.
+
+use rust_hdl_core::prelude::Block;
+use thiserror::Error;
+use warpline_hdl::top::Warpline;
+use warpline_hdl::writer::{self, Design, WriteError};
+use warpline_hdl::{Config, ConfigError};
+
+/// Name of the top module.
+pub const TOP: &str = "warpline";
+
+/// Why there is no text.
+#[derive(Debug, Error)]
+pub enum DesignError {
+    /// The configuration is not possible.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The writer refuses a block: a defect of this crate.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// The SystemVerilog of the device that `config` describes; the top module is [`TOP`].
+///
+/// # Errors
+/// [`DesignError::Config`] for an impossible configuration.
+pub fn design(config: &Config) -> Result<Design, DesignError> {
+    config.validate()?;
+    let config = *config;
+    // rust-hdl keeps many copies of a 512-bit block on the stack while it builds it.
+    let text = std::thread::Builder::new()
+        .stack_size(512 << 20)
+        .spawn(move || match config.width {
+            64 => write(Warpline::<64, 8, 2, 32, 3, 1, 4>::new(&config)),
+            128 => write(Warpline::<128, 16, 4, 64, 4, 2, 4>::new(&config)),
+            256 => write(Warpline::<256, 32, 8, 128, 5, 3, 4>::new(&config)),
+            _ => write(Warpline::<512, 64, 16, 256, 6, 4, 4>::new(&config)),
+        });
+    match text.expect("a thread can be started").join() {
+        Ok(design) => design,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn write<B: Block>(block: B) -> Result<Design, DesignError> {
+    Ok(writer::write(&block, TOP)?)
+}
