@@ -444,7 +444,7 @@ fn the_largest_fpdus() {
     }
 }
 
-// req: DDP-SEG-04, DDP-SEG-06, DDP-SEG-08, DDP-SEG-14, DDP-HDR-04, DDP-HDR-05, DDP-HDR-07, DDP-DEL-01, DDP-UNT-18
+// req: DDP-SEG-04, DDP-SEG-06, DDP-SEG-08, DDP-DEL-01, DDP-UNT-18
 // req: DDP-DEL-03
 #[test]
 fn messages_of_the_golden_vectors() {
@@ -644,8 +644,8 @@ fn untagged_validation_cases() {
     }
 }
 
-// req: MPA-RCV-05, MPA-RCV-08, MPA-RCV-17, MPA-RCV-18, MPA-RCV-19, MPA-RCV-20, MPA-RCV-21, MPA-RCV-22, MPA-RCV-31,
-// req: MPA-RCV-38, MPA-FMT-01, MPA-FMT-16, DDP-ORD-07, DDP-UNT-10
+// req: MPA-RCV-05, MPA-RCV-08, MPA-RCV-17, MPA-RCV-18, MPA-RCV-19, MPA-RCV-20, MPA-RCV-21, MPA-RCV-22, MPA-RCV-31
+// req: MPA-RCV-38, MPA-FMT-01, DDP-ORD-07
 #[test]
 fn streams_interleaved_segment_by_segment() {
     for bench in Bench::each() {
@@ -709,7 +709,7 @@ fn streams_interleaved_segment_by_segment() {
     }
 }
 
-// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01
+// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01, DDP-TEAR-03, DDP-TEAR-17, AMB-32
 #[test]
 fn an_error_freezes_its_stream_alone() {
     for bench in Bench::each() {
@@ -763,6 +763,18 @@ fn an_error_freezes_its_stream_alone() {
             .iter()
             .map(|stream| stream.error_record().unwrap().is_some());
         assert!(records.eq([false, true, false, false]));
+        // TCP sends the segments again, right this time: they are not looked at. The stream is there until the program ends it.
+        let message = |i: usize| (write(BASE + 16_000 + 500 * i as u64), pattern(i, 500));
+        let right = stream_of(true, 600, &(0..20).map(message).collect::<Vec<_>>());
+        for (i, segment) in right.chunks(333).enumerate() {
+            bench.card.inject(1, 333 * i as u32, segment).unwrap();
+        }
+        bench.card.step(20_000).unwrap();
+        assert_eq!(bench.settle(), []);
+        assert!(region.to_vec().unwrap() == expected);
+        assert_eq!(bench.context.counters().unwrap().errors, 1);
+        let armed = bench.domain.arm(1, markers(true)).map(|_| ());
+        assert!(matches!(armed, Err(Error::StreamArmed { stream: 1 })));
     }
 }
 
@@ -834,7 +846,7 @@ fn nothing_is_written_once_revoke_has_returned() {
     }
 }
 
-// req: DDP-UNT-17, DDP-UNT-18, DDP-ERR-04, DDP-ERR-30, DDP-TEAR-15
+// req: DDP-UNT-17, DDP-UNT-18, DDP-ERR-04, DDP-ERR-30, DDP-TEAR-15, DDP-ERR-08, DDP-ERR-10, DDP-ERR-11
 #[test]
 fn a_receive_queue_runs_dry() {
     for bench in Bench::each() {
@@ -866,10 +878,16 @@ fn a_receive_queue_runs_dry() {
         let late = bench.context.buffers(1, 10).unwrap().remove(0);
         let refused = stream.receive_queue(0).unwrap().post(late).unwrap_err();
         assert!(matches!(refused.error, Error::StreamFailed { stream: 2 }));
+        // It happens once: what comes then is not looked at.
+        let start = start + octets.len() as u32;
+        let octets = stream_of(false, 600, &[message(0, 5), message(1, 1), message(0, 9)]);
+        bench.feed(2, start, &octets, 1000);
+        assert_eq!(bench.settle(), []);
+        assert_eq!(bench.context.counters().unwrap().errors, 1);
     }
 }
 
-// req: DDP-DEL-01, DDP-DEL-02, AMB-41, AMB-58
+// req: DDP-DEL-01, DDP-DEL-02, AMB-41
 #[test]
 fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
     for width in WIDTHS {
@@ -917,6 +935,55 @@ fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
             let memory = region.to_vec().unwrap();
             assert!((0..40).all(|i| memory[100 * i..100 * i + 1 + i] == pattern(i, 1 + i)));
         }
+    }
+}
+
+// req: AMB-10, AMB-58, DDP-ERR-18
+#[test]
+fn an_error_waits_its_turn_in_a_full_completion_queue_and_is_not_lost() {
+    const BEFORE: usize = 12;
+    for width in WIDTHS {
+        let bench = Bench::open(width, BackPressure::RANDOM, 4);
+        let _region = bench.region();
+        let numbers = 0..4_u8;
+        let streams: Vec<_> = numbers
+            .clone()
+            .map(|number| bench.arm(number, markers(false)))
+            .collect();
+        for number in numbers.clone() {
+            let message = |i: usize| (write(BASE), pattern(i, 10 + i));
+            let messages: Vec<_> = (0..BEFORE + 3).map(message).collect();
+            let wrong = |i, crc: [u8; 4]| match i {
+                BEFORE => crc.map(|octet| !octet),
+                _ => crc,
+            };
+            bench.feed(number, 0, &with_crc_fields(false, &messages, wrong), 100);
+        }
+        let mut seen = Vec::new();
+        loop {
+            bench.card.run_until_idle().unwrap();
+            let now = bench.poll();
+            if now.is_empty() {
+                break;
+            }
+            assert!(now.len() <= 4);
+            seen.extend(now);
+            bench.card.step(300).unwrap();
+        }
+        for (number, stream) in numbers.zip(&streams) {
+            let of_stream = seen.iter().filter(|seen| match seen {
+                Seen::Write(stream, ..) | Seen::Error(stream, ..) => *stream == number,
+                _ => false,
+            });
+            let position = stream.error_record().unwrap().unwrap().position;
+            let mut expected: Vec<_> = (0..BEFORE)
+                .map(|i| Seen::Write(number, 10 + i as u32, false))
+                .collect();
+            let error = Seen::Error(number, ErrorNumber::MpaCrc, Checks::empty(), position);
+            expected.push(error);
+            assert!(of_stream.eq(&expected), "stream {number}: {seen:?}");
+        }
+        assert_eq!(seen.len(), 4 * (BEFORE + 1));
     }
 }
 
@@ -1088,6 +1155,312 @@ fn a_reset_ends_everything_and_hurts_nothing() {
             assert!((4..=5).contains(&seen.len()), "round {round}: {seen:?}");
             drop((stream, region));
             handles = Some((bench.context.clone(), bench.domain));
+        }
+    }
+}
+
+/// FPDUs of these messages, one a message, with their CRC fields as `field` makes them of their number and right value.
+fn with_crc_fields(
+    markers: bool,
+    messages: &[(Message, Vec<u8>)],
+    field: impl Fn(usize, [u8; 4]) -> [u8; 4],
+) -> Vec<u8> {
+    let mut writer = FpduWriter::new(markers, CrcField::Computed);
+    let mut octets = Vec::new();
+    for (number, (message, payload)) in messages.iter().enumerate() {
+        writer
+            .append_message(*message, payload, 9000, &mut octets)
+            .unwrap();
+        let crc = octets.last_chunk_mut::<4>().unwrap();
+        *crc = field(number, *crc);
+    }
+    octets
+}
+
+// req: MPA-CRC-06, MPA-CRC-08, MPA-CRC-11, MPA-FMT-09, AMB-12
+#[test]
+fn without_crcs_the_same_arrives_whatever_their_fields_hold() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let message = |i: usize| match i % 2 {
+            0 => (write(BASE + 400 * i as u64), pattern(i, 390 + i)),
+            _ => (send(0, i as u32 / 2 + 1), pattern(i, 100 * i)),
+        };
+        let messages: Vec<_> = (0..12).map(message).collect();
+        for with_markers in [false, true] {
+            let arrived = |crc, octets: &[u8]| {
+                region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+                let options = StreamOptions {
+                    crc,
+                    ..markers(with_markers)
+                };
+                let stream = bench.arm(3, options);
+                bench.post(&stream, 0, &[1500; 6]);
+                bench.feed(3, 0, octets, 700);
+                let seen = bench.settle();
+                stream.close().unwrap();
+                bench.poll();
+                (seen, region.to_vec().unwrap())
+            };
+            let right = with_crc_fields(with_markers, &messages, |_, crc| crc);
+            let mut rng = Rng::with_seed(7);
+            let wrong: [[u8; 4]; 12] = std::array::from_fn(|_| rng.u32(..).to_le_bytes());
+            let other = with_crc_fields(with_markers, &messages, |i, _| wrong[i]);
+            let expected = arrived(true, &right);
+            assert_eq!(expected.0.len(), 12);
+            assert!(arrived(false, &right) == expected);
+            assert!(arrived(false, &other) == expected);
+            let checked = arrived(true, &other).0;
+            let error = Seen::Error(3, ErrorNumber::MpaCrc, Checks::empty(), 0);
+            assert_eq!(checked[0], error);
+        }
+    }
+}
+
+// req: MPA-CRC-07, MPA-CRC-19, AMB-44
+#[test]
+fn crcs_are_checked_as_long_as_a_stream_lives() {
+    const FPDUS: usize = 3000;
+    for bench in Bench::each() {
+        let region = bench.region();
+        let message = |i: usize| (write(BASE + 20 * i as u64), pattern(i, 1 + i % 20));
+        let messages: Vec<_> = (0..FPDUS).map(message).collect();
+        let last = |i, crc: [u8; 4]| match i {
+            i if i + 1 == FPDUS => crc.map(|octet| octet ^ 0x10),
+            _ => crc,
+        };
+        let octets = with_crc_fields(false, &messages, last);
+        let stream = bench.arm(
+            3,
+            StreamOptions {
+                tagged_completions: false,
+                ..markers(false)
+            },
+        );
+        bench.feed(3, 0, &octets, 1460);
+        let position =
+            octets.len() - with_crc_fields(false, &messages[FPDUS - 1..], |_, c| c).len();
+        let error = Seen::Error(3, ErrorNumber::MpaCrc, Checks::empty(), position as u32);
+        assert_eq!(bench.settle(), [error]);
+        assert!(stream.error_record().unwrap().is_some());
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        for i in 0..FPDUS - 1 {
+            expected[20 * i..][..1 + i % 20].copy_from_slice(&pattern(i, 1 + i % 20));
+        }
+        assert!(region.to_vec().unwrap() == expected);
+    }
+}
+
+// req: MPA-MRK-04, MPA-MRK-05, MPA-MRK-06, MPA-MRK-08, MPA-MRK-19, MPA-ERR-05, AMB-17
+#[test]
+fn markers_stand_where_sequence_numbers_say_and_count_from_the_length() {
+    let with_crc = |mut octets: Vec<u8>| {
+        let (covered, field) = octets.split_last_chunk_mut::<4>().unwrap();
+        *field = warpline_wire::crc::to_wire(warpline_wire::crc::crc32c(covered));
+        octets
+    };
+    for bench in Bench::each() {
+        let _region = bench.region();
+        // One FPDU from position 0 on: markers at 11, 523 and 1035, or around the wrap.
+        let octets = stream_of(true, 1200, &[(write(BASE), pattern(1, 1100))]);
+        for (start, at) in [
+            (11, [11, 523, 1035]),
+            (0xFFFF_FF00, [0xFFFF_FF00, 0x100, 0x300]),
+        ] {
+            let options = StreamOptions {
+                sequence_start: start,
+                ..markers(true)
+            };
+            for (sequence, pointer) in at.into_iter().zip([0_u16, 0x1FC, 0x3FC]) {
+                let position = u32::wrapping_sub(sequence, start) as usize;
+                let marker = [[0; 2], pointer.to_be_bytes()].concat();
+                assert_eq!(octets[position..position + 4], marker);
+                // The distance to the leading marker would be 4 more.
+                let mut other = octets.clone();
+                let wrong = pointer + 4;
+                other[position + 2..position + 4].copy_from_slice(&wrong.to_be_bytes());
+                let (seen, stream) = outcome(&bench, options, &with_crc(other));
+                let error = Seen::Error(3, ErrorNumber::MpaMarker, Checks::empty(), 0);
+                assert_eq!(seen, [error], "{start} {position}");
+                let expected = ErrorDetail::Marker {
+                    expected: pointer,
+                    received: wrong,
+                };
+                assert_eq!(stream.error_record().unwrap().unwrap().detail, expected);
+            }
+            let (seen, _stream) = outcome(&bench, options, &octets);
+            assert_eq!(seen, [Seen::Write(3, 1100, false)]);
+        }
+    }
+}
+
+// req: MPA-RCV-04, MPA-RCV-15, MPA-RCV-27, MPA-RCV-28, DDP-HDR-09, DDP-ORD-06, DDP-ORD-07, AMB-54
+#[test]
+fn nothing_is_guessed_behind_a_gap() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        for (with_markers, crc) in [(false, true), (false, false), (true, false), (true, true)] {
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            // The payload of the first message begins with an FPDU, as whole and right as any.
+            let decoy = stream_of(false, 600, &[(write(BASE + 60_000), pattern(9, 40))]);
+            let message = |i: usize| (write(BASE + 500 * i as u64), pattern(i, 500));
+            let mut messages: Vec<_> = (0..6).map(message).collect();
+            messages[0].1[..decoy.len()].copy_from_slice(&decoy);
+            let octets = stream_of(with_markers, 600, &messages);
+            let gap = octets
+                .windows(decoy.len())
+                .position(|octets| octets == decoy)
+                .unwrap();
+            assert_eq!(gap, if with_markers { 20 } else { 16 });
+            let start = 0xFFFF_FFF5_u32;
+            let options = StreamOptions {
+                sequence_start: start,
+                crc,
+                ..markers(with_markers)
+            };
+            let stream = bench.arm(3, options);
+            let behind = start.wrapping_add(gap as u32);
+            for (i, segment) in octets[gap..].chunks(500).enumerate() {
+                let sequence = behind.wrapping_add(500 * i as u32);
+                bench.card.inject(3, sequence, segment).unwrap();
+            }
+            assert_eq!(bench.settle(), [], "nothing is delivered");
+            assert_eq!(stream.edge().unwrap(), start);
+            // Another stream does not wait for it.
+            let other = bench.arm(0, markers(true));
+            bench.feed(0, 0, &stream_of(true, 600, &[message(9)]), 500);
+            assert_eq!(bench.settle(), [Seen::Write(0, 500, false)]);
+            region.write_at(4500, &[UNTOUCHED; 500]).unwrap();
+            other.close().unwrap();
+            let memory = region.to_vec().unwrap();
+            assert!(memory[60_000..].iter().all(|&octet| octet == UNTOUCHED));
+            if !(with_markers && crc) {
+                assert!(memory.iter().all(|&octet| octet == UNTOUCHED));
+            }
+            // The gap is filled, and what the device did not keep comes again.
+            bench.card.inject(3, start, &octets[..gap]).unwrap();
+            let mut seen = bench.settle();
+            assert!(stream.edge().unwrap().wrapping_sub(start) >= gap as u32);
+            bench.feed(3, start, &octets, 500);
+            seen.extend(bench.settle());
+            assert_eq!(seen, vec![Seen::Write(3, 500, false); 6]);
+            assert_eq!(
+                stream.edge().unwrap().wrapping_sub(start),
+                octets.len() as u32
+            );
+            let memory = region.to_vec().unwrap();
+            let placed = messages.iter().flat_map(|(_, payload)| payload);
+            assert!(memory[..3000].iter().eq(placed));
+            assert!(memory[3000..].iter().all(|&octet| octet == UNTOUCHED));
+            stream.close().unwrap();
+        }
+    }
+}
+
+// req: LLP-11, MPA-RCV-24, MPA-RCV-25, DDP-ORD-05, AMB-40
+#[test]
+fn what_was_delivered_is_not_touched_again() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let stream = bench.arm(3, markers(true));
+        bench.post(&stream, 0, &[600; 4]);
+        let messages = [
+            (write(BASE), pattern(1, 500)),
+            (send(0, 1), pattern(2, 500)),
+            (write(BASE + 1000), pattern(3, 500)),
+            (send(0, 2), pattern(4, 500)),
+        ];
+        let octets = stream_of(true, 600, &messages);
+        let taken = stream_of(true, 600, &messages[..3]).len();
+        bench.feed(3, 0, &octets[..taken], 300);
+        let sent = |msn, seed| Seen::Send(3, 0, msn, pattern(seed, 500));
+        let write = Seen::Write(3, 500, false);
+        assert_eq!(bench.settle(), [write.clone(), sent(1, 2), write]);
+        // The program uses the memory for something else, and TCP sends again, with other octets.
+        region.write_at(0, &[0x5A; LENGTH]).unwrap();
+        let again: Vec<u8> = octets.iter().map(|octet| octet ^ 0x55).collect();
+        for most in [1, 64, 300, 1460] {
+            for (i, segment) in again[..taken].chunks(most).enumerate() {
+                bench.card.inject(3, (i * most) as u32, segment).unwrap();
+            }
+        }
+        // One that is beyond the window, and one that is half old.
+        let limit = stream.limit().unwrap();
+        bench.card.inject(3, limit, &again[..300]).unwrap();
+        assert_eq!(bench.settle(), []);
+        let mut half = again[taken - 100..taken].to_vec();
+        half.extend(&octets[taken..taken + 60]);
+        bench.card.inject(3, taken as u32 - 100, half).unwrap();
+        assert_eq!(bench.settle(), []);
+        assert_eq!(stream.edge().unwrap(), taken as u32 + 60);
+        assert!(region.to_vec().unwrap().iter().all(|&octet| octet == 0x5A));
+        // The stream goes on where it was.
+        bench.feed(3, taken as u32 + 60, &octets[taken + 60..], 200);
+        assert_eq!(bench.settle(), [sent(2, 4)]);
+        assert_eq!(stream.error_record().unwrap(), None);
+    }
+}
+
+// req: AMB-14, AMB-23, MPA-RCV-08, MPA-CRC-19
+#[test]
+fn a_length_is_waited_for_and_not_more() {
+    let vectors = vectors();
+    let [first, second] = ["fpdu1", "fpdu2"].map(|part| hex(&vectors["V-MPA-6"][part]));
+    assert_eq!(first.len(), 512);
+    for bench in Bench::each() {
+        // A marker is due where the first FPDU ends; it is the second one's, and not waited for.
+        let stream = bench.arm(3, markers(true));
+        bench.post(&stream, 0, &[500, 500]);
+        bench.feed(3, 0, &first, 500);
+        assert_eq!(bench.settle(), [Seen::Send(3, 0, 1, pattern(2, 484))]);
+        bench.feed(3, 512, &second[..second.len() - 1], 500);
+        assert_eq!(bench.settle(), [], "all but its last octet");
+        bench.feed(
+            3,
+            512 + second.len() as u32 - 1,
+            &second[second.len() - 1..],
+            1,
+        );
+        assert_eq!(bench.settle(), [Seen::Send(3, 0, 2, b"ABCD".to_vec())]);
+        stream.close().unwrap();
+
+        // A length that grew waits for octets of the next FPDU, and its CRC is wrong then.
+        let message = |i: usize| (write(BASE), pattern(i, 100));
+        let mut octets = stream_of(false, 600, &[message(1), message(2)]);
+        octets[1] += 4;
+        let _region = bench.region();
+        let stream = bench.arm(3, markers(false));
+        let (one, other) = octets.split_at(octets.len() / 2);
+        bench.feed(3, 0, one, 500);
+        assert_eq!(bench.settle(), []);
+        assert_eq!(stream.error_record().unwrap(), None);
+        bench.feed(3, one.len() as u32, &other[..3], 500);
+        assert_eq!(bench.settle(), []);
+        bench.feed(3, one.len() as u32 + 3, &other[3..], 500);
+        let error = Seen::Error(3, ErrorNumber::MpaCrc, Checks::empty(), 0);
+        assert_eq!(bench.settle(), [error]);
+    }
+}
+
+// req: AMB-50, DDP-ERR-12
+#[test]
+fn every_bit_of_an_stag_counts() {
+    for bench in Bench::each() {
+        for stag in [0, 0xFFFF_FFFF] {
+            let region = bench.register(stag, BASE, 64);
+            let attempt = |stag| {
+                let to = BASE;
+                let rsvd_ulp = 0;
+                let message = Message::Tagged { stag, to, rsvd_ulp };
+                let octets = stream_of(false, 600, &[(message, vec![7; 8])]);
+                outcome(&bench, markers(false), &octets).0
+            };
+            for bit in 0..32 {
+                let error = Seen::Error(3, ErrorNumber::TaggedInvalidStag, Checks::STAG, 0);
+                assert_eq!(attempt(stag ^ 1 << bit), [error], "{stag:#x}, bit {bit}");
+            }
+            assert_eq!(region.to_vec().unwrap(), [UNTOUCHED; 64]);
+            assert_eq!(attempt(stag), [Seen::Write(3, 8, false)]);
         }
     }
 }

@@ -130,7 +130,7 @@ fn a_boundary_is_between_fpdus_only() {
     assert_eq!(receiver.at_boundary(1), Ok(true));
 }
 
-// req: MPA-MRK-11, MPA-MRK-18, AMB-15
+// req: MPA-MRK-11, MPA-MRK-18, AMB-15, MPA-MRK-03, MPA-MRK-07, MPA-MRK-10
 #[test]
 fn markers_stand_in_front_of_length_ulpdu_word_or_crc_only() {
     for position in (0..512u32).step_by(4) {
@@ -403,6 +403,56 @@ fn an_untagged_message_reports_length_and_rsvd_ulp_of_its_last_segment() {
     let ulpdus = [first, send(1, 600, true, &pattern(0, 300))];
     let log = feed(&mut default_receiver(), 1, &stream_of(false, ulpdus));
     assert_eq!(log.deliveries(), [(untagged(1, 900), Flags::empty())]);
+}
+
+// req: DDP-TAG-02, DDP-TAG-03, DDP-TAG-05, DDP-UNT-02, DDP-UNT-03, DDP-UNT-05
+#[test]
+fn the_ulps_octets_arrive_as_they_were_given() {
+    for i in 0..64u64 {
+        // Each bit of the forty alone, then several.
+        let octets = match i {
+            ..40 => (1u64 << i).to_be_bytes(),
+            _ => (i * 0x9E_3779_B97F).to_be_bytes(),
+        };
+        let [_, _, _, rsvd_ulp @ ..] = octets;
+        let tagged = Message::Tagged {
+            stag: STAG,
+            to: 0,
+            rsvd_ulp: rsvd_ulp[4],
+        };
+        let untagged = Message::Untagged {
+            qn: 0,
+            msn: 1,
+            rsvd_ulp,
+        };
+        let mut wire = Vec::new();
+        let mut writer = FpduWriter::new(false, CrcField::Computed);
+        for message in [tagged, untagged] {
+            let at = wire.len();
+            writer
+                .append_message(message, &pattern(1, 300), 128, &mut wire)
+                .unwrap();
+            let mut framing = Framing::at(at as u32, FramingConfig::default());
+            let (segments, error) = ulpdus(&mut framing, &wire[at..]);
+            assert_eq!((segments.len(), error), (3, None));
+            for segment in segments {
+                match message {
+                    Message::Tagged { rsvd_ulp, .. } => assert_eq!(segment[1], rsvd_ulp),
+                    Message::Untagged { rsvd_ulp, .. } => assert_eq!(segment[1..6], rsvd_ulp),
+                }
+            }
+        }
+        let log = feed(&mut default_receiver(), 1, &wire);
+        let given: Vec<_> = log
+            .deliveries()
+            .into_iter()
+            .map(|(delivery, _)| match delivery {
+                Delivery::Tagged { rsvd_ulp, .. } => vec![rsvd_ulp],
+                Delivery::Untagged { rsvd_ulp, .. } => rsvd_ulp.to_vec(),
+            })
+            .collect();
+        assert_eq!(given, [vec![rsvd_ulp[4]], rsvd_ulp.to_vec()]);
+    }
 }
 
 // req: DDP-UNT-10, DDP-UNT-11, DDP-UNT-12, DDP-ORD-05, AMB-24
