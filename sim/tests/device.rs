@@ -212,7 +212,7 @@ fn traffic(config: &Config, markers: bool, seed: u64) {
     }
 }
 
-// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41
+// req: MPA-RCV-26, DDP-DEL-02, DDP-DEL-04, DDP-TAG-04, DDP-TAG-08, AMB-16, AMB-41, DDP-UNT-02, DDP-UNT-04
 #[test]
 fn traffic_of_64_bits() {
     traffic(&small(), false, 1);

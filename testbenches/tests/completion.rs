@@ -246,13 +246,13 @@ fn fences<const W: usize, const K: usize>() {
     assert!(pauses > 0 && waited > 10, "{pauses} {waited}");
 }
 
-// req: AMB-42, AMB-58
+// req: AMB-42
 #[test]
 fn fences_64() {
     on_large_stack(fences::<64, 8>);
 }
 
-// req: AMB-42, AMB-58
+// req: AMB-42
 #[test]
 fn fences_512() {
     on_large_stack(fences::<512, 64>);

@@ -358,7 +358,7 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
     (bench.wrong, bench.seen)
 }
 
-// req: MPA-FMT-11, MPA-FMT-15, MPA-MRK-03, MPA-MRK-04, MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-10, MPA-MRK-13
+// req: MPA-FMT-11, MPA-FMT-15, MPA-MRK-04, MPA-MRK-05, MPA-MRK-08, MPA-MRK-10, MPA-MRK-13
 // req: MPA-MRK-19, MPA-MRK-22, MPA-RCV-02
 #[test]
 fn fpdus_of_four_streams_at_64_bits() {
@@ -374,7 +374,7 @@ fn fpdus_of_four_streams_at_64_bits() {
     );
 }
 
-// req: MPA-FMT-11, MPA-FMT-15, MPA-MRK-03, MPA-MRK-04, MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-10, MPA-MRK-13
+// req: MPA-FMT-11, MPA-FMT-15, MPA-MRK-04, MPA-MRK-05, MPA-MRK-08, MPA-MRK-10, MPA-MRK-13
 // req: MPA-MRK-19, MPA-MRK-22, MPA-RCV-02
 #[test]
 fn fpdus_of_four_streams_at_512_bits() {

@@ -627,7 +627,7 @@ fn assert_traffic<
 // req: MPA-FMT-07, MPA-FMT-08, MPA-FMT-09, MPA-FMT-14, MPA-MRK-12, MPA-MRK-16, MPA-MRK-21, MPA-CRC-13, MPA-CRC-14
 // req: MPA-CRC-15, MPA-CRC-17, MPA-CRC-18, MPA-CRC-19, MPA-RCV-02, MPA-RCV-03, MPA-RCV-05, MPA-RCV-08, MPA-RCV-09
 // req: MPA-RCV-10, MPA-RCV-11, MPA-RCV-17, MPA-RCV-19, MPA-RCV-20, MPA-RCV-25, MPA-RCV-26, MPA-RCV-31, MPA-RCV-36
-// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40
+// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40, MPA-RCV-14
 #[test]
 fn streams_cut_anyhow_reach_the_commit_buffer_at_64_bits() {
     let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(160));
