@@ -12,7 +12,7 @@ use crate::protocol::{Command, HEADER_LENGTH, MAJOR, MAX_MESSAGE};
 #[non_exhaustive]
 pub enum Error {
     /// Nobody answers at that path.
-    #[error("{}: {source}: start the device first", path.display())]
+    #[error("{}: {source}{}", path.display(), remedy(source))]
     Connect {
         /// The socket file.
         path: PathBuf,
@@ -65,6 +65,17 @@ pub enum Error {
         /// How many.
         count: usize,
     },
+}
+
+/// What to do about a socket file that cannot be used.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ": start the device first",
+        io::ErrorKind::ConnectionRefused => ": nobody listens there, start the device first",
+        io::ErrorKind::PermissionDenied => ": it takes permission to write to the socket file",
+        io::ErrorKind::InvalidFilename => ": the path of a socket has 107 octets at most",
+        _ => "",
+    }
 }
 
 fn reason(errno: u32) -> String {
@@ -200,6 +211,13 @@ pub enum ServeError {
     },
 }
 
+fn too_long(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidFilename => remedy(error),
+        _ => "",
+    }
+}
+
 /// Why a [`Listener`](crate::Listener) cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -217,7 +235,7 @@ pub enum ListenError {
         path: PathBuf,
     },
     /// The system does not allow it.
-    #[error("cannot listen at {}: {source}", path.display())]
+    #[error("cannot listen at {}: {source}{}", path.display(), too_long(source))]
     Io {
         /// The path.
         path: PathBuf,

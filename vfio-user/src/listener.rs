@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
+use rustix::net::SocketAddrUnix;
 
 use crate::error::ListenError;
 use crate::socket::wait;
@@ -32,6 +33,7 @@ impl Listener {
             path: path.clone(),
             source,
         };
+        SocketAddrUnix::new(&path).map_err(|errno| failed(errno.into()))?;
         match std::fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
@@ -82,9 +84,7 @@ impl Listener {
 
 /// Connects without waiting: a full queue of clients means a live server, too.
 fn probe(path: &Path) -> io::Result<()> {
-    use rustix::net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
-    };
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     Ok(connect(&socket, &SocketAddrUnix::new(path)?)?)
