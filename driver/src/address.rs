@@ -5,7 +5,9 @@
 //!  /run/card      the socket of a card in another process; anything with a `/`
 //! ```
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -85,10 +87,19 @@ impl FromStr for Address {
     type Err = OpenError;
 
     fn from_str(text: &str) -> Result<Self, OpenError> {
-        if text.contains('/') {
+        OsStr::new(text).try_into()
+    }
+}
+
+/// A path need not be Unicode.
+impl TryFrom<&OsStr> for Address {
+    type Error = OpenError;
+
+    fn try_from(text: &OsStr) -> Result<Self, OpenError> {
+        if text.as_bytes().contains(&b'/') {
             return Ok(Self::Socket(text.into()));
         }
-        text.parse().map(Self::Pci)
+        text.to_string_lossy().parse().map(Self::Pci)
     }
 }
 
@@ -181,6 +192,13 @@ mod tests {
         let socket = "./card".parse::<Address>().unwrap();
         assert_eq!(socket, Address::Socket("./card".into()));
         assert_eq!(pci(0, 5, 0x1F, 1).to_string(), "0000:05:1f.1");
+        let path = OsStr::from_bytes(b"./\xFF");
+        assert_eq!(
+            Address::try_from(path).unwrap(),
+            Address::Socket(path.into())
+        );
+        let refused = Address::try_from(OsStr::from_bytes(b"05:00.\xFF")).unwrap_err();
+        assert!(refused.to_string().contains("is neither"), "{refused}");
     }
 
     #[test]
