@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
 use warpline_driver::Address;
@@ -13,17 +14,51 @@ const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
 const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
 
 const EXIT_CODES: &str = "Exit codes:
+  0  done; what was looked at is as it should be
+  1  it is not
+  2  unusable input or options, or output that cannot be written
+  3  simulation or card failed, for instance because Verilator is missing
+
+The help of each command says more: warpline card --help";
+
+const REPLAY_HELP: &str = "Exit codes:
   0  done; all that the capture directory records holds
   1  the card did something else than the directory records
-  2  unusable input or options
+  2  unusable input or options, or output that cannot be written
   3  the simulation failed, for instance because Verilator is missing";
+
+const RTL_HELP: &str = "Files of the same names are replaced, others in the folder are left alone.
+
+Exit codes:
+  0  written
+  2  unusable options, or a folder that cannot be written
+  3  the device cannot be described";
+
+const BENCH_HELP: &str = "Exit codes:
+  0  measured
+  2  unusable options, or output that cannot be written
+  3  the simulation failed, for instance because Verilator is missing";
+
+const DOCTOR_HELP: &str = "Exit codes:
+  0  nothing keeps a program from the card
+  1  something does; what is only advice does not count
+  2  unusable address: nobody answers there, or no card
+  3  the card at a socket is in use or failed, or the machine does not say what it has";
+
+const STAT_HELP: &str = "A simulated card is as after power-up whenever its host leaves, so at a socket the counters of earlier programs are gone:
+a program reads its own with Context::counters.
+
+Exit codes:
+  0  printed
+  2  unusable address: nobody answers there, or no card
+  3  the card is in use, or failed";
 
 const CARD_HELP: &str = "One host at a time is served, the next one waits. Traffic starts when the buffers that it needs are posted, or when the
 host has posted nothing for a second.
 
 Exit codes:
   0  interrupted (SIGINT, SIGTERM)
-  2  unusable input or options
+  2  unusable input or options, or a socket or file that cannot be made
   3  the simulation failed, for instance because Verilator is missing";
 
 /// An open iWARP receive offload: its RTL, and its card in simulation.
@@ -40,20 +75,25 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write the device as SystemVerilog, one file per module, and a list of the files
+    #[command(after_help = RTL_HELP)]
     Rtl(Rtl),
     /// Send captured traffic through the simulated card and compare memory with what was recorded
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = REPLAY_HELP)]
     Replay(Replay),
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
+    #[command(after_help = REPLAY_HELP)]
     Demo,
     /// Measure octets per cycle of the receive path (exact, the same on every run), and what the host's path costs
+    #[command(after_help = BENCH_HELP)]
     Bench(Bench),
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until it is interrupted
     #[command(after_help = CARD_HELP)]
     Card(Card),
     /// Say what a PCI card, or the machine, still lacks for a program to use it; exit code 1 when it cannot be used
+    #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
     /// Print what a device is and has counted; reads registers only, and takes its turn like any other program
+    #[command(after_help = STAT_HELP)]
     Stat(Stat),
 }
 
@@ -111,14 +151,14 @@ pub(crate) struct Card {
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// PCI address of a card, or path of a card's socket [default: all cards on the PCI bus]
-    #[arg(value_name = "ADDRESS")]
+    #[arg(value_name = "ADDRESS", value_parser = address())]
     pub address: Option<Address>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Stat {
     /// PCI address of the card, or path of its socket
-    #[arg(value_name = "ADDRESS")]
+    #[arg(value_name = "ADDRESS", value_parser = address())]
     pub address: Address,
 }
 
@@ -159,6 +199,11 @@ fn width(text: &str) -> Result<usize, &'static str> {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
     }
+}
+
+/// A path need not be Unicode.
+fn address() -> impl TypedValueParser<Value = Address> {
+    OsStringValueParser::new().try_map(|text| Address::try_from(text.as_os_str()))
 }
 
 fn segment(text: &str) -> Result<Segment, &'static str> {

@@ -450,16 +450,83 @@ fn the_demo_says_that_memory_equals_linuxs() {
         "colours are for terminals: {shown:?}"
     );
     assert_eq!(text(&output.stderr), "", "progress is for terminals");
+
+    // The README's first screen is what it prints, up to the end of the first width; the speed within a hundredth.
+    let readme = include_str!("../../README.md");
+    let (title, _) = shown.split_once('\n').unwrap();
+    let start = readme.find(title).expect("the README quotes the demo");
+    let (quoted, _) = readme[start..].split_once("```").unwrap();
+    for (quoted, line) in quoted.lines().zip(shown.lines()) {
+        match (speed(quoted), speed(line)) {
+            (Some(quoted), Some(found)) => {
+                for (quoted, found) in quoted.into_iter().zip(found) {
+                    assert!((quoted / found - 1.0).abs() < 0.01, "{line:?} now");
+                }
+            }
+            _ => assert_eq!(quoted, line),
+        }
+    }
+}
+
+/// Cycles, octets per cycle and share of the bus in a line that tells them.
+fn speed(line: &str) -> Option<[f64; 3]> {
+    let (cycles, rest) = line.split_once("bits")?.1.split_once("cycles,")?;
+    let (octets, rest) = rest.split_once("octets per cycle (")?;
+    let (share, _) = rest.split_once(" % of the")?;
+    let number = |text: &str| text.replace(' ', "").parse().ok();
+    Some([number(cycles)?, number(octets)?, number(share)?])
+}
+
+/// What cannot be said changes nothing else.
+#[test]
+fn nobody_has_to_read_the_complaint() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let mut unread = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    unread.stderr(full());
+    let ended = unread.args(["replay", "nowhere", "--width", "64"]).status();
+    assert_eq!(ended.unwrap().code(), Some(2));
+    let ended = unread.args(["--width", "65"]).status();
+    assert_eq!(ended.unwrap().code(), Some(2));
+
+    let mut unread = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    let out = tempfile::tempdir().unwrap();
+    unread
+        .args(["rtl", "--width", "64", "--out"])
+        .arg(out.path());
+    let output = unread.stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("warpline: standard output: cannot write"));
+    assert!(
+        out.path().join("registers.rdl").exists(),
+        "written all the same"
+    );
+}
+
+#[test]
+fn a_bench_does_not_measure_what_it_cannot_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = folder.path().to_str().unwrap();
+    unusable(&["bench", "--json", taken], "Is a directory");
+    unusable(&["bench", "--host-path", "/dev/null/x"], "/dev/null");
 }
 
 #[test]
 fn help_tells_the_exit_codes() {
-    for arguments in [&["--help"][..], &["replay", "--help"]] {
-        let output = warpline(arguments);
+    let all = warpline(&["--help"]);
+    assert!(text(&all.stdout).contains("Exit codes:"));
+    let listed = text(&all.stdout).lines();
+    let listed = listed.skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    let commands: Vec<_> = listed
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 7, "{commands:?}");
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        let output = warpline(&[command, "--help"]);
         assert_eq!(output.status.code(), Some(0));
         assert!(
-            text(&output.stdout).contains("Exit codes:"),
-            "{arguments:?}"
+            text(&output.stdout).contains("Exit codes:\n  0  "),
+            "{command}"
         );
     }
     assert_eq!(warpline(&[]).status.code(), Some(2));

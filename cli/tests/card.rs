@@ -1,11 +1,16 @@
 //! `warpline card` as a shell and hosts see it: traffic for whoever arms a stream, a clean end, one line of complaint.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use warpline_capture::Capture;
@@ -209,6 +214,65 @@ fn a_card_with_a_host_is_interrupted() {
     assert!(context.counters().is_err());
 }
 
+#[test]
+fn a_card_serves_on_when_nobody_reads_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("card");
+    let path = socket.to_str().unwrap();
+    let mut process = command(&["card", "--socket", path])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(process.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("ready"), "{line}");
+    drop(said);
+    for _ in 0..3 {
+        let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
+        Context::open(Box::new(device), Options::default()).unwrap();
+    }
+    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    assert!(!socket.exists());
+}
+
+/// The model of a card takes minutes to build, and nobody has to wait for that to be rid of it.
+#[test]
+fn a_card_that_is_being_built_is_interrupted() {
+    for signal in [Signal::TERM, Signal::INT] {
+        // A Verilator that is its own compiler, and comes to no end in the time of this test.
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (program, asked) = (at("bin/verilator_bin"), at("asked"));
+        fs::create_dir(at("bin")).unwrap();
+        fs::create_dir(at("include")).unwrap();
+        fs::write(at("include/verilated.h"), "").unwrap();
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo 1 && exit\ntouch {}\nexec sleep 20\n",
+            asked.display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut process = command(&["card", "--socket", at("card").to_str().unwrap()])
+            .env("VERILATOR_ROOT", folder.path())
+            .env("WARPLINE_CXX", &program)
+            .env("WARPLINE_CACHE", at("cache"))
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        while !asked.exists() && start.elapsed() < TIMEOUT {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(asked.exists(), "a compiler was started");
+        let interrupted = Instant::now();
+        kill_process(Pid::from_child(&process), signal).unwrap();
+        assert_eq!(process.wait().unwrap().code(), Some(0));
+        assert!(interrupted.elapsed() < Duration::from_secs(15));
+        assert!(!at("card").exists());
+    }
+}
+
 #[track_caller]
 fn complains(arguments: &[&str], code: i32, reason: &str) {
     let Output { status, stderr, .. } = command(arguments).output().unwrap();
@@ -243,6 +307,20 @@ fn what_cannot_be_used_is_told_in_a_line() {
     );
     complains(&["stat", &socket], 2, "connecting to the card failed");
     complains(&["stat", "nonsense"], 2, "neither a PCI address");
+    let long = at(&"x".repeat(108));
+    complains(&["card", "--socket", &long], 2, "107 octets at most");
+    complains(&["stat", &long], 2, "107 octets at most");
+    let closed = at("closed");
+    drop(UnixListener::bind(&closed).unwrap());
+    complains(&["stat", &closed], 2, "nobody listens there");
+    complains(&["doctor", &closed], 2, "nobody listens there");
+    // A path need not be Unicode.
+    let odd = folder.path().join(OsStr::from_bytes(b"\xFF"));
+    for asked in ["stat", "doctor"] {
+        let output = command(&[asked]).arg(&odd).output().unwrap();
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert!(complaint.contains("start the device first"), "{complaint}");
+    }
     complains(&["stat", &file], 2, "connecting to the card failed");
     assert_eq!(std::fs::read(&file).unwrap(), b"not a socket");
 }

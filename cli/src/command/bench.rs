@@ -1,9 +1,11 @@
 //! `warpline bench`: octets per cycle, for small and large ULPDUs, at all widths.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use super::OK;
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
@@ -13,6 +15,9 @@ use crate::measure::{Figure, ULPDUS, WIDTHS, measure};
 use crate::options::Bench;
 
 pub(super) fn run(options: &Bench) -> Result<u8, Error> {
+    for path in options.json.iter().chain(&options.host_path) {
+        writable(path)?; // not after minutes of measuring
+    }
     let mut figures = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false)?;
@@ -41,12 +46,34 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     Ok(OK)
 }
 
-fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
+/// Checks that there can be a file at `path`, and makes its folder. What it holds stays.
+fn writable(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
+    let file = File::options().append(true).create(true).open(path);
+    file.map(drop).map_err(Error::write(path))
+}
+
+/// Writes the figures; if that fails, earlier ones are still there.
+fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
+    writable(path)?;
     let text = serde_json::to_string_pretty(figures)? + "\n";
-    fs::write(path, text).map_err(Error::write(path))
+    let replaced = match fs::symlink_metadata(path) {
+        Ok(file) if file.is_file() => replace(path, &file, &text),
+        _ => fs::write(path, text), // a terminal, a link: stays what it is
+    };
+    replaced.map_err(Error::write(path))
+}
+
+/// Puts a whole new file in the place of the old one.
+fn replace(path: &Path, old: &Metadata, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut new = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().set_permissions(old.permissions())?;
+    new.persist(path)?;
+    Ok(())
 }
 
 /// What the host's path costs, in two lines.
@@ -130,5 +157,23 @@ mod tests {
             })
         );
         assert_eq!(list.as_array().unwrap().len(), WIDTHS.len());
+    }
+
+    #[test]
+    fn figures_of_before_stay_until_new_ones_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("figures.json");
+        write(&path, "first").unwrap();
+        writable(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "\"first\"\n");
+        // Who has the old file open sees no half of a new one.
+        let old = File::open(&path).unwrap();
+        write(&path, "second").unwrap();
+        assert_eq!(io::read_to_string(old).unwrap(), "\"first\"\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "\"second\"\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let full = write(Path::new("/dev/full"), "third").unwrap_err();
+        assert!(full.to_string().starts_with("/dev/full: cannot write"));
+        assert!(writable(folder.path()).is_err());
     }
 }

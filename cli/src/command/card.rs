@@ -1,13 +1,14 @@
 //! `warpline card`: a simulated card at a socket, free-running, for hosts that come and go.
 
 use std::fs::File;
+use std::thread;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use warpline_capture::Capture;
 use warpline_capture::replay::Replay;
-use warpline_sim::{Listener, Service};
+use warpline_sim::{Card, Listener, Service};
 
 use super::OK;
 use super::terminal::open_card;
@@ -29,7 +30,9 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     drop(Listener::bind(&options.socket)?); // whoever waits for the socket must not meet a card that is not ready
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Error::Signals)?;
 
-    let card = open_card(options.width, options.trace.is_some())?;
+    let Some(card) = open(options, &mut signals)? else {
+        return Ok(OK);
+    };
     if let Some(path) = &options.trace {
         card.trace_open(path)?;
     }
@@ -40,7 +43,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let service = Service::start(&card, Listener::bind(&options.socket)?)?;
     tracing::info!(socket = %options.socket.display(), "{} ready", card.name());
     while service.is_running() && signals.pending().next().is_none() {
-        std::thread::sleep(LOOK);
+        thread::sleep(LOOK);
     }
     let ended = service.stop();
     drop(player);
@@ -49,4 +52,22 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     }
     ended?;
     Ok(OK)
+}
+
+/// The card; `None` when a signal came while its model was being built.
+fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error> {
+    let (width, trace) = (options.width, options.trace.is_some());
+    let building = thread::Builder::new().name("build".into());
+    let building = building.spawn(move || open_card(width, trace));
+    let building = building.map_err(warpline_sim::Error::Thread)?;
+    while !building.is_finished() {
+        if signals.pending().next().is_some() {
+            return Ok(None); // the program's end is the thread's
+        }
+        thread::sleep(LOOK);
+    }
+    match building.join() {
+        Ok(card) => card.map(Some),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }

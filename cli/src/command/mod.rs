@@ -10,7 +10,7 @@ mod stat;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -40,8 +40,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     if let Some(level) = level {
         tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(|| terminal::Heard(stderr()))
+            .with_ansi(stderr().is_terminal())
             .with_max_level(level)
             .init();
     }
@@ -61,12 +61,12 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn unusable(reason: &str) -> ExitCode {
-    eprintln!("warpline: {reason}");
+    terminal::complain(&reason);
     UNUSABLE.into()
 }
 
 fn fail(error: &Error) -> u8 {
-    eprintln!("warpline: {error}");
+    terminal::complain(error);
     error.exit_code()
 }
 

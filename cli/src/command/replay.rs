@@ -5,7 +5,9 @@ use std::fs::File;
 use warpline_capture::{Capture, Segmentation};
 use warpline_sim::Card;
 
-use super::terminal::{BAD, DIM, GOOD, STRONG, counted, grouped, open_card, show, with_bar};
+use super::terminal::{
+    BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, remark, show, with_bar,
+};
 use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::options::Replay;
@@ -25,7 +27,7 @@ pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Er
         card.trace_close()?;
     }
     if replayed.plan.learnt {
-        eprintln!("{}", learnt(&replayed));
+        remark(&learnt(&replayed));
     }
     show(&if options.json {
         serde_json::to_string(&replayed.report)? + "\n"
@@ -33,7 +35,7 @@ pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Er
         summary(&replayed)
     })?;
     for difference in &replayed.differences {
-        eprintln!("warpline: {difference}");
+        complain(difference);
     }
     let equal = replayed.differences.is_empty();
     Ok(if equal { OK } else { DIFFERENT })

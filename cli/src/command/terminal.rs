@@ -1,6 +1,7 @@
 //! What people see: colours, numbers, progress. Progress is drawn on standard error, and only on a terminal.
 
-use std::io::Write;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -47,6 +48,34 @@ pub(super) fn show(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(Error::write("standard output"))
+}
+
+/// Says on standard error what is wrong, in a line.
+pub(super) fn complain(reason: &dyn Display) {
+    remark(&format_args!("warpline: {reason}"));
+}
+
+/// Says something on standard error, in a line.
+pub(super) fn remark(text: &dyn Display) {
+    let _ = writeln!(Heard(io::stderr()), "{text}"); // never fails
+}
+
+/// A writer whose reader may be gone, or have no room: what cannot be said must not end what goes on. A card serves hosts
+/// whether or not anybody reads its log.
+pub(super) struct Heard<W>(pub W);
+
+impl<W: Write> Write for Heard<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        match self.0.write(octets) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error), // said again
+            written => Ok(written.unwrap_or(octets.len())),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.flush();
+        Ok(())
+    }
 }
 
 /// A bar for `work` with the prefix `what`; the work is handed what moves the bar.
