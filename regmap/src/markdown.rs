@@ -62,7 +62,7 @@ entries consumed to `COMPLETION_ARM`, look at the completion queue once more, an
 without a completion can happen.
 
 Records are arrays of 32-bit words, word 0 first, little-endian in host memory. Names such as AMB-42 and DDP-UNT-11 refer
-to the conformance table.
+to the [conformance table](conformance.md).
 ";
 
 fn register_row(register: &Register) -> String {

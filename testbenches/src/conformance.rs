@@ -139,6 +139,16 @@ pub enum Problem {
         /// The ID.
         id: String,
     },
+    /// It binds the receive path, and no test that runs the device's RTL shows it.
+    #[error(
+        "{id} binds the receive path: it counts as tested once a test of the RTL cites it, not {tests} alone"
+    )]
+    NotOnTheDevice {
+        /// The ID.
+        id: String,
+        /// The tests that it has.
+        tests: String,
+    },
     /// `reasons.json` says that it does not apply, and a test cites it.
     #[error("{id} has a test ({test}) and a reason why it does not apply: drop one")]
     TestedAndNot {
@@ -197,6 +207,19 @@ pub struct Row {
 struct Test {
     name: String,
     path: String,
+}
+
+impl Test {
+    /// Whether it runs RTL, and not the reference receiver or the host's side alone.
+    fn runs_rtl(&self) -> bool {
+        let rooms = ["hdl/", "testbenches/", "sim/", "cli/"];
+        rooms.iter().any(|room| self.path.starts_with(room))
+    }
+}
+
+fn names(tests: &[Test]) -> String {
+    let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+    names.join(", ")
 }
 
 /// The whole table.
@@ -387,6 +410,7 @@ impl Table {
             let tests: Vec<Test> = tests[requirement.id.as_str()].iter().cloned().collect();
             let entry = entries.get(requirement.id.as_str());
             let status = entry.map_or(Status::Tested, |entry| entry.status);
+            let on_rtl = !requirement.binds("RX") || tests.iter().any(Test::runs_rtl);
             match (entry, tests.first()) {
                 (None, None) => problems.push(Problem::Unexplained { id: id.clone() }),
                 (Some(_), None) if status == Status::Tested => {
@@ -397,6 +421,10 @@ impl Table {
                         id: id.clone(),
                         test: test.name.clone(),
                     });
+                }
+                (_, Some(_)) if status == Status::Tested && !on_rtl => {
+                    let (id, tests) = (id.clone(), names(&tests));
+                    problems.push(Problem::NotOnTheDevice { id, tests });
                 }
                 _ => {}
             }
@@ -435,8 +463,7 @@ impl Table {
             .filter(|row| row.status == Status::Tested && !tested.contains(&*row.id));
         Ok(lost
             .map(|Recorded { id, tests, .. }| {
-                let tests: Vec<String> = tests.into_iter().map(|test| test.name).collect();
-                let tests = tests.join(", ");
+                let tests = names(&tests);
                 Problem::Lost { id, tests }
             })
             .collect())
@@ -554,8 +581,8 @@ const PARTS: [(&str, &str); 7] = [
 const NOTES: &str = "
 Made by `make docs`; not written by hand. Every requirement that we read out of the documents, and what shows it:
 
-- **tested**: the tests named here cite it (`// req: MPA-CRC-15` above them) and fail when it is broken. Text before the tests
-  says which part of it they do not show.
+- **tested**: the tests named here cite it (`// req: MPA-CRC-15` above them) and fail when it is broken; for the receive path,
+  at least one of them runs the RTL. Text before the tests says which part of it they do not show.
 - **reason**: it does not bind what warpline is; the reason says why.
 - **open**: still to be built or to be shown; tests named here show a part of it.
 

@@ -46,7 +46,7 @@ fn reason(status: Status, id: &str) -> Reason {
 
 /// Two rows, a test for the first, a reason for the second.
 fn table_of(text: &str, reasons: &[Reason]) -> Result<Table, Vec<Problem>> {
-    let requirements = [requirement("X-Y-01", "RX+TX"), requirement("X-Y-02", "RX")];
+    let requirements = [requirement("X-Y-01", "DRV+TX"), requirement("X-Y-02", "RX")];
     let files = [("wire/tests/golden.rs".into(), text.into())];
     Table::new(&requirements, reasons, &files)
 }
@@ -56,7 +56,7 @@ const CITED: &str = "// req: X-Y-01\n#[test]\nfn shows() {}\n";
 #[test]
 fn a_test_and_a_reason_make_a_table() {
     let table = table_of(CITED, &[reason(Status::Open, "X-Y-02")]).unwrap();
-    assert_eq!(table.count("RX", Status::Tested), 1);
+    assert_eq!(table.count("TX", Status::Tested), 1);
     assert_eq!(table.count("RX", Status::Open), 1);
     assert_eq!(table.count("TX", Status::Open), 0);
     assert_eq!(
@@ -67,8 +67,8 @@ fn a_test_and_a_reason_make_a_table() {
     );
     let page = table.markdown();
     for line in [
-        "| receive path (RX) | 1 | 0 | 1 | 2 |",
-        "| X-Y-01 | MUST | RX+TX | a or \\| b | somewhere | [`wire::golden`](../wire/tests/golden.rs) `shows` |",
+        "| receive path (RX) | 0 | 0 | 1 | 1 |",
+        "| X-Y-01 | MUST | DRV+TX | a or \\| b | somewhere | [`wire::golden`](../wire/tests/golden.rs) `shows` |",
         "| X-Y-02 | MUST | RX | a or \\| b | somewhere | **open**: because. |",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}\n{page}");
@@ -77,7 +77,7 @@ fn a_test_and_a_reason_make_a_table() {
     assert_eq!(
         page.lines()
             .find(|line| line.starts_with("| ") && !line.contains("rows")),
-        Some("| receive path (RX) | 1 | 0 | 1 | 2 |")
+        Some("| receive path (RX) | 0 | 0 | 1 | 1 |")
     );
 }
 
@@ -164,6 +164,20 @@ fn what_is_wrong_is_found() {
         wrong(CITED, &[open(), reason(Status::Open, "X-Y-03")]),
         [Problem::ReasonForUnknown { id: id("X-Y-03") }]
     );
+    // the receive path is shown on its RTL, not on the reference receiver alone
+    let on_reference = CITED.replace("X-Y-01", "X-Y-01, X-Y-02");
+    let problem = Problem::NotOnTheDevice {
+        id: id("X-Y-02"),
+        tests: "wire::golden::shows".into(),
+    };
+    assert_eq!(wrong(&on_reference, &[]), [problem]);
+    let rows = [requirement("X-Y-02", "TX+RX")];
+    let text = "// req: X-Y-02\n#[test]\nfn shows() {}\n";
+    for room in ["hdl/src/crc_register.rs", "testbenches/tests/device.rs"] {
+        let files = [(room.into(), text.into())];
+        assert!(Table::new(&rows, &[], &files).is_ok(), "{room}");
+    }
+
     let twice = [Problem::Twice { id: id("X-Y-02") }];
     assert_eq!(wrong(CITED, &[open(), open()]), twice);
     let rows = ["X-Y-02", "X-Y-02"].map(|id| requirement(id, "RX"));
@@ -185,8 +199,8 @@ fn a_lost_test_is_found() {
         assert_eq!(after.lost(&before.json()).unwrap(), [lost]);
     }
     // a test more is no loss
-    let more = CITED.replace("X-Y-01", "X-Y-01, X-Y-02");
-    let more = table_of(&more, &[]).unwrap();
+    let more = CITED.replace("shows", "shows_too");
+    let more = table_of(&[CITED, &more].concat(), &[open()]).unwrap();
     assert_eq!(more.lost(&before.json()).unwrap(), []);
     assert!(more.lost("{}").is_err());
 }

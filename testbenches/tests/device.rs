@@ -227,7 +227,7 @@ fn outcome(bench: &Bench, options: StreamOptions, octets: &[u8]) -> (Vec<Seen>, 
 // req: MPA-MRK-21, MPA-FMT-02, MPA-FMT-05, MPA-FMT-08, MPA-FMT-09, MPA-FMT-10, MPA-RCV-10, DDP-HDR-02, DDP-HDR-03,
 // req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20, MPA-MRK-02
 // req: MPA-MRK-09, MPA-MRK-18, MPA-MRK-19, MPA-FMT-03, MPA-FMT-04, MPA-FMT-17, MPA-START-12, DDP-HDR-01, DDP-HDR-16
-// req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01
+// req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01, AMB-15
 #[test]
 fn fpdus_of_the_golden_vectors() {
     let vectors = vectors();
@@ -1177,7 +1177,7 @@ fn with_crc_fields(
     octets
 }
 
-// req: MPA-CRC-06, MPA-CRC-08, MPA-CRC-11, MPA-FMT-09, AMB-12
+// req: MPA-CRC-06, MPA-CRC-08, MPA-CRC-11, MPA-FMT-09, AMB-12, MPA-CRC-10
 #[test]
 fn without_crcs_the_same_arrives_whatever_their_fields_hold() {
     for bench in Bench::each() {
@@ -1439,6 +1439,68 @@ fn a_length_is_waited_for_and_not_more() {
         bench.feed(3, one.len() as u32 + 3, &other[3..], 500);
         let error = Seen::Error(3, ErrorNumber::MpaCrc, Checks::empty(), 0);
         assert_eq!(bench.settle(), [error]);
+    }
+}
+
+/// A DDP segment is placed where its header says, whatever came before: offsets may go back, come twice, leave octets out;
+/// messages of two queues and writes may take turns.
+// req: DDP-UNT-14, DDP-UNT-16, DDP-SEG-12, DDP-ORD-04, DDP-DEL-03, AMB-07, AMB-08
+#[test]
+fn each_segment_goes_where_its_header_says() {
+    let segment = |queue: u8, offset: u32, last: bool| {
+        let control = if last { 0x41 } else { 0x01 };
+        let mut header = vec![control, 0x43, 0, 0, 0, 0];
+        for field in [queue.into(), 1, offset] {
+            header.extend(u32::to_be_bytes(field));
+        }
+        header
+    };
+    let tagged = |offset: u64| {
+        let to = (BASE + offset).to_be_bytes();
+        [&[0x81, 0x40][..], &STAG.to_be_bytes(), &to].concat()
+    };
+    for bench in Bench::each() {
+        let region = bench.region();
+        let options = StreamOptions {
+            queues: 0b11,
+            ..markers(true)
+        };
+        let stream = bench.arm(3, options);
+        bench.post(&stream, 0, &[1000]);
+        bench.post(&stream, 1, &[1000]);
+        let mut octets = Vec::new();
+        let mut writer = FpduWriter::new(true, CrcField::Computed);
+        // Header and payload; the last one of each message is the longest way from its start.
+        for (header, seed, length) in [
+            (segment(0, 300, false), 1, 100),
+            (segment(1, 0, false), 2, 200),
+            (tagged(5000), 3, 77),
+            (segment(0, 0, false), 4, 250),
+            (segment(0, 300, false), 5, 100),
+            (tagged(4000), 6, 500),
+            (segment(1, 500, true), 7, 60),
+            (segment(0, 450, true), 8, 50),
+        ] {
+            writer
+                .append(&header, &pattern(seed, length), &mut octets)
+                .unwrap();
+        }
+        bench.feed(3, 0, &octets, 400);
+        let holes = |length| vec![UNTOUCHED; length];
+        let one = [pattern(2, 200), holes(300), pattern(7, 60)].concat();
+        let zero = [
+            pattern(4, 250),
+            holes(50),
+            pattern(5, 100),
+            holes(50),
+            pattern(8, 50),
+        ];
+        let messages = [Seen::Send(3, 1, 1, one), Seen::Send(3, 0, 1, zero.concat())];
+        assert_eq!(bench.settle(), messages);
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        expected[5000..5077].copy_from_slice(&pattern(3, 77));
+        expected[4000..4500].copy_from_slice(&pattern(6, 500));
+        assert!(region.to_vec().unwrap() == expected);
     }
 }
 
