@@ -1,21 +1,30 @@
-//! Admission: which octets of a TCP segment are new, in order and inside the window.
+//! Admission: which octets of a TCP segment are new and inside the window.
 //!
 //! ```text
-//!                 ┌ count ┐   ┌ position ┐   ┌───── decide ─────┐
-//!  s_axis_segment │ octets│──►│ seq-start│──►│ edge ≤ last octet │──► beat (position, skip, count, data)
-//!                 └───────┘   └──────────┘   │ end  ≤ limit      │──► edge, one register a stream
-//!                                            └───────▲──────────┘
-//!                                                    └ edge of the stream, forwarded
+//!                 ┌ count ┐   ┌ position ┐   ┌──────── decide ────────┐
+//!  s_axis_segment │ octets│──►│ seq-start│──►│ first new octet        │──► beat (position, skip, count, data)
+//!                 └───────┘   └──────────┘   │ up to the next island  │──► edge, one register a stream
+//!                                            │ end ≤ limit            │
+//!                                            └──▲─────────────────┬───┘
+//!                                               └ edge, islands ◄─┘  of the stream, forwarded
+//!
+//!  ring   ████████████░░░░░░░████████░░░░██████░░░░░░░░░░░░░░│
+//!                     ▲      └island0┘   └isl.1┘              ▲
+//!                     edge                                    limit
 //! ```
 //!
-//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. Octets in front of the
-//! edge were accepted before and are left out (AMB-40); a segment that starts behind the edge leaves a gap and is
-//! dropped, as is what does not fit the ring (`limit`): the TCP engine, which is told the edge, sends it again. The
-//! device never holds the sender: `tready` is always high.
+//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. Segments may come in any
+//! order, twice, and overlap: what lies behind a gap goes into the ring at its place and is remembered as an island, at
+//! most N of them a stream. When the gap is closed, the edge jumps to the end of the island behind it. An octet that was
+//! accepted once is never accepted again, whatever a second copy says (AMB-40, MPA-RCV-24). Dropped and counted, before
+//! anything is accepted, is a beat that does not fit the ring (`limit`) or would need an island more than there are, and
+//! of a beat that covers a whole island what lies behind it: the TCP engine, which is told the edge, sends it again. The
+//! beat at the edge needs no island, so that a stream always goes on. The device never holds the sender: `tready` is
+//! always high.
 //!
 //! Latency from a beat to what becomes of it: [`LATENCY`] cycles. A beat a cycle, segments of any streams back to back.
-//! The decision's loop is one 32-bit subtraction: what an accepted beat leaves behind as edge is its end, known a stage
-//! before.
+//! The decision's loop is one 32-bit comparison, of position and end with everything at once, and the choice of what
+//! happens to each island.
 //!
 //! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
 //! that a stream is armed again only when the beats of its former connection have come through.
@@ -29,9 +38,9 @@ use rust_hdl_widgets::dff_setup;
 /// Cycles from a beat at the input to the same beat, or its pulses, at the output.
 pub const LATENCY: usize = 5;
 
-/// Admission for S streams of beats of W bits, K octets.
+/// Admission for S streams of beats of W bits, K octets, with N islands each.
 #[derive(LogicBlock)]
-pub struct Admit<const W: usize, const K: usize, const S: usize> {
+pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
@@ -72,9 +81,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     pub beat_position: Signal<Out, Bits<32>>,
     /// First lane that is new.
     pub beat_skip: Signal<Out, Bits<8>>,
-    /// Lanes in the beat, 1 to K.
+    /// Lane behind the last new one, up to K.
     pub beat_count: Signal<Out, Bits<8>>,
-    /// Stream position behind the beat: the stream's edge once it is in the ring.
+    /// Position up to which the stream is in the ring without a gap once the beat is.
     pub beat_edge: Signal<Out, Bits<32>>,
     /// Pulse: a segment has gone by.
     pub segments: Signal<Out, Bit>,
@@ -87,6 +96,10 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     armed_of: [Dff<Bit>; S],
     start_of: [Dff<Bits<32>>; S],
     edge_of: [Dff<Bits<32>>; S],
+    // islands: those that are there come first, in the order of their positions; the octet at `end` is not accepted
+    present_of: [[Dff<Bit>; N]; S],
+    begin_of: [[Dff<Bits<32>>; N]; S],
+    finish_of: [[Dff<Bits<32>>; N]; S],
     limit_of: [Dff<Bits<32>>; S],
     edge_out: [Dff<Bits<32>>; S],
     limit_out: [Dff<Bits<32>>; S],
@@ -122,7 +135,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     position_2: Dff<Bits<32>>,
     armed_2: Dff<Bit>,
 
-    // stage 3: end, edge and limit known: decide
+    // stage 3: end, edge, islands and limit known: decide
     valid_3: Dff<Bit>,
     first_3: Dff<Bit>,
     last_3: Dff<Bit>,
@@ -132,6 +145,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     position_3: Dff<Bits<32>>,
     end_3: Dff<Bits<32>>,
     edge_3: Dff<Bits<32>>,
+    present_3: [Dff<Bit>; N],
+    begin_3: [Dff<Bits<32>>; N],
+    finish_3: [Dff<Bits<32>>; N],
     limit_3: Dff<Bits<32>>,
     armed_3: Dff<Bit>,
     lost: Dff<Bit>,
@@ -148,23 +164,49 @@ pub struct Admit<const W: usize, const K: usize, const S: usize> {
     dropped_4: Dff<Bit>,
     octets_4: Dff<Bits<8>>,
 
+    // the beat against the edge, and against each island
     ahead: Signal<Local, Bits<32>>,
+    edge_touched: Signal<Local, Bit>,
+    in_order: Signal<Local, Bits<32>>,
     room: Signal<Local, Bits<32>>,
-    old: Signal<Local, Bit>,
-    fresh: Signal<Local, Bit>,
     fits: Signal<Local, Bit>,
+    from_start: [Signal<Local, Bits<32>>; N],
+    past_start: [Signal<Local, Bits<32>>; N],
+    to_end: [Signal<Local, Bits<32>>; N],
+    past_end: [Signal<Local, Bits<32>>; N],
+    above: [Signal<Local, Bit>; N],
+    touched: [Signal<Local, Bit>; N],
+    joined: [Signal<Local, Bit>; N],
+    opens: [Signal<Local, Bit>; N],
+    full: Signal<Local, Bit>,
+    some_touched: Signal<Local, Bit>,
+    some_joined: Signal<Local, Bit>,
+    duplicate: Signal<Local, Bit>,
+    rest: Signal<Local, Bit>,
+    merged: Signal<Local, Bit>,
+    offered: Signal<Local, Bit>,
+    apart: Signal<Local, Bit>,
     accept: Signal<Local, Bit>,
     drops: Signal<Local, Bit>,
+    skip: Signal<Local, Bits<8>>,
+    upto: Signal<Local, Bits<8>>,
+    // what it leaves behind
+    edge_after: Signal<Local, Bits<32>>,
+    closed_up: [Signal<Local, Bit>; N],
+    present_after: [Signal<Local, Bit>; N],
+    begin_after: [Signal<Local, Bits<32>>; N],
+    finish_after: [Signal<Local, Bits<32>>; N],
+    none: Constant<Bits<32>>,
     index: [Constant<Bits<8>>; S],
     octets_of_beat: Constant<Bits<32>>,
     ring_octets: Constant<Bits<32>>,
 }
 
-impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
+impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K, S, N> {
     /// Admission for the rings of `config`.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        assert!(W == 8 * K && K.is_power_of_two() && (1..=16).contains(&S));
+        assert!(W == 8 * K && K.is_power_of_two() && (1..=16).contains(&S) && N > 0);
         Self {
             clock: d(),
             reset: d(),
@@ -194,6 +236,9 @@ impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
             armed_of: array(),
             start_of: array(),
             edge_of: array(),
+            present_of: std::array::from_fn(|_| array()),
+            begin_of: std::array::from_fn(|_| array()),
+            finish_of: std::array::from_fn(|_| array()),
             limit_of: array(),
             edge_out: array(),
             limit_out: array(),
@@ -231,6 +276,9 @@ impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
             position_3: d(),
             end_3: d(),
             edge_3: d(),
+            present_3: array(),
+            begin_3: array(),
+            finish_3: array(),
             limit_3: d(),
             armed_3: d(),
             lost: d(),
@@ -245,12 +293,36 @@ impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
             dropped_4: d(),
             octets_4: d(),
             ahead: d(),
+            edge_touched: d(),
+            in_order: d(),
             room: d(),
-            old: d(),
-            fresh: d(),
             fits: d(),
+            from_start: array(),
+            past_start: array(),
+            to_end: array(),
+            past_end: array(),
+            above: array(),
+            touched: array(),
+            joined: array(),
+            opens: array(),
+            full: d(),
+            some_touched: d(),
+            some_joined: d(),
+            duplicate: d(),
+            rest: d(),
+            merged: d(),
+            offered: d(),
+            apart: d(),
             accept: d(),
             drops: d(),
+            skip: d(),
+            upto: d(),
+            edge_after: d(),
+            closed_up: array(),
+            present_after: array(),
+            begin_after: array(),
+            finish_after: array(),
+            none: Constant::new(0_u64.into()),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             octets_of_beat: Constant::new((K as u64).into()),
             ring_octets: Constant::new((config.ring_octets as u64).into()),
@@ -258,7 +330,7 @@ impl<const W: usize, const K: usize, const S: usize> Admit<W, K, S> {
     }
 }
 
-impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
+impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for Admit<W, K, S, N> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
@@ -282,6 +354,14 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
             self.start_of[i].d.next = self.start_of[i].q.val();
             self.edge_of[i].clock.next = self.clock.val();
             self.edge_of[i].d.next = self.edge_of[i].q.val();
+            for k in 0..N {
+                self.present_of[i][k].clock.next = self.clock.val();
+                self.begin_of[i][k].clock.next = self.clock.val();
+                self.finish_of[i][k].clock.next = self.clock.val();
+                self.present_of[i][k].d.next = self.present_of[i][k].q.val();
+                self.begin_of[i][k].d.next = self.begin_of[i][k].q.val();
+                self.finish_of[i][k].d.next = self.finish_of[i][k].q.val();
+            }
             self.limit_of[i].clock.next = self.clock.val();
             self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
             self.edge_out[i].clock.next = self.clock.val();
@@ -337,21 +417,132 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
             }
         }
 
-        comment!("decide: old octets lie in front of the edge, the new ones behind them");
+        comment!("decide: where the beat lies to the edge, and to each island");
         self.ahead.next = self.edge_3.q.val() - self.position_3.q.val();
+        self.edge_touched.next = !self.ahead.val().get_bit(31);
+        self.in_order.next = self.edge_3.q.val() - self.end_3.q.val();
         self.room.next = self.limit_3.q.val() - self.end_3.q.val();
-        self.old.next = !self.ahead.val().get_bit(31);
-        self.fresh.next = !self.ahead.val().get_bits::<24>(8).any()
-            & (self.ahead.val().get_bits::<8>(0) < self.count_3.q.val());
         self.fits.next = !self.room.val().get_bit(31);
-        self.accept.next =
-            self.valid_3.q.val() & self.armed_3.q.val() & self.fresh.val() & self.fits.val();
-        self.drops.next = self.valid_3.q.val()
-            & self.count_3.q.val().any()
-            & !(self.armed_3.q.val() & self.old.val() & (self.fits.val() | !self.fresh.val()));
+        for k in 0..N {
+            self.from_start[k].next = self.position_3.q.val() - self.begin_3[k].q.val();
+            self.past_start[k].next = self.end_3.q.val() - self.begin_3[k].q.val();
+            self.to_end[k].next = self.finish_3[k].q.val() - self.position_3.q.val();
+            self.past_end[k].next = self.finish_3[k].q.val() - self.end_3.q.val();
+            self.above[k].next = self.present_3[k].q.val() & self.from_start[k].val().get_bit(31);
+        }
+
+        comment!("the island that the beat begins in or at, the one that it runs into, the place of a new one between");
+        for k in 0..N {
+            self.touched[k].next = self.present_3[k].q.val()
+                & !self.above[k].val()
+                & !self.to_end[k].val().get_bit(31);
+            self.joined[k].next = self.above[k].val() & !self.past_start[k].val().get_bit(31);
+            self.opens[k].next = self.above[k].val() | !self.present_3[k].q.val();
+            if k > 0 {
+                self.joined[k].next = self.above[k].val()
+                    & !self.above[k - 1].val()
+                    & !self.past_start[k].val().get_bit(31);
+                self.opens[k].next = (self.above[k].val() | !self.present_3[k].q.val())
+                    & self.present_3[k - 1].q.val()
+                    & !self.above[k - 1].val();
+            }
+        }
+        self.full.next = false;
+        self.some_touched.next = false;
+        self.some_joined.next = false;
+        self.duplicate.next = !self.in_order.val().get_bit(31);
+        self.rest.next = false;
+        self.skip.next = 0.into();
+        self.upto.next = self.count_3.q.val();
+        if self.edge_touched.val() {
+            self.skip.next = self.ahead.val().get_bits::<8>(0);
+        }
+        for k in 0..N {
+            self.full.next = self.present_3[k].q.val();
+            if self.touched[k].val() {
+                self.some_touched.next = true;
+                self.skip.next = self.to_end[k].val().get_bits::<8>(0);
+                if !self.past_end[k].val().get_bit(31) {
+                    self.duplicate.next = true;
+                }
+            }
+            if self.joined[k].val() {
+                self.some_joined.next = true;
+                self.upto.next = (self.none.val() - self.from_start[k].val()).get_bits::<8>(0);
+                self.rest.next = self.past_end[k].val().get_bit(31);
+            }
+        }
+        self.merged.next = self.edge_touched.val() | self.some_touched.val();
+        self.apart.next = !self.merged.val() & !self.some_joined.val();
+        self.offered.next = self.valid_3.q.val() & self.count_3.q.val().any();
+        self.accept.next = self.offered.val()
+            & self.armed_3.q.val()
+            & self.fits.val()
+            & !self.duplicate.val()
+            & !(self.apart.val() & self.full.val());
+        self.drops.next = self.offered.val()
+            & (!self.armed_3.q.val()
+                | (!self.duplicate.val()
+                    & (!self.fits.val() | self.rest.val() | (self.apart.val() & self.full.val()))));
+
+        comment!("what an accepted beat leaves behind: it grows the edge or an island, closes a gap, or is a new island");
+        self.edge_after.next = self.edge_3.q.val();
+        if self.edge_touched.val() {
+            self.edge_after.next = self.end_3.q.val();
+        }
+        for k in 0..N {
+            if self.edge_touched.val() & self.joined[k].val() {
+                self.edge_after.next = self.finish_3[k].q.val();
+            }
+        }
+        for k in 0..N {
+            self.closed_up[k].next = self.joined[k].val() & self.merged.val();
+            if k > 0 {
+                self.closed_up[k].next =
+                    (self.joined[k].val() & self.merged.val()) | self.closed_up[k - 1].val();
+            }
+        }
+        for k in 0..N {
+            self.present_after[k].next = self.present_3[k].q.val();
+            self.begin_after[k].next = self.begin_3[k].q.val();
+            self.finish_after[k].next = self.finish_3[k].q.val();
+            if self.touched[k].val() & !self.some_joined.val() {
+                self.finish_after[k].next = self.end_3.q.val();
+            }
+            if self.joined[k].val() {
+                self.begin_after[k].next = self.position_3.q.val();
+            }
+        }
+        for k in 1..N {
+            if self.apart.val() & self.above[k - 1].val() {
+                self.present_after[k].next = self.present_3[k - 1].q.val();
+                self.begin_after[k].next = self.begin_3[k - 1].q.val();
+                self.finish_after[k].next = self.finish_3[k - 1].q.val();
+            }
+        }
+        for k in 0..N {
+            if self.apart.val() & self.opens[k].val() {
+                self.present_after[k].next = true;
+                self.begin_after[k].next = self.position_3.q.val();
+                self.finish_after[k].next = self.end_3.q.val();
+            }
+            if self.closed_up[k].val() {
+                self.present_after[k].next = false;
+            }
+        }
+        for k in 0..(N - 1) {
+            if self.touched[k].val() & self.joined[k + 1].val() {
+                self.finish_after[k].next = self.finish_3[k + 1].q.val();
+            }
+            if self.closed_up[k].val() {
+                self.present_after[k].next = self.present_3[k + 1].q.val();
+                self.begin_after[k].next = self.begin_3[k + 1].q.val();
+                self.finish_after[k].next = self.finish_3[k + 1].q.val();
+            }
+        }
 
         comment!(
-            "stage 3: end of the beat; the edge comes from its register, or from the beat in front"
+            "stage 3: end of the beat; edge and islands from their registers, or from the beat in front"
         );
         self.valid_3.d.next = self.valid_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
@@ -362,18 +553,41 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.armed_3.d.next = self.armed_2.q.val();
         self.position_3.d.next = self.position_2.q.val();
         self.end_3.d.next = self.position_2.q.val() + bit_cast::<32, 8>(self.count_2.q.val());
+        for k in 0..N {
+            self.present_3[k].clock.next = self.clock.val();
+            self.begin_3[k].clock.next = self.clock.val();
+            self.finish_3[k].clock.next = self.clock.val();
+            self.present_3[k].d.next = self.present_3[k].q.val();
+            self.begin_3[k].d.next = self.begin_3[k].q.val();
+            self.finish_3[k].d.next = self.finish_3[k].q.val();
+        }
         for i in 0..S {
             if self.stream_2.q.val() == self.index[i].val() {
                 self.edge_3.d.next = self.edge_of[i].q.val();
                 self.limit_3.d.next = self.limit_of[i].q.val();
+                for k in 0..N {
+                    self.present_3[k].d.next = self.present_of[i][k].q.val();
+                    self.begin_3[k].d.next = self.begin_of[i][k].q.val();
+                    self.finish_3[k].d.next = self.finish_of[i][k].q.val();
+                }
             }
         }
         if self.accept.val() & (self.stream_3.q.val() == self.stream_2.q.val()) {
-            self.edge_3.d.next = self.end_3.q.val();
+            self.edge_3.d.next = self.edge_after.val();
+            for k in 0..N {
+                self.present_3[k].d.next = self.present_after[k].val();
+                self.begin_3[k].d.next = self.begin_after[k].val();
+                self.finish_3[k].d.next = self.finish_after[k].val();
+            }
         }
         for i in 0..S {
             if self.accept.val() & (self.stream_3.q.val() == self.index[i].val()) {
-                self.edge_of[i].d.next = self.end_3.q.val();
+                self.edge_of[i].d.next = self.edge_after.val();
+                for k in 0..N {
+                    self.present_of[i][k].d.next = self.present_after[k].val();
+                    self.begin_of[i][k].d.next = self.begin_after[k].val();
+                    self.finish_of[i][k].d.next = self.finish_after[k].val();
+                }
             }
         }
 
@@ -382,9 +596,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         self.data_4.d.next = self.data_3.q.val();
         self.stream_4.d.next = self.stream_3.q.val();
         self.position_4.d.next = self.position_3.q.val();
-        self.skip_4.d.next = self.ahead.val().get_bits::<8>(0);
-        self.count_4.d.next = self.count_3.q.val();
-        self.edge_4.d.next = self.end_3.q.val();
+        self.skip_4.d.next = self.skip.val();
+        self.count_4.d.next = self.upto.val();
+        self.edge_4.d.next = self.edge_after.val();
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
         self.dropped_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
@@ -394,7 +608,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
         }
         self.octets_4.d.next = 0.into();
         if self.accept.val() {
-            self.octets_4.d.next = self.count_3.q.val() - self.ahead.val().get_bits::<8>(0);
+            self.octets_4.d.next = self.upto.val() - self.skip.val();
         }
         self.beat_valid.next = self.valid_4.q.val();
         self.beat_data.next = self.data_4.q.val();
@@ -414,6 +628,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Admit<W, K, S> {
                     self.armed_of[i].d.next = true;
                     self.start_of[i].d.next = self.sequence_start.val();
                     self.edge_of[i].d.next = 0.into();
+                    for k in 0..N {
+                        self.present_of[i][k].d.next = false;
+                    }
                     comment!("the tail is put back in this cycle, too, and seen in the next one");
                     self.limit_of[i].d.next = self.ring_octets.val();
                 }

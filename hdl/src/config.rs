@@ -1,6 +1,9 @@
 //! Parameters of a device, in one place.
 use thiserror::Error;
 
+/// Islands of a stream: stretches of octets behind a gap that are kept until the gap is closed.
+pub const ISLANDS: usize = 4;
+
 /// What an integrator chooses. Width and number of streams are const generics of the top; this type carries
 /// them too, so that one value describes a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,7 +17,7 @@ use crate::records::{CrcVerdict, Segment};
 use crate::scan::Scan;
 use crate::strip::Strip;
 use crate::util::{array, d};
-use crate::Config;
+use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 
 /// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
@@ -86,7 +86,7 @@ pub struct Ingress<
     /// Octets accepted in this cycle.
     pub octets: Signal<Out, Bits<8>>,
 
-    admit: Admit<W, K, S>,
+    admit: Admit<W, K, S, { ISLANDS }>,
     assembly: Assembly<W, K, D, H, LOGK>,
     scan: Scan<H, LOGD, S>,
     fetch: Fetch<W, K, D, LOGK, LOGD, S>,

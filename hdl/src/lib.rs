@@ -60,4 +60,4 @@ pub mod write_mux;
 
 pub mod top;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, ISLANDS};

@@ -8,9 +8,9 @@
 
 use fastrand::Rng;
 use std::collections::VecDeque;
-use warpline_hdl::Config;
 use warpline_hdl::admit::{Admit, LATENCY};
 use warpline_hdl::writer;
+use warpline_hdl::{Config, ISLANDS};
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::{lowest, noisy_beat, octets};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
@@ -52,12 +52,37 @@ struct Accepted {
 }
 
 /// A stream of the model. Positions do not wrap.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Stream {
     armed: bool,
     start: u32,
     edge: i64,
     tail: i64,
+    /// Octets that were accepted, those in front of the edge included.
+    accepted: Vec<bool>,
+}
+
+impl Stream {
+    fn has(&self, position: i64) -> bool {
+        position < self.edge || self.accepted.get(position as usize) == Some(&true)
+    }
+
+    /// Positions behind the edge where accepted octets begin or end.
+    fn shores(&self) -> Vec<i64> {
+        let behind = self.edge..=self.accepted.len() as i64;
+        let changes = behind.filter(|&at| at > 0 && self.has(at) != self.has(at - 1));
+        changes.collect()
+    }
+
+    /// Accepts octets.
+    fn fill(&mut self, from: i64, end: i64) {
+        let length = self.accepted.len().max(end as usize);
+        self.accepted.resize(length, false);
+        self.accepted[from as usize..end as usize].fill(true);
+        while self.accepted.get(self.edge as usize) == Some(&true) {
+            self.edge += 1;
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +92,11 @@ struct Seen {
     /// Accepted beats whose predecessor was accepted for the same stream in the cycle before.
     forwarded: usize,
     duplicates: usize,
-    gaps: usize,
+    islands: usize,
+    jumps: usize,
+    overflows: usize,
+    rests: usize,
+    inner_duplicates: usize,
     beyond: usize,
     unarmed: usize,
     empty: usize,
@@ -78,7 +107,7 @@ struct Seen {
 }
 
 struct Bench<const W: usize, const K: usize> {
-    lockstep: Lockstep<Admit<W, K, STREAMS>>,
+    lockstep: Lockstep<Admit<W, K, STREAMS, ISLANDS>>,
     rng: Rng,
     ring: i64,
     streams: [Stream; STREAMS],
@@ -151,8 +180,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             self.streams[stream] = Stream {
                 armed: true,
                 start,
-                edge: 0,
-                tail: 0,
+                ..Stream::default()
             };
             // two cycles until it shows, as its edge is added to its start
             self.edges.push((self.cycle + 2, stream, start));
@@ -182,7 +210,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         b.tlast.next = shown.last;
         b.tdest.next = (shown.stream as u64).into();
         b.tuser.next = u64::from(shown.sequence).into();
-        let mut tails = self.streams.map(|stream| stream.tail);
+        let mut tails = self.streams.each_ref().map(|stream| stream.tail);
         if let Some((stream, tail)) = self.former_tail.take() {
             tails[stream] = tail;
         }
@@ -191,6 +219,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         }
         self.limits.push_back(
             self.streams
+                .each_ref()
                 .map(|stream| stream.start.wrapping_add((stream.tail + self.ring) as u32)),
         );
         if let Some(beat) = beat {
@@ -237,14 +266,9 @@ impl<const W: usize, const K: usize> Bench<W, K> {
                 let _ = stream;
                 None
             }
-            Some(stream) if stream.edge < beat.from => {
-                drop = true;
-                self.seen.gaps += 1;
-                None
-            }
-            Some(stream) if end <= stream.edge => {
+            Some(stream) if (beat.from..end).all(|at| stream.has(at)) => {
                 self.seen.duplicates += 1;
-                let _ = stream;
+                self.seen.inner_duplicates += usize::from(end > stream.edge);
                 None
             }
             Some(stream) if stream.tail + self.ring < end => {
@@ -253,10 +277,33 @@ impl<const W: usize, const K: usize> Bench<W, K> {
                 let _ = stream;
                 None
             }
-            Some(stream) => Some(stream),
+            Some(stream) => {
+                // beyond the edge there are two shores to each island; the edge itself is one, but for the very start
+                let alone =
+                    beat.from > stream.edge && !(beat.from - 1..=end).any(|at| stream.has(at));
+                let islands = stream
+                    .shores()
+                    .iter()
+                    .filter(|&&at| at > stream.edge)
+                    .count()
+                    / 2;
+                if alone && islands == ISLANDS {
+                    drop = true;
+                    self.seen.overflows += 1;
+                    None
+                } else {
+                    self.seen.islands += usize::from(alone);
+                    Some(stream)
+                }
+            }
         };
         if let Some(stream) = stream {
-            let skip = (stream.edge - beat.from) as usize;
+            let new = |at: &i64| !stream.has(*at);
+            let begin = (beat.from..end).find(new).expect("not all are there");
+            let until = (begin..end).find(|&at| stream.has(at)).unwrap_or(end);
+            drop = (until..end).any(|at| new(&at));
+            self.seen.rests += usize::from(drop);
+            let skip = (begin - beat.from) as usize;
             self.seen.beats += 1;
             self.seen.trimmed += usize::from(skip > 0);
             self.seen.before_start += usize::from(beat.from < 0);
@@ -265,19 +312,23 @@ impl<const W: usize, const K: usize> Bench<W, K> {
                     .is_some_and(|before| self.last_accepted == Some((before, beat.stream))),
             );
             let sequence = |position: i64| stream.start.wrapping_add(position as u32);
-            self.seen.sequence_wraps += usize::from(sequence(end) < sequence(stream.edge));
+            self.seen.sequence_wraps += usize::from(sequence(until) < sequence(begin));
             self.last_accepted = Some((came, beat.stream));
-            stream.edge = end;
-            out.octets = beat.octets.len() - skip;
+            let before = stream.edge;
+            stream.fill(begin, until);
+            self.seen.jumps += usize::from(stream.edge > until && stream.edge > before);
+            out.octets = (until - begin) as usize;
+            let mut octets = beat.octets;
+            octets.truncate((until - beat.from) as usize);
             out.beat = Some(Accepted {
                 stream: beat.stream,
                 position: beat.from as u32,
                 skip,
-                edge: end as u32,
-                octets: beat.octets,
+                edge: stream.edge as u32,
+                octets,
             });
-            self.edges
-                .push((came + EDGE_SEQUENCE, beat.stream, sequence(end)));
+            let edge = stream.start.wrapping_add(stream.edge as u32);
+            self.edges.push((came + EDGE_SEQUENCE, beat.stream, edge));
         }
         self.lost = drop || (self.lost && !first);
         out.dropped = out.segment && self.lost;
@@ -352,8 +403,19 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             9..=13 => rng.i64(1..=4 * k),
             _ => rng.i64(1..=self.ring),
         };
+        let shores = self.streams.get(stream).map_or(vec![], Stream::shores);
         let (from, end) = match rng.u8(0..16) {
-            0..=9 => (edge, edge + length),
+            // around what is there and what is not
+            0..=2 if !shores.is_empty() => {
+                let from = shores[rng.usize(..shores.len())] + rng.i64(-2 * k..=k);
+                (from, from + rng.i64(1..=3 * k))
+            }
+            0..=4 => {
+                let from = edge + rng.i64(0..=self.ring / 2);
+                let most = if rng.bool() { 4 * k } else { 4 };
+                (from, from + rng.i64(1..=most))
+            }
+            5..=9 => (edge, edge + length),
             10 => (edge - length, edge),
             11..=12 => (edge - rng.i64(0..=3 * k), edge + length),
             13 => {
@@ -419,7 +481,7 @@ fn traffic<const W: usize, const K: usize>(
                 for _ in 0..LATENCY {
                     bench.cycle(None);
                 }
-                sent = bench.streams.map(|stream| stream.edge);
+                sent = bench.streams.each_ref().map(|stream| stream.edge);
             }
             match closed {
                 None if chance(&mut bench.rng, 1) => {
@@ -464,7 +526,11 @@ fn assert_traffic<const W: usize, const K: usize>(cycles: usize) {
         ("trimmed", seen.trimmed),
         ("forwarded", seen.forwarded),
         ("duplicate", seen.duplicates),
-        ("gap", seen.gaps),
+        ("islands", seen.islands),
+        ("jumps of the edge", seen.jumps),
+        ("one island too many", seen.overflows),
+        ("behind a whole island", seen.rests),
+        ("duplicate in an island", seen.inner_duplicates),
         ("beyond the ring", seen.beyond),
         ("of no armed stream", seen.unarmed),
         ("empty", seen.empty),
@@ -562,6 +628,53 @@ fn beats_of_one_octet_in_consecutive_cycles_see_each_others_edge() {
     assert_eq!((found.len(), dropped), (50, 0));
 }
 
+// req: MPA-RCV-17, MPA-RCV-24, AMB-40
+#[test]
+fn a_gap_is_closed_and_the_edge_jumps() {
+    let mut bench = armed();
+    for (from, end, edge) in [
+        (16, 32, 0),
+        (40, 41, 0),
+        (0, 16, 32),
+        (32, 40, 41),
+        (41, 50, 50),
+    ] {
+        let beats = bench.segment(1, from, end);
+        let (found, dropped) = through(&mut bench, beats);
+        assert_eq!((found.last().unwrap().edge, dropped), (edge, 0), "{from}");
+    }
+}
+
+// req: MPA-RCV-24, AMB-40
+#[test]
+fn islands_are_kept_up_to_their_number_and_octets_once() {
+    let mut bench = armed();
+    for island in 1..=ISLANDS as i64 {
+        let beats = bench.segment(1, 100 * island, 100 * island + 3);
+        assert_eq!(through(&mut bench, beats).1, 0);
+    }
+    // one too many; one that grows an island needs none
+    let beats = bench.segment(1, 50, 58);
+    assert_eq!(through(&mut bench, beats), (vec![], 1));
+    let beats = bench.segment(1, 95, 103);
+    let (found, dropped) = through(&mut bench, beats);
+    assert_eq!((found[0].octets.len(), dropped), (5, 0));
+    // an island of three octets inside a beat: what lies behind it is dropped and counted
+    let beats = bench.segment(1, 198, 206);
+    let (found, dropped) = through(&mut bench, beats);
+    assert_eq!((found[0].octets.len(), dropped), (2, 1));
+    // the stream goes on at its edge, with all islands in use
+    let beats = bench.segment(1, 0, 8);
+    let (found, dropped) = through(&mut bench, beats);
+    assert_eq!((found[0].edge, dropped), (8, 0));
+    // armed again, nothing of them is left
+    bench.close(1);
+    bench.arm(1, 5);
+    let beats = bench.segment(1, 0, 410);
+    let (found, dropped) = through(&mut bench, beats);
+    assert_eq!((found.last().unwrap().edge, dropped), (410, 0));
+}
+
 // req: MPA-RCV-25, AMB-40
 #[test]
 fn a_segment_that_begins_in_front_of_the_stream_is_trimmed() {
@@ -617,32 +730,55 @@ fn nothing_is_taken_before_arm_and_after_close() {
     assert_eq!((found[0].position, found[0].edge), (0, 8));
 }
 
-#[test]
-fn an_edge_that_is_not_forwarded_is_seen() {
-    let block = Box::new(Admit::<64, 8, STREAMS>::new(&config(64)));
-    let mut design = writer::write(&*block, "admit_fault").unwrap();
+/// Runs a block whose text has a fault: beats of one octet back to back, then some behind gaps, then those between.
+fn is_seen(fault: &str, correct: &str, wrong: &str) -> bool {
+    let block = Box::new(Admit::<64, 8, STREAMS, ISLANDS>::new(&config(64)));
+    let mut design = writer::write(&*block, fault).unwrap();
     let text = &mut design.modules.last_mut().unwrap().text;
-    let forward = "if (accept & (stream_3_q == stream_2_q))";
-    assert!(text.contains(forward), "{text}");
-    *text = text.replace(
-        forward,
-        "if (accept & (stream_3_q == stream_2_q) & valid_4_q)",
-    );
-    let clock: fn(&mut Admit<64, 8, STREAMS>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("admit_fault", block, &design, clock).unwrap();
-    let mut seen = None;
-    for cycle in 0..20_u64 {
+    assert!(text.contains(correct), "{text}");
+    *text = text.replace(correct, wrong);
+    let clock: fn(&mut Admit<64, 8, STREAMS, ISLANDS>, bool) =
+        |b, level| b.clock.next = level.into();
+    let mut bench = Lockstep::with_design(fault, block, &design, clock).unwrap();
+    let sequences = (0..17)
+        .chain([18, 20, 22, 20, 17, 21, 19, 40, 30])
+        .chain(23..44);
+    let beats = [None; 3]
+        .into_iter()
+        .chain(sequences.map(Some))
+        .chain([None; 8]);
+    for (cycle, beat) in beats.enumerate() {
         let b = &mut bench.block;
         b.reset.next = cycle == 0;
         b.arm.next = cycle == 1;
-        b.tvalid.next = cycle > 2;
+        b.tvalid.next = beat.is_some();
         b.tkeep.next = 1.into();
         b.tlast.next = true;
-        b.tuser.next = cycle.saturating_sub(3).into();
-        seen = seen.or(bench.settle().and_then(|()| bench.edge()).err());
-        if seen.is_some() {
-            break;
+        b.tuser.next = beat.unwrap_or(0_u64).into();
+        if let Err(error) = bench.settle().and_then(|()| bench.edge()) {
+            return matches!(error, LockstepError::Differ { .. });
         }
     }
-    assert!(matches!(seen, Some(LockstepError::Differ { .. })));
+    false
+}
+
+#[test]
+fn planted_faults_are_seen() {
+    let forward = "if (accept & (stream_3_q == stream_2_q))";
+    assert!(!is_seen("admit_sound", forward, forward));
+    let late = "if (accept & (stream_3_q == stream_2_q) & valid_4_q)";
+    assert!(
+        is_seen("admit_late", forward, late),
+        "an edge that is not forwarded"
+    );
+    let jump = "edge_after = finish_3_0_q";
+    assert!(
+        is_seen("admit_stays", jump, "edge_after = end_3_q"),
+        "an edge that does not jump"
+    );
+    let place = "begin_after_1 = begin_3_0_q";
+    assert!(
+        is_seen("admit_lost", place, "begin_after_1 = begin_3_1_q"),
+        "an island lost"
+    );
 }

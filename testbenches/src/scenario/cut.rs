@@ -1,4 +1,4 @@
-//! From streams of octets to TCP segments: cut anyhow, some twice, some late, those of several streams mixed.
+//! From streams of octets to TCP segments: cut anyhow, some twice, some late, in any order, those of several streams mixed.
 
 use std::ops::Range;
 
@@ -53,13 +53,9 @@ fn segments(
     range: Range<usize>,
 ) -> Vec<(u32, Vec<u8>)> {
     let mut pieces = pieces(rng, range.clone());
-    let shuffled = chance(rng, 10);
+    let shuffled = chance(rng, 40);
     if shuffled {
-        for i in 1..pieces.len() {
-            if chance(rng, 20) {
-                pieces.swap(i - 1, i);
-            }
-        }
+        reorder(rng, &mut pieces);
     }
     let again = chance(rng, 25);
     let mut segments = Vec::new();
@@ -89,6 +85,38 @@ fn segments(
         }
     }
     segments
+}
+
+/// Another order: neighbours change places, single ones come late, a stretch comes from its end, or anything anywhere.
+fn reorder(rng: &mut Rng, pieces: &mut [Range<usize>]) {
+    match rng.u8(..4) {
+        0 => {
+            for i in 1..pieces.len() {
+                if chance(rng, 20) {
+                    pieces.swap(i - 1, i);
+                }
+            }
+        }
+        1 => {
+            // lost, and sent again behind up to eight others
+            for i in 0..pieces.len() {
+                if chance(rng, 10) {
+                    let later = pieces.len().min(i + rng.usize(2..=9));
+                    pieces[i..later].rotate_left(1);
+                }
+            }
+        }
+        2 => {
+            for stretch in pieces.chunks_mut(rng.usize(2..20)) {
+                stretch.reverse();
+            }
+        }
+        _ => {
+            for stretch in pieces.chunks_mut(rng.usize(2..20)) {
+                rng.shuffle(stretch);
+            }
+        }
+    }
 }
 
 /// The range in pieces, in order.
