@@ -69,7 +69,7 @@ pub struct Counters {
     pub segments: u32,
     /// Stream octets accepted for the first time.
     pub octets: u32,
-    /// Segments of which at least one octet was neither new in order nor a duplicate.
+    /// Segments of which octets were dropped that are no duplicates: outside the window, or behind one gap too many.
     pub segments_dropped: u32,
     /// FPDUs that left the assembly rings.
     pub fpdus: u32,

@@ -236,7 +236,7 @@ registers! {
     SEGMENTS: 0x0c0 [1 x 4] ReadOnly &[];
     /// Stream octets accepted for the first time, modulo 2^32.
     OCTETS: 0x0c4 [1 x 4] ReadOnly &[];
-    /// Segments of which at least one octet was neither new in order nor a duplicate, modulo 2^32.
+    /// Segments of which octets were dropped that are no duplicates: outside the window, or behind one gap too many; modulo 2^32.
     SEGMENTS_DROPPED: 0x0c8 [1 x 4] ReadOnly &[];
     /// FPDUs that left the assembly rings, modulo 2^32.
     FPDUS: 0x0cc [1 x 4] ReadOnly &[];

@@ -709,6 +709,60 @@ fn streams_interleaved_segment_by_segment() {
     }
 }
 
+// req: MPA-RCV-17, MPA-RCV-24, MPA-RCV-25, DDP-DEL-07, AMB-40
+#[test]
+fn segments_behind_a_gap_are_kept() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let start = 0xFFFF_FC00; // sequence numbers wrap in the middle
+        let options = StreamOptions {
+            sequence_start: start,
+            ..markers(true)
+        };
+        let stream = bench.arm(0, options);
+        let messages: Vec<_> = (0..8)
+            .map(|i| (write(BASE + 500 * i as u64), pattern(i, 500)))
+            .collect();
+        let octets = stream_of(true, 600, &messages);
+        let feed = |from: usize, end: usize| {
+            let sequence = start.wrapping_add(from as u32);
+            let segment = octets[from..end].to_vec();
+            bench.card.feed(0, sequence, segment).unwrap();
+            bench.card.step(400).unwrap(); // it has gone by
+        };
+        // Backwards, but for the first octets: one island that grows towards the edge.
+        let cuts: Vec<usize> = (0..octets.len()).step_by(357).skip(1).collect();
+        for pair in cuts.windows(2).rev() {
+            feed(pair[0], pair[1]);
+        }
+        feed(cuts[cuts.len() - 1], octets.len());
+        assert_eq!(stream.edge().unwrap(), start);
+        assert_eq!(bench.settle(), []);
+        assert!(region.to_vec().unwrap() == vec![UNTOUCHED; LENGTH]);
+        // A second copy with other octets says nothing.
+        let lies: Vec<u8> = octets[400..1000].iter().map(|octet| !octet).collect();
+        let sequence = start.wrapping_add(400);
+        bench.card.feed(0, sequence, lies).unwrap();
+        feed(0, cuts[0]);
+        let seen = bench.settle();
+        assert_eq!(seen, vec![Seen::Write(0, 500, false); 8]);
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        for (i, (_, payload)) in messages.iter().enumerate() {
+            expected[500 * i..500 * (i + 1)].copy_from_slice(payload);
+        }
+        assert!(region.to_vec().unwrap() == expected);
+        let end = start.wrapping_add(octets.len() as u32);
+        assert_eq!(stream.edge().unwrap(), end);
+        let counters = bench.context.counters().unwrap();
+        assert_eq!((counters.segments_dropped, counters.errors), (0, 0));
+        assert_eq!(
+            counters.octets,
+            octets.len() as u32,
+            "each octet counts once"
+        );
+    }
+}
+
 // req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01, DDP-TEAR-03, DDP-TEAR-17, AMB-32
 #[test]
 fn an_error_freezes_its_stream_alone() {
