@@ -498,6 +498,11 @@ impl Table {
             page += &line;
         }
         page += NOTES;
+        let open = self.with(Status::Open).filter(|row| row.counts_in("RX"));
+        let open: Vec<&str> = open.map(|row| row.id.as_str()).collect();
+        if !open.is_empty() {
+            let _ = writeln!(page, "\nOpen in the receive path: {}.", open.join(", "));
+        }
         let mut area = "";
         for row in &self.rows {
             if row.area != area {

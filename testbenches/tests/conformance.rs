@@ -68,6 +68,7 @@ fn a_test_and_a_reason_make_a_table() {
     let page = table.markdown();
     for line in [
         "| receive path (RX) | 0 | 0 | 1 | 1 |",
+        "Open in the receive path: X-Y-02.",
         "| X-Y-01 | MUST | DRV+TX | a or \\| b | somewhere | [`wire::golden`](../wire/tests/golden.rs) `shows` |",
         "| X-Y-02 | MUST | RX | a or \\| b | somewhere | **open**: because. |",
     ] {
