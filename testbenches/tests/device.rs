@@ -1558,6 +1558,68 @@ fn each_segment_goes_where_its_header_says() {
     }
 }
 
+/// An FPDU that never ends, a flood of what was received before and of what does not fit, and a stream that failed and goes on
+/// sending: the fourth stream receives all, and the first goes on.
+// req: DDP-ORD-07, AMB-10, AMB-40, MPA-RCV-25
+#[test]
+fn streams_that_are_stuck_hostile_or_in_error_stop_nobody() {
+    const MESSAGES: usize = 40;
+    for bench in Bench::each() {
+        let region = bench.region();
+        let _streams: Vec<_> = (0..4)
+            .map(|number| bench.arm(number, markers(true)))
+            .collect();
+        let message = |i: usize| (write(BASE + 1000 * i as u64), pattern(i, 1000));
+        let good: Vec<_> = (0..MESSAGES).map(message).collect();
+        let good = stream_of(true, 1200, &good);
+        // All but the last octet.
+        let endless = stream_of(true, 9000, &[(write(BASE + 50_000), pattern(1, 8000))]);
+        bench.feed(0, 0, &endless[..endless.len() - 1], 1460);
+        let received = stream_of(true, 1200, &[(write(BASE + 60_000), pattern(2, 1000))]);
+        bench.feed(1, 0, &received, 1460);
+        let mut failing = stream_of(
+            true,
+            1200,
+            &vec![(write(BASE + 60_000), pattern(2, 1000)); 60],
+        );
+        failing[100] ^= 1;
+        let first = bench.settle();
+        assert_eq!(first, [Seen::Write(1, 1000, false)]);
+        for (i, segment) in good.chunks(1000).enumerate() {
+            bench.card.feed(3, 1000 * i as u32, segment).unwrap();
+            bench.card.inject(1, 0, &received[..]).unwrap();
+            bench.card.inject(1, 200_000, &received[..]).unwrap();
+            bench.card.inject(0, 0, &endless[..1460]).unwrap();
+            let at = failing.len().min(1000 * i)..failing.len().min(1000 * (i + 1));
+            if !at.is_empty() {
+                bench.card.feed(2, at.start as u32, &failing[at]).unwrap();
+            }
+        }
+        let seen = bench.settle();
+        let count = |number: u8| {
+            let of_stream =
+                |seen: &&Seen| matches!(seen, Seen::Write(stream, ..) if *stream == number);
+            seen.iter().filter(of_stream).count()
+        };
+        assert_eq!([0, 1, 2, 3].map(count), [0, 0, 0, MESSAGES]);
+        let error = Seen::Error(2, ErrorNumber::MpaCrc, Checks::empty(), 0);
+        assert!(seen.contains(&error), "{seen:?}");
+        assert_eq!(seen.len(), MESSAGES + 1);
+        let memory = region.to_vec().unwrap();
+        let whole = |i: usize| memory[1000 * i..1000 * (i + 1)] == pattern(i, 1000);
+        assert!((0..MESSAGES).all(whole));
+        assert!(
+            memory[50_000..60_000]
+                .iter()
+                .all(|&octet| octet == UNTOUCHED)
+        );
+        // And the one that was stuck goes on.
+        let last = endless.len() - 1;
+        bench.feed(0, last as u32, &endless[last..], 1);
+        assert_eq!(bench.settle(), [Seen::Write(0, 8000, false)]);
+    }
+}
+
 // req: AMB-50, DDP-ERR-12
 #[test]
 fn every_bit_of_an_stag_counts() {
