@@ -1391,7 +1391,7 @@ fn nothing_is_guessed_behind_a_gap() {
             if !(with_markers && crc) {
                 assert!(memory.iter().all(|&octet| octet == UNTOUCHED));
             }
-            // The gap is filled, and what the device did not keep comes again.
+            // The gap is filled, and all comes again.
             bench.card.inject(3, start, &octets[..gap]).unwrap();
             let mut seen = bench.settle();
             assert!(stream.edge().unwrap().wrapping_sub(start) >= gap as u32);
@@ -1407,6 +1407,69 @@ fn nothing_is_guessed_behind_a_gap() {
             assert!(memory[..3000].iter().eq(placed));
             assert!(memory[3000..].iter().all(|&octet| octet == UNTOUCHED));
             stream.close().unwrap();
+        }
+    }
+}
+
+/// Three segments in each order, each of them once: delivered is what is whole without a gap in front, in the sender's order.
+// req: MPA-RCV-13, MPA-RCV-15, MPA-RCV-18, MPA-RCV-19, MPA-RCV-20, MPA-RCV-21, MPA-RCV-22, MPA-RCV-27, MPA-RCV-34
+// req: DDP-ORD-06
+#[test]
+fn three_segments_arrive_in_any_order() {
+    const ORDERS: [[usize; 3]; 6] = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+    let message = |i: usize| (write(BASE + 500 * i as u64), pattern(i, 400 + i));
+    let messages: Vec<_> = (0..6).map(message).collect();
+    for bench in Bench::each() {
+        let region = bench.region();
+        for with_markers in [false, true] {
+            let octets = stream_of(with_markers, 600, &messages);
+            let end = |fpdus| stream_of(with_markers, 600, &messages[..fpdus]).len();
+            for (order, cuts) in ORDERS.into_iter().flat_map(|order| {
+                [
+                    [0, end(1), end(2), end(3)],         // an FPDU each
+                    [0, end(2), end(4), end(6)],         // two FPDUs each
+                    [0, 130, 331, end(1)],               // one FPDU in three
+                    [0, 130, end(2) + 63, end(3)],       // tail, whole FPDU, head
+                    [0, end(2) + 1, end(5) - 1, end(6)], // and some more of it
+                ]
+                .map(|cuts| (order, cuts))
+            }) {
+                region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+                let start = 0u32.wrapping_sub(cuts[1] as u32);
+                let options = StreamOptions {
+                    sequence_start: start,
+                    ..markers(with_markers)
+                };
+                let stream = bench.arm(3, options);
+                let mut here = [false; 3];
+                let mut delivered = 0;
+                for segment in order {
+                    let (from, to) = (cuts[segment], cuts[segment + 1]);
+                    let sequence = start.wrapping_add(from as u32);
+                    bench.card.inject(3, sequence, &octets[from..to]).unwrap();
+                    here[segment] = true;
+                    let edge = cuts[here.iter().take_while(|here| **here).count()];
+                    let whole = (1..=6).take_while(|fpdus| end(*fpdus) <= edge).count();
+                    let write = |i: usize| Seen::Write(3, 400 + i as u32, false);
+                    let expected: Vec<_> = (delivered..whole).map(write).collect();
+                    assert_eq!(bench.settle(), expected, "{order:?} of {cuts:?}");
+                    assert_eq!(stream.edge().unwrap(), start.wrapping_add(edge as u32));
+                    delivered = whole;
+                }
+                let memory = region.to_vec().unwrap();
+                let placed = |(i, (_, payload)): (usize, &(Message, Vec<u8>))| {
+                    memory[500 * i..].starts_with(payload)
+                };
+                assert!(messages[..delivered].iter().enumerate().all(placed));
+                stream.close().unwrap();
+            }
         }
     }
 }
