@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use warpline_capture::Capture;
 use warpline_capture::replay::{BUFFER_FILL, REGION_FILL, Replay};
 use warpline_driver::{
-    Completion, Context, DmaMemory, Options, Registration, StreamOptions, VfioUser,
+    Completion, Context, DmaMemory, Error, Options, Registration, StreamOptions, VfioUser,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -212,6 +212,30 @@ fn a_card_with_a_host_is_interrupted() {
     assert_eq!(card.signal(Signal::INT), Some(0));
     assert!(!socket.exists());
     assert!(context.counters().is_err());
+}
+
+#[test]
+fn a_host_that_sleeps_hears_of_a_card_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("card");
+    let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
+    card.says("ready");
+    let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
+    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| context.completion_queue().wait(TIMEOUT));
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(card.signal(Signal::KILL), None);
+        let heard = sleeper.join().unwrap();
+        assert!(matches!(heard, Err(Error::Gone)), "{heard:?}");
+    });
+    assert!(start.elapsed() < TIMEOUT / 2);
+    // Its socket file is left; the next card takes it.
+    assert!(socket.exists());
+    let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
+    card.says("ready");
+    assert_eq!(card.signal(Signal::TERM), Some(0));
 }
 
 #[test]

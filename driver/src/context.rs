@@ -302,7 +302,8 @@ impl CompletionQueue {
         self.shared.arm(&mut self.shared.state())
     }
 
-    /// The next completion; sleeps until it comes, at most `timeout`.
+    /// The next completion; sleeps until it comes, at most `timeout`. A card at a socket that dies meanwhile is
+    /// [`Error::Gone`] at once.
     ///
     /// # Errors
     /// As [`poll`](Self::poll).
@@ -345,8 +346,8 @@ impl CompletionQueue {
     }
 }
 
-/// For a reactor: readable when the device has told of an entry or a fault. Do not read from it; [`CompletionQueue::arm`]
-/// makes it unreadable again.
+/// For a reactor: readable when the device has told of an entry or a fault, or is gone. Do not read from it;
+/// [`CompletionQueue::arm`] makes it unreadable again, or says that the device is gone.
 impl AsFd for CompletionQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.interrupts.fd()

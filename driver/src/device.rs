@@ -4,6 +4,7 @@
 //!  driver ── read, write ──────────────► registers
 //!         ── map, unmap ───────────────► which host memory the card may reach, and at which bus address
 //!         ◄─ interrupt ───────────────── an eventfd for each vector
+//!         ◄─ hang_up ─────────────────── the card is gone
 //! ```
 //!
 //! A backend is a kernel VFIO device or a vfio-user socket, be the card behind it a board or a simulation. The driver
@@ -81,6 +82,12 @@ pub trait Device: Send + Sync {
     /// The eventfd of interrupt vector `vector`, below `register::interrupt::COUNT`: it becomes readable when the card
     /// sends that vector's message. The driver drains it and makes it non-blocking; it stays the same one.
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_>;
+
+    /// A descriptor that hangs up (`POLLRDHUP` or `POLLHUP`) when the card cannot be reached any more, and stays so: whoever
+    /// sleeps until the card sends a message is woken by it. `None` where the loss of a card shows at the next access only.
+    fn hang_up(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// Brings the card to its state after power-up. When it returns, no write to host memory is under way. Maps stay.
     ///

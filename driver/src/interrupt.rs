@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  card ─► eventfd of COMPLETION ─┐
-//!       ─► eventfd of FAULT ──────┴─► epoll ─► one descriptor: for `wait`, and for the program's own reactor
+//!       ─► eventfd of FAULT ──────┼─► epoll ─► one descriptor: for `wait`, and for the program's own reactor
+//!       ─► hung up ───────────────┘
 //! ```
 //!
 //! How no wake-up is lost: look at the ring, drain, arm with the number of entries consumed, look again, sleep. What the
@@ -36,10 +37,14 @@ impl Interrupts {
             let data = epoll::EventData::new_u64(vector as u64);
             epoll::add(&epoll, eventfd, data, epoll::EventFlags::IN)?;
         }
+        if let Some(fd) = device.hang_up() {
+            let data = epoll::EventData::new_u64(interrupt::COUNT as u64);
+            epoll::add(&epoll, fd, data, epoll::EventFlags::RDHUP)?;
+        }
         Ok(Self { epoll })
     }
 
-    /// Readable while a message of any vector is not drained.
+    /// Readable while a message of any vector is not drained, and for ever when the card has hung up.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
@@ -65,6 +70,19 @@ pub(crate) fn drain(device: &dyn Device, vector: usize) -> io::Result<bool> {
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// Whether `device` says that it cannot be reached any more.
+pub(crate) fn hung_up(device: &dyn Device) -> io::Result<bool> {
+    let Some(fd) = device.hang_up() else {
+        return Ok(false);
+    };
+    let mut fds = [PollFd::new(&fd, PollFlags::RDHUP)];
+    match rustix::event::poll(&mut fds, Some(&Timespec::default())) {
+        Ok(events) => Ok(events > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false), // the next look tells
+        Err(error) => Err(error.into()),
     }
 }
 

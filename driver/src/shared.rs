@@ -223,7 +223,9 @@ impl Shared {
             if state.faulted {
                 return Err(Error::CompletionFault);
             }
-            self.drain(state)?;
+            if let Err(error) = self.drain(state) {
+                state.ready.push_back(Err(error)); // behind what the device has written before
+            }
         }
         if state.ready.is_empty() {
             state.idle_polls = state.idle_polls.wrapping_add(1);
@@ -251,9 +253,14 @@ impl Shared {
         self.write(register::COMPLETION_ARM, 0, consumed)
     }
 
-    /// Looks whether the device has told of a fault.
+    /// Looks whether the device has told of a fault, or is gone.
     fn check_fault(&self, state: &mut State) -> Result<(), Error> {
         let device = &*self.dma.device;
+        let hung_up = crate::interrupt::hung_up(device);
+        if hung_up.map_err(|error| Error::device("looking for the device")(error.into()))? {
+            state.gone = true;
+            return Err(Error::Gone);
+        }
         let told = crate::interrupt::drain(device, interrupt::FAULT);
         if !told.map_err(|error| Error::device("draining an eventfd")(error.into()))? {
             return Ok(());

@@ -4,7 +4,7 @@ mod peer;
 mod software_card;
 
 use std::net::Shutdown;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use peer::Peer;
 use software_card::SoftwareCard;
@@ -154,6 +154,80 @@ fn a_card_that_vanishes_is_an_error_and_keeps_its_memory() {
         .unwrap_err();
     assert!(matches!(gone, Error::Gone), "{gone}");
     assert!(context.counters().is_err());
+}
+
+/// A context over a socket that the test can hang up.
+fn fragile(card: &SoftwareCard) -> (Context, impl FnOnce()) {
+    let (socket, server) = Function::new(card).connect();
+    let copy = socket.try_clone().unwrap();
+    let device = VfioUser::over(socket, LONG).unwrap();
+    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    let hang_up = move || {
+        copy.shutdown(Shutdown::Both).unwrap();
+        server.join().unwrap();
+    };
+    (context, hang_up)
+}
+
+#[test]
+fn a_card_that_vanishes_wakes_all_sleepers() {
+    let card = SoftwareCard::default();
+    let (context, hang_up) = fragile(&card);
+    let wait = || {
+        context
+            .completion_queue()
+            .wait(LONG)
+            .map(|_| ())
+            .unwrap_err()
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let sleepers = [(); 3].map(|()| scope.spawn(wait));
+        std::thread::sleep(Duration::from_millis(20));
+        hang_up();
+        for sleeper in sleepers {
+            let gone = sleeper.join().unwrap();
+            assert!(matches!(gone, Error::Gone | Error::Device { .. }), "{gone}");
+        }
+    });
+    assert!(start.elapsed() < LONG / 2, "they slept to the end");
+    let queue = context.completion_queue();
+    assert!(matches!(queue.arm(), Err(Error::Gone)));
+    assert!(matches!(wait(), Error::Gone));
+}
+
+#[test]
+fn who_polls_finds_that_the_card_has_vanished() {
+    let card = SoftwareCard::default();
+    let (context, hang_up) = fragile(&card);
+    let queue = context.completion_queue();
+    hang_up();
+    let gone = (0..1024).find_map(|_| queue.poll().err());
+    assert!(matches!(gone, Some(Error::Gone)), "{gone:?}");
+}
+
+#[test]
+fn what_a_card_wrote_before_it_vanished_comes_first() {
+    let card = SoftwareCard::default();
+    let (context, hang_up) = fragile(&card);
+    let domain = context.protection_domain().unwrap();
+    let memory = DmaMemory::new(64).unwrap();
+    let region = domain.register(memory, Registration::default()).unwrap();
+    let stream = domain.arm(0, StreamOptions::default()).unwrap();
+    let mut peer = Peer::new(&card, &stream, 0);
+    peer.write(region.stag(), region.base(), &[1]);
+    peer.write(region.stag(), region.base(), &[2]);
+    hang_up();
+    let queue = context.completion_queue();
+    for _ in 0..2 {
+        let written = queue.wait(LONG).unwrap();
+        assert!(
+            matches!(written, Some(Completion::Tagged(_))),
+            "{written:?}"
+        );
+    }
+    assert!(queue.wait(LONG).is_err());
+    assert!(matches!(queue.wait(LONG), Err(Error::Gone)));
 }
 
 #[test]

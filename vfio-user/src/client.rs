@@ -7,7 +7,8 @@
 //! ```
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,6 +36,7 @@ use crate::version::{self, Capabilities};
 /// nothing more can be had from it. What else a call can report is said there.
 #[derive(Debug)]
 pub struct Client {
+    stream: UnixStream,
     connection: Mutex<Connection>,
     timeout: Duration,
     server: Capabilities,
@@ -42,10 +44,8 @@ pub struct Client {
 
 #[derive(Debug)]
 struct Connection {
-    /// `None` once the connection is closed.
-    stream: Option<UnixStream>,
-    /// Why it is closed.
-    reason: Arc<str>,
+    /// Why the connection is closed; `None` while it is not.
+    closed: Option<Arc<str>>,
     next_id: u16,
 }
 
@@ -87,9 +87,9 @@ impl Client {
     /// Meets the server at the other end of `stream`.
     pub fn over(stream: UnixStream, timeout: Duration) -> Result<Client, Error> {
         let mut client = Client {
+            stream,
             connection: Mutex::new(Connection {
-                stream: Some(stream),
-                reason: "".into(),
+                closed: None,
                 next_id: 0,
             }),
             timeout,
@@ -350,20 +350,16 @@ impl Client {
         run: impl FnOnce(&mut Call<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         let mut connection = self.lock();
-        let Connection {
-            stream,
-            reason,
-            next_id,
-        } = &mut *connection;
-        let Some(open) = stream else {
+        let Connection { closed, next_id } = &mut *connection;
+        if let Some(reason) = closed {
             return Err(Error::Closed {
                 reason: Arc::clone(reason),
             });
-        };
+        }
         let id = *next_id;
         *next_id = id.wrapping_add(1);
         let mut call = Call {
-            stream: open,
+            stream: &self.stream,
             id,
             command,
             deadline: Instant::now().checked_add(self.timeout),
@@ -381,8 +377,8 @@ impl Client {
             }
             Err(Failure::Fault(fault)) => Error::Broken { command, fault },
         };
-        *stream = None;
-        *reason = error.to_string().into();
+        *closed = Some(error.to_string().into());
+        self.hang_up();
         Err(error)
     }
 
@@ -390,11 +386,25 @@ impl Client {
         self.connection.lock().unwrap_or_else(|poisoned| {
             // A thread that died in a call may have left half a message behind.
             let mut connection = poisoned.into_inner();
-            if connection.stream.take().is_some() {
-                connection.reason = "a thread died in a call".into();
+            if connection.closed.is_none() {
+                connection.closed = Some("a thread died in a call".into());
+                self.hang_up();
             }
             connection
         })
+    }
+
+    /// Ends the connection for the server, and for whoever waits for [`as_fd`](AsFd::as_fd).
+    fn hang_up(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both); // the server has done so already
+    }
+}
+
+/// For threads that wait for something else of the device: hung up (`POLLRDHUP`) once the connection is closed, by either
+/// side. It is readable when a reply is there, so do not wait for that, and never read.
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 }
 
@@ -427,7 +437,12 @@ impl Call<'_> {
         };
         let mut parts = vec![header.as_bytes()];
         parts.extend(payload);
-        send(self.stream, &parts, fds, self.deadline)?;
+        send(self.stream, &parts, fds, self.deadline).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                Fault::Ended { received: 0 }
+            }
+            _ => Fault::Socket(error),
+        })?;
 
         let mut reply = Header::new_zeroed();
         self.receive(reply.as_mut_bytes())?;

@@ -7,7 +7,8 @@
 //!  interrupt ◄──────── eventfd ◄──────────┘
 //! ```
 //!
-//! Every call ends: with the card's answer, or at the time-out with an error. What is mapped is handed over as a file, so
+//! Every call ends: with the card's answer, or at the time-out with an error. A card that closes the socket wakes whoever
+//! sleeps. What is mapped is handed over as a file, so
 //! that the card reaches this memory and no other of the process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -146,6 +147,10 @@ impl Device for VfioUser {
 
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {
         self.interrupts[vector].as_fd()
+    }
+
+    fn hang_up(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.client.as_fd())
     }
 
     fn reset(&self) -> Result<()> {

@@ -1,17 +1,20 @@
 //! A client against servers that break the rules: always an error, never a hang, and the connection is closed.
 
 use std::io::Write;
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use warpline_vfio_user::protocol::{
     Command, DeviceInfo, DmaUnmap, HEADER_LENGTH, Header, RegionAccess, RegionInfo, Version, flags,
 };
-use warpline_vfio_user::{Client, Error, Fault, Permissions};
+use warpline_vfio_user::{Client, Error, Fault, Permissions, serve};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::model::Model;
 use crate::raw::{PATIENCE, Tracer, message, receive, send};
 
 /// The reply to a request, before it is spoilt.
@@ -455,4 +458,45 @@ fn the_servers_limits_are_kept() {
         .unwrap();
     drop(client);
     assert_eq!(server.join().unwrap(), [1, 1, 2, 1]);
+}
+
+/// Who sleeps until the device wants something looks at the connection, too.
+#[test]
+fn a_closed_connection_is_hung_up() {
+    let hung_up = |client: &Client| {
+        let mut fds = [PollFd::new(client, PollFlags::RDHUP)];
+        poll(&mut fds, Some(&Timespec::default())).unwrap() > 0
+    };
+    // By the server.
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let shut = theirs.try_clone().unwrap();
+    let server = thread::spawn(move || serve(theirs, &mut Model::default()));
+    let client = Client::over(ours, PATIENCE).unwrap();
+    assert!(!hung_up(&client));
+    client.device_info().unwrap();
+    assert!(!hung_up(&client));
+    shut.shutdown(Shutdown::Both).unwrap();
+    server.join().unwrap().unwrap();
+    assert!(hung_up(&client));
+    let ended = client.reset().unwrap_err();
+    let fault = Fault::Ended { received: 0 };
+    assert!(ended.to_string().contains(&fault.to_string()), "{ended}");
+    // By the client, that does not believe an answer: the server hears it as well.
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let (hello, _) = receive(&theirs).unwrap();
+        let version = message(hello.id, Command::VERSION, flags::REPLY, &[0; 4]);
+        send(&theirs, &version, &[]);
+        let (asked, _) = receive(&theirs).unwrap();
+        send(
+            &theirs,
+            &message(asked.id ^ 1, Command::DEVICE_RESET, flags::REPLY, &[]),
+            &[],
+        );
+        receive(&theirs).is_none()
+    });
+    let client = Client::over(ours, PATIENCE).unwrap();
+    assert!(client.reset().is_err());
+    assert!(hung_up(&client));
+    assert!(server.join().unwrap(), "the server hears of it");
 }
