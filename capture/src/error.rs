@@ -17,6 +17,14 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// A file is larger than this crate is willing to hold, or has no end.
+    #[error("{path}: more than {limit} octets, which is more than this program holds in memory", path = path.display())]
+    FileTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Most octets accepted.
+        limit: u64,
+    },
     /// The packet capture is unusable.
     #[error("{path}: {source}", path = path.display())]
     Traffic {

@@ -48,6 +48,9 @@ pub use segmentation::{Piece, Segmentation, reorder, resegment};
 pub use tcp::{Connection, Direction, Flags, Gap, Segment, Side, Stream};
 pub use truth::{Completion, Regions, Terminate};
 
+/// Octets of the largest file that is held in memory; those of images count unpacked.
+const MAX_FILE: u64 = 1 << 30;
+
 /// One run: its traffic, and whatever ground truth was recorded beside it.
 #[derive(Debug, Clone)]
 pub struct Capture {
@@ -171,9 +174,37 @@ fn optional<T>(
     }
 }
 
-fn read_all(path: &Path, mut file: impl Read) -> Result<Vec<u8>, Error> {
+fn read_all(path: &Path, file: impl Read) -> Result<Vec<u8>, Error> {
+    read_at_most(MAX_FILE, path, file)
+}
+
+/// Reads a file to its end, which a device like /dev/zero does not have.
+fn read_at_most(limit: u64, path: &Path, file: impl Read) -> Result<Vec<u8>, Error> {
     let mut octets = Vec::new();
-    file.read_to_end(&mut octets)
+    file.take(limit + 1)
+        .read_to_end(&mut octets)
         .map_err(|source| Error::read(path, source))?;
+    if octets.len() as u64 > limit {
+        let path = path.into();
+        return Err(Error::FileTooLarge { path, limit });
+    }
     Ok(octets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_end_are_refused() {
+        let path = Path::new("zero");
+        let read = |octets| read_at_most(100, path, io::repeat(0).take(octets));
+        assert_eq!(read(100).unwrap().len(), 100);
+        for octets in [101, u64::MAX] {
+            let error = read(octets).unwrap_err();
+            let text =
+                "zero: more than 100 octets, which is more than this program holds in memory";
+            assert_eq!(error.to_string(), text);
+        }
+    }
 }

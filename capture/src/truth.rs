@@ -8,10 +8,7 @@ use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
-use crate::read_all;
-
-/// Largest image that is unpacked; a few octets of gzip can claim any size.
-const MAX_IMAGE: u64 = 1 << 30;
+use crate::{MAX_FILE, read_all};
 
 /// `regions.json`: the target's buffers, as it advertised them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -116,12 +113,12 @@ pub(crate) fn image(path: &Path, file: File, expected: Option<u64>) -> Result<Ve
     let too_large = |octets| Error::ImageTooLarge {
         path: path.into(),
         octets,
-        limit: MAX_IMAGE,
+        limit: MAX_FILE,
     };
-    if let Some(expected) = expected.filter(|&e| e > MAX_IMAGE) {
+    if let Some(expected) = expected.filter(|&e| e > MAX_FILE) {
         return Err(too_large(expected));
     }
-    let limit = expected.unwrap_or(MAX_IMAGE);
+    let limit = expected.unwrap_or(MAX_FILE);
     let mut octets = Vec::new();
     MultiGzDecoder::new(BufReader::new(file))
         .take(limit + 1)
@@ -137,7 +134,7 @@ pub(crate) fn image(path: &Path, file: File, expected: Option<u64>) -> Result<Ve
             found,
             expected,
         }),
-        None if found > MAX_IMAGE => Err(too_large(found)),
+        None if found > MAX_FILE => Err(too_large(found)),
         _ => Ok(octets),
     }
 }
