@@ -402,6 +402,22 @@ fn a_trace_is_written() {
 }
 
 #[test]
+fn a_trace_that_the_disk_has_no_room_for_is_told() {
+    let capture = recorded("crc1-rev2-badstag");
+    let arguments = ["replay", capture.to_str().unwrap(), "--width", "64"];
+    let output = warpline(&[&arguments[..], &["--trace", "/dev/full"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let complaint = text(&output.stderr);
+    assert!(
+        complaint.ends_with("/dev/full: is the disk full?\n"),
+        "{complaint}"
+    );
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("memory as it should be"), "{shown}");
+}
+
+#[test]
 fn rtl_is_one_file_a_module_and_a_list() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/rtl");

@@ -24,6 +24,15 @@ const SHIM: &str = include_str!("shim.cpp");
 /// Included before everything else, so that the runtime's text output ends in the shim.
 const PRELUDE: &str = "int warpline_printf(const char* format, ...);\n";
 
+/// Included before the runtime's FST writer, whose debug checks abort the process when the disk is full. What it could not
+/// write shows at closing.
+const FST_PRELUDE: &str = r#"#if __has_include("fstcpp/fstcpp_assertion.h")
+#include "fstcpp/fstcpp_assertion.h"
+#undef FST_DCHECK_EQ
+#define FST_DCHECK_EQ(a, b)
+#endif
+"#;
+
 /// Verilator's runtime; the linker takes from the archive what a model needs.
 const RUNTIME: [&str; 5] = [
     "verilated",
@@ -232,6 +241,9 @@ impl Build {
         parts.push(self.verilate_arguments().join("\n"));
         parts.push(compile_flags(tools).join("\n"));
         parts.push(self.abilities().join("\n"));
+        if self.trace == Trace::Fst {
+            parts.push(FST_PRELUDE.to_owned());
+        }
         parts.extend(
             self.sources
                 .iter()
@@ -437,11 +449,13 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
         tools.verilator_version.as_str(),
         &tools.compiler_version,
         PRELUDE,
+        FST_PRELUDE,
     ];
     let key = cache::key(versions.into_iter().chain(flags.iter().map(String::as_str)));
     let folder = cache.join(format!("runtime-{key}"));
     cache::once(&folder, |f| {
-        write(&f.join("prelude.h"), PRELUDE)?;
+        // The other files of the runtime do not know the FST writer.
+        write(&f.join("prelude.h"), &format!("{PRELUDE}{FST_PRELUDE}"))?;
         let files: Vec<_> = RUNTIME
             .iter()
             .map(|name| tools.root.join(format!("include/{name}.cpp")))

@@ -11,8 +11,9 @@ use std::{
     ffi::{CStr, CString, c_char, c_void},
     fmt,
     fs::File,
-    os::unix::ffi::OsStrExt,
-    path::Path,
+    io::Read,
+    os::unix::{ffi::OsStrExt, fs::FileTypeExt},
+    path::{Path, PathBuf},
     ptr::{self, NonNull},
     slice,
     sync::atomic::{self, AtomicU64},
@@ -106,7 +107,8 @@ pub struct Model {
     infos: Box<[PortInfo]>,
     tails: Box<[Tail]>,
     trace: Trace,
-    tracing: bool,
+    /// File of the open trace.
+    tracing: Option<PathBuf>,
     coverage: bool,
     stopped: Option<Stopped>,
 }
@@ -165,7 +167,7 @@ impl Model {
             infos: Box::default(),
             tails: Box::default(),
             trace,
-            tracing: false,
+            tracing: None,
             coverage,
             stopped: None,
         };
@@ -463,14 +465,16 @@ impl Model {
         if self.trace == Trace::Off {
             return Err(Error::NotTraced);
         }
-        if self.tracing {
+        if self.tracing.is_some() {
             return Err(Error::TraceOpen);
         }
-        let path = creatable(path.as_ref())?;
+        let file = path.as_ref();
+        let path = creatable(file)?;
         // SAFETY: `sim` is alive and has no trace open; `path` ends with NUL.
-        self.tracing = unsafe { (self.api.trace_open)(self.sim.as_ptr(), path.as_ptr()) } != 0;
+        let open = unsafe { (self.api.trace_open)(self.sim.as_ptr(), path.as_ptr()) } != 0;
+        self.tracing = open.then(|| file.to_owned());
         self.written()?;
-        if self.tracing {
+        if open {
             Ok(())
         } else {
             Err(Error::Write("the file could not be opened".into()))
@@ -483,13 +487,19 @@ impl Model {
     /// # Errors
     /// [`Error::Write`] when anything since [`trace_open`](Model::trace_open) could not be written.
     pub fn trace_close(&mut self) -> Result<(), Error> {
-        if !self.tracing {
+        let Some(path) = self.tracing.take() else {
             return Ok(());
-        }
-        self.tracing = false;
+        };
         // SAFETY: `sim` is alive.
         unsafe { (self.api.trace_close)(self.sim.as_ptr()) };
-        self.written()
+        self.written()?;
+        match self.trace {
+            Trace::Fst if !is_complete(&path) => Err(Error::Write(format!(
+                "{}: is the disk full?",
+                path.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Writes the coverage counts so far into the file at `path`, in Verilator's format; [`coverage`](crate::coverage) reads it.
@@ -618,6 +628,17 @@ fn creatable(path: &Path) -> Result<CString, Error> {
     let refused =
         |e: std::ffi::NulError| at(path)(std::io::Error::new(std::io::ErrorKind::InvalidInput, e));
     CString::new(path.as_os_str().as_bytes()).map_err(refused)
+}
+
+/// Whether an FST file was written to its end: its writer says nothing, but writes the block at its beginning last, and
+/// nothing behind a failure.
+fn is_complete(path: &Path) -> bool {
+    /// Octets of that block behind its type.
+    const HEADER: u64 = 329;
+    let mut start = [0; 9];
+    let is_pipe = path.metadata().is_ok_and(|m| m.file_type().is_fifo()); // reading it would wait
+    let read = |mut file: File| file.read_exact(&mut start);
+    !is_pipe && File::open(path).and_then(read).is_ok() && start[1..] == HEADER.to_be_bytes()
 }
 
 #[cfg(test)]

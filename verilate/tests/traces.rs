@@ -143,4 +143,16 @@ fn a_full_disk_is_reported_at_closing() {
         matches!(model.trace_close(), Err(Error::Write(reason)) if reason.contains("No space"))
     );
     run(&mut model, 1); // the model itself goes on
+
+    let mut model = counter(Trace::Fst);
+    model.trace_open("/dev/full").unwrap();
+    run(&mut model, 3);
+    assert!(
+        matches!(model.trace_close(), Err(Error::Write(reason)) if reason.contains("/dev/full"))
+    );
+    run(&mut model, 1);
+    let folder = tempfile::tempdir().unwrap();
+    model.trace_open(folder.path().join("again.fst")).unwrap();
+    run(&mut model, 1);
+    model.trace_close().unwrap();
 }
