@@ -80,6 +80,9 @@ pub struct UntaggedCompletion {
     pub length: u32,
     /// The ULP's octets of the last segment, in wire order.
     pub rsvd_ulp: [u8; 5],
+    /// The segments held more or fewer octets than the message has: some of its octets may never have come, and are
+    /// what the buffer held before (AMB-07).
+    pub hole: bool,
     /// The message.
     pub buffer: Buffer,
 }
@@ -122,6 +125,7 @@ pub(crate) enum Entry {
         msn: u32,
         length: u32,
         rsvd_ulp: [u8; 5],
+        hole: bool,
     },
     Error(ErrorEvent),
 }
@@ -151,6 +155,7 @@ impl Entry {
                     msn: completion::MSN.get(words) as u32,
                     length: completion::LENGTH.get(words) as u32,
                     rsvd_ulp: [completion::RSVD_ULP_FIRST.get(words) as u8, a, b, c, d],
+                    hole: completion::HOLE.get(words) == 1,
                 })
             }
             kind::ERROR => {

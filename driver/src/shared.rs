@@ -312,6 +312,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
             msn,
             length,
             rsvd_ulp,
+            hole,
         } => {
             let number = u8::try_from(queue).map_err(|_| "no such queue")?;
             let posted = state
@@ -333,6 +334,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
                 msn,
                 length,
                 rsvd_ulp,
+                hole,
                 buffer,
             }))
         }

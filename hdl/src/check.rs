@@ -23,11 +23,11 @@
 mod error_records;
 mod event;
 mod judge;
-mod receive_queues;
+pub mod receive_queues;
 mod stag_table;
 mod table;
 mod tagged;
-mod untagged;
+pub mod untagged;
 
 use crate::dff::Dff;
 use crate::queue::{Queue, Store};
@@ -92,6 +92,7 @@ enum State {
 struct Context {
     protection_domain: Bits<16>,
     tagged_completions: Bit,
+    strict_offset: Bit,
     queues: Bits<4>,
 }
 
@@ -559,11 +560,14 @@ impl<const S: usize> Logic for Check<S> {
         self.tagged_checks.entry.next = self.stag_table.entry.val();
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
+        self.receive_queues.slot.next = self.fpdu.q.val().header_3.get_bits::<8>(0);
         self.untagged_checks.msn.next = self.fpdu.q.val().header_3;
         self.untagged_checks.offset.next = self.fpdu.q.val().header_4;
         self.untagged_checks.length.next = self.length.q.val();
-        self.untagged_checks.queue.next = self.receive_queues.state.val();
+        self.untagged_checks.state.next = self.receive_queues.state.val();
         self.untagged_checks.buffer.next = self.receive_queues.buffer.val();
+        self.untagged_checks.message.next = self.receive_queues.message.val();
+        self.untagged_checks.strict_offset.next = self.known.q.val().strict_offset;
         self.judge.segment.next = self.fpdu.q.val();
         self.judge.crc_good.next = self.crc.q.val().good;
         self.judge.empty.next = !self.length.q.val().any();
@@ -606,6 +610,7 @@ impl<const S: usize> Logic for Check<S> {
         self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
         self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
         self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
+        self.contexts.data.next.strict_offset = self.argument[0].q.val().get_bit(11);
         self.contexts.data.next.queues =
             self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
         self.receive_queues.start.next = false;
@@ -705,6 +710,8 @@ impl<const S: usize> Logic for Check<S> {
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
         self.receive_queues.take.next = false;
+        self.receive_queues.note.next = false;
+        self.receive_queues.noted.next = self.untagged_checks.progress.val();
         self.done.d.next = false;
         self.completion.next = self.no_completion.val();
         self.error_event.next = self.no_error_event.val();
@@ -768,7 +775,9 @@ impl<const S: usize> Logic for Check<S> {
                     self.completion.next.target = self.fpdu.q.val().header_2;
                     self.completion.next.msn = self.fpdu.q.val().header_3;
                     self.completion.next.length = self.untagged_checks.message_length.val();
+                    self.completion.next.hole = self.untagged_checks.hole.val();
                     self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
+                    self.receive_queues.note.next = !self.is_last.val();
                     self.receive_queues.take.next = self.is_last.val();
                     self.took_now.d.next = self.is_last.val();
                 }

@@ -64,6 +64,8 @@ layout! {
         CRC: 0 [9; 1],
         /// 1: a tagged message with L = 1 makes a completion (AMB-44).
         TAGGED_COMPLETIONS: 0 [10; 1],
+        /// 1: an untagged segment whose MO is not the number of octets placed before it is an error (AMB-07).
+        STRICT_MO: 0 [11; 1],
         /// One bit a queue number: 1 = the stream has that untagged queue.
         QUEUES: 0 [16; 8],
         /// Protection domain of the stream.
@@ -130,6 +132,8 @@ layout! {
         STREAM: 0 [8; 8],
         /// 1: zero-length tagged message, its STag and TO were not looked up (AMB-02).
         UNVERIFIED: 0 [16; 1],
+        /// 1: untagged message whose segments hold more or fewer octets than `LENGTH` (AMB-07).
+        HOLE: 0 [17; 1],
         /// Tagged: STag of the L = 1 segment.
         STAG: 1 [0; 32],
         /// Untagged: queue number.

@@ -12,6 +12,8 @@ use fastrand::Rng;
 use rust_hdl_core::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use warpline_hdl::Config;
+use warpline_hdl::check::receive_queues::{MessageState, QueueState, ReceiveBuffer};
+use warpline_hdl::check::untagged::{self, UntaggedChecks};
 use warpline_hdl::check::{Check, CheckCommand};
 use warpline_hdl::records::{CrcVerdict, Delivery, Placement, Segment};
 use warpline_regmap::layout::{
@@ -21,7 +23,9 @@ use warpline_testbenches::lockstep::{Lockstep, on_large_stack};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 use warpline_wire::ddp;
 use warpline_wire::error::Checks;
-use warpline_wire::receive::{DdpChecker, MsnMode, Queue, Scope, StagEntry, StreamContext};
+use warpline_wire::receive::{
+    self, DdpChecker, Flags, MsnMode, Queue, Scope, StagEntry, StreamContext,
+};
 
 /// FPDUs that may be under way.
 const UNDER_WAY: usize = 16;
@@ -82,7 +86,22 @@ fn revoke_stag(stag: u32) -> Order {
     order(CheckCommand::RevokeStag, &[(revoke::STAG, stag.into())])
 }
 
+/// How a stream judges, besides what all of them do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Options {
+    tagged_completions: bool,
+    strict_mo: bool,
+}
+
 fn arm(stream: u32, domain: u32, tagged_completions: bool, queues: u32, first_msn: u32) -> Order {
+    let options = Options {
+        tagged_completions,
+        ..Options::default()
+    };
+    arm_with(stream, domain, options, queues, first_msn)
+}
+
+fn arm_with(stream: u32, domain: u32, options: Options, queues: u32, first_msn: u32) -> Order {
     order(
         CheckCommand::Arm,
         &[
@@ -91,8 +110,9 @@ fn arm(stream: u32, domain: u32, tagged_completions: bool, queues: u32, first_ms
             (stream_context::CRC, 1),
             (
                 stream_context::TAGGED_COMPLETIONS,
-                tagged_completions.into(),
+                options.tagged_completions.into(),
             ),
+            (stream_context::STRICT_MO, options.strict_mo.into()),
             (stream_context::QUEUES, queues.into()),
             (stream_context::PROTECTION_DOMAIN, domain.into()),
             (stream_context::SEQUENCE_START, 0xffff_ffff),
@@ -229,15 +249,16 @@ struct Consumed {
 struct Stream {
     open: bool,
     domain: u32,
-    tagged_completions: bool,
+    options: Options,
     queues: BTreeMap<u32, PostedQueue>,
     record: [u32; error_record::WORDS],
 }
 
 #[derive(Clone, Debug)]
 struct PostedQueue {
-    msn: u32,
-    buffers: VecDeque<(u32, u64)>,
+    queue: Queue,
+    /// Addresses of the buffers that are posted.
+    addresses: VecDeque<u64>,
     /// Lengths of all buffers ever posted.
     lengths: Vec<u32>,
 }
@@ -295,16 +316,20 @@ impl Model {
             }
             CheckCommand::Arm => {
                 let queues = number(stream_context::QUEUES);
+                let first_msn = number(stream_context::FIRST_MSN);
                 let queue = PostedQueue {
-                    msn: number(stream_context::FIRST_MSN),
-                    buffers: VecDeque::new(),
+                    queue: Queue::with_window(first_msn, self.config.receive_slots),
+                    addresses: VecDeque::new(),
                     lengths: vec![],
                 };
                 let present = (0..self.config.queues as u32).filter(|q| queues >> q & 1 == 1);
                 let armed = Stream {
                     open: true,
                     domain: number(stream_context::PROTECTION_DOMAIN),
-                    tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
+                    options: Options {
+                        tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
+                        strict_mo: get(stream_context::STRICT_MO) == 1,
+                    },
                     queues: present.map(|q| (q, queue.clone())).collect(),
                     record: Default::default(),
                 };
@@ -319,11 +344,13 @@ impl Model {
                 let stream = self.streams.get_mut(get(receive_buffer::STREAM) as usize);
                 let queue = stream
                     .and_then(|stream| stream.queues.get_mut(&number(receive_buffer::QUEUE)))
-                    .filter(|queue| queue.buffers.len() < self.config.receive_slots);
-                let buffer = (number(receive_buffer::LENGTH), get(receive_buffer::ADDRESS));
+                    .filter(|queue| queue.addresses.len() < self.config.receive_slots);
+                let (length, address) =
+                    (number(receive_buffer::LENGTH), get(receive_buffer::ADDRESS));
                 let append = |queue: &mut PostedQueue| {
-                    queue.buffers.push_back(buffer);
-                    queue.lengths.push(buffer.0);
+                    assert!(queue.queue.post(length));
+                    queue.addresses.push_back(address);
+                    queue.lengths.push(length);
                 };
                 queue.map(append).is_none()
             }
@@ -363,11 +390,6 @@ impl Model {
             base: region.base,
             length: region.length,
         };
-        let queue = |queue: &PostedQueue| {
-            let mut known = Queue::new(queue.msn);
-            queue.buffers.iter().for_each(|b| assert!(known.post(b.0)));
-            known
-        };
         let checker = DdpChecker {
             stags: self
                 .slots
@@ -375,12 +397,14 @@ impl Model {
                 .flatten()
                 .map(|region| (region.stag, entry(region)))
                 .collect(),
-            msn_mode: MsnMode::Strict,
         };
+        let queues = stream.queues.iter();
         let context = StreamContext {
             stream: number,
             protection_domain: stream.domain,
-            queues: stream.queues.iter().map(|(q, s)| (*q, queue(s))).collect(),
+            msn_mode: MsnMode::Strict,
+            strict_mo: stream.options.strict_mo,
+            queues: queues.map(|(q, s)| (*q, s.queue.clone())).collect(),
         };
         match checker.check(&context, ulpdu) {
             Ok(_) => Ok(()),
@@ -472,27 +496,24 @@ impl Model {
                 completion::LENGTH.put(&mut event, length.into());
                 completion::OFFSET.put(&mut event, header.to);
                 consumed.payload = length;
-                last && stream.tagged_completions
+                last && stream.options.tagged_completions
             }
             (ddp::Header::Untagged(header), payload) => {
                 let length = payload.len() as u16;
                 let queue = stream.queues.get_mut(&header.qn).expect("accepted");
-                let address = queue.buffers[0].1.wrapping_add(header.mo.into());
+                let address = queue.addresses[0].wrapping_add(header.mo.into());
                 if length > 0 {
                     pair.write = Some((20, address, length));
                 }
-                completion::KIND.put(&mut event, kind::UNTAGGED.into());
-                completion::QUEUE.put(&mut event, header.qn.into());
-                completion::MSN.put(&mut event, header.msn.into());
-                completion::LENGTH.put(&mut event, u64::from(header.mo) + u64::from(length));
-                completion::RSVD_ULP_LOW.put(&mut event, headers[1].into());
                 consumed.payload = length;
-                if last {
+                queue.queue.accept(&header, payload.len());
+                let delivered = queue.queue.deliver(header.qn);
+                if let Some((delivery, flags)) = delivered {
+                    event = untagged_completion(number, delivery, flags);
                     consumed.took = Some((number, header.qn as u8));
-                    queue.msn = queue.msn.wrapping_add(1);
-                    queue.buffers.pop_front();
+                    queue.addresses.pop_front();
                 }
-                last
+                delivered.is_some()
             }
         };
         if report {
@@ -501,6 +522,29 @@ impl Model {
         }
         (pair, consumed)
     }
+}
+
+/// The completion of an untagged message.
+fn untagged_completion(stream: u8, delivery: receive::Delivery, flags: Flags) -> [u32; 8] {
+    let receive::Delivery::Untagged {
+        queue,
+        msn,
+        length,
+        rsvd_ulp: [first, low @ ..],
+    } = delivery
+    else {
+        panic!("{delivery:?} of an untagged queue");
+    };
+    let mut event = [0; 8];
+    completion::KIND.put(&mut event, kind::UNTAGGED.into());
+    completion::STREAM.put(&mut event, stream.into());
+    completion::HOLE.put(&mut event, flags.contains(Flags::HOLE).into());
+    completion::QUEUE.put(&mut event, queue.into());
+    completion::MSN.put(&mut event, msn.into());
+    completion::LENGTH.put(&mut event, length.into());
+    completion::RSVD_ULP_LOW.put(&mut event, u32::from_be_bytes(low).into());
+    completion::RSVD_ULP_FIRST.put(&mut event, first.into());
+    event
 }
 
 // ---- the bench
@@ -527,6 +571,8 @@ enum Plant {
 struct Seen {
     placed: u32,
     delivered: u32,
+    /// Messages with more or fewer octets than their length.
+    holes: u32,
     discarded: u32,
     refused: u32,
     faults: u32,
@@ -626,7 +672,7 @@ impl<const S: usize> Bench<S> {
     fn coming(&self, key: (u8, u8)) -> bool {
         let queues = self.model.streams.get(usize::from(key.0));
         let queue = queues.and_then(|stream| stream.queues.get(&key.1.into()));
-        queue.is_some_and(|queue| !queue.buffers.is_empty())
+        queue.is_some_and(|queue| !queue.addresses.is_empty())
             || self.promises.iter().any(|promise| promise.0 == key)
     }
 
@@ -737,6 +783,8 @@ impl<const S: usize> Bench<S> {
             }
             self.seen.placed += u32::from(pair.write.is_some());
             self.seen.delivered += u32::from(pair.action == 1 && !want.error);
+            let holes = pair.event.map(|event| completion::HOLE.get(&event));
+            self.seen.holes += holes.filter(|_| !want.error).unwrap_or(0) as u32;
             self.seen.discarded += u32::from(want.discarded);
             self.pairs.push_back(pair);
             self.age_fault()?;
@@ -968,7 +1016,11 @@ impl Traffic {
         let (domain, queues) = (rng.u32(7..9), rng.u32(0..256) | rng.u32(0..16));
         let first_msns = [1, 1, 0xffff_fffe, rng.u32(..)];
         let first_msn = first_msns[rng.usize(0..4)];
-        let order = arm(stream as u32, domain, chance(rng, 70), queues, first_msn);
+        let options = Options {
+            tagged_completions: chance(rng, 70),
+            strict_mo: chance(rng, 12),
+        };
+        let order = arm_with(stream as u32, domain, options, queues, first_msn);
         bench
             .promises
             .retain(|promise| usize::from(promise.0.0) != stream);
@@ -1096,6 +1148,10 @@ impl Traffic {
         }
         let room = capacity.unwrap_or(1) - message.offset.min(capacity.unwrap_or(0));
         let mut length = Self::length(rng).min(room);
+        let moved = chance(rng, 30);
+        if moved {
+            length /= 2;
+        }
         let (mut msn, mut offset) = (message.msn, message.offset);
         let last = chance(rng, 60);
         message.offset += length;
@@ -1103,6 +1159,10 @@ impl Traffic {
             message.msn = message.msn.wrapping_add(1);
             message.offset = 0;
             message.number += 1;
+        }
+        if moved {
+            // elsewhere in the buffer: a hole, or octets that come twice
+            offset = rng.u32(0..=capacity.unwrap_or(length).max(length) - length);
         }
         if chance(rng, 20) {
             match rng.u8(0..6) {
@@ -1245,6 +1305,191 @@ fn config(streams: usize, stag_slots: usize, receive_slots: usize, queues: usize
     }
 }
 
+/// A segment of a message on stream 1, queue 0, MSN 5: MO, last, payload octets; error, and HOLE when it is delivered.
+type Piece = (u32, bool, usize, u16, Option<bool>);
+
+/// Messages in pieces, as they are judged one by one.
+fn pieces(bench: &mut Bench<4>, options: Options, pieces: &[Piece]) {
+    bench.command(arm_with(1, 7, options, 0b1, 5)).unwrap();
+    bench.command(post(1, 0, 100, 0x4000)).unwrap();
+    for &(offset, last, length, error, hole) in pieces {
+        let control = if last { 0x41 } else { 0x01 };
+        let header = untagged_header(control, [0x43, 1, 2, 3, 4], 0, 5, offset);
+        let text: String = header.iter().map(|octet| format!("{octet:02x}")).collect();
+        let (pair, failed) = one(bench, 1, &text, length);
+        let name = format!("{offset} + {length} of {pieces:?}");
+        assert_eq!(failed.map_or(0, |(error, _)| error), error, "{name}");
+        let told = pair.event.filter(|_| error == 0);
+        let told = told.map(|event| completion::HOLE.get(&event) == 1);
+        assert_eq!(told, hole, "{name}");
+    }
+    bench.command(freeze(1)).unwrap();
+}
+
+/// The octets placed against the length; what a former message or owner left in the slot does not count.
+// req: AMB-05, AMB-06, AMB-07, DDP-ORD-03, DDP-ORD-04, DDP-SEG-12
+#[test]
+fn holes_are_told() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 13);
+        let free = Options::default();
+        let (whole, holed) = (Some(false), Some(true));
+        for list in [
+            &[(0, true, 100, 0, whole)][..],
+            &[(0, true, 0, 0, whole)],
+            &[(1, true, 99, 0, holed)],
+            &[(100, true, 0, 0, holed)],
+            &[(0, false, 60, 0, None), (60, true, 40, 0, whole)],
+            &[
+                (30, false, 30, 0, None),
+                (0, false, 30, 0, None),
+                (60, true, 1, 0, whole),
+            ],
+            &[(0, false, 60, 0, None), (61, true, 39, 0, holed)],
+            &[
+                (0, false, 60, 0, None),
+                (0, false, 60, 0, None),
+                (60, true, 40, 0, holed),
+            ],
+            &[
+                (0, false, 60, 0, None),
+                (7, false, 0, 0, None),
+                (60, true, 0, 0, whole),
+            ],
+            // left behind by an owner that is gone
+            &[(0, false, 99, 0, None)],
+            &[(0, true, 100, 0, whole)],
+        ] {
+            pieces(&mut bench, free, list);
+        }
+        // all slots, and once more round
+        bench.command(arm_with(1, 7, free, 0b1, 5)).unwrap();
+        for msn in 5..14 {
+            bench.command(post(1, 0, 100, 0x4000)).unwrap();
+            for (control, offset, length) in [(0x01, 0, msn), (0x41, msn, 1)] {
+                let header = untagged_header(control, [0; 5], 0, msn, offset);
+                let sent = fpdu(&mut bench.rng, 1, &header, length as usize);
+                bench.send(sent);
+            }
+            bench.drain().unwrap();
+        }
+        assert_eq!(bench.seen.holes, 4);
+    });
+}
+
+// req: AMB-07, DDP-ERR-32
+#[test]
+fn strict_offsets_follow_the_octets_placed() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 14);
+        let strict = Options {
+            strict_mo: true,
+            ..Options::default()
+        };
+        let whole = Some(false);
+        for list in [
+            &[(0, true, 100, 0, whole)][..],
+            &[(0, true, 0, 0, whole)],
+            &[(1, true, 1, 0x204, None)],
+            &[(1, true, 0, 0x204, None)],
+            &[(0, false, 60, 0, None), (60, true, 40, 0, whole)],
+            &[
+                (0, false, 60, 0, None),
+                (60, false, 0, 0, None),
+                (60, true, 0, 0, whole),
+            ],
+            &[(0, false, 100, 0, None), (100, true, 0, 0, whole)],
+            &[(0, false, 60, 0, None), (61, true, 39, 0x204, None)],
+            &[(0, false, 60, 0, None), (59, true, 1, 0x204, None)],
+            &[(0, false, 60, 0, None), (0, false, 60, 0x204, None)],
+            &[(0, false, 60, 0, None), (60, true, 41, 0x205, None)],
+            // left behind by an owner that is gone
+            &[(0, false, 99, 0, None)],
+            &[(0, true, 100, 0, whole)],
+        ] {
+            pieces(&mut bench, strict, list);
+        }
+    });
+}
+
+/// The arithmetic on its own, near its ends: a message in which octets were placed again and again, up to 2^32 and
+/// beyond, needs more FPDUs than a test of the whole block has time for.
+// req: AMB-05, AMB-07, DDP-ERR-04, DDP-ERR-05
+#[test]
+fn octets_are_counted_up_to_the_longest_message_and_beyond() {
+    on_large_stack(|| {
+        let block = Box::new(UntaggedChecks::default());
+        let clock = |b: &mut UntaggedChecks, level: bool| b.clock.next = level.into();
+        let mut lockstep = Lockstep::new("untagged_checks", block, clock).unwrap();
+        let rng = &mut Rng::with_seed(15);
+        let mut seen = [0; 5];
+        for _ in 0..4000 {
+            let near = |rng: &mut Rng| match rng.u8(..4) {
+                0 => rng.u32(..4),
+                1 => 0_u32.wrapping_sub(rng.u32(..4)),
+                2 => 1_u32 << rng.u8(..32),
+                _ => rng.u32(..),
+            };
+            let (capacity, payload) = (near(rng), near(rng) as u16);
+            let placed = if chance(rng, 20) { capacity } else { near(rng) };
+            let offset = match rng.u8(..4) {
+                0 => placed,
+                1 => capacity,
+                2 => capacity.wrapping_sub(payload.into()),
+                _ => near(rng),
+            };
+            let (countless, strict) = (chance(rng, 10), rng.bool());
+            let block = &mut *lockstep.block;
+            block.offset.next = u64::from(offset).into();
+            block.length.next = u64::from(payload).into();
+            block.state.next = QueueState {
+                msn: 0.into(),
+                posted: 1.into(),
+            };
+            block.buffer.next = ReceiveBuffer {
+                length: u64::from(capacity).into(),
+                address: 0.into(),
+            };
+            block.message.next = MessageState {
+                placed: u64::from(placed).into(),
+                countless,
+            };
+            block.strict_offset.next = strict;
+            for _ in 0..untagged::LATENCY {
+                lockstep.settle().unwrap();
+                lockstep.edge().unwrap();
+            }
+            lockstep.settle().unwrap();
+            let block = &lockstep.block;
+            let end = u64::from(offset) + u64::from(payload);
+            let before = u64::from(placed) + (u64::from(countless) << 40);
+            let total = before + u64::from(payload);
+            let inside = offset < capacity || (offset == capacity && payload == 0);
+            let moved = strict && u64::from(offset) != before;
+            let fails_length = end > u64::from(capacity);
+            assert_eq!(block.fails_offset.val(), !inside || moved);
+            assert_eq!(block.fails_length.val(), fails_length);
+            if !fails_length {
+                assert_eq!(block.hole.val(), total != end, "{total} of {end}");
+            }
+            let progress = block.progress.val();
+            assert_eq!(progress.countless, total >> 32 != 0);
+            assert_eq!(progress.placed.to_u32(), total as u32);
+            let overflows = !countless && progress.countless;
+            for (seen, now) in seen.iter_mut().zip([
+                !fails_length && total == end,
+                !fails_length && total != end,
+                moved && inside && !fails_length,
+                overflows,
+                countless,
+            ]) {
+                *seen += u32::from(now);
+            }
+        }
+        assert!(seen.iter().all(|seen| *seen > 20), "{seen:?}");
+    });
+}
+
 /// The numbers that this device's receive path can give an FPDU.
 const ALL_ERRORS: [u16; 14] = [
     0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x302,
@@ -1267,7 +1512,7 @@ fn random_traffic_is_judged_as_by_the_reference_receiver() {
         }
         assert!(seen.placed > 200 && seen.delivered > 100 && seen.discarded > 50);
         assert!(seen.refused > 5 && seen.faults > 5 && seen.records > 20);
-        assert!(seen.waited > 10 && seen.read_faults > 2);
+        assert!(seen.waited > 10 && seen.read_faults > 2 && seen.holes > 5);
     });
 }
 

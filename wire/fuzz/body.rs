@@ -17,6 +17,7 @@ pub struct Input {
     markers: bool,
     crc: bool,
     window: bool,
+    strict_mo: bool,
     small_fpdus: bool,
     cut: u8,
     #[arbitrary(with = pieces)]
@@ -157,11 +158,6 @@ fn wire(input: &Input) -> Vec<u8> {
 /// Feeds the stream in segments of `size` octets and checks each event.
 fn events(input: &Input, wire: &[u8], size: usize) -> Vec<String> {
     let mut receiver = Receiver::new(ReceiverConfig {
-        msn_mode: if input.window {
-            MsnMode::Window
-        } else {
-            MsnMode::Strict
-        },
         max_fpdu: if input.small_fpdus { 140 } else { 65536 },
         ..ReceiverConfig::default()
     });
@@ -169,6 +165,12 @@ fn events(input: &Input, wire: &[u8], size: usize) -> Vec<String> {
         protection_domain: 1,
         markers: input.markers,
         crc: input.crc,
+        msn_mode: if input.window {
+            MsnMode::Window
+        } else {
+            MsnMode::Strict
+        },
+        strict_mo: input.strict_mo,
         ..StreamConfig::default()
     };
     receiver.open(STREAM, config).expect("a new stream");

@@ -129,8 +129,9 @@ impl<F: FnMut(Event<'_>)> Sink for F {
 /// What all streams share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Judgement of untagged MSNs.
-    pub msn_mode: MsnMode,
+    /// Buffers of a queue that segments can reach at a time, counted from the first undelivered
+    /// message on; for segments the ones behind them are not posted yet (AMB-04).
+    pub window: usize,
     /// Largest ULPDU_Length accepted (AMB-21).
     pub max_ulpdu: u16,
     /// Largest FPDU accepted, in octets on the wire with markers (AMB-22).
@@ -138,10 +139,10 @@ pub struct ReceiverConfig {
 }
 
 impl Default for ReceiverConfig {
-    /// Strict MSNs, the limits of the standard.
+    /// The limits of the standard.
     fn default() -> Self {
         Self {
-            msn_mode: MsnMode::Strict,
+            window: MAX_POSTED,
             max_ulpdu: mpa::MAX_ULPDU,
             max_fpdu: mpa::DEFAULT_MAX_FPDU,
         }
@@ -161,10 +162,15 @@ pub struct StreamConfig {
     pub crc: bool,
     /// Tagged messages are reported (AMB-44).
     pub tagged_completions: bool,
+    /// Judgement of untagged MSNs.
+    pub msn_mode: MsnMode,
+    /// Untagged segments come in the order of their MOs and without gaps (AMB-07).
+    pub strict_mo: bool,
 }
 
 impl Default for StreamConfig {
-    /// Protection domain 0, SeqStart 0, no markers, CRC on, tagged messages reported.
+    /// Protection domain 0, SeqStart 0, no markers, CRC on, tagged messages reported, strict MSNs,
+    /// MOs in any order.
     fn default() -> Self {
         Self {
             protection_domain: 0,
@@ -172,6 +178,8 @@ impl Default for StreamConfig {
             markers: false,
             crc: true,
             tagged_completions: true,
+            msn_mode: MsnMode::Strict,
+            strict_mo: false,
         }
     }
 }
@@ -264,10 +272,7 @@ impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
         Self {
             config,
-            checker: DdpChecker {
-                stags: BTreeMap::new(),
-                msn_mode: config.msn_mode,
-            },
+            checker: DdpChecker::default(),
             streams: BTreeMap::new(),
         }
     }
@@ -289,6 +294,8 @@ impl Receiver {
                 context: StreamContext {
                     stream,
                     protection_domain: config.protection_domain,
+                    msn_mode: config.msn_mode,
+                    strict_mo: config.strict_mo,
                     queues: BTreeMap::new(),
                 },
                 frozen: false,
@@ -314,9 +321,10 @@ impl Receiver {
         queue: u32,
         first_msn: u32,
     ) -> Result<(), ReceiverError> {
+        let window = self.config.window;
         match self.stream_mut(stream)?.state.context.queues.entry(queue) {
             Entry::Vacant(slot) => {
-                slot.insert(Queue::new(first_msn));
+                slot.insert(Queue::with_window(first_msn, window));
                 Ok(())
             }
             Entry::Occupied(_) => Err(ReceiverError::QueueEnabled { stream, queue }),

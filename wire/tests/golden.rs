@@ -810,11 +810,12 @@ fn untagged_validation_cases() {
     assert_eq!(cases.len(), 25);
     for (column, msn_mode) in [("window", MsnMode::Window), ("strict", MsnMode::Strict)] {
         for row in cases {
-            let mut receiver = Receiver::new(ReceiverConfig {
+            let mut receiver = Receiver::new(ReceiverConfig::default());
+            let config = StreamConfig {
                 msn_mode,
-                ..ReceiverConfig::default()
-            });
-            receiver.open(3, StreamConfig::default()).unwrap();
+                ..StreamConfig::default()
+            };
+            receiver.open(3, config).unwrap();
             for (queue, first_msn, buffers) in [
                 (0, 5, &[100, 50][..]),
                 (1, 1, &[]),

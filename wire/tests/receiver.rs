@@ -514,11 +514,11 @@ fn a_message_with_a_hole_is_delivered_and_says_so() {
 // req: AMB-04, AMB-06, DDP-UNT-16, DDP-ORD-04, DDP-ORD-06
 #[test]
 fn in_window_mode_messages_may_overtake_but_are_delivered_in_order() {
-    let config = ReceiverConfig {
+    let config = StreamConfig {
         msn_mode: MsnMode::Window,
-        ..ReceiverConfig::default()
+        ..StreamConfig::default()
     };
-    let mut receiver = receiver(config, StreamConfig::default());
+    let mut receiver = receiver(ReceiverConfig::default(), config);
     let ulpdus = [
         send(2, 0, true, b"second"),
         send(2, 0, true, b"again!"),
@@ -528,6 +528,76 @@ fn in_window_mode_messages_may_overtake_but_are_delivered_in_order() {
     assert_eq!(log.placements().len(), 3);
     let second = (untagged(2, 6), Flags::HOLE | Flags::ANOMALY);
     assert_eq!(log.deliveries(), [(untagged(1, 5), Flags::empty()), second]);
+}
+
+// req: AMB-04, AMB-24
+#[test]
+fn a_window_ends_where_the_receiver_says() {
+    let outcome = |msn_mode, window, msns: &[u32]| {
+        let config = ReceiverConfig {
+            window,
+            ..ReceiverConfig::default()
+        };
+        let stream = StreamConfig {
+            msn_mode,
+            ..StreamConfig::default()
+        };
+        let mut receiver = Receiver::new(config);
+        receiver.open(1, stream).unwrap();
+        receiver.enable_queue(1, 0, u32::MAX).unwrap();
+        for _ in 0..4 {
+            receiver.post(1, 0, 10).unwrap();
+        }
+        let ulpdus = msns.iter().map(|&msn| send(msn, 0, true, b"1"));
+        let log = feed(&mut receiver, 1, &stream_of(false, ulpdus));
+        (
+            log.deliveries().len(),
+            log.failure().map(|record| record.number),
+        )
+    };
+    let none = Some(ErrorNumber::UntaggedNoBuffer);
+    assert_eq!(outcome(MsnMode::Window, 3, &[1, 0, u32::MAX]), (3, None));
+    assert_eq!(outcome(MsnMode::Window, 2, &[1]), (0, none));
+    assert_eq!(outcome(MsnMode::Window, 2, &[u32::MAX, 1, 0]), (3, None));
+    assert_eq!(outcome(MsnMode::Strict, 2, &[u32::MAX, 0, 1]), (3, None));
+}
+
+// req: AMB-07, DDP-SEG-12
+#[test]
+fn with_strict_mos_each_segment_begins_where_the_last_one_ended() {
+    let outcome = |segments: &[(u32, bool, &[u8])]| {
+        let config = StreamConfig {
+            strict_mo: true,
+            ..StreamConfig::default()
+        };
+        let mut receiver = receiver(ReceiverConfig::default(), config);
+        let ulpdus = segments
+            .iter()
+            .map(|&(mo, last, octets)| send(1, mo, last, octets));
+        let log = feed(&mut receiver, 1, &stream_of(false, ulpdus));
+        let failure = log.failure().map(|record| (record.number, record.checks));
+        (log.deliveries().len(), failure)
+    };
+    let refused = Some((ErrorNumber::UntaggedMo, Checks::MO));
+    let zeros = &[0; 1000];
+    assert_eq!(outcome(&[(0, false, b"abc"), (3, true, b"d")]), (1, None));
+    assert_eq!(outcome(&[(0, false, b""), (0, true, zeros)]), (1, None));
+    assert_eq!(outcome(&[(0, false, zeros), (1000, true, b"")]), (1, None));
+    assert_eq!(outcome(&[(1, true, b"abc")]), (0, refused));
+    assert_eq!(outcome(&[(1, true, b"")]), (0, refused));
+    assert_eq!(
+        outcome(&[(0, false, b"abc"), (4, true, b"d")]),
+        (0, refused)
+    );
+    assert_eq!(
+        outcome(&[(0, false, b"abc"), (0, true, b"abc")]),
+        (0, refused)
+    );
+    let both = Some((ErrorNumber::UntaggedMo, Checks::MO | Checks::LEN));
+    assert_eq!(
+        outcome(&[(0, false, b"a"), (990, true, &zeros[..11])]),
+        (0, both)
+    );
 }
 
 // req: DDP-SEC-01, DDP-SEC-02, DDP-SEC-03, DDP-SEC-05, DDP-SEC-08, DDP-SEC-17, DDP-SEC-18

@@ -294,6 +294,7 @@ impl Model {
                     } => {
                         self.posted.get_mut(&(stream, queue)).unwrap().pop_front();
                         completion::KIND.put(&mut words, kind::UNTAGGED.into());
+                        completion::HOLE.put(&mut words, flags.contains(Flags::HOLE).into());
                         completion::QUEUE.put(&mut words, queue.into());
                         completion::MSN.put(&mut words, msn.into());
                         completion::LENGTH.put(&mut words, length.into());
@@ -480,6 +481,8 @@ impl Model {
                     markers: get(stream_context::MARKERS) == 1,
                     crc: get(stream_context::CRC) == 1,
                     tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
+                    strict_mo: get(stream_context::STRICT_MO) == 1,
+                    ..StreamConfig::default()
                 };
                 self.records.remove(&stream);
                 let opened = self.receiver.open(stream, config).is_ok();

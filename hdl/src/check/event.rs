@@ -12,8 +12,10 @@ pub struct Completion {
     pub stream: Bits<8>,
     /// Zero-length tagged message: STag and TO were not looked up (AMB-02).
     pub unverified: Bit,
+    /// More or fewer octets were placed than the untagged message has (AMB-07).
+    pub hole: Bit,
     /// Zero.
-    pub rest_1: Bits<15>,
+    pub rest_1: Bits<14>,
     /// STag or queue number.
     pub target: Bits<32>,
     /// MSN of an untagged message.

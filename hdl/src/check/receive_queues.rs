@@ -1,15 +1,22 @@
-//! The untagged queues of all streams: posted buffers, and the MSN that the first of them belongs to.
+//! The untagged queues of all streams: posted buffers, what has been placed in them, and the MSN of the first one.
 //!
 //! ```text
-//!  stream, queue ─► state (MSN, posted, first) ─►[register]─► state
-//!                                                    └─ first ─► buffers ─► buffer
+//!  stream, queue ─┬─► state (MSN, posted) ─►[register]─► state
+//!  slot ──────────┴─► buffers ─► buffer
+//!                 └─► messages ─► message
 //!  start ─► MSN = first_msn, nothing posted
-//!  post ──► buffers[first + posted] = what is posted
-//!  take ──► MSN + 1, first + 1
+//!  post ──► buffers[MSN + posted] = what is posted, messages[MSN + posted] = nothing placed
+//!  note ──► messages[slot] = what has been placed
+//!  take ──► MSN + 1
 //! ```
 //!
-//! `stream` and `queue` are held: `state` follows them by 1 cycle, `buffer` by [`LATENCY`]; `start`, `post` and `take`
-//! are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its first `start`.
+//! A buffer lies in the slot of its MSN, modulo their number, so that an MSN finds buffer and message without the queue's
+//! state; whether they are its own is what the state tells. A slot is cleared by the post that fills it: no message sees
+//! what an earlier one, or a former owner of the stream, has left.
+//!
+//! `stream`, `queue` and `slot` are held: `state` follows them by 1 cycle, `buffer` and `message` by [`LATENCY`]; `start`,
+//! `post`, `note` and `take` are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its
+//! first `start`.
 use super::table::{self, Table};
 use crate::dff::Dff;
 use crate::queue::Store;
@@ -18,8 +25,8 @@ use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 
-/// Cycles from `stream` and `queue` to `buffer`.
-pub const LATENCY: u64 = 1 + table::LATENCY;
+/// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
+pub const LATENCY: u64 = table::LATENCY;
 
 /// Where a queue stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -28,8 +35,6 @@ pub struct QueueState {
     pub msn: Bits<32>,
     /// Buffers posted.
     pub posted: Bits<9>,
-    /// Number of the first one, modulo 256.
-    pub first: Bits<8>,
 }
 
 /// A posted buffer.
@@ -41,6 +46,15 @@ pub struct ReceiveBuffer {
     pub address: Bits<64>,
 }
 
+/// What has come of a message.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MessageState {
+    /// Payload octets placed, in 32 bits.
+    pub placed: Bits<32>,
+    /// They were once more than that: no message is as long.
+    pub countless: Bit,
+}
+
 /// The queues of S streams.
 #[derive(LogicBlock)]
 pub struct ReceiveQueues<const S: usize> {
@@ -49,12 +63,16 @@ pub struct ReceiveQueues<const S: usize> {
     pub stream: Signal<In, Bits<8>>,
     /// Queue number.
     pub queue: Signal<In, Bits<2>>,
+    /// Low bits of the MSN whose buffer is wanted.
+    pub slot: Signal<In, Bits<8>>,
     /// State of that queue, 1 cycle later.
     pub state: Signal<Out, QueueState>,
     /// It holds as many buffers as it can.
     pub full: Signal<Out, Bit>,
-    /// Its first buffer.
+    /// Its buffer for that MSN.
     pub buffer: Signal<Out, ReceiveBuffer>,
+    /// What has been placed in that buffer.
+    pub message: Signal<Out, MessageState>,
     /// Empty the queue; its next message has MSN `first_msn`.
     pub start: Signal<In, Bit>,
     /// MSN with `start`.
@@ -63,12 +81,19 @@ pub struct ReceiveQueues<const S: usize> {
     pub post: Signal<In, Bit>,
     /// Buffer with `post`.
     pub posted: Signal<In, ReceiveBuffer>,
+    /// What has been placed in the buffer is `noted` from now on.
+    pub note: Signal<In, Bit>,
+    /// With `note`.
+    pub noted: Signal<In, MessageState>,
     /// The first message has come: its buffer leaves the queue.
     pub take: Signal<In, Bit>,
 
     states: Store<QueueState, 6>,
     here: Dff<QueueState>,
     buffers: Table<ReceiveBuffer, 14>,
+    messages: Table<MessageState, 14>,
+    slot_row: Signal<Local, Bits<14>>,
+    post_row: Signal<Local, Bits<14>>,
     behind: Signal<Local, Bits<8>>,
     queue_base: Signal<Local, Bits<14>>,
     row: Signal<Local, Bits<6>>,
@@ -76,6 +101,7 @@ pub struct ReceiveQueues<const S: usize> {
     slot_mask: Constant<Bits<8>>,
     stream_shift: Constant<Bits<4>>,
     queue_shift: Constant<Bits<4>>,
+    nothing: Constant<MessageState>,
 }
 
 impl<const S: usize> ReceiveQueues<S> {
@@ -99,17 +125,24 @@ impl<const S: usize> ReceiveQueues<S> {
             clock: d(),
             stream: d(),
             queue: d(),
+            slot: d(),
             state: d(),
             full: d(),
             buffer: d(),
+            message: d(),
             start: d(),
             first_msn: d(),
             post: d(),
             posted: d(),
+            note: d(),
+            noted: d(),
             take: d(),
             states: d(),
             here: d(),
             buffers: Table::new(S.next_power_of_two() * queues * slots),
+            messages: Table::new(S.next_power_of_two() * queues * slots),
+            slot_row: d(),
+            post_row: d(),
             behind: d(),
             queue_base: d(),
             row: d(),
@@ -117,6 +150,7 @@ impl<const S: usize> ReceiveQueues<S> {
             slot_mask: Constant::new((slots as u64 - 1).into()),
             stream_shift: shift(queues * slots),
             queue_shift: shift(slots),
+            nothing: Constant::new(MessageState::default()),
         }
     }
 }
@@ -125,7 +159,7 @@ impl<const S: usize> Logic for ReceiveQueues<S> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, here);
-        clock!(self, clock, states, buffers);
+        clock!(self, clock, states, buffers, messages);
 
         comment!("look up");
         self.row.next = bit_cast::<6, 2>(self.queue.val())
@@ -137,23 +171,34 @@ impl<const S: usize> Logic for ReceiveQueues<S> {
         self.queue_base.next = (bit_cast::<14, 4>(self.stream.val().get_bits::<4>(0))
             << self.stream_shift.val())
             | (bit_cast::<14, 2>(self.queue.val()) << self.queue_shift.val());
-        self.buffers.read_row.next = self.queue_base.val()
-            | bit_cast::<14, 8>(self.here.q.val().first & self.slot_mask.val());
+        self.slot_row.next =
+            self.queue_base.val() | bit_cast::<14, 8>(self.slot.val() & self.slot_mask.val());
+        self.buffers.read_row.next = self.slot_row.val();
         self.buffer.next = self.buffers.read_data.val();
+        self.messages.read_row.next = self.slot_row.val();
+        self.message.next = self.messages.read_data.val();
 
         comment!("change");
-        self.behind.next = self.here.q.val().first + self.here.q.val().posted.get_bits::<8>(0);
-        self.buffers.write.next = self.post.val();
-        self.buffers.write_row.next =
+        self.behind.next =
+            self.here.q.val().msn.get_bits::<8>(0) + self.here.q.val().posted.get_bits::<8>(0);
+        self.post_row.next =
             self.queue_base.val() | bit_cast::<14, 8>(self.behind.val() & self.slot_mask.val());
+        self.buffers.write.next = self.post.val();
+        self.buffers.write_row.next = self.post_row.val();
         self.buffers.write_data.next = self.posted.val();
+        self.messages.write.next = self.post.val() | self.note.val();
+        self.messages.write_row.next = self.slot_row.val();
+        self.messages.write_data.next = self.noted.val();
+        if self.post.val() {
+            self.messages.write_row.next = self.post_row.val();
+            self.messages.write_data.next = self.nothing.val();
+        }
         self.states.write.next = self.start.val() | self.post.val() | self.take.val();
         self.states.write_row.next = self.row.val();
         self.states.data.next = self.here.q.val();
         if self.start.val() {
             self.states.data.next.msn = self.first_msn.val();
             self.states.data.next.posted = 0.into();
-            self.states.data.next.first = 0.into();
         }
         if self.post.val() {
             self.states.data.next.posted = self.here.q.val().posted + 1;
@@ -161,7 +206,6 @@ impl<const S: usize> Logic for ReceiveQueues<S> {
         if self.take.val() {
             self.states.data.next.msn = self.here.q.val().msn + 1;
             self.states.data.next.posted = self.here.q.val().posted - 1;
-            self.states.data.next.first = self.here.q.val().first + 1;
         }
     }
 }

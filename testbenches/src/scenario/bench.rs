@@ -474,6 +474,7 @@ impl Running<'_> {
                         msn: completion.msn,
                         length: completion.length,
                         rsvd_ulp: completion.rsvd_ulp,
+                        hole: completion.hole,
                         buffer,
                     }
                 }

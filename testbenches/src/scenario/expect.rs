@@ -35,6 +35,8 @@ pub enum Report {
         length: u32,
         /// The ULP's octets.
         rsvd_ulp: [u8; 5],
+        /// More or fewer octets came.
+        hole: bool,
         /// Its buffer, counted over the scenario.
         buffer: u64,
     },
@@ -161,6 +163,7 @@ impl Expected {
     #[must_use]
     pub fn new(scenario: &Scenario, domains: &[u16], config: &Config) -> Self {
         let mut receiver = Receiver::new(ReceiverConfig {
+            window: config.receive_slots,
             max_fpdu: config.max_fpdu(),
             ..ReceiverConfig::default()
         });
@@ -174,6 +177,8 @@ impl Expected {
                     markers: options.markers,
                     crc: options.crc,
                     tagged_completions: options.tagged_completions,
+                    strict_mo: options.strict_mo,
+                    ..StreamConfig::default()
                 },
             );
             opened.expect("streams have different numbers");
@@ -308,6 +313,7 @@ impl Expected {
                     msn,
                     length,
                     rsvd_ulp,
+                    hole: flags.contains(Flags::HOLE),
                     buffer: posted
                         .remove(&(index, queue, msn))
                         .expect("a message has a buffer") as u64,

@@ -246,16 +246,45 @@ impl Traffic {
         };
         let mut segments: Vec<Segment> = segments.collect();
         let last = segments.len() - 1;
-        if chance(rng, 20) {
+        // Where MOs are strict, all of this but an empty tail would mostly be an error.
+        let free = !stream.options.strict_mo || chance(rng, 10);
+        if free && chance(rng, 20) {
             rng.shuffle(&mut segments[..last]); // only the last one is bound to its place (DDP-HDR-06)
         }
-        if last > 0 && chance(rng, 5) {
+        if free && last > 0 && chance(rng, 5) {
             segments.remove(rng.usize(..=last)); // DDP-SEG-12
         }
-        segments
-            .into_iter()
-            .map(|segment| draft(&segment))
-            .collect()
+        let mut drafts: Vec<Draft> = segments.iter().map(draft).collect();
+        let last = drafts.len() - 1;
+        if free && last > 0 && chance(rng, 5) {
+            let again = drafts[rng.usize(..last)].clone(); // DDP-ORD-04
+            drafts.insert(rng.usize(..=last), again);
+        }
+        if let Message::Untagged { qn, msn, rsvd_ulp } = message {
+            let empty = |last, mo| {
+                let header = UntaggedHeader {
+                    last,
+                    rsvd_ulp,
+                    qn,
+                    msn,
+                    mo,
+                };
+                let header = header.emit().to_vec();
+                Draft { header, payload: 0 }
+            };
+            if free && chance(rng, 5) {
+                let mo = rng.u32(..=length as u32);
+                drafts.insert(rng.usize(..drafts.len()), empty(false, mo)); // AMB-05
+            }
+            if length > 0
+                && chance(rng, 4)
+                && let Some(end) = drafts.last_mut()
+            {
+                end.header[0] &= !ddp::control::LAST;
+                drafts.push(empty(true, length as u32)); // AMB-05
+            }
+        }
+        drafts
     }
 
     /// A payload length up to `most`, near one that matters.

@@ -7,6 +7,7 @@
 //!
 //! The first failing check in that order gives the error number; the bitmap holds all that failed
 //! of those evaluated (AMB-01..05). A zero-length tagged segment is judged by its version only.
+//! With strict MOs a segment has to begin where the octets placed before it end (AMB-07).
 //! Checking changes nothing.
 
 use super::{Target, queue::Queue};
@@ -56,6 +57,10 @@ pub struct StreamContext {
     pub stream: u32,
     /// Its protection domain.
     pub protection_domain: u32,
+    /// Judgement of its MSNs.
+    pub msn_mode: MsnMode,
+    /// Each MO is the number of octets that the message has so far (AMB-07).
+    pub strict_mo: bool,
     /// Its untagged queues by QN.
     pub queues: BTreeMap<u32, Queue>,
 }
@@ -104,8 +109,6 @@ const fn rejected(number: ErrorNumber, checks: Checks) -> Rejected {
 pub struct DdpChecker {
     /// STag table.
     pub stags: BTreeMap<u32, StagEntry>,
-    /// Judgement of MSNs.
-    pub msn_mode: MsnMode,
 }
 
 impl DdpChecker {
@@ -187,22 +190,23 @@ impl DdpChecker {
             return Err(rejected(ErrorNumber::UntaggedQn, Checks::QN));
         };
         let distance = queue.distance(header.msn);
-        let out_of_range = match self.msn_mode {
+        let out_of_range = match context.msn_mode {
             MsnMode::Strict => distance != 0,
             MsnMode::Window => distance >= 1 << 31,
         };
         if out_of_range {
             return Err(rejected(ErrorNumber::UntaggedMsnRange, Checks::MSN));
         }
-        let Some(buffer_len) = queue.buffer_len(distance) else {
+        let Some((buffer_len, placed)) = queue.buffer(distance) else {
             return Err(rejected(ErrorNumber::UntaggedNoBuffer, Checks::NOBUF));
         };
         let (mo, buffer_len) = (u64::from(header.mo), u64::from(buffer_len));
         // An empty segment may stand at the very end of the buffer (AMB-05).
         let mo_inside = mo < buffer_len || (len == 0 && mo == buffer_len);
+        let mo_expected = !context.strict_mo || mo == placed;
 
         let mut checks = Checks::empty();
-        checks.set(Checks::MO, !mo_inside);
+        checks.set(Checks::MO, !mo_inside || !mo_expected);
         checks.set(Checks::LEN, mo + len > buffer_len);
 
         if checks.is_empty() {

@@ -33,14 +33,21 @@ struct Closed {
 #[derive(Clone, Debug)]
 pub struct Queue {
     first: u32,
+    window: usize,
     buffers: VecDeque<Buffer>,
 }
 
 impl Queue {
     /// A queue without buffers whose next message has this MSN; 1 for a new stream (DDP-UNT-11).
     pub const fn new(first_msn: u32) -> Self {
+        Self::with_window(first_msn, MAX_POSTED)
+    }
+
+    /// A queue whose segments reach its first `window` buffers only.
+    pub const fn with_window(first_msn: u32, window: usize) -> Self {
         Self {
             first: first_msn,
+            window,
             buffers: VecDeque::new(),
         }
     }
@@ -73,13 +80,16 @@ impl Queue {
         msn.wrapping_sub(self.first)
     }
 
-    /// Length of the buffer that far ahead, if one is posted.
-    pub fn buffer_len(&self, distance: u32) -> Option<u32> {
-        Some(self.buffers.get(distance as usize)?.len)
+    /// Length of the buffer that far ahead, and the octets placed in it so far, if one is posted
+    /// and in reach. An octet that was placed twice counts twice.
+    pub fn buffer(&self, distance: u32) -> Option<(u32, u64)> {
+        let reached = Some(distance as usize).filter(|&distance| distance < self.window)?;
+        let buffer = self.buffers.get(reached)?;
+        Some((buffer.len, buffer.placed))
     }
 
     /// Notes an accepted segment with `len` payload octets.
-    pub(super) fn accept(&mut self, header: &UntaggedHeader, len: usize) {
+    pub fn accept(&mut self, header: &UntaggedHeader, len: usize) {
         let distance = self.distance(header.msn) as usize;
         let Some(buffer) = self.buffers.get_mut(distance) else {
             return;
@@ -100,7 +110,7 @@ impl Queue {
     }
 
     /// Takes the first message off the queue if its L=1 segment has been accepted.
-    pub(super) fn deliver(&mut self, queue: u32) -> Option<(Delivery, Flags)> {
+    pub fn deliver(&mut self, queue: u32) -> Option<(Delivery, Flags)> {
         let closed = self.buffers.front()?.closed?;
         let buffer = self.buffers.pop_front()?;
         let msn = self.first;
