@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Command, HEADER_LENGTH, MAJOR, MAX_MESSAGE};
+use crate::server::GREETING;
 
 /// What a [`Client`](crate::Client) reports instead of a result.
 #[derive(Debug, thiserror::Error)]
@@ -173,6 +174,9 @@ pub enum ServeError {
         /// Octets that should have come.
         expected: usize,
     },
+    /// The client has not greeted in time.
+    #[error("the client has said nothing of its version for {GREETING:?}")]
+    Silent,
     /// A message cannot be as short or as long as its header says, so nobody knows where the next one begins.
     #[error(
         "{command} says that it has {size} octets: messages have {HEADER_LENGTH} to {MAX_MESSAGE}"

@@ -13,7 +13,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -24,9 +26,12 @@ use crate::protocol::{
     MAX_DATA, MAX_MESSAGE, MAX_VERSION_MESSAGE, RegionAccess, RegionInfo, device_flags,
     dma_map_flags, dma_unmap_flags, flags, irq_flags, irq_set_flags, region_flags,
 };
-use crate::socket::{Descriptors, receive, send};
+use crate::socket::{Deadline, Descriptors, receive, send};
 use crate::target::{self, DmaMap, Refused, Target};
 use crate::version;
+
+/// Time that a client has for its first message.
+pub const GREETING: Duration = Duration::from_secs(10);
 
 /// Answers the client at the other end of `stream` until it leaves (`Ok`), or until what it sends cannot be followed any
 /// more (`Err`). Either way the last thing is [`Target::disconnected`].
@@ -36,8 +41,9 @@ use crate::version;
 /// begins; [`ServeError::NoVersion`], [`ServeError::Version`] and [`ServeError::Capabilities`] when the first message does not
 /// fit; [`ServeError::Socket`] when the system fails.
 ///
-/// There is no time-out: a client may be silent for as long as it likes. To end the loop from outside, shut the stream
-/// down through a clone of it.
+/// A client that has greeted may be silent for as long as it likes; one that has not is given up after [`GREETING`]
+/// ([`ServeError::Silent`]), since others may wait behind it. To end the loop from outside, shut the stream down through
+/// a clone of it.
 pub fn serve(stream: UnixStream, target: &mut impl Target) -> Result<(), ServeError> {
     let mut session = Session {
         stream: &stream,
@@ -45,6 +51,7 @@ pub fn serve(stream: UnixStream, target: &mut impl Target) -> Result<(), ServeEr
         irqs: target.irqs(),
         maps: Maps::default(),
         greeted: false,
+        greeting_ends: Instant::now().checked_add(GREETING),
         target,
     };
     let outcome = session.run();
@@ -60,10 +67,16 @@ struct Session<'a, T> {
     maps: Maps,
     /// Versions have been agreed on.
     greeted: bool,
+    greeting_ends: Deadline,
 }
 
 /// Payload of a reply, or the error number of an error reply.
 type Answer = Result<Vec<u8>, Refused>;
+
+fn is_socket(fd: &OwnedFd) -> bool {
+    let status = rustix::fs::fstat(fd);
+    status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode).is_socket())
+}
 
 impl<T: Target> Session<'_, T> {
     fn run(&mut self) -> Result<(), ServeError> {
@@ -97,11 +110,20 @@ impl<T: Target> Session<'_, T> {
         payload: &mut Vec<u8>,
         descriptors: &mut Descriptors,
     ) -> Result<Option<Header>, ServeError> {
+        let deadline = match self.greeted {
+            true => None,
+            false => self.greeting_ends,
+        };
+        let silent = |error: io::Error| match error.kind() {
+            io::ErrorKind::TimedOut => ServeError::Silent,
+            _ => error.into(),
+        };
         let mut header = Header::new_zeroed();
-        let received = match receive(self.stream, header.as_mut_bytes(), Some(descriptors), None) {
+        let octets = header.as_mut_bytes();
+        let received = match receive(self.stream, octets, Some(descriptors), deadline) {
             // It closed without having read our last reply.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
-            other => other?,
+            other => other.map_err(silent)?,
         };
         if received == 0 {
             return Ok(None);
@@ -133,7 +155,8 @@ impl<T: Target> Session<'_, T> {
             }
         };
         payload.resize(length, 0);
-        let received = receive(self.stream, payload, Some(descriptors), None)?;
+        let received = receive(self.stream, payload, Some(descriptors), deadline);
+        let received = received.map_err(silent)?;
         if received < length {
             return Err(ServeError::Truncated {
                 received,
@@ -203,6 +226,11 @@ impl<T: Target> Session<'_, T> {
     fn answer(&mut self, command: Command, payload: &[u8], fds: Vec<OwnedFd>) -> Answer {
         let takes_descriptors = matches!(command, Command::DMA_MAP | Command::DEVICE_SET_IRQS);
         if !fds.is_empty() && !takes_descriptors {
+            return Err(Errno::INVAL.into());
+        }
+        // Neither memory nor an eventfd, but perhaps the client's own end of this connection: whoever holds that never sees the
+        // client leave.
+        if fds.iter().any(is_socket) {
             return Err(Errno::INVAL.into());
         }
         match command {

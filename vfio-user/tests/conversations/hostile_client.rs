@@ -3,13 +3,14 @@
 
 use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Instant;
 
 use warpline_vfio_user::protocol::{
     Command, DeviceInfo, DmaMapRequest, DmaUnmap, HEADER_LENGTH, Header, IrqInfo, IrqSet, MAX_DATA,
     MAX_DESCRIPTORS, MAX_MESSAGE, RegionAccess, RegionInfo, Version, dma_unmap_flags, flags,
     irq_set_flags,
 };
-use warpline_vfio_user::{Errno, ServeError, serve};
+use warpline_vfio_user::{Errno, GREETING, ServeError, serve};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::model::Model;
@@ -607,4 +608,52 @@ fn a_descriptor_that_there_is_no_room_for_is_not_forgotten() {
         assert_eq!(answer(&stream, &map(0)), Ok(vec![]));
     });
     assert!(result.is_ok());
+}
+
+/// Otherwise whoever says nothing keeps all others out.
+#[test]
+fn a_client_that_does_not_greet_is_given_up() {
+    let silent = |said: usize| {
+        let start = Instant::now();
+        let (result, _) = with_server(|stream| {
+            send(&stream, &hello()[..said], &[]);
+            assert!(receive(&stream).is_none());
+        });
+        assert!(matches!(result, Err(ServeError::Silent)), "{result:?}");
+        assert!(start.elapsed() >= GREETING);
+    };
+    thread::scope(|scope| {
+        [1, 16, 18]
+            .map(|said| scope.spawn(move || silent(said)))
+            .map(drop)
+    });
+}
+
+/// A device that holds the client's own end would never see it leave.
+#[test]
+fn sockets_are_no_memory_and_no_eventfds() {
+    let result = greeted(|stream| {
+        let own = std::os::fd::AsFd::as_fd(&stream);
+        let map = DmaMapRequest {
+            argsz: 32,
+            flags: 3,
+            offset: 0,
+            iova: 0,
+            length: 0x1000,
+        };
+        let map = command(1, Command::DMA_MAP, &map);
+        send(&stream, &map, &[own]);
+        assert_eq!(answer(&stream, &map), Err(Errno::INVAL));
+        let set = IrqSet {
+            argsz: 20,
+            flags: irq_set_flags::DATA_EVENTFD | irq_set_flags::ACTION_TRIGGER,
+            index: 2,
+            start: 0,
+            count: 1,
+        };
+        let set = command(2, Command::DEVICE_SET_IRQS, &set);
+        send(&stream, &set, &[own]);
+        assert_eq!(answer(&stream, &set), Err(Errno::INVAL));
+    });
+    assert!(result.is_ok(), "{result:?}");
 }

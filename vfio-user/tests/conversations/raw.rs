@@ -1,11 +1,12 @@
 //! A peer that sends what it likes.
 
-use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::io::{ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use warpline_vfio_user::protocol::{Command, HEADER_LENGTH, Header, Version, flags};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -76,13 +77,13 @@ pub fn receive(mut stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
 
 /// A descriptor to give away, and the means to see whether all copies of it are closed.
 pub struct Tracer {
-    given: Option<UnixStream>,
-    kept: UnixStream,
+    given: Option<PipeWriter>,
+    kept: PipeReader,
 }
 
 impl Default for Tracer {
     fn default() -> Tracer {
-        let (given, kept) = UnixStream::pair().unwrap();
+        let (kept, given) = std::io::pipe().unwrap();
         Tracer {
             given: Some(given),
             kept,
@@ -97,17 +98,19 @@ impl Tracer {
 
     /// Whether somebody still has a copy.
     pub fn open(&mut self) -> bool {
-        self.given = None;
-        self.kept.set_nonblocking(true).unwrap();
-        !matches!(self.kept.read(&mut [0]), Ok(0))
+        !self.ends(Duration::ZERO)
     }
 
     /// Whether all copies get closed. Not always at once: while another test starts a process, that has them too, for
     /// a moment.
     pub fn closes(&mut self) -> bool {
+        self.ends(PATIENCE)
+    }
+
+    fn ends(&mut self, timeout: Duration) -> bool {
         self.given = None;
-        self.kept.set_nonblocking(false).unwrap();
-        self.kept.set_read_timeout(Some(PATIENCE)).unwrap();
-        matches!(self.kept.read(&mut [0]), Ok(0))
+        let mut fds = [PollFd::new(&self.kept, PollFlags::IN)];
+        let timeout = Timespec::try_from(timeout).unwrap();
+        poll(&mut fds, Some(&timeout)).unwrap() > 0 && matches!(self.kept.read(&mut [0]), Ok(0))
     }
 }
