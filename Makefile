@@ -26,7 +26,9 @@ endif
 
 .PHONY: demo test test-kernel bench long long-host docs lint miri setup clean
 
+# Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
+	$(CARGO) build --package warpline
 	$(CARGO) run --quiet --package warpline -- demo
 
 test: setup lint
