@@ -1,18 +1,19 @@
 //! Fetch: reads whole FPDUs out of the assembly rings, a beat a cycle, the first octet in lane 0.
 //!
 //! ```text
-//!  Fpdu ─► queue ─► prepare ─► go? ─► rows, lanes ─► ring (2 cycles) ─► rotate ─► data
-//!                   beats      room in the commit buffer                          │
-//!                              < 16 under way   └─► side: first, last, count, marker ─► (same delay)
-//!                                               └─► tail: the ring is free up to here
+//!  Fpdu ─► count ─► reserve ─► go? ─► rows, lanes ─► ring (2 cycles) ─► rotate ─► data
+//!          beats    room in the commit buffer  │                                  │
+//!                   < 16 under way             └─► side: first, last, count, marker ─► (same delay)
+//!                                              └─► tail: the ring is free up to here
 //! ```
 //!
 //! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
 //! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
-//! 16 FPDUs are under way to `check`. The room of a beat is given back to the stream as soon as its read is given.
+//! 16 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
+//! the next one can start in any cycle. The room of a beat is given back to the stream as soon as its read is given.
 //!
-//! Latency from a read to its beat: [`latency`] cycles. One beat a cycle; no cycle is lost between FPDUs of two beats or
-//! more, one cycle between FPDUs of one beat.
+//! Latency: 3 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
+//! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included.
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::lane_mask::LaneMask;
@@ -125,11 +126,15 @@ pub struct Fetch<
     tail_at: [Dff<Bits<32>>; S],
     given_up: [Dff<Bit>; S],
 
-    // prepared: the next FPDU, its beats counted
+    // counted: the FPDU behind the next one, which waits for room
+    counted: Dff<Fpdu>,
+    counted_valid: Dff<Bit>,
+    counted_beats: Dff<Bits<16>>,
+
+    // prepared: the next FPDU, its room reserved
     prepared: Dff<Fpdu>,
     prepared_valid: Dff<Bit>,
     prepared_beats: Dff<Bits<16>>,
-    fits: Dff<Bit>,
     free: Dff<Bits<16>>,
     under_way: Dff<Bits<8>>,
     next_row: Dff<Bits<16>>,
@@ -155,6 +160,7 @@ pub struct Fetch<
     amount: Delay<Bits<LOGD>>,
 
     take: Signal<Local, Bit>,
+    reserve: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     beats: Signal<Local, Bits<16>>,
     ring_row: Signal<Local, Bits<32>>,
@@ -222,10 +228,12 @@ impl<
             consumed: d(),
             tail_at: array(),
             given_up: array(),
+            counted: d(),
+            counted_valid: d(),
+            counted_beats: d(),
             prepared: d(),
             prepared_valid: d(),
             prepared_beats: d(),
-            fits: d(),
             free: d(),
             under_way: d(),
             next_row: d(),
@@ -247,6 +255,7 @@ impl<
             side: Delay::new(latency(D)),
             amount: Delay::new(lane_ram::LATENCY),
             take: d(),
+            reserve: d(),
             go: d(),
             beats: d(),
             ring_row: d(),
@@ -290,10 +299,12 @@ impl<
         dff_setup!(
             self,
             clock,
+            counted,
+            counted_valid,
+            counted_beats,
             prepared,
             prepared_valid,
             prepared_beats,
-            fits,
             free,
             under_way,
             next_row
@@ -323,43 +334,51 @@ impl<
             self.given_up[i].d.next = self.given_up[i].q.val();
         }
 
-        comment!("start: at the end of the FPDU before, with room and a place under way");
-        self.go.next = self.prepared_valid.q.val()
-            & self.fits.q.val()
-            & (!self.active.q.val() | self.last.q.val());
-        self.take.next = self.fpdu_valid.val() & (!self.prepared_valid.q.val() | self.go.val());
-        self.fpdu_ready.next = !self.prepared_valid.q.val() | self.go.val();
+        comment!("start: at the end of the FPDU before");
+        self.go.next = self.prepared_valid.q.val() & (!self.active.q.val() | self.last.q.val());
 
-        comment!("prepare: count the beats");
-        self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
+        comment!("reserve: with rows for all beats and a place under way");
+        self.reserve.next = self.counted_valid.q.val()
+            & (!self.prepared_valid.q.val() | self.go.val())
+            & (self.counted_beats.q.val() <= self.free.q.val())
+            & (self.under_way.q.val() < self.most.val());
         if self.go.val() {
             self.prepared_valid.d.next = false;
         }
-        if self.take.val() {
+        if self.reserve.val() {
             self.prepared_valid.d.next = true;
-            self.prepared.d.next = self.fpdu.val();
-            self.prepared_beats.d.next = self.beats.val();
+            self.prepared.d.next = self.counted.q.val();
+            self.prepared_beats.d.next = self.counted_beats.q.val();
         }
-        self.fits.d.next = (self.prepared_beats.q.val() <= self.free.q.val())
-            & (self.under_way.q.val() < self.most.val())
-            & self.prepared_valid.q.val()
-            & !self.go.val();
+
+        comment!("count the beats");
+        self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
+        self.take.next = self.fpdu_valid.val() & (!self.counted_valid.q.val() | self.reserve.val());
+        self.fpdu_ready.next = !self.counted_valid.q.val() | self.reserve.val();
+        if self.reserve.val() {
+            self.counted_valid.d.next = false;
+        }
+        if self.take.val() {
+            self.counted_valid.d.next = true;
+            self.counted.d.next = self.fpdu.val();
+            self.counted_beats.d.next = self.beats.val();
+        }
 
         comment!("room in the commit buffer, and FPDUs under way");
-        if self.go.val() & self.freed.val() {
+        if self.reserve.val() & self.freed.val() {
             self.free.d.next =
-                self.free.q.val() + self.freed_rows.val() - self.prepared_beats.q.val();
+                self.free.q.val() + self.freed_rows.val() - self.counted_beats.q.val();
         }
-        if self.go.val() & !self.freed.val() {
-            self.free.d.next = self.free.q.val() - self.prepared_beats.q.val();
+        if self.reserve.val() & !self.freed.val() {
+            self.free.d.next = self.free.q.val() - self.counted_beats.q.val();
         }
-        if !self.go.val() & self.freed.val() {
+        if !self.reserve.val() & self.freed.val() {
             self.free.d.next = self.free.q.val() + self.freed_rows.val();
         }
-        if self.go.val() & !self.consumed.val() {
+        if self.reserve.val() & !self.consumed.val() {
             self.under_way.d.next = self.under_way.q.val() + 1;
         }
-        if !self.go.val() & self.consumed.val() {
+        if !self.reserve.val() & self.consumed.val() {
             self.under_way.d.next = self.under_way.q.val() - 1;
         }
 
@@ -480,8 +499,8 @@ impl<
             }
         }
         if self.reset.val() {
+            self.counted_valid.d.next = false;
             self.prepared_valid.d.next = false;
-            self.fits.d.next = false;
             self.free.d.next = self.commit_rows.val();
             self.under_way.d.next = 0.into();
             self.next_row.d.next = 0.into();

@@ -394,26 +394,52 @@ fn fpdus_of_four_streams_at_512_bits() {
 
 #[test]
 fn a_model_with_less_room_is_seen() {
-    let (wrong, _) = traffic::<64, 8, 2, 3, 1>(COMMIT / 8 * 3 / 4, 30, 2048);
+    let (wrong, _) = traffic::<64, 8, 2, 3, 1>(COMMIT / 8 * 3 / 4, 60, 2048);
     assert!(wrong > 0);
 }
 
 type Bench64 = Bench<64, 8, 2, 3, 1>;
 
-#[test]
-fn a_beat_a_cycle_also_between_fpdus_of_two_beats_and_more() {
-    assert_eq!([2, 4, 8, 16].map(latency), [3, 3, 4, 4]);
-    let mut bench = Bench64::new(COMMIT / 8, AT_ONCE);
-    let dwords = [4, 3, 8, 100, 4, 4, 5, 9, 2, 2, 2, 4, 2, 6, 1024, 4];
+/// FPDUs of these many dwords back to back: each starts in the cycle in which the last beat of the one before is over.
+fn assert_no_cycle_between<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+>(
+    dwords: &[usize],
+) {
+    let mut bench = Bench::<W, K, D, LOGK, LOGD>::new(COMMIT / K, AT_ONCE);
+    let mut position = 4;
     for dwords in dwords {
-        bench.plan(1, 4, dwords, false);
+        bench.plan(1, position, *dwords, false);
+        position += 4 * *dwords as u32;
     }
     bench.finish();
-    // an FPDU of one beat costs another cycle
-    let apart = bench.starts.windows(2).map(|pair| pair[1] - pair[0]);
-    assert!(apart.eq(dwords[..15].iter().map(|dwords| dwords.div_ceil(2).max(2))));
-    // offered in cycle 0, prepared, found to fit, started
+    let apart: Vec<usize> = bench
+        .starts
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    let beats: Vec<usize> = dwords.iter().map(|dwords| dwords.div_ceil(D)).collect();
+    assert_eq!(apart, beats[..beats.len() - 1]);
+    // offered in cycle 0, counted, reserved, started
     assert_eq!((bench.starts[0], bench.wrong), (3, 0));
+}
+
+#[test]
+fn a_beat_a_cycle_also_between_fpdus_of_one_beat() {
+    assert_eq!([2, 4, 8, 16].map(latency), [3, 3, 4, 4]);
+    let dwords = [
+        4, 3, 8, 100, 4, 4, 5, 9, 2, 2, 2, 2, 2, 4, 2, 6, 2, 1024, 2, 2,
+    ];
+    assert_no_cycle_between::<64, 8, 2, 3, 1>(&dwords);
+    assert_no_cycle_between::<128, 16, 4, 4, 2>(&dwords);
+    assert_no_cycle_between::<256, 32, 8, 5, 3>(&dwords);
+    on_large_stack(move || assert_no_cycle_between::<512, 64, 16, 6, 4>(&dwords));
+    // as many as there are places under way, several times over
+    on_large_stack(|| assert_no_cycle_between::<512, 64, 16, 6, 4>(&[7; 100]));
 }
 
 #[test]
