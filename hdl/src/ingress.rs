@@ -88,7 +88,7 @@ pub struct Ingress<
 
     admit: Admit<W, K, S, { ISLANDS }>,
     assembly: Assembly<W, K, D, H, LOGK>,
-    scan: Scan<H, LOGD, S>,
+    scan: Scan<H, D, LOGD, S>,
     fetch: Fetch<W, K, D, LOGK, LOGD, S>,
     strip: Strip<W, D>,
     commit: Commit<W, K, D, LOGD>,

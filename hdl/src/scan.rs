@@ -1,67 +1,89 @@
-//! Scan: follows the chain of lengths and says where whole FPDUs lie.
+//! Scan: follows the chain of lengths of each stream and says where whole FPDUs lie.
 //!
 //! ```text
-//!  landed ─► edge ─┐                                            ┌─ whole? ─► Fpdu ─► fetch
-//!                  ├─► pick a stream ─► header RAM ─► length ───┤
-//!  at, need ───────┘   (round robin)     (2 cycles)    count    └─ no: wait until `need` octets are there
+//!                    ┌─ look ─► reader ─► header RAM ─► walker ─► Item ─► whole? ─┬─ yes ─► queue ─► Fpdu ─► fetch
+//!  landed ─► edge ─► pick          (rows of one visit)                            └─ no: length known ─┐
+//!  at, need ────────►└─ give ─► FPDU whose length is known ─► queue          at, need ◄─ end of visit ◄┘
 //! ```
 //!
-//! A stream is worth a look when the octets that it needs have landed: 4 for ULPDU_Length (8 with a leading marker), later
-//! the whole FPDU. ULPDU_Length is taken from the ring, so it does not matter how segments cut it. The length on the wire
-//! counts markers (MPA-FMT-10): with c dwords of content whose first stands h dwords behind a marker position,
-//! (h + c - 2) / 127 markers follow inside the FPDU, because 127 dwords lie between two of them.
+//! A stream is worth a visit when the octets that it needs have landed: 4 for ULPDU_Length (8 with a leading marker).
+//! The visit follows the chain through all that has landed. ULPDU_Length is taken from the ring, so it does not matter
+//! how segments cut it. The length on the wire counts markers (MPA-FMT-10). The last FPDU found may not be whole: its
+//! length is kept, and it goes out without another visit as soon as its last octet lands.
 //!
-//! One FPDU takes [`CYCLES`] cycles, waiting streams cost none; alone, it goes out 16 cycles after its last octet has
-//! landed, or 7 when its length was known before. A length above `max_ulpdu`, or an FPDU above the
-//! buffers, goes out as a refused FPDU, and its stream is not looked at again (AMB-21, AMB-22).
+//! A length above `max_ulpdu`, or an FPDU above the buffers, goes out as a refused FPDU as soon as the length is there,
+//! and its stream is not looked at again (AMB-21, AMB-22).
+//!
+//! Throughput within a visit: one FPDU takes one cycle, or as many as the rows from its begin to that of the next one, if
+//! they are more; that is never more than the beats in which `fetch` reads it. Streams take turns, and visits overlap, so
+//! that a change of stream costs the reader two cycles at most. An FPDU that reaches [`FAR`] rows ends its visit; the stream is
+//! looked at again [`AGAIN`] cycles later at the latest. Waiting streams cost nothing. Latency from the landing of the
+//! last octet to `issued`: 12 cycles, 4 more for a long FPDU with markers, and 5 when the length was known before. The
+//! FPDU is at the output a cycle later.
+//!
+//! What was found of a stream before it is closed, and not issued by then, is dropped. The next owner's visits do not
+//! begin before the last of the former owner's is over.
+mod lengths;
+mod reader;
+mod walker;
+
 use crate::dff::Dff;
-use crate::queue::Queue;
+use crate::queue::{Queue, Store};
 use crate::records::Fpdu;
 use crate::util::{array, d};
 use crate::Config;
+use reader::{Reader, Visit};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
 
-/// Cycles from one look at a stream to the next look at any.
-pub const CYCLES: usize = 17;
+pub use lengths::FAR;
+pub use reader::{ROWS, VISIT};
 
-/// What the scanner is doing.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum Step {
-    /// Choosing a stream.
-    Pick,
-    /// Taking over what is known of it.
-    Address,
-    /// Finding the row of its ULPDU_Length.
-    Access,
-    /// Waiting for the header RAM.
-    Arrive,
-    /// ULPDU_Length is there.
-    Length,
-    /// Counting its dwords without markers.
-    Content,
-    /// Adding those since the last marker position.
-    Span,
-    /// Dividing by 127.
-    Rest,
-    /// Counting markers.
-    Markers,
-    /// Adding them up.
-    Total,
-    /// Judging and keeping the length.
-    Decide,
-    /// Is the FPDU whole?
-    Weigh,
-    /// Giving it to `fetch`.
-    Issue,
-    /// Waiting until the registers of the streams have followed.
-    Settle,
+/// Cycles from one FPDU of a stream to the next one when the visit ends between them and no other stream is served.
+pub const AGAIN: usize = 16;
+
+/// FPDUs in the queue in front of `fetch` from which on no more are looked for.
+const ENOUGH: u64 = 8;
+
+/// An FPDU whose end is known.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Measured {
+    /// As in [`Item`].
+    pub fpdu: Bit,
+    /// As in [`Item`].
+    pub end: Bit,
+    /// As in [`Fpdu`].
+    pub stream: Bits<8>,
+    /// As in [`Fpdu`].
+    pub markers: Bit,
+    /// As in [`Fpdu`].
+    pub crc: Bit,
+    /// As in [`Fpdu`].
+    pub position: Bits<32>,
+    /// Position behind it; the same without an FPDU.
+    pub behind: Bits<32>,
+    /// As in [`Fpdu`].
+    pub dwords: Bits<16>,
+    /// As in [`Fpdu`].
+    pub ulpdu: Bits<16>,
+    /// As in [`Fpdu`].
+    pub refused: Bits<2>,
+}
+
+/// A length that is kept until its FPDU is whole.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Known {
+    /// As in [`Fpdu`].
+    pub dwords: Bits<16>,
+    /// As in [`Fpdu`].
+    pub ulpdu: Bits<16>,
 }
 
 /// Scanner of S streams over header rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(LogicBlock)]
-pub struct Scan<const H: usize, const LOGD: usize, const S: usize> {
+pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
@@ -105,63 +127,87 @@ pub struct Scan<const H: usize, const LOGD: usize, const S: usize> {
     with_crc: [Dff<Bit>; S],
     edge_at: [Dff<Bits<32>>; S],
     at: [Dff<Bits<32>>; S],
-    need: [Dff<Bits<32>>; S],
     known: [Dff<Bit>; S],
-    dwords: [Dff<Bits<16>>; S],
-    ulpdu: [Dff<Bits<16>>; S],
-    have: [Dff<Bits<32>>; S],
+    need: [Dff<Bits<20>>; S],
+    have: [Dff<Bits<20>>; S],
     eligible: [Dff<Bit>; S],
+    busy: [Dff<Bit>; S],
+    stale: [Dff<Bit>; S],
 
-    // the one looked at
-    step: Dff<Step>,
-    settle: Dff<Bits<2>>,
-    now: Dff<Bits<8>>,
-    abandoned: Dff<Bit>,
-    position: Dff<Bits<32>>,
-    has_markers: Dff<Bit>,
-    has_crc: Dff<Bit>,
-    landed_to: Dff<Bits<32>>,
-    remaining: Dff<Bits<32>>,
-    leading: Dff<Bit>,
-    row: Dff<Bits<20>>,
-    header_bit: Dff<Bits<16>>,
-    length: Dff<Bits<16>>,
-    content: Dff<Bits<16>>,
-    span: Dff<Bits<16>>,
-    quotient: Dff<Bits<16>>,
-    rest: Dff<Bits<16>>,
-    embedded: Dff<Bits<16>>,
-    total: Dff<Bits<16>>,
-    enough: Dff<Bit>,
-    refused: Dff<Bits<2>>,
-    out: Queue<Fpdu, 2>,
+    // look: the next stream to be visited
+    chosen: Dff<Bits<8>>,
+    chosen_valid: Dff<Bit>,
+    reader: Reader<H, D, LOGD>,
+    walker: Walker<H, D, LOGD>,
 
-    choice: Signal<Local, Bits<8>>,
-    choice_low: Signal<Local, Bits<8>>,
-    some: Signal<Local, Bit>,
-    some_low: Signal<Local, Bit>,
-    phase: Signal<Local, Bits<16>>,
-    header_at: Signal<Local, Bits<32>>,
-    lane: Signal<Local, Bits<16>>,
-    first_octets: Signal<Local, Bits<16>>,
-    octets: Signal<Local, Bits<32>>,
+    // what the walker found: where it ends, how far the stream has landed
+    behind: Dff<Bits<32>>,
+    measured_valid: Dff<Bit>,
+    measured: Dff<Measured>,
+    measured_edge: Dff<Bits<20>>,
+    weighed_valid: Dff<Bit>,
+    weighed: Dff<Measured>,
+    whole: Dff<Bit>,
+    dropped: Dff<Bit>,
+    dead: Dff<Bit>,
+    over: Dff<Bit>,
+    over_stream: Dff<Bits<8>>,
+
+    // give: a stream whose next FPDU has become whole
+    given: Dff<Bits<8>>,
+    given_valid: Dff<Bit>,
+    lengths: Store<Known, 4>,
+    gift_valid: Dff<Bit>,
+    gift: Dff<Fpdu>,
+    gift_dropped: Dff<Bit>,
+    gone: Dff<Bit>,
+    gone_stream: Dff<Bits<8>>,
+
+    out: Queue<Fpdu, 4>,
+    waiting: Dff<Bits<8>>,
+    hold: Dff<Bit>,
+
+    leaves: Signal<Local, Bit>,
+    picked: [Signal<Local, Bit>; S],
+    look: Signal<Local, Bits<8>>,
+    look_low: Signal<Local, Bits<8>>,
+    looks: Signal<Local, Bit>,
+    looks_low: Signal<Local, Bit>,
+    give: Signal<Local, Bits<8>>,
+    give_low: Signal<Local, Bits<8>>,
+    gives: Signal<Local, Bit>,
+    gives_low: Signal<Local, Bit>,
+    visit: Signal<Local, Visit>,
+    edge_looked: Signal<Local, Bits<20>>,
+    item: Signal<Local, Item>,
+    base: Signal<Local, Bits<32>>,
+    item_octets: Signal<Local, Bits<32>>,
+    left: Signal<Local, Bits<20>>,
+    counts: Signal<Local, Bit>,
+    passes: Signal<Local, Bit>,
+    lacks: Signal<Local, Bit>,
+    gift_passes: Signal<Local, Bit>,
+    gift_behind: Signal<Local, Bits<32>>,
+    weighed_octets: Signal<Local, Bits<20>>,
     found: Signal<Local, Fpdu>,
+    pushes: Signal<Local, Bit>,
+    pops: Signal<Local, Bit>,
     index: [Constant<Bits<8>>; S],
-    lane_bits: Constant<Bits<8>>,
-    row_mask: Constant<Bits<32>>,
-    stream_shift: Constant<Bits<8>>,
-    max_ulpdu: Constant<Bits<16>>,
-    max_fpdu: Constant<Bits<32>>,
+    max_dwords: Constant<Bits<16>>,
+    enough: Constant<Bits<8>>,
     refused_length: Constant<Bits<2>>,
     refused_too_large: Constant<Bits<2>>,
 }
 
-impl<const H: usize, const LOGD: usize, const S: usize> Scan<H, LOGD, S> {
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
     /// A scanner of the rings of `config`.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        assert!(H == 16 << LOGD && (1..=16).contains(&S));
-        let rows = config.ring_octets / config.octets();
+        assert!(H == 16 * D && D == 1 << LOGD && (1..=16).contains(&S));
+        assert!(
+            config.max_fpdu() / 4 > FAR * D,
+            "an FPDU above the buffers ends its visit"
+        );
         Self {
             clock: d(),
             reset: d(),
@@ -186,77 +232,111 @@ impl<const H: usize, const LOGD: usize, const S: usize> Scan<H, LOGD, S> {
             with_crc: array(),
             edge_at: array(),
             at: array(),
-            need: array(),
             known: array(),
-            dwords: array(),
-            ulpdu: array(),
+            need: array(),
             have: array(),
             eligible: array(),
-            step: d(),
-            settle: d(),
-            now: d(),
-            abandoned: d(),
-            position: d(),
-            has_markers: d(),
-            has_crc: d(),
-            landed_to: d(),
-            remaining: d(),
-            leading: d(),
-            row: d(),
-            header_bit: d(),
-            length: d(),
-            content: d(),
-            span: d(),
-            quotient: d(),
-            rest: d(),
-            embedded: d(),
-            total: d(),
-            octets: d(),
-            enough: d(),
-            refused: d(),
+            busy: array(),
+            stale: array(),
+            chosen: d(),
+            chosen_valid: d(),
+            reader: Reader::new(config),
+            walker: Walker::new(config),
+            behind: d(),
+            measured_valid: d(),
+            measured: d(),
+            measured_edge: d(),
+            weighed_valid: d(),
+            weighed: d(),
+            whole: d(),
+            dropped: d(),
+            dead: d(),
+            over: d(),
+            over_stream: d(),
+            given: d(),
+            given_valid: d(),
+            lengths: d(),
+            gift_valid: d(),
+            gift: d(),
+            gift_dropped: d(),
+            gone: d(),
+            gone_stream: d(),
             out: d(),
-            choice: d(),
-            choice_low: d(),
-            some: d(),
-            some_low: d(),
-            phase: d(),
-            header_at: d(),
-            lane: d(),
-            first_octets: d(),
+            waiting: d(),
+            hold: d(),
+            leaves: d(),
+            picked: array(),
+            look: d(),
+            look_low: d(),
+            looks: d(),
+            looks_low: d(),
+            give: d(),
+            give_low: d(),
+            gives: d(),
+            gives_low: d(),
+            visit: d(),
+            edge_looked: d(),
+            item: d(),
+            base: d(),
+            item_octets: d(),
+            left: d(),
+            counts: d(),
+            passes: d(),
+            lacks: d(),
+            gift_passes: d(),
+            gift_behind: d(),
+            weighed_octets: d(),
             found: d(),
+            pushes: d(),
+            pops: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            lane_bits: Constant::new((LOGD as u64 + 2).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-            max_ulpdu: Constant::new((config.max_ulpdu() as u64).into()),
-            max_fpdu: Constant::new((config.max_fpdu() as u64).into()),
+            max_dwords: Constant::new((config.max_fpdu() as u64 / 4).into()),
+            enough: Constant::new(ENOUGH.into()),
             refused_length: Constant::new(u64::from(refused::LENGTH).into()),
             refused_too_large: Constant::new(u64::from(refused::TOO_LARGE).into()),
         }
     }
 }
 
-impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, S> {
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
+    for Scan<H, D, LOGD, S>
+{
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
             self,
             clock,
-            step,
-            settle,
-            now,
-            abandoned,
-            position,
-            has_markers,
-            has_crc,
-            landed_to,
-            leading
+            chosen,
+            chosen_valid,
+            behind,
+            measured_valid,
+            measured,
+            measured_edge
         );
         dff_setup!(
-            self, clock, row, header_bit, length, content, span, quotient, rest, embedded, total
+            self,
+            clock,
+            weighed_valid,
+            weighed,
+            whole,
+            dropped,
+            dead,
+            over,
+            over_stream
         );
-        dff_setup!(self, clock, remaining, enough, refused);
-        clock!(self, clock, out);
+        dff_setup!(
+            self,
+            clock,
+            given,
+            given_valid,
+            gift_valid,
+            gift,
+            gift_dropped
+        );
+        dff_setup!(self, clock, gone, gone_stream, waiting, hold);
+        clock!(self, clock, reader, walker, lengths, out);
+        self.reader.reset.next = self.reset.val();
+        self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
 
         comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
@@ -272,6 +352,8 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
             self.edge_landed[i].next = self.edge_at[i].q.val();
             self.at[i].clock.next = self.clock.val();
             self.at[i].d.next = self.at[i].q.val();
+            self.known[i].clock.next = self.clock.val();
+            self.known[i].d.next = self.known[i].q.val();
             self.need[i].clock.next = self.clock.val();
             self.need[i].d.next = self.need[i].q.val();
             if !self.known[i].q.val() {
@@ -280,220 +362,285 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                     self.need[i].d.next = 8.into();
                 }
             }
-            self.known[i].clock.next = self.clock.val();
-            self.known[i].d.next = self.known[i].q.val();
-            self.dwords[i].clock.next = self.clock.val();
-            self.dwords[i].d.next = self.dwords[i].q.val();
-            self.ulpdu[i].clock.next = self.clock.val();
-            self.ulpdu[i].d.next = self.ulpdu[i].q.val();
             self.have[i].clock.next = self.clock.val();
-            self.have[i].d.next = self.edge_at[i].q.val() - self.at[i].q.val();
+            self.have[i].d.next = (self.edge_at[i].q.val() - self.at[i].q.val()).get_bits::<20>(0);
+            self.busy[i].clock.next = self.clock.val();
+            self.busy[i].d.next = self.busy[i].q.val();
+            self.stale[i].clock.next = self.clock.val();
+            self.stale[i].d.next = self.stale[i].q.val();
             self.eligible[i].clock.next = self.clock.val();
-            self.eligible[i].d.next =
-                self.live[i].q.val() & (self.have[i].q.val() >= self.need[i].q.val());
+            self.picked[i].next = (self.chosen_valid.q.val()
+                & (self.chosen.q.val() == self.index[i].val()))
+                | (self.given_valid.q.val() & (self.given.q.val() == self.index[i].val()));
+            self.eligible[i].d.next = self.live[i].q.val()
+                & !self.picked[i].val()
+                & !self.busy[i].q.val()
+                & (self.have[i].q.val() >= self.need[i].q.val());
             if self.landed.val() & (self.landed_stream.val() == self.index[i].val()) {
                 self.edge_at[i].d.next = self.landed_edge.val();
             }
         }
+        self.leaves.next = self.arm.val() | self.close.val();
 
         comment!(
             "the next stream in turn: the highest one below the last one, else the highest one"
         );
-        self.choice.next = 0.into();
-        self.choice_low.next = 0.into();
-        self.some.next = false;
-        self.some_low.next = false;
+        self.look.next = 0.into();
+        self.look_low.next = 0.into();
+        self.looks.next = false;
+        self.looks_low.next = false;
+        self.give.next = 0.into();
+        self.give_low.next = 0.into();
+        self.gives.next = false;
+        self.gives_low.next = false;
         for i in 0..S {
-            if self.eligible[i].q.val() {
-                self.choice.next = self.index[i].val();
-                self.some.next = true;
-                if self.index[i].val() < self.now.q.val() {
-                    self.choice_low.next = self.index[i].val();
-                    self.some_low.next = true;
+            if self.eligible[i].q.val() & !self.known[i].q.val() {
+                self.look.next = self.index[i].val();
+                self.looks.next = true;
+                if self.index[i].val() < self.chosen.q.val() {
+                    self.look_low.next = self.index[i].val();
+                    self.looks_low.next = true;
+                }
+            }
+            if self.eligible[i].q.val() & self.known[i].q.val() {
+                self.give.next = self.index[i].val();
+                self.gives.next = true;
+                if self.index[i].val() < self.given.q.val() {
+                    self.give_low.next = self.index[i].val();
+                    self.gives_low.next = true;
                 }
             }
         }
 
-        comment!("dwords behind a marker position, and where ULPDU_Length lies");
-        self.phase.next = bit_cast::<16, 7>(self.position.q.val().get_bits::<7>(2));
-        self.header_at.next = self.position.q.val();
-        if self.leading.q.val() {
-            self.phase.next = 1.into();
-            self.header_at.next = self.position.q.val() + 4;
+        comment!("look: visit it as soon as the reader is free");
+        self.visit.next.stream = self.chosen.q.val();
+        self.visit.next.position = 0.into();
+        self.visit.next.markers = false;
+        self.visit.next.crc = false;
+        self.visit.next.cut = false;
+        self.edge_looked.next = 0.into();
+        for i in 0..S {
+            if self.chosen.q.val() == self.index[i].val() {
+                self.visit.next.position = self.at[i].q.val();
+                self.visit.next.markers = self.with_markers[i].q.val();
+                self.visit.next.crc = self.with_crc[i].q.val();
+                self.visit.next.cut = self.stale[i].q.val();
+            }
+            if self.reader.looked.val() == self.index[i].val() {
+                self.edge_looked.next = self.edge_at[i].q.val().get_bits::<20>(0);
+            }
         }
-        self.lane.next = bit_cast::<16, LOGD>(self.header_at.val().get_bits::<LOGD>(2));
-        self.first_octets.next = self
-            .header_data
-            .val()
-            .get_bits::<16>(self.header_bit.q.val().index());
-        self.remaining.d.next = self.landed_to.q.val() - self.position.q.val();
-        self.octets.next = bit_cast::<32, 16>(self.total.q.val()) << 2;
-        self.header_row.next = self.row.q.val();
-        self.issued.next = false;
-        self.issued_stream.next = self.now.q.val();
-        self.found.next.stream = self.now.q.val();
-        self.found.next.position = self.position.q.val();
-        self.found.next.dwords = self.total.q.val();
-        if self.refused.q.val().any() {
-            self.found.next.dwords = 2.into();
+        self.reader.visit.next = self.visit.val();
+        self.reader.visit_valid.next = self.chosen_valid.q.val();
+        self.reader.looked_edge.next = self.edge_looked.val();
+        self.reader.gone.next = self.leaves.val();
+        self.reader.gone_stream.next = self.stream.val();
+        self.reader.abort.next = self.walker.abort.val();
+        self.reader.abort_number.next = self.walker.abort_number.val();
+        self.header_row.next = self.reader.header_row.val();
+        self.reader.header_data.next = self.header_data.val();
+        self.walker.row.next = self.reader.row.val();
+        self.walker.lengths.next = self.reader.lengths.val();
+        self.walker.row_valid.next = self.reader.row_valid.val();
+        self.reader.row_ready.next = self.walker.row_ready.val();
+        self.walker.hold.next = self.hold.q.val();
+        if self.chosen_valid.q.val() & self.reader.visit_ready.val() {
+            self.chosen_valid.d.next = false;
         }
-        self.found.next.markers = self.has_markers.q.val();
-        self.found.next.crc = self.has_crc.q.val();
-        self.found.next.refused = self.refused.q.val();
-        self.found.next.ulpdu = self.length.q.val();
+        if !self.chosen_valid.q.val() & self.looks.val() {
+            self.chosen_valid.d.next = true;
+            self.chosen.d.next = self.look.val();
+            if self.looks_low.val() {
+                self.chosen.d.next = self.look_low.val();
+            }
+        }
+
+        comment!("measure: where what the walker found ends, and how far its stream has landed");
+        self.item.next = self.walker.item.val();
+        self.base.next = self.behind.q.val();
+        if self.item.val().start {
+            self.base.next = self.item.val().position;
+        }
+        self.item_octets.next = 0.into();
+        if self.item.val().fpdu {
+            self.item_octets.next = bit_cast::<32, 16>(self.item.val().dwords) << 2;
+        }
+        self.measured_valid.d.next = self.walker.item_valid.val();
+        self.measured.d.next.fpdu = self.item.val().fpdu;
+        self.measured.d.next.end = self.item.val().end;
+        self.measured.d.next.stream = self.item.val().stream;
+        self.measured.d.next.markers = self.item.val().markers;
+        self.measured.d.next.crc = self.item.val().crc;
+        self.measured.d.next.position = self.base.val();
+        self.measured.d.next.behind = self.base.val() + self.item_octets.val();
+        self.measured.d.next.dwords = self.item.val().dwords;
+        self.measured.d.next.ulpdu = self.item.val().ulpdu;
+        self.measured.d.next.refused = 0.into();
+        if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
+            self.measured.d.next.refused = self.refused_too_large.val();
+        }
+        if self.item.val().fpdu & self.item.val().refused {
+            self.measured.d.next.refused = self.refused_length.val();
+        }
+        if self.walker.item_valid.val() {
+            self.behind.d.next = self.base.val() + self.item_octets.val();
+        }
+        for i in 0..S {
+            if self.item.val().stream == self.index[i].val() {
+                self.measured_edge.d.next = self.edge_at[i].q.val().get_bits::<20>(0);
+            }
+        }
+
+        comment!("weigh: is it whole, and is its stream still the same?");
+        self.left.next =
+            self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
+        self.weighed_valid.d.next = self.measured_valid.q.val();
+        self.weighed.d.next = self.measured.q.val();
+        self.whole.d.next = !self.left.val().get_bit(19) | self.measured.q.val().refused.any();
+        self.dropped.d.next =
+            self.leaves.val() & (self.stream.val() == self.measured.q.val().stream);
+        for i in 0..S {
+            if (self.measured.q.val().stream == self.index[i].val()) & self.stale[i].q.val() {
+                self.dropped.d.next = true;
+            }
+        }
+
+        comment!("decide: out with it, or wait for the rest of it; what comes behind that in the visit is void");
+        self.counts.next = self.weighed_valid.q.val()
+            & !self.dropped.q.val()
+            & !self.dead.q.val()
+            & self.weighed.q.val().fpdu;
+        self.passes.next = self.counts.val() & self.whole.q.val();
+        self.lacks.next = self.counts.val() & !self.whole.q.val();
+        self.weighed_octets.next = bit_cast::<20, 16>(self.weighed.q.val().dwords) << 2;
+        if self.lacks.val() {
+            self.dead.d.next = true;
+        }
+        if self.weighed_valid.q.val() & self.weighed.q.val().end {
+            self.dead.d.next = false;
+        }
+        self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
+        self.over_stream.d.next = self.weighed.q.val().stream;
+        self.lengths.write.next = self.lacks.val();
+        self.lengths.write_row.next = self.weighed.q.val().stream.get_bits::<4>(0);
+        self.lengths.data.next.dwords = self.weighed.q.val().dwords;
+        self.lengths.data.next.ulpdu = self.weighed.q.val().ulpdu;
+
+        comment!("give: the FPDU that waited is whole now");
+        self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
+        if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.gives.val() {
+            self.given_valid.d.next = true;
+            self.given.d.next = self.give.val();
+            if self.gives_low.val() {
+                self.given.d.next = self.give_low.val();
+            }
+        }
+        if self.given_valid.q.val() {
+            self.given_valid.d.next = false;
+            self.gift_valid.d.next = true;
+            self.gift.d.next.stream = self.given.q.val();
+            self.gift.d.next.dwords = self.lengths.out.val().dwords;
+            self.gift.d.next.ulpdu = self.lengths.out.val().ulpdu;
+            self.gift.d.next.refused = 0.into();
+            self.gift_dropped.d.next = false;
+            for i in 0..S {
+                if self.given.q.val() == self.index[i].val() {
+                    self.gift.d.next.position = self.at[i].q.val();
+                    self.gift.d.next.markers = self.with_markers[i].q.val();
+                    self.gift.d.next.crc = self.with_crc[i].q.val();
+                    self.gift_dropped.d.next = self.stale[i].q.val();
+                }
+            }
+        }
+        if self.leaves.val() & (self.stream.val() == self.given.q.val()) {
+            self.gift_dropped.d.next = true;
+        }
+        self.gift_passes.next = self.gift_valid.q.val()
+            & !self.gift_dropped.q.val()
+            & !self.passes.val()
+            & !self.hold.q.val();
+        self.gift_behind.next =
+            self.gift.q.val().position + (bit_cast::<32, 16>(self.gift.q.val().dwords) << 2);
+        self.gone.d.next = false;
+        self.gone_stream.d.next = self.gift.q.val().stream;
+        if self.gift_passes.val() | self.gift_dropped.q.val() {
+            self.gift_valid.d.next = self.given_valid.q.val();
+            self.gone.d.next = self.gift_valid.q.val();
+        }
+
+        comment!("out: the queue has room for all that can be on its way when it holds the walker");
+        self.found.next = self.gift.q.val();
+        self.issued_stream.next = self.gift.q.val().stream;
+        if self.passes.val() {
+            self.issued_stream.next = self.weighed.q.val().stream;
+            self.found.next.stream = self.weighed.q.val().stream;
+            self.found.next.position = self.weighed.q.val().position;
+            self.found.next.dwords = self.weighed.q.val().dwords;
+            if self.weighed.q.val().refused.any() {
+                self.found.next.dwords = 2.into();
+            }
+            self.found.next.markers = self.weighed.q.val().markers;
+            self.found.next.crc = self.weighed.q.val().crc;
+            self.found.next.refused = self.weighed.q.val().refused;
+            self.found.next.ulpdu = self.weighed.q.val().ulpdu;
+        }
+        self.pushes.next = self.passes.val() | self.gift_passes.val();
+        self.issued.next = self.pushes.val();
         self.out.s_data.next = self.found.val();
-        self.out.s_valid.next = false;
-
-        match self.step.q.val() {
-            Step::Pick => {
-                self.refused.d.next = 0.into();
-                self.abandoned.d.next = false;
-                if self.some.val() {
-                    self.now.d.next = self.choice.val();
-                    if self.some_low.val() {
-                        self.now.d.next = self.choice_low.val();
-                    }
-                    self.step.d.next = Step::Address;
-                }
-            }
-            Step::Address => {
-                for i in 0..S {
-                    if self.now.q.val() == self.index[i].val() {
-                        self.position.d.next = self.at[i].q.val();
-                        self.landed_to.d.next = self.edge_at[i].q.val();
-                        self.has_markers.d.next = self.with_markers[i].q.val();
-                        self.has_crc.d.next = self.with_crc[i].q.val();
-                        self.length.d.next = self.ulpdu[i].q.val();
-                        self.total.d.next = self.dwords[i].q.val();
-                        self.leading.d.next = self.with_markers[i].q.val()
-                            & !self.at[i].q.val().get_bits::<9>(0).any();
-                        self.abandoned.d.next = !self.live[i].q.val();
-                        self.step.d.next = Step::Access;
-                        if self.known[i].q.val() {
-                            self.step.d.next = Step::Decide;
-                        }
-                    }
-                }
-            }
-            Step::Access => {
-                self.row.d.next = bit_cast::<20, 32>(
-                    (self.header_at.val() >> self.lane_bits.val()) & self.row_mask.val(),
-                ) | (bit_cast::<20, 8>(self.now.q.val())
-                    << self.stream_shift.val());
-                self.header_bit.d.next = self.lane.val() << 4;
-                self.settle.d.next = 1.into();
-                self.step.d.next = Step::Arrive;
-            }
-            Step::Arrive => {
-                self.settle.d.next = self.settle.q.val() - 1;
-                if self.settle.q.val() == 0 {
-                    self.step.d.next = Step::Length;
-                }
-            }
-            Step::Length => {
-                comment!("the first octet is the more significant one");
-                self.length.d.next =
-                    (self.first_octets.val() << 8) | (self.first_octets.val() >> 8);
-                self.step.d.next = Step::Content;
-            }
-            Step::Content => {
-                comment!("length field, ULPDU and PAD in dwords, and the CRC: (2 + L + 3) / 4 + 1");
-                self.content.d.next =
-                    bit_cast::<16, 17>((bit_cast::<17, 16>(self.length.q.val()) + 9) >> 2);
-                if self.length.q.val() > self.max_ulpdu.val() {
-                    self.refused.d.next = self.refused_length.val();
-                }
-                self.step.d.next = Step::Span;
-            }
-            Step::Span => {
-                self.span.d.next = self.content.q.val() + self.phase.val() - 2;
-                self.step.d.next = Step::Rest;
-            }
-            Step::Rest => {
-                comment!("x / 127 = x / 128 + (x / 128 + x mod 128) / 127, and the last one is 0, 1 or 2");
-                self.quotient.d.next = self.span.q.val() >> 7;
-                self.rest.d.next = (self.span.q.val() >> 7)
-                    + bit_cast::<16, 7>(self.span.q.val().get_bits::<7>(0));
-                self.step.d.next = Step::Markers;
-            }
-            Step::Markers => {
-                self.embedded.d.next = self.quotient.q.val();
-                if self.rest.q.val() >= 127 {
-                    self.embedded.d.next = self.quotient.q.val() + 1;
-                }
-                if self.rest.q.val() >= 254 {
-                    self.embedded.d.next = self.quotient.q.val() + 2;
-                }
-                if !self.has_markers.q.val() {
-                    self.embedded.d.next = 0.into();
-                }
-                if self.leading.q.val() {
-                    self.content.d.next = self.content.q.val() + 1;
-                }
-                self.step.d.next = Step::Total;
-            }
-            Step::Total => {
-                self.total.d.next = self.content.q.val() + self.embedded.q.val();
-                self.step.d.next = Step::Decide;
-            }
-            Step::Decide => {
-                comment!("remember the length: a later look need not find it again");
-                if (self.octets.val() > self.max_fpdu.val()) & !self.refused.q.val().any() {
-                    self.refused.d.next = self.refused_too_large.val();
-                }
-                for i in 0..S {
-                    if self.now.q.val() == self.index[i].val() {
-                        self.known[i].d.next = true;
-                        self.need[i].d.next = self.octets.val();
-                        self.dwords[i].d.next = self.total.q.val();
-                        self.ulpdu[i].d.next = self.length.q.val();
-                    }
-                }
-                self.step.d.next = Step::Weigh;
-            }
-            Step::Weigh => {
-                self.enough.d.next =
-                    (self.remaining.q.val() >= self.octets.val()) | self.refused.q.val().any();
-                self.step.d.next = Step::Issue;
-            }
-            Step::Issue => {
-                self.settle.d.next = 2.into();
-                if self.abandoned.q.val() | !self.enough.q.val() {
-                    self.step.d.next = Step::Settle;
-                }
-                if self.enough.q.val() & !self.abandoned.q.val() & self.out.s_ready.val() {
-                    self.out.s_valid.next = true;
-                    self.issued.next = true;
-                    self.step.d.next = Step::Settle;
-                    for i in 0..S {
-                        if self.now.q.val() == self.index[i].val() {
-                            self.at[i].d.next = self.position.q.val() + self.octets.val();
-                            self.known[i].d.next = false;
-                            if self.refused.q.val().any() {
-                                self.live[i].d.next = false;
-                            }
-                        }
-                    }
-                }
-            }
-            Step::Settle => {
-                self.settle.d.next = self.settle.q.val() - 1;
-                if self.settle.q.val() == 0 {
-                    self.step.d.next = Step::Pick;
-                }
-            }
-            _ => {
-                self.step.d.next = Step::Pick;
-            }
-        }
+        self.out.s_valid.next = self.pushes.val();
         self.fpdu.next = self.out.m_data.val();
         self.fpdu_valid.next = self.out.m_valid.val();
         self.out.m_ready.next = self.fpdu_ready.val();
+        self.pops.next = self.out.m_valid.val() & self.fpdu_ready.val();
+        if self.pushes.val() & !self.pops.val() {
+            self.waiting.d.next = self.waiting.q.val() + 1;
+        }
+        if self.pops.val() & !self.pushes.val() {
+            self.waiting.d.next = self.waiting.q.val() - 1;
+        }
+        self.hold.d.next = self.waiting.q.val() >= self.enough.val();
+
+        comment!("what becomes of the streams");
+        for i in 0..S {
+            if self.weighed_valid.q.val()
+                & !self.dropped.q.val()
+                & !self.dead.q.val()
+                & (self.weighed.q.val().stream == self.index[i].val())
+            {
+                if self.weighed.q.val().end {
+                    self.at[i].d.next = self.weighed.q.val().behind;
+                }
+                if self.lacks.val() {
+                    self.at[i].d.next = self.weighed.q.val().position;
+                    self.known[i].d.next = true;
+                    self.need[i].d.next = self.weighed_octets.val();
+                }
+                if self.weighed.q.val().refused.any() {
+                    self.live[i].d.next = false;
+                }
+            }
+            if self.gift_passes.val() & (self.gift.q.val().stream == self.index[i].val()) {
+                self.at[i].d.next = self.gift_behind.val();
+                self.known[i].d.next = false;
+            }
+            comment!("nobody is busy with a stream from two cycles after the last change on, when `have` has followed");
+            if (self.over.q.val() & (self.over_stream.q.val() == self.index[i].val()))
+                | (self.gone.q.val() & (self.gone_stream.q.val() == self.index[i].val()))
+            {
+                self.busy[i].d.next = false;
+            }
+            if self.picked[i].val() {
+                self.busy[i].d.next = true;
+            }
+        }
 
         comment!(
             "a stream comes and goes; what its former life left unread must not make it eligible"
         );
         for i in 0..S {
+            if !self.busy[i].q.val() & !self.picked[i].val() {
+                self.stale[i].d.next = false;
+            }
             if self.stream.val() == self.index[i].val() {
                 if self.arm.val() {
                     self.live[i].d.next = true;
@@ -502,22 +649,33 @@ impl<const H: usize, const LOGD: usize, const S: usize> Logic for Scan<H, LOGD, 
                     self.edge_at[i].d.next = 0.into();
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;
-                    comment!("what the stream's former owner left behind does not count");
                     self.have[i].d.next = 0.into();
                 }
                 if self.close.val() {
                     self.live[i].d.next = false;
                 }
+                if self.leaves.val() {
+                    self.eligible[i].d.next = false;
+                    self.stale[i].d.next = true;
+                }
             }
             if self.reset.val() {
                 self.live[i].d.next = false;
+                self.busy[i].d.next = false;
+                self.eligible[i].d.next = false;
             }
         }
-        if self.close.val() & (self.stream.val() == self.now.q.val()) {
-            self.abandoned.d.next = true;
-        }
         if self.reset.val() {
-            self.step.d.next = Step::Pick;
+            self.chosen_valid.d.next = false;
+            self.measured_valid.d.next = false;
+            self.weighed_valid.d.next = false;
+            self.dead.d.next = false;
+            self.over.d.next = false;
+            self.given_valid.d.next = false;
+            self.gift_valid.d.next = false;
+            self.gone.d.next = false;
+            self.waiting.d.next = 0.into();
+            self.hold.d.next = false;
         }
     }
 }

@@ -11,7 +11,7 @@ use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::records::Fpdu;
-use warpline_hdl::scan::{CYCLES, Scan};
+use warpline_hdl::scan::{AGAIN, FAR, ROWS, Scan, VISIT};
 use warpline_hdl::writer;
 use warpline_regmap::layout::refused;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
@@ -21,8 +21,13 @@ use warpline_wire::mpa;
 
 const STREAMS: usize = 4;
 /// Cycles from the octet that makes an FPDU whole to `issued`, when its length was not known before, and when it was.
-const UNKNOWN: usize = 16;
-const KNOWN: usize = 7;
+const UNKNOWN: usize = 12;
+const KNOWN: usize = 5;
+/// Cycles more when markers inside have to be counted, which is done from this ULPDU_Length on.
+const COUNTING: usize = 4;
+const LONG: u16 = 504;
+/// Cycles in which all that is waiting in the block comes out.
+const SETTLED: usize = 200;
 
 /// An FPDU that a stream holds.
 #[derive(Clone, Copy, Debug)]
@@ -62,25 +67,25 @@ struct Seen {
     pads: [usize; 4],
 }
 
-struct Bench<const H: usize, const LOGD: usize> {
-    lockstep: Lockstep<Scan<H, LOGD, STREAMS>>,
+struct Bench<const H: usize, const D: usize, const LOGD: usize> {
+    lockstep: Lockstep<Scan<H, D, LOGD, STREAMS>>,
     rng: Rng,
     config: Config,
     sources: [Source; STREAMS],
-    /// Header rows asked for in the last two cycles.
-    asked: [usize; 2],
+    /// Header rows asked for in the last two cycles, as the RAM held them then.
+    asked: [Vec<u8>; 2],
     expected: VecDeque<Fpdu>,
     ready: Rhythm,
     /// Cycles of `issued`.
     issued: Vec<usize>,
-    /// Longest time from an FPDU being whole to `issued`, while nothing held it back.
+    /// Longest time from an FPDU of stream 2 being whole to `issued`, while nothing held it back.
     longest: usize,
     cycle: usize,
     wrong: usize,
     seen: Seen,
 }
 
-impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
+impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
     fn new(config: Config, seed: u64) -> Self {
         let block = Box::new(Scan::new(&config));
         Self::of(
@@ -91,7 +96,7 @@ impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
         )
     }
 
-    fn of(top: &str, block: Box<Scan<H, LOGD, STREAMS>>, config: Config, seed: u64) -> Self {
+    fn of(top: &str, block: Box<Scan<H, D, LOGD, STREAMS>>, config: Config, seed: u64) -> Self {
         let lockstep = Lockstep::new(top, block, |b, level| b.clock.next = level.into());
         let mut bench = Self {
             lockstep: lockstep.unwrap_or_else(|e| panic!("{e}")),
@@ -101,7 +106,7 @@ impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
                 ring: vec![0; config.ring_octets],
                 ..Source::default()
             }),
-            asked: [0; 2],
+            asked: std::array::from_fn(|_| vec![0; 2 * D]),
             expected: VecDeque::new(),
             ready: Rhythm::new(Pace::Always),
             issued: vec![],
@@ -179,28 +184,38 @@ impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
         (first + self.config.ring_octets as u64).min(source.planned) - source.landed
     }
 
-    /// Lets the next octets of a stream land.
+    /// Lets the next octets of a stream land; the RAM holds them from the next cycle on.
     fn land(&mut self, stream: usize, octets: u64) {
         let octets = octets.min(self.room(stream));
         let noise = self.rng.u8(..);
         let source = &mut self.sources[stream];
         let landing = source.landed..source.landed + octets;
+        let mut writes: Vec<(u64, u8)> = vec![];
         // what is not ULPDU_Length is noise; a little of it does, in rings as long as these
-        let ring = source.ring.len() as u64;
-        for position in landing.clone().step_by(61) {
-            source.ring[(position % ring) as usize] = noise;
-        }
+        writes.extend(
+            landing
+                .clone()
+                .step_by(61)
+                .map(|position| (position, noise)),
+        );
         for planned in &source.plan {
             let lead = u64::from(source.markers && planned.position.is_multiple_of(512)) * 4;
-            for (octet, value) in planned.ulpdu.to_be_bytes().into_iter().enumerate() {
-                let position = planned.position + lead + octet as u64;
-                if landing.contains(&position) {
-                    source.ring[(position % ring) as usize] = value;
-                }
-            }
+            let length = planned
+                .ulpdu
+                .to_be_bytes()
+                .into_iter()
+                .zip(planned.position + lead..);
+            writes.extend(length.map(|(value, position)| (position, value)));
         }
         source.landed = landing.end;
         self.cycle(Some(stream));
+        let source = &mut self.sources[stream];
+        let ring = source.ring.len() as u64;
+        for (position, value) in writes {
+            if landing.contains(&position) {
+                source.ring[(position % ring) as usize] = value;
+            }
+        }
     }
 
     fn idle(&mut self, cycles: usize) {
@@ -221,20 +236,20 @@ impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
             None => self.rng.u64(..),
         };
         b.landed_edge.next = (edge & 0xFFFF_FFFF).into();
-        // the row that was asked for two cycles ago, as it was a cycle ago
-        let (from, row) = (self.asked[0] / rows, self.asked[0] % rows);
-        let width = self.config.octets();
-        let row = &self.sources[from % STREAMS].ring[row * width..][..width];
-        let kept: Vec<u8> = row
-            .chunks(4)
-            .flat_map(|dword| dword[..2].to_vec())
-            .collect();
-        b.header_data.next = beat(&kept);
+        b.header_data.next = beat(&self.asked[0]);
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
         self.note_whole();
         self.lockstep.settle().unwrap();
         self.compare();
-        self.asked = [self.asked[1], self.lockstep.block.header_row.val().index()];
+        let row = self.lockstep.block.header_row.val().index();
+        let width = self.config.octets();
+        let row = &self.sources[row / rows % STREAMS].ring[row % rows * width..][..width];
+        let kept = row
+            .chunks(4)
+            .flat_map(|dword| dword[..2].to_vec())
+            .collect();
+        self.asked.rotate_left(1);
+        self.asked[1] = kept;
         self.lockstep.edge().unwrap();
         self.cycle += 1;
     }
@@ -260,7 +275,9 @@ impl<const H: usize, const LOGD: usize> Bench<H, LOGD> {
                     source.live = planned.refused == 0;
                     self.expected.push_back(expected(stream, source, planned));
                     self.issued.push(self.cycle);
-                    self.longest = self.longest.max(self.cycle - whole);
+                    if stream == 2 {
+                        self.longest = self.longest.max(self.cycle - whole);
+                    }
                     let leading = source.markers && planned.position.is_multiple_of(512);
                     let seen = &mut self.seen;
                     seen.issued += 1;
@@ -314,8 +331,11 @@ fn length(rng: &mut Rng, most: u16) -> u16 {
 }
 
 /// `fpdus` FPDUs of four streams, which come and go; all that goes out is as planned.
-fn traffic<const H: usize, const LOGD: usize>(config: Config, fpdus: usize) -> Bench<H, LOGD> {
-    let mut bench = Bench::<H, LOGD>::new(config, config.width as u64);
+fn traffic<const H: usize, const D: usize, const LOGD: usize>(
+    config: Config,
+    fpdus: usize,
+) -> Bench<H, D, LOGD> {
+    let mut bench = Bench::<H, D, LOGD>::new(config, config.width as u64);
     let mut closed: [Option<usize>; STREAMS] = [Some(0); STREAMS];
     let most = (config.ring_octets - 64).min(mpa::MAX_ULPDU.into()) as u16;
     let paces = [
@@ -341,7 +361,8 @@ fn traffic<const H: usize, const LOGD: usize>(config: Config, fpdus: usize) -> B
                 }
                 _ => {}
             }
-            if bench.sources[stream].plan.len() < 4 {
+            let most_planned = if bench.rng.bool() { 4 } else { 20 };
+            while bench.sources[stream].plan.len() < most_planned {
                 let ulpdu = match bench.rng.u16(0..1000) {
                     0..=2 => bench.rng.u16(mpa::MAX_ULPDU + 1..),
                     3..=9 => bench.rng.u16(most..=mpa::MAX_ULPDU),
@@ -357,6 +378,7 @@ fn traffic<const H: usize, const LOGD: usize>(config: Config, fpdus: usize) -> B
                 3 => missing,
                 4 => missing.saturating_sub(1),
                 5 => missing + bench.rng.u64(0..12),
+                6 => bench.rng.u64(0..200),
                 _ => bench.rng.u64(0..5000),
             };
             if closed[stream].is_none() && octets > 0 {
@@ -367,7 +389,7 @@ fn traffic<const H: usize, const LOGD: usize>(config: Config, fpdus: usize) -> B
         }
     }
     bench.ready = Rhythm::new(Pace::Always);
-    bench.idle(10 * CYCLES);
+    bench.idle(SETTLED);
     assert!(bench.expected.is_empty());
     bench
 }
@@ -376,7 +398,7 @@ fn traffic<const H: usize, const LOGD: usize>(config: Config, fpdus: usize) -> B
 // req: MPA-RCV-20, MPA-RCV-31, AMB-21
 #[test]
 fn lengths_of_four_streams_at_64_bits() {
-    let bench = traffic::<32, 1>(Config::simulated(64), 1400);
+    let bench = traffic::<32, 2, 1>(Config::simulated(64), 1400);
     let seen = &bench.seen;
     assert_eq!(bench.wrong, 0, "{seen:?}");
     assert!(
@@ -399,7 +421,7 @@ fn lengths_of_four_streams_with_small_rings_at_512_bits() {
         ..Config::simulated(512)
     };
     let bench = on_large_stack(move || {
-        let bench = traffic::<256, 4>(config, 800);
+        let bench = traffic::<256, 16, 4>(config, 800);
         (bench.wrong, bench.seen)
     });
     let (wrong, seen) = bench;
@@ -414,16 +436,64 @@ fn lengths_of_four_streams_with_small_rings_at_512_bits() {
     );
 }
 
-fn armed(markers: bool) -> Bench<32, 1> {
+type Bench64 = Bench<32, 2, 1>;
+
+fn armed(markers: bool) -> Bench64 {
     let mut bench = Bench::new(Config::simulated(64), 7);
     bench.arm(2, markers, true);
     bench
 }
 
-#[test]
-fn an_fpdu_takes_seventeen_cycles_and_waiting_streams_none() {
-    assert_eq!(CYCLES, 17);
-    let mut bench = armed(true);
+/// Octets of a beat that `fetch` needs for an FPDU, which begins in lane 0.
+fn beats(config: &Config, octets: u64) -> usize {
+    octets.div_ceil(config.octets() as u64) as usize
+}
+
+/// Lets `plan` land at once in stream 2, and checks that no FPDU comes later than the beats of those before it take.
+fn assert_no_bubbles<const H: usize, const D: usize, const LOGD: usize>(
+    bench: &mut Bench<H, D, LOGD>,
+    markers: bool,
+    plan: &[u16],
+) {
+    bench.close(2);
+    bench.idle(64);
+    bench.arm(2, markers, true);
+    bench.issued.clear();
+    plan.iter().for_each(|ulpdu| bench.plan(2, *ulpdu));
+    let config = bench.config;
+    let beats: Vec<usize> = bench.sources[2]
+        .plan
+        .iter()
+        .map(|planned| beats(&config, planned.octets))
+        .collect();
+    bench.land(2, 1 << 20);
+    bench.idle(beats.iter().sum::<usize>() + UNKNOWN + COUNTING);
+    assert_eq!(
+        (bench.issued.len(), bench.wrong),
+        (plan.len(), 0),
+        "{plan:?}"
+    );
+    let counting = if markers && plan.iter().any(|ulpdu| *ulpdu >= LONG) {
+        COUNTING
+    } else {
+        0
+    };
+    let (mut due, first) = (bench.issued[0] + counting, bench.issued[0]);
+    for (number, (issued, beats)) in bench.issued.iter().zip(&beats).enumerate() {
+        assert!(
+            *issued <= due,
+            "{} bits, markers {markers}: {number} of {plan:?} {} cycles behind the first, due after {}",
+            config.width,
+            issued - first,
+            due - first
+        );
+        due += beats;
+    }
+}
+
+fn assert_no_bubbles_at<const H: usize, const D: usize, const LOGD: usize>(width: usize) {
+    let config = Config::simulated(width);
+    let mut bench = Bench::<H, D, LOGD>::new(config, 3);
     // the other streams have not enough octets to be worth a look, or know what they wait for
     for stream in [0, 1, 3] {
         bench.arm(stream, false, true);
@@ -432,16 +502,74 @@ fn an_fpdu_takes_seventeen_cycles_and_waiting_streams_none() {
     bench.land(0, 3);
     bench.land(1, 4);
     bench.land(3, 1007);
-    bench.idle(3 * CYCLES);
-    (0..40).for_each(|_| bench.plan(2, 100));
-    bench.land(2, 1 << 20);
-    bench.idle(40 * CYCLES + UNKNOWN);
-    let apart: Vec<usize> = bench
-        .issued
-        .windows(2)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
-    assert_eq!((bench.wrong, apart), (0, vec![CYCLES; 39]));
+    bench.idle(SETTLED);
+    let row = config.octets() as u16;
+    for markers in [false, true] {
+        // the smallest ones that there are, and those of DDP
+        assert_no_bubbles(&mut bench, markers, &[0; 30]);
+        assert_no_bubbles(&mut bench, markers, &[20; 30]);
+        // as long as a row, as two, a dword more
+        for ulpdu in [row - 6, row - 2, 2 * row - 6, 2 * row - 2] {
+            assert_no_bubbles(&mut bench, markers, &[ulpdu; 12]);
+        }
+        // around the length from which on markers are counted, and the one that ends a visit
+        let far = (FAR * config.octets()) as u16;
+        for ulpdu in [LONG - 4, LONG - 1, LONG, LONG + 8, 620] {
+            assert_no_bubbles(&mut bench, markers, &[ulpdu; 6]);
+        }
+        for ulpdu in [far - 10, far - 6, far - 2, far + 20, 1442] {
+            assert_no_bubbles(&mut bench, markers, &[ulpdu; 4]);
+        }
+        for most in [40, 200, 700, 2000] {
+            let plan: Vec<u16> = (0..16).map(|_| bench.rng.u16(0..most)).collect();
+            assert_no_bubbles(&mut bench, markers, &plan);
+        }
+    }
+}
+
+#[test]
+fn no_fpdu_takes_more_cycles_than_its_beats_at_64_bits() {
+    assert_no_bubbles_at::<32, 2, 1>(64);
+}
+
+#[test]
+fn no_fpdu_takes_more_cycles_than_its_beats_at_128_bits() {
+    assert_no_bubbles_at::<64, 4, 2>(128);
+}
+
+#[test]
+fn no_fpdu_takes_more_cycles_than_its_beats_at_256_bits() {
+    assert_no_bubbles_at::<128, 8, 3>(256);
+}
+
+#[test]
+fn no_fpdu_takes_more_cycles_than_its_beats_at_512_bits() {
+    on_large_stack(|| assert_no_bubbles_at::<256, 16, 4>(512));
+}
+
+#[test]
+fn a_visit_that_an_fpdu_ends_is_taken_up_again_in_time() {
+    for (markers, again) in [(false, AGAIN - COUNTING), (true, AGAIN)] {
+        let mut bench = armed(markers);
+        (0..10).for_each(|_| bench.plan(2, 1442));
+        bench.land(2, 1 << 20);
+        bench.idle(SETTLED);
+        let apart = bench.issued.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(apart.eq([again; 9]), "{:?}", bench.issued);
+        assert_eq!(bench.wrong, 0);
+    }
+}
+
+#[test]
+fn an_fpdu_a_cycle_at_512_bits() {
+    on_large_stack(|| {
+        let mut bench = Bench::<256, 16, 4>::new(Config::simulated(512), 3);
+        for (markers, ulpdu) in [(false, 20), (true, 20), (true, 0), (false, 54)] {
+            assert_no_bubbles(&mut bench, markers, &vec![ulpdu; 300]);
+            let taken = bench.issued[299] - bench.issued[0];
+            assert_eq!(taken, 299, "markers {markers}, ULPDU of {ulpdu} octets");
+        }
+    });
 }
 
 // req: MPA-RCV-08
@@ -478,7 +606,7 @@ fn fpdus_that_land_octet_by_octet() {
             let idle = bench.rng.usize(0..3);
             bench.idle(idle);
         }
-        bench.idle(2 * CYCLES);
+        bench.idle(SETTLED);
         assert_eq!((bench.issued.len(), bench.wrong), (5, 0));
     }
 }
@@ -491,7 +619,7 @@ fn a_refused_length_ends_its_stream_as_soon_as_it_is_seen() {
         bench.arm(1, markers, false);
         bench.plan(2, ulpdu);
         bench.land(2, if markers { 7 } else { 3 });
-        bench.idle(3 * CYCLES);
+        bench.idle(SETTLED);
         assert_eq!(bench.issued.len(), 0);
         bench.land(2, 1);
         bench.idle(UNKNOWN);
@@ -500,74 +628,137 @@ fn a_refused_length_ends_its_stream_as_soon_as_it_is_seen() {
         bench.land(2, 1 << 16);
         bench.plan(1, 20);
         bench.land(1, 100);
-        bench.idle(3 * CYCLES);
+        bench.idle(SETTLED);
         assert_eq!((bench.issued.len(), bench.wrong), (2, 0));
     }
     // the longest legal one
     let mut bench = armed(true);
     bench.plan(2, 64768);
     bench.land(2, 1 << 17);
-    bench.idle(UNKNOWN);
+    bench.idle(UNKNOWN + COUNTING);
     assert_eq!(
         (bench.issued.len(), bench.seen.refused_length, bench.wrong),
         (1, 0, 0)
     );
 }
 
-#[test]
-fn four_busy_streams_take_turns() {
-    let mut bench = armed(true);
-    for stream in [0, 1, 3] {
-        bench.arm(stream, stream == 1, true);
-    }
+/// Four streams have much to be looked at: the changes from one to the next cost less than a cycle in a hundred.
+fn assert_turns<const H: usize, const D: usize, const LOGD: usize>(width: usize, ulpdu: u16) {
+    let config = Config::simulated(width);
+    let mut bench = Bench::<H, D, LOGD>::new(config, 3);
+    let rows = 4 * VISIT;
+    let fpdus = (rows * config.octets() as u64 / mpa::fpdu_len(0, ulpdu.into(), true) as u64).max(8)
+        as usize;
     for stream in 0..STREAMS {
-        (0..20).for_each(|_| bench.plan(stream, 700));
-        bench.land(stream, 1 << 20);
+        bench.arm(stream, stream == 1, true);
+        (0..fpdus).for_each(|_| bench.plan(stream, ulpdu));
     }
-    bench.idle(80 * CYCLES);
-    assert_eq!((bench.issued.len(), bench.wrong), (80, 0));
-    // at most the other three are served before a stream's next FPDU
+    let plans = bench.sources.iter().flat_map(|source| &source.plan);
+    let beats: usize = plans.map(|planned| beats(&config, planned.octets)).sum();
+    (0..STREAMS).for_each(|stream| bench.land(stream, 1 << 20));
+    bench.idle(beats + SETTLED);
+    assert_eq!((bench.issued.len(), bench.wrong), (STREAMS * fpdus, 0));
+    let taken = bench.issued[STREAMS * fpdus - 1] - bench.issued[0];
+    assert!(
+        100 * taken <= 101 * beats,
+        "{width} bits, {ulpdu} octets: {taken} cycles for {beats} beats"
+    );
+}
+
+#[test]
+fn four_busy_streams_take_turns_at_the_rate_of_one() {
+    for ulpdu in [20, 50, 200, 1442] {
+        assert_turns::<32, 2, 1>(64, ulpdu);
+    }
+    on_large_stack(|| {
+        for ulpdu in [20, 50, 200, 1000, 1442] {
+            assert_turns::<256, 16, 4>(512, ulpdu);
+        }
+    });
+}
+
+#[test]
+fn nobody_waits_longer_than_the_others_visits_take() {
     let mut bench = armed(true);
     for stream in [0, 1, 3] {
         bench.arm(stream, false, true);
     }
-    for _ in 0..10 {
-        for stream in 0..STREAMS {
-            bench.plan(stream, 700);
-            bench.land(stream, 1 << 20);
-        }
-        bench.longest = 0;
-        bench.idle(STREAMS * CYCLES);
-        assert!(
-            bench.longest <= (STREAMS - 1) * CYCLES + UNKNOWN,
-            "{}",
-            bench.longest
-        );
+    for stream in [0, 1, 3] {
+        (0..400).for_each(|_| bench.plan(stream, 20));
+        bench.land(stream, 1 << 20);
     }
-    assert_eq!((bench.issued.len(), bench.wrong), (40, 0));
+    for _ in 0..20 {
+        let idle = bench.rng.usize(0..60);
+        bench.idle(idle);
+        bench.plan(2, 700);
+        bench.longest = 0;
+        bench.land(2, 1 << 20);
+        bench.idle(5 * VISIT as usize);
+        // the visit that is going on, one of each other stream, and the rows that wait for the walker by then
+        let most = STREAMS * VISIT as usize + ROWS as usize + UNKNOWN + COUNTING;
+        assert!(bench.longest <= most, "{}", bench.longest);
+    }
+    bench.idle(3000);
+    assert_eq!((bench.issued.len(), bench.wrong), (1220, 0));
 }
 
 #[test]
 fn a_full_queue_holds_the_scanner_until_there_is_room() {
     let mut bench = armed(true);
     bench.ready = Rhythm::new(Pace::Percent(0));
-    (0..10).for_each(|_| bench.plan(2, 64));
+    (0..40).for_each(|_| bench.plan(2, 0));
     bench.land(2, 1 << 20);
-    bench.idle(20 * CYCLES);
-    assert_eq!(bench.issued.len(), 4);
+    bench.idle(SETTLED);
+    let held = bench.issued.len();
+    assert!((8..=16).contains(&held), "{held} in a queue of 16");
     bench.ready = Rhythm::new(Pace::Always);
-    bench.idle(7 * CYCLES);
+    bench.idle(SETTLED);
     assert_eq!(
         (bench.issued.len(), bench.wrong, bench.expected.len()),
-        (10, 0, 0)
+        (40, 0, 0)
     );
+}
+
+/// The queue is full, and more of the stream is on its way to it; the next owner has nothing to do with that.
+#[test]
+fn what_a_full_queue_held_back_of_a_closed_stream_does_not_come_out_for_its_next_owner() {
+    for moment in 0..40 {
+        let mut bench = armed(true);
+        bench.arm(1, false, false);
+        bench.ready = Rhythm::new(Pace::Percent(0));
+        (0..40).for_each(|_| bench.plan(2, 14));
+        bench.plan(1, 900);
+        bench.land(1, 100);
+        bench.land(2, 1 << 20);
+        bench.idle(moment);
+        bench.land(1, 1 << 20);
+        bench.idle(100);
+        let before = bench.issued.len();
+        bench.close(2);
+        bench.close(1);
+        bench.idle(64);
+        assert_eq!(bench.issued.len(), before);
+        bench.arm(2, false, true);
+        bench.arm(1, true, true);
+        for stream in [1, 2] {
+            (0..5).for_each(|_| bench.plan(stream, 30));
+            bench.land(stream, 1 << 20);
+        }
+        bench.ready = Rhythm::new(Pace::Always);
+        bench.idle(2 * SETTLED);
+        assert_eq!(
+            (bench.issued.len(), bench.wrong, bench.expected.len()),
+            (before + 10, 0, 0),
+            "moment {moment}"
+        );
+    }
 }
 
 #[test]
 fn a_stream_closed_at_any_moment_gives_no_more_fpdus() {
-    let mut bench = Bench::<32, 1>::new(Config::simulated(64), 7);
+    let mut bench = Bench64::new(Config::simulated(64), 7);
     let mut after_issue = 0;
-    for moment in 0..2 * CYCLES {
+    for moment in 0..40 {
         bench.issued.clear();
         for stream in [2, 0] {
             bench.arm(stream, true, true);
@@ -581,10 +772,10 @@ fn a_stream_closed_at_any_moment_gives_no_more_fpdus() {
         bench.idle(64);
         // the next owner's octets are not there yet, what its former owner left behind is
         bench.arm(2, moment % 2 == 0, false);
-        bench.idle(2 * CYCLES);
+        bench.idle(SETTLED);
         bench.plan(2, 300);
         bench.land(2, 1 << 20);
-        bench.idle(4 * CYCLES);
+        bench.idle(SETTLED);
         let found = (bench.issued.len(), bench.wrong);
         assert_eq!(found, (issued + 3 + 1, 0), "moment {moment}");
         after_issue += issued;
@@ -595,28 +786,57 @@ fn a_stream_closed_at_any_moment_gives_no_more_fpdus() {
     assert!(after_issue > 10);
 }
 
-#[test]
-fn a_marker_too_few_is_seen() {
-    let block = Box::new(Scan::<32, 1, STREAMS>::new(&Config::simulated(64)));
-    let mut design = writer::write(&*block, "scan_fault").unwrap();
-    let text = &mut design.modules.last_mut().unwrap().text;
-    let limit = "rest_q >= 16'h7f";
-    assert!(text.contains(limit), "{text}");
-    *text = text.replace(limit, "rest_q > 16'h7f");
-    let clock: fn(&mut Scan<32, 1, STREAMS>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("scan_fault", block, &design, clock).unwrap();
-    let seen = (0..40_u64).find_map(|cycle| {
+/// Runs stream 0 with markers, whose only FPDU so far has `length`, against a text in which `right` is `wrong`.
+fn fault(name: &str, right: &str, wrong: &str, length: u16) -> Option<LockstepError> {
+    let block = Box::new(Scan::<32, 2, 1, STREAMS>::new(&Config::simulated(64)));
+    let mut design = writer::write(&*block, name).unwrap();
+    let module = design
+        .modules
+        .iter_mut()
+        .find(|module| module.text.contains(right));
+    let text = &mut module.unwrap_or_else(|| panic!("no {right}")).text;
+    *text = text.replace(right, wrong);
+    let clock: fn(&mut Scan<32, 2, 1, STREAMS>, bool) = |b, level| b.clock.next = level.into();
+    let mut bench = Lockstep::with_design(name, block, &design, clock).unwrap();
+    (0..400_u64).find_map(|cycle| {
         let b = &mut bench.block;
-        b.reset.next = cycle == 0;
-        b.arm.next = cycle == 1;
+        b.reset.next = cycle < 2;
+        b.arm.next = cycle == 2;
         b.markers.next = true;
-        b.landed.next = cycle == 2;
+        b.landed.next = cycle == 3;
         b.landed_edge.next = 2000.into();
         b.fpdu_ready.next = true;
-        // length 502, and CRC: 127 dwords and the marker in front of them fill 512 octets; a dword more needs another one
-        b.header_data.next = (u64::from(503_u16.swap_bytes()) * 0x1_0001).into();
+        b.header_data.next = (u64::from(length.swap_bytes()) * 0x1_0001).into();
         bench.settle().and_then(|()| bench.edge()).err()
-    });
+    })
+}
+
+#[test]
+fn a_marker_too_few_is_seen() {
+    // length 502, and CRC: 127 dwords and the marker in front of them fill 512 octets; a dword more needs another one
+    let seen = fault("scan_fault_one", ">= 17'd512", "> 17'd512", 503);
+    assert!(
+        matches!(seen, Some(LockstepError::Differ { .. })),
+        "{seen:?}"
+    );
+    // twice 127 dwords
+    let seen = fault(
+        "scan_fault_two",
+        "rest_q >= 16'h7f",
+        "rest_q > 16'h7f",
+        1011,
+    );
+    assert!(
+        matches!(seen, Some(LockstepError::Differ { .. })),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn an_fpdu_that_lacks_its_last_octets_is_seen() {
+    // 2000 octets have landed: four markers, and 70 FPDUs of 28 octets; the next one lacks four
+    let (right, wrong) = ("measured_edge_q - ", "measured_edge_q + 20'd16 - ");
+    let seen = fault("scan_fault_whole", right, wrong, 20);
     assert!(
         matches!(seen, Some(LockstepError::Differ { .. })),
         "{seen:?}"

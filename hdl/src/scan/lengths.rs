@@ -1,0 +1,216 @@
+//! What a header row says of the FPDUs that would begin in its lanes: each lane for itself, whether one begins there or not.
+//!
+//! ```text
+//!  first two octets of each dword ─► [Lengths] ─► ULPDU_Length, known? one marker inside? ─ queue ─►
+//!                                    [Totals] ─► dwords on the wire; long? far? refused?
+//! ```
+//!
+//! An FPDU that begins in lane i has its ULPDU_Length there, or a lane further up when its first dword is a marker; that
+//! can only be lane 0, since markers stand at multiples of 512 octets and rows divide 512. With c dwords of content whose
+//! first one stands h dwords behind a marker position, (h + c - 2) / 127 markers follow inside the FPDU. For a length
+//! below [`LONG`] that is none or one, and it is one when ULPDU_Length + 4 (h + 1) + 1 reaches 512: one addition. The
+//! dwords are one more addition, because a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1.
+//! Markers inside longer FPDUs are counted by the walker.
+//!
+//! Both combinational, one addition of 17 bits a lane each; a row a cycle.
+use rust_hdl_core::prelude::*;
+
+/// From this ULPDU_Length on, more than one marker may lie inside an FPDU.
+pub const LONG: u32 = 504;
+/// Rows from the begin of an FPDU to the next one that make it worth to leave its stream meanwhile.
+pub const FAR: usize = 16;
+
+/// ULPDU_Length for each lane, H = 16·D.
+#[derive(LogicBlock)]
+pub struct Lengths<const H: usize, const D: usize> {
+    /// First two octets of each dword, the first one low.
+    pub octets: Signal<In, Bits<H>>,
+    /// Dwords from a marker position to lane 0.
+    pub phase: Signal<In, Bits<7>>,
+    /// The stream carries markers.
+    pub markers: Signal<In, Bit>,
+    /// Lanes whose dword has landed.
+    pub landed: Signal<In, Bits<D>>,
+    /// ULPDU_Length of an FPDU that begins in a lane.
+    pub lengths: Signal<Out, Bits<H>>,
+    /// It has landed.
+    pub known: Signal<Out, Bits<D>>,
+    /// A marker lies inside that FPDU; says nothing when the length is [`LONG`] or more.
+    pub marker: Signal<Out, Bits<D>>,
+}
+
+impl<const H: usize, const D: usize> Default for Lengths<H, D> {
+    fn default() -> Self {
+        assert!(H == 16 * D, "two octets a dword");
+        Self {
+            octets: Default::default(),
+            phase: Default::default(),
+            markers: Default::default(),
+            landed: Default::default(),
+            lengths: Default::default(),
+            known: Default::default(),
+            marker: Default::default(),
+        }
+    }
+}
+
+impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
+    fn update(&mut self) {
+        let (octets, landed) = (self.octets.val(), self.landed.val());
+        let (phase, markers) = (self.phase.val().to_u32(), self.markers.val());
+        let mut lengths = Bits::<H>::default();
+        let (mut known, mut marker) = (Bits::<D>::default(), Bits::<D>::default());
+        for lane in 0..D {
+            let leading = lane == 0 && markers && phase == 0;
+            let at = if leading { 1 } else { lane };
+            let length = octets.get_bits::<16>(16 * at).to_u16().swap_bytes();
+            let behind = if leading { 2 } else { phase + lane as u32 + 1 };
+            lengths.set_bits::<16>(16 * lane, u64::from(length).into());
+            known = known.replace_bit(lane, landed.get_bit(at));
+            let inside = markers && u32::from(length) + 4 * behind + 1 >= 512;
+            marker = marker.replace_bit(lane, inside);
+        }
+        self.lengths.next = lengths;
+        self.known.next = known;
+        self.marker.next = marker;
+    }
+
+    fn connect(&mut self) {
+        self.lengths.connect();
+        self.known.connect();
+        self.marker.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let mut text = String::from("wire leading = markers && phase == 7'd0;\n");
+        let mut steps = String::new();
+        for lane in 0..D {
+            let swapped = |lane: usize| {
+                let low = 16 * lane;
+                format!(
+                    "{{octets[{}:{low}], octets[{}:{}]}}",
+                    low + 7,
+                    low + 15,
+                    low + 8
+                )
+            };
+            let behind = format!("{{1'b0, phase}} + 8'd{}", lane + 1);
+            let (length, landed, behind) = if lane == 0 {
+                (
+                    format!("leading ? {} : {}", swapped(1), swapped(0)),
+                    "leading ? landed[1] : landed[0]".into(),
+                    format!("leading ? 8'd2 : {behind}"),
+                )
+            } else {
+                (swapped(lane), format!("landed[{lane}]"), behind)
+            };
+            text += &format!(
+                "wire [15:0] length_{lane} = {length};\nwire [7:0] behind_{lane} = {behind};\n"
+            );
+            steps += &format!(
+                "    lengths[{}:{}] = length_{lane};\n    known[{lane}] = {landed};\n    \
+                 marker[{lane}] = markers && ({{1'b0, length_{lane}}} + {{7'd0, behind_{lane}, 2'b01}}) >= 17'd512;\n",
+                16 * lane + 15,
+                16 * lane
+            );
+        }
+        Verilog::Custom(format!("{text}always_comb begin\n{steps}end"))
+    }
+}
+
+/// Dwords on the wire for each lane, H = 16·D.
+#[derive(LogicBlock)]
+pub struct Totals<const H: usize, const D: usize> {
+    /// As from [`Lengths`].
+    pub lengths: Signal<In, Bits<H>>,
+    /// As from [`Lengths`].
+    pub marker: Signal<In, Bits<D>>,
+    /// Dwords from a marker position to lane 0.
+    pub phase: Signal<In, Bits<7>>,
+    /// The stream carries markers.
+    pub markers: Signal<In, Bit>,
+    /// Dwords of an FPDU that begins in a lane, 16 bits each; of a long one without the markers inside.
+    pub dwords: Signal<Out, Bits<H>>,
+    /// Markers inside it are still to be counted.
+    pub long: Signal<Out, Bits<D>>,
+    /// It ends [`FAR`] rows away, or further.
+    pub far: Signal<Out, Bits<D>>,
+    /// Its length is refused (AMB-21).
+    pub refused: Signal<Out, Bits<D>>,
+    _max_ulpdu: u32,
+}
+
+impl<const H: usize, const D: usize> Totals<H, D> {
+    /// For lengths up to `max_ulpdu`.
+    #[must_use]
+    pub fn new(max_ulpdu: usize) -> Self {
+        assert!(H == 16 * D && (1..=0xFFFF).contains(&max_ulpdu));
+        Self {
+            lengths: Default::default(),
+            marker: Default::default(),
+            phase: Default::default(),
+            markers: Default::default(),
+            dwords: Default::default(),
+            long: Default::default(),
+            far: Default::default(),
+            refused: Default::default(),
+            _max_ulpdu: max_ulpdu as u32,
+        }
+    }
+}
+
+impl<const H: usize, const D: usize> Logic for Totals<H, D> {
+    fn update(&mut self) {
+        let (lengths, markers) = (self.lengths.val(), self.markers.val());
+        let leading = markers && !self.phase.val().any();
+        let mut all = Bits::<H>::default();
+        let mut flags = [Bits::<D>::default(); 3];
+        for lane in 0..D {
+            let length = lengths.get_bits::<16>(16 * lane).to_u32();
+            let long = markers && length >= LONG;
+            let inside = self.marker.val().get_bit(lane) && !long;
+            let added = 9 + 4 * u32::from(inside) + 4 * u32::from(leading && lane == 0);
+            let dwords = (length + added) >> 2;
+            all.set_bits::<16>(16 * lane, u64::from(dwords).into());
+            let found = [long, dwords >= (FAR * D) as u32, length > self._max_ulpdu];
+            for (flag, found) in flags.iter_mut().zip(found) {
+                *flag = flag.replace_bit(lane, found);
+            }
+        }
+        self.dwords.next = all;
+        [self.long.next, self.far.next, self.refused.next] = flags;
+    }
+
+    fn connect(&mut self) {
+        self.dwords.connect();
+        self.long.connect();
+        self.far.connect();
+        self.refused.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        let mut text = String::from("wire leading = markers && phase == 7'd0;\n");
+        let mut steps = String::new();
+        for lane in 0..D {
+            let (low, high) = (16 * lane, 16 * lane + 15);
+            let added = if lane == 0 {
+                "leading ? (inside_0 ? 17'd17 : 17'd13) : (inside_0 ? 17'd13 : 17'd9)".into()
+            } else {
+                format!("inside_{lane} ? 17'd13 : 17'd9")
+            };
+            text += &format!(
+                "wire inside_{lane} = marker[{lane}] && lengths[{high}:{low}] < 16'd{LONG};\n\
+                 wire [16:0] total_{lane} = ({{1'b0, lengths[{high}:{low}]}} + ({added})) >> 2;\n"
+            );
+            steps += &format!(
+                "    dwords[{high}:{low}] = total_{lane}[15:0];\n    \
+                 long[{lane}] = markers && lengths[{high}:{low}] >= 16'd{LONG};\n    \
+                 far[{lane}] = total_{lane} >= 17'd{};\n    \
+                 refused[{lane}] = lengths[{high}:{low}] > 16'd{};\n",
+                FAR * D,
+                self._max_ulpdu
+            );
+        }
+        Verilog::Custom(format!("{text}always_comb begin\n{steps}end"))
+    }
+}
