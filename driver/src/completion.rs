@@ -83,6 +83,8 @@ pub struct UntaggedCompletion {
     /// The segments held more or fewer octets than the message has: some of its octets may never have come, and are
     /// what the buffer held before (AMB-07).
     pub hole: bool,
+    /// More segments came behind the last one, whose length and octets of the ULP these are (AMB-06).
+    pub anomaly: bool,
     /// The message.
     pub buffer: Buffer,
 }
@@ -126,6 +128,7 @@ pub(crate) enum Entry {
         length: u32,
         rsvd_ulp: [u8; 5],
         hole: bool,
+        anomaly: bool,
     },
     Error(ErrorEvent),
 }
@@ -156,6 +159,7 @@ impl Entry {
                     length: completion::LENGTH.get(words) as u32,
                     rsvd_ulp: [completion::RSVD_ULP_FIRST.get(words) as u8, a, b, c, d],
                     hole: completion::HOLE.get(words) == 1,
+                    anomaly: completion::ANOMALY.get(words) == 1,
                 })
             }
             kind::ERROR => {

@@ -313,6 +313,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
             length,
             rsvd_ulp,
             hole,
+            anomaly,
         } => {
             let number = u8::try_from(queue).map_err(|_| "no such queue")?;
             let posted = state
@@ -335,6 +336,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
                 length,
                 rsvd_ulp,
                 hole,
+                anomaly,
                 buffer,
             }))
         }

@@ -27,6 +27,10 @@ pub struct StreamOptions {
     /// The segments of an untagged message have to come in order and without gaps: one whose MO is not the number of
     /// octets placed before it is an error. Otherwise the completion says when octets are missing (AMB-07).
     pub strict_mo: bool,
+    /// The segments of an untagged message may come before those of messages in front of it, up to the buffers that the
+    /// device holds ([`Shape::receive_slots`](crate::Shape)); completions keep the order of MSNs. Otherwise only the first posted
+    /// buffer takes segments: any other MSN is an error (AMB-04).
+    pub msn_window: bool,
     /// Untagged queues, one bit a queue number.
     pub queues: u8,
     /// MSN of the first message of each queue: 1, except to test the wrap (DDP-UNT-11).
@@ -36,8 +40,8 @@ pub struct StreamOptions {
 }
 
 impl Default for StreamOptions {
-    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, segments in any order, queue 0, first
-    /// MSN 1, 256 buffers.
+    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, messages in order and their segments in any
+    /// order, queue 0, first MSN 1, 256 buffers.
     fn default() -> Self {
         Self {
             sequence_start: 0,
@@ -45,6 +49,7 @@ impl Default for StreamOptions {
             crc: true,
             tagged_completions: true,
             strict_mo: false,
+            msn_window: false,
             queues: 0b1,
             first_msn: 1,
             receive_entries: 256,
@@ -110,6 +115,7 @@ impl Stream {
         stream_context::CRC.put(&mut words, options.crc.into());
         stream_context::TAGGED_COMPLETIONS.put(&mut words, options.tagged_completions.into());
         stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
+        stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
         stream_context::QUEUES.put(&mut words, mask.into());
         stream_context::PROTECTION_DOMAIN.put(&mut words, domain_id.into());
         stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());

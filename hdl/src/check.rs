@@ -18,6 +18,11 @@
 //! again and again. Faults and commands go in between, so that the buffer can be posted and the stream be frozen, which
 //! discards the segment. FPDUs behind it wait, those of other streams too: they come out in order.
 //!
+//! A stream with an MSN window takes segments of messages behind the first one, too. They are placed at once and their
+//! messages closed, but delivered only when all in front of them are: the last segment of the first message delivers it
+//! and those behind it that are closed, 5 cycles each, before anything else is looked at. So one FPDU holds the block up
+//! for at most 5·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 5 cycles more at most.
+//!
 //! Assumptions: at most 16 FPDUs are under way, so that the queues never overflow; a `CrcVerdict` comes for every
 //! `Segment`, in the same order; streams come as numbers below S.
 mod error_records;
@@ -70,6 +75,8 @@ enum Subject {
     Fpdu,
     Command,
     Fault,
+    /// The message that is the first one of its queue now.
+    Next,
 }
 
 /// How far it is.
@@ -93,6 +100,7 @@ struct Context {
     protection_domain: Bits<16>,
     tagged_completions: Bit,
     strict_offset: Bit,
+    window: Bit,
     queues: Bits<4>,
 }
 
@@ -137,7 +145,9 @@ pub struct Check<const S: usize> {
     pub key_stream: Signal<Out, Bits<8>>,
     /// Its untagged queue.
     pub key_queue: Signal<Out, Bits<2>>,
-    /// Buffers for that queue are on their way, or posted; at most 3 cycles behind the key.
+    /// How many buffers of that queue lie in front of the one that is wanted; 2 cycles behind the key.
+    pub key_distance: Signal<Out, Bits<8>>,
+    /// More buffers than that are on their way to that queue, or posted; at most 2 cycles behind the distance.
     pub coming: Signal<In, Bit>,
     /// Pulse: the first buffer of that queue has been used.
     pub took: Signal<Out, Bit>,
@@ -225,6 +235,9 @@ pub struct Check<const S: usize> {
     pop: Signal<Local, Bit>,
     again: Signal<Local, Bit>,
     candidate: Signal<Local, Segment>,
+    near: Signal<Local, Bit>,
+    direct: Signal<Local, Bit>,
+    follows: Signal<Local, Bit>,
     waits: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     is_tagged: Signal<Local, Bit>,
@@ -241,6 +254,8 @@ pub struct Check<const S: usize> {
     queue_mask: Constant<Bits<4>>,
     last_row: Constant<Bits<12>>,
     patience: Constant<Bits<4>>,
+    next_patience: Constant<Bits<4>>,
+    beyond: Constant<Bits<32>>,
     no_context: Constant<Context>,
     no_completion: Constant<Completion>,
     no_error_event: Constant<ErrorEvent>,
@@ -280,6 +295,7 @@ impl<const S: usize> Check<S> {
             read_fault_stream: d(),
             key_stream: d(),
             key_queue: d(),
+            key_distance: d(),
             coming: d(),
             took: d(),
             placement: d(),
@@ -342,6 +358,9 @@ impl<const S: usize> Check<S> {
             pop: d(),
             again: d(),
             candidate: d(),
+            near: d(),
+            direct: d(),
+            follows: d(),
             waits: d(),
             answered: d(),
             is_tagged: d(),
@@ -358,6 +377,8 @@ impl<const S: usize> Check<S> {
             queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
             last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
             patience: Constant::new(PATIENCE.into()),
+            next_patience: Constant::new(receive_queues::NEXT.into()),
+            beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
             no_context: Constant::new(Context::default()),
             no_completion: Constant::new(Completion::default()),
             no_error_event: Constant::new(ErrorEvent::default()),
@@ -561,6 +582,9 @@ impl<const S: usize> Logic for Check<S> {
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
         self.receive_queues.slot.next = self.fpdu.q.val().header_3.get_bits::<8>(0);
+        if self.subject.q.val() == Subject::Next {
+            self.receive_queues.slot.next = self.receive_queues.state.val().msn.get_bits::<8>(0);
+        }
         self.untagged_checks.msn.next = self.fpdu.q.val().header_3;
         self.untagged_checks.offset.next = self.fpdu.q.val().header_4;
         self.untagged_checks.length.next = self.length.q.val();
@@ -568,6 +592,10 @@ impl<const S: usize> Logic for Check<S> {
         self.untagged_checks.buffer.next = self.receive_queues.buffer.val();
         self.untagged_checks.message.next = self.receive_queues.message.val();
         self.untagged_checks.strict_offset.next = self.known.q.val().strict_offset;
+        self.untagged_checks.window.next = self.known.q.val().window;
+        self.untagged_checks.last.next = self.is_last.val();
+        self.untagged_checks.rsvd_ulp_first.next = self.fpdu.q.val().header_0.get_bits::<8>(0);
+        self.untagged_checks.rsvd_ulp_low.next = self.fpdu.q.val().header_1;
         self.judge.segment.next = self.fpdu.q.val();
         self.judge.crc_good.next = self.crc.q.val().good;
         self.judge.empty.next = !self.length.q.val().any();
@@ -594,7 +622,13 @@ impl<const S: usize> Logic for Check<S> {
             & self.judge.failed.val();
         self.key_stream.next = self.stream.q.val();
         self.key_queue.next = self.queue.q.val();
-        self.waits.next = !self.closed.q.val() & self.judge.checks.val().buffer & self.coming.val();
+        self.key_distance.next = self.untagged_checks.distance.val().get_bits::<8>(0);
+        self.near.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
+        self.waits.next = !self.closed.q.val()
+            & self.judge.checks.val().buffer
+            & self.near.val()
+            & self.coming.val();
+        self.direct.next = self.is_last.val() & !self.untagged_checks.distance.val().any();
 
         comment!("answered: records begin to be written, commands change their tables");
         self.freeze.next = false;
@@ -611,6 +645,7 @@ impl<const S: usize> Logic for Check<S> {
         self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
         self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
         self.contexts.data.next.strict_offset = self.argument[0].q.val().get_bit(11);
+        self.contexts.data.next.window = self.argument[0].q.val().get_bit(12);
         self.contexts.data.next.queues =
             self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
         self.receive_queues.start.next = false;
@@ -627,6 +662,12 @@ impl<const S: usize> Logic for Check<S> {
                         self.state.d.next = State::Idle;
                     } else {
                         self.error_records.write.next = self.first_error.val();
+                        self.state.d.next = State::Give;
+                    }
+                }
+                Subject::Next => {
+                    self.state.d.next = State::Idle;
+                    if self.receive_queues.message.val().closed {
                         self.state.d.next = State::Give;
                     }
                 }
@@ -710,7 +751,10 @@ impl<const S: usize> Logic for Check<S> {
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
         self.receive_queues.take.next = false;
+        self.receive_queues.waited.next = false;
         self.receive_queues.note.next = false;
+        self.receive_queues.closes.next = false;
+        self.follows.next = false;
         self.receive_queues.noted.next = self.untagged_checks.progress.val();
         self.done.d.next = false;
         self.completion.next = self.no_completion.val();
@@ -730,6 +774,25 @@ impl<const S: usize> Logic for Check<S> {
                     self.out_placement.d.next.rows = self.fpdu.q.val().rows;
                     self.consumed_now.d.next = true;
                     self.discarded_now.d.next = self.closed.q.val();
+                }
+                Subject::Next => {
+                    self.completion.next.kind = 2.into();
+                    self.completion.next.stream = self.stream.q.val();
+                    self.completion.next.target = bit_cast::<32, 2>(self.queue.q.val());
+                    self.completion.next.msn = self.receive_queues.state.val().msn;
+                    self.completion.next.length = self.receive_queues.message.val().length;
+                    self.completion.next.hole = self.untagged_checks.closed_hole.val();
+                    self.completion.next.anomaly = self.receive_queues.message.val().anomaly;
+                    self.completion.next.rsvd_ulp_first =
+                        self.receive_queues.message.val().rsvd_ulp_first;
+                    self.completion.next.rsvd_ulp_low =
+                        self.receive_queues.message.val().rsvd_ulp_low;
+                    self.out_delivery.d.next.action = 1.into();
+                    self.out_delivery.d.next.event = self.completion.val().into();
+                    self.receive_queues.take.next = true;
+                    self.receive_queues.waited.next = true;
+                    self.took_now.d.next = true;
+                    self.follows.next = self.receive_queues.state.val().ahead != 1;
                 }
                 Subject::Command => {
                     self.out_delivery.d.next.action = 2.into();
@@ -777,17 +840,31 @@ impl<const S: usize> Logic for Check<S> {
                     self.completion.next.length = self.untagged_checks.message_length.val();
                     self.completion.next.hole = self.untagged_checks.hole.val();
                     self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
-                    self.receive_queues.note.next = !self.is_last.val();
-                    self.receive_queues.take.next = self.is_last.val();
-                    self.took_now.d.next = self.is_last.val();
+                    self.receive_queues.note.next = !self.direct.val();
+                    self.receive_queues.closes.next = self.is_last.val()
+                        & !self.direct.val()
+                        & !self.receive_queues.message.val().closed;
+                    self.receive_queues.take.next = self.direct.val();
+                    self.took_now.d.next = self.direct.val();
+                    self.follows.next =
+                        self.direct.val() & self.receive_queues.state.val().ahead.any();
                 }
-                if self.is_last.val()
-                    & (!self.is_tagged.val() | self.known.q.val().tagged_completions)
+                if (self.is_tagged.val()
+                    & self.is_last.val()
+                    & self.known.q.val().tagged_completions)
+                    | (!self.is_tagged.val() & self.direct.val())
                 {
                     self.out_delivery.d.next.action = 1.into();
                     self.out_delivery.d.next.event = self.completion.val().into();
                 }
             }
+        }
+
+        comment!("a message has left and others behind it are closed: is the next one?");
+        if self.follows.val() {
+            self.state.d.next = State::Look;
+            self.subject.d.next = Subject::Next;
+            self.timer.d.next = self.next_patience.val();
         }
 
         comment!("finish: commands and faults end when the record is whole");

@@ -6,7 +6,7 @@
 //!  set ──────► fetched ──┤       (a row)                  [queue] ─► PostReceive ─► check
 //!                        │                                                            │
 //!              taken ◄───┴────────────── took ◄───────────────────────────────────────┤
-//!  produced ≠ taken ───────────────────► coming ──────────────────────────────────────┘
+//!  produced − taken > distance ────────► coming ──────────────────────────────────────┘
 //! ```
 //!
 //! A ring is a row: stream and queue. Three counts modulo 2^16 say all about it: descriptors that the host has written
@@ -142,9 +142,11 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     pub key_stream: Signal<In, Bits<8>>,
     /// Its untagged queue.
     pub key_queue: Signal<In, Bits<2>>,
+    /// How many of its buffers lie in front of the one that the FPDU wants.
+    pub key_distance: Signal<In, Bits<8>>,
     /// Pulse: a buffer of that queue has been used.
     pub took: Signal<In, Bit>,
-    /// Buffers of that queue are on their way, or posted; 1 cycle behind the key.
+    /// More buffers than that are on their way to that queue, or posted; 2 cycles behind the key, 1 behind the distance.
     pub coming: Signal<Out, Bit>,
     /// Pulse: descriptors of `fault_stream` could not be read.
     pub fault: Signal<Out, Bit>,
@@ -168,6 +170,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     broken: [Dff<Bit>; S],
     set_done: Dff<Bit>,
     set_refused: Dff<Bit>,
+    known: Dff<Bits<16>>,
     expects: Dff<Bit>,
 
     // fetch
@@ -307,6 +310,7 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             buffer_failed: d(),
             key_stream: d(),
             key_queue: d(),
+            key_distance: d(),
             took: d(),
             coming: d(),
             fault: d(),
@@ -323,6 +327,7 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             broken: array(),
             set_done: d(),
             set_refused: d(),
+            known: d(),
             expects: d(),
             seek: d(),
             step: d(),
@@ -417,6 +422,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             clock,
             set_done,
             set_refused,
+            known,
             expects,
             seek,
             step,
@@ -561,8 +567,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.taken_key.write_row.next = self.taken.write_row.val();
         self.taken_key.data.next = self.taken.data.val();
         self.taken_key.read_row.next = self.key_row.val();
-        self.expects.d.next =
-            self.key_ring.val() & (self.produced_key.out.val() != self.taken_key.out.val());
+        self.known.d.next = 0.into();
+        if self.key_ring.val() {
+            self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
+        }
+        self.expects.d.next = bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val();
         self.coming.next = self.expects.q.val();
 
         comment!("seek: the pointer stops at a row that wants something");

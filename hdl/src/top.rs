@@ -269,6 +269,7 @@ impl<
         self.refill.buffer_failed.next = self.arbiter.refill_failed.val();
         self.refill.key_stream.next = self.check.key_stream.val();
         self.refill.key_queue.next = self.check.key_queue.val();
+        self.refill.key_distance.next = self.check.key_distance.val();
         self.refill.took.next = self.check.took.val();
         self.check.coming.next = self.refill.coming.val();
         self.check.read_fault.next = self.refill.fault.val();

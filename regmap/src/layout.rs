@@ -66,6 +66,9 @@ layout! {
         TAGGED_COMPLETIONS: 0 [10; 1],
         /// 1: an untagged segment whose MO is not the number of octets placed before it is an error (AMB-07).
         STRICT_MO: 0 [11; 1],
+        /// 1: an untagged segment may belong to any of the queue's posted buffers, `RECEIVE_SLOTS` of them at most; 0: to the
+        /// first one only (AMB-04).
+        MSN_WINDOW: 0 [12; 1],
         /// One bit a queue number: 1 = the stream has that untagged queue.
         QUEUES: 0 [16; 8],
         /// Protection domain of the stream.
@@ -134,6 +137,8 @@ layout! {
         UNVERIFIED: 0 [16; 1],
         /// 1: untagged message whose segments hold more or fewer octets than `LENGTH` (AMB-07).
         HOLE: 0 [17; 1],
+        /// 1: more segments of the untagged message came behind its L = 1 segment (AMB-06).
+        ANOMALY: 0 [18; 1],
         /// Tagged: STag of the L = 1 segment.
         STAG: 1 [0; 32],
         /// Untagged: queue number.

@@ -61,8 +61,8 @@ impl Row {
         }
     }
 
-    fn expects(&self) -> bool {
-        self.produced as u16 != self.taken as u16
+    fn known(&self) -> u16 {
+        (self.produced as u16).wrapping_sub(self.taken as u16)
     }
 
     fn holds(&self, address: u64) -> bool {
@@ -118,6 +118,10 @@ struct Rig<const W: usize, const K: usize> {
     key: Key,
     took: bool,
     takes: Rhythm,
+    /// How far behind the first buffer of the key's queue is looked.
+    distance: u8,
+    /// Buffers of the key's queue that were known in the last cycle.
+    known: u16,
     want_coming: bool,
 
     faults: Vec<u8>,
@@ -163,6 +167,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             key: (0, 0),
             took: false,
             takes: Rhythm::new(Pace::Percent(10)),
+            distance: 0,
+            known: 0,
             want_coming: false,
             faults: vec![],
             posts: vec![],
@@ -254,6 +260,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         block.took.next = self.took;
         block.key_stream.next = u64::from(self.key.0).into();
         block.key_queue.next = u64::from(self.key.1).into();
+        self.distance = [0, 1, 2, 3, 16, 255][(now / 5 % 6) as usize];
+        block.key_distance.next = u64::from(self.distance).into();
 
         self.sim.settle().map_err(|e| e.to_string())?;
         let block = &*self.sim.block;
@@ -276,15 +284,16 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             .take(address, block.m_axi.rready.val(), &mut self.rng)
             .map_err(|e| format!("cycle {now}: {e}"))?;
 
-        // what is coming, of the key of the last cycle
+        // what is coming, of the key two cycles ago and the distance of the last cycle
         let coming = block.coming.val();
         if coming != self.want_coming {
             return Err(format!("cycle {now}: coming is {coming}"));
         }
-        self.want_coming = self.rows.get(&self.key).is_some_and(|row| {
+        self.want_coming = u16::from(self.distance) < self.known;
+        self.known = self.rows.get(&self.key).map_or(0, |row| {
             // a buffer used now counts from the next cycle on
             let taken = row.taken - u32::from(self.took && !again);
-            Row { taken, ..*row }.expects()
+            Row { taken, ..*row }.known()
         });
 
         // buffers

@@ -32,7 +32,8 @@ use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::{Field, Register};
 use warpline_wire::error::{Detail, ErrorRecord};
 use warpline_wire::receive::{
-    Delivery, Event, Flags, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig, Target,
+    Delivery, Event, Flags, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig,
+    Target,
 };
 
 /// Streams of the card.
@@ -295,6 +296,8 @@ impl Model {
                         self.posted.get_mut(&(stream, queue)).unwrap().pop_front();
                         completion::KIND.put(&mut words, kind::UNTAGGED.into());
                         completion::HOLE.put(&mut words, flags.contains(Flags::HOLE).into());
+                        let anomaly = flags.contains(Flags::ANOMALY);
+                        completion::ANOMALY.put(&mut words, anomaly.into());
                         completion::QUEUE.put(&mut words, queue.into());
                         completion::MSN.put(&mut words, msn.into());
                         completion::LENGTH.put(&mut words, length.into());
@@ -482,7 +485,10 @@ impl Model {
                     crc: get(stream_context::CRC) == 1,
                     tagged_completions: get(stream_context::TAGGED_COMPLETIONS) == 1,
                     strict_mo: get(stream_context::STRICT_MO) == 1,
-                    ..StreamConfig::default()
+                    msn_mode: match get(stream_context::MSN_WINDOW) {
+                        1 => MsnMode::Window,
+                        _ => MsnMode::Strict,
+                    },
                 };
                 self.records.remove(&stream);
                 let opened = self.receiver.open(stream, config).is_ok();
@@ -704,7 +710,10 @@ impl Device for SoftwareCard {
         }
         model.resets += 1;
         model.registers.clear();
-        model.receiver = Receiver::new(ReceiverConfig::default());
+        model.receiver = Receiver::new(ReceiverConfig {
+            window: RECEIVE_SLOTS as usize,
+            ..ReceiverConfig::default()
+        });
         model.regions.clear();
         model.posted.clear();
         model.rings.clear();

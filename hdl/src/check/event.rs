@@ -14,8 +14,10 @@ pub struct Completion {
     pub unverified: Bit,
     /// More or fewer octets were placed than the untagged message has (AMB-07).
     pub hole: Bit,
+    /// More segments of the untagged message came behind its last one (AMB-06).
+    pub anomaly: Bit,
     /// Zero.
-    pub rest_1: Bits<14>,
+    pub rest_1: Bits<13>,
     /// STag or queue number.
     pub target: Bits<32>,
     /// MSN of an untagged message.

@@ -39,13 +39,13 @@ pub struct Checks {
     pub end: Bit,
     /// No such queue.
     pub queue: Bit,
-    /// Nothing posted.
+    /// Nothing posted for the MSN.
     pub buffer: Bit,
     /// MO outside the buffer.
     pub message_offset: Bit,
     /// MO + n beyond the buffer.
     pub length: Bit,
-    /// Not the expected MSN.
+    /// Not an MSN that may come.
     pub msn: Bit,
     /// Zero.
     pub rest: Bits<3>,

@@ -1,13 +1,13 @@
 //! The untagged queues of all streams: posted buffers, what has been placed in them, and the MSN of the first one.
 //!
 //! ```text
-//!  stream, queue ─┬─► state (MSN, posted) ─►[register]─► state
+//!  stream, queue ─┬─► state (MSN, posted, ahead) ─►[register]─► state
 //!  slot ──────────┴─► buffers ─► buffer
 //!                 └─► messages ─► message
 //!  start ─► MSN = first_msn, nothing posted
 //!  post ──► buffers[MSN + posted] = what is posted, messages[MSN + posted] = nothing placed
-//!  note ──► messages[slot] = what has been placed
-//!  take ──► MSN + 1
+//!  note ──► messages[slot] = what has been placed; ahead + 1 when that closes a message behind the first one
+//!  take ──► MSN + 1; ahead − 1 when the message was one of those
 //! ```
 //!
 //! A buffer lies in the slot of its MSN, modulo their number, so that an MSN finds buffer and message without the queue's
@@ -27,6 +27,8 @@ use rust_hdl_widgets::dff_setup;
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
 pub const LATENCY: u64 = table::LATENCY;
+/// Cycles from the one behind `take` to the message that is the first one then, with `slot` from `state`.
+pub const NEXT: u64 = 1 + table::LATENCY;
 
 /// Where a queue stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -35,6 +37,8 @@ pub struct QueueState {
     pub msn: Bits<32>,
     /// Buffers posted.
     pub posted: Bits<9>,
+    /// Closed messages behind the first one, which is open.
+    pub ahead: Bits<8>,
 }
 
 /// A posted buffer.
@@ -53,6 +57,16 @@ pub struct MessageState {
     pub placed: Bits<32>,
     /// They were once more than that: no message is as long.
     pub countless: Bit,
+    /// Its L = 1 segment has come, and more has come behind that.
+    pub anomaly: Bit,
+    /// Its L = 1 segment has come.
+    pub closed: Bit,
+    /// Its length, once it is closed.
+    pub length: Bits<32>,
+    /// RsvdULP bits 0 to 7 of the L = 1 segment.
+    pub rsvd_ulp_first: Bits<8>,
+    /// Bits 8 to 39.
+    pub rsvd_ulp_low: Bits<32>,
 }
 
 /// The queues of S streams.
@@ -85,8 +99,12 @@ pub struct ReceiveQueues<const S: usize> {
     pub note: Signal<In, Bit>,
     /// With `note`.
     pub noted: Signal<In, MessageState>,
+    /// With `note`: it is closed by that, and not the first one.
+    pub closes: Signal<In, Bit>,
     /// The first message has come: its buffer leaves the queue.
     pub take: Signal<In, Bit>,
+    /// With `take`: it was closed before it was the first one.
+    pub waited: Signal<In, Bit>,
 
     states: Store<QueueState, 6>,
     here: Dff<QueueState>,
@@ -136,7 +154,9 @@ impl<const S: usize> ReceiveQueues<S> {
             posted: d(),
             note: d(),
             noted: d(),
+            closes: d(),
             take: d(),
+            waited: d(),
             states: d(),
             here: d(),
             buffers: Table::new(S.next_power_of_two() * queues * slots),
@@ -193,17 +213,25 @@ impl<const S: usize> Logic for ReceiveQueues<S> {
             self.messages.write_row.next = self.post_row.val();
             self.messages.write_data.next = self.nothing.val();
         }
-        self.states.write.next = self.start.val() | self.post.val() | self.take.val();
+        self.states.write.next =
+            self.start.val() | self.post.val() | self.take.val() | self.closes.val();
         self.states.write_row.next = self.row.val();
         self.states.data.next = self.here.q.val();
         if self.start.val() {
             self.states.data.next.msn = self.first_msn.val();
             self.states.data.next.posted = 0.into();
+            self.states.data.next.ahead = 0.into();
         }
         if self.post.val() {
             self.states.data.next.posted = self.here.q.val().posted + 1;
         }
+        if self.closes.val() {
+            self.states.data.next.ahead = self.here.q.val().ahead + 1;
+        }
         if self.take.val() {
+            if self.waited.val() {
+                self.states.data.next.ahead = self.here.q.val().ahead - 1;
+            }
             self.states.data.next.msn = self.here.q.val().msn + 1;
             self.states.data.next.posted = self.here.q.val().posted - 1;
         }

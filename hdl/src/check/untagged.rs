@@ -1,10 +1,10 @@
-//! Untagged checks (RFC 5041 §7.1, AMB-04, AMB-05, AMB-07): is this the expected message, does the payload fit its
-//! buffer, and have as many octets come as the message has?
+//! Untagged checks (RFC 5041 §7.1, AMB-04 to AMB-07): may this message have segments, does the payload fit its buffer,
+//! and have as many octets come as the message has?
 //!
 //! ```text
 //!             stage 1                        stage 2
-//!  MSN ─────► other than the expected ─────────────────────► msn
-//!  posted ──► nothing ─────────────────────────────────────► nobuf
+//!  MSN ─────► less the expected ────────────► strict: not 0; window: behind ─► msn
+//!  posted ─────────────────────────────────► not above that ─► nobuf
 //!  MO ──────► MO < length, MO = length ────► outside ──┬───► mo
 //!             MO ≠ placed ─────────────────► strict MO ┘
 //!             MO + n ──────────────────────► over length ──► len, length of the message
@@ -12,8 +12,9 @@
 //!             address + MO (low) ──────────► (high) ───────► address
 //! ```
 //!
-//! TCP delivers in order, so that only the next message of a queue can come (strict MSN). Inputs are held: results are
-//! right [`LATENCY`] cycles after the last change.
+//! Where the lower layer delivers in order, only the next message of a queue can come (strict MSN); in a window any message
+//! that has a buffer can, and what is ahead and what is behind is told by half a circle (AMB-24). Inputs are held: results
+//! are right [`LATENCY`] cycles after the last change.
 use super::receive_queues::{MessageState, QueueState, ReceiveBuffer};
 use crate::dff::Dff;
 use crate::util::d;
@@ -41,9 +42,19 @@ pub struct UntaggedChecks {
     pub message: Signal<In, MessageState>,
     /// The MO has to be the number of octets that have come.
     pub strict_offset: Signal<In, Bit>,
-    /// The MSN is not the expected one.
+    /// Not only the expected MSN will do.
+    pub window: Signal<In, Bit>,
+    /// It is the last segment of its message.
+    pub last: Signal<In, Bit>,
+    /// RsvdULP bits 0 to 7 of the segment.
+    pub rsvd_ulp_first: Signal<In, Bits<8>>,
+    /// Bits 8 to 39.
+    pub rsvd_ulp_low: Signal<In, Bits<32>>,
+    /// How far the MSN is ahead of the expected one, modulo 2^32; from one cycle after `state` on.
+    pub distance: Signal<Out, Bits<32>>,
+    /// The MSN is not one that may come.
     pub fails_msn: Signal<Out, Bit>,
-    /// Nothing is posted.
+    /// Nothing is posted for it.
     pub fails_buffer: Signal<Out, Bit>,
     /// MO outside the buffer, or not where it has to be.
     pub fails_offset: Signal<Out, Bit>,
@@ -57,11 +68,15 @@ pub struct UntaggedChecks {
     pub progress: Signal<Out, MessageState>,
     /// When this is its last segment: the octets that have come are more or fewer than the message has.
     pub hole: Signal<Out, Bit>,
+    /// The same of a message that is closed, without the segment; from one cycle after `message` on.
+    pub closed_hole: Signal<Out, Bit>,
 
     address_low: Signal<Local, Bits<32>>,
     address_high: Signal<Local, Bits<32>>,
-    msn_1: Dff<Bit>,
-    buffer_1: Dff<Bit>,
+    distance_1: Dff<Bits<32>>,
+    closed_hole_1: Dff<Bit>,
+    msn_2: Dff<Bit>,
+    buffer_2: Dff<Bit>,
     below_1: Dff<Bit>,
     same_1: Dff<Bit>,
     end_1: Dff<Bits<33>>,
@@ -85,6 +100,11 @@ impl Default for UntaggedChecks {
             buffer: d(),
             message: d(),
             strict_offset: d(),
+            window: d(),
+            last: d(),
+            rsvd_ulp_first: d(),
+            rsvd_ulp_low: d(),
+            distance: d(),
             fails_msn: d(),
             fails_buffer: d(),
             fails_offset: d(),
@@ -93,10 +113,13 @@ impl Default for UntaggedChecks {
             message_length: d(),
             progress: d(),
             hole: d(),
+            closed_hole: d(),
             address_low: d(),
             address_high: d(),
-            msn_1: d(),
-            buffer_1: d(),
+            distance_1: d(),
+            closed_hole_1: d(),
+            msn_2: d(),
+            buffer_2: d(),
             below_1: d(),
             same_1: d(),
             end_1: d(),
@@ -117,8 +140,10 @@ impl Logic for UntaggedChecks {
         dff_setup!(
             self,
             clock,
-            msn_1,
-            buffer_1,
+            distance_1,
+            closed_hole_1,
+            msn_2,
+            buffer_2,
             below_1,
             same_1,
             end_1,
@@ -138,8 +163,9 @@ impl Logic for UntaggedChecks {
         self.address_high.next = self.buffer.val().address.get_bits::<32>(32);
 
         comment!("stage 1");
-        self.msn_1.d.next = self.msn.val() != self.state.val().msn;
-        self.buffer_1.d.next = !self.state.val().posted.any();
+        self.distance_1.d.next = self.msn.val() - self.state.val().msn;
+        self.closed_hole_1.d.next =
+            self.message.val().countless | (self.message.val().placed != self.message.val().length);
         self.below_1.d.next = self.offset.val() < self.buffer.val().length;
         self.same_1.d.next = self.offset.val() == self.buffer.val().length;
         self.end_1.d.next =
@@ -159,6 +185,25 @@ impl Logic for UntaggedChecks {
             | (self.buffer.val().length < self.end_1.q.val().get_bits::<32>(0));
         self.address_high_2.d.next =
             self.address_high.val() + self.address_low_1.q.val().get_bit(32);
+        self.msn_2.d.next = self.distance_1.q.val().any();
+        if self.window.val() {
+            self.msn_2.d.next = self.distance_1.q.val().get_bit(31);
+        }
+        self.buffer_2.d.next = self.distance_1.q.val().get_bits::<23>(9).any()
+            | (self.distance_1.q.val().get_bits::<9>(0) >= self.state.val().posted);
+        self.distance.next = self.distance_1.q.val();
+
+        comment!("the first last segment fixes length and RsvdULP");
+        self.progress.next.closed = self.message.val().closed | self.last.val();
+        self.progress.next.anomaly = self.message.val().closed;
+        self.progress.next.length = self.end_1.q.val().get_bits::<32>(0);
+        self.progress.next.rsvd_ulp_first = self.rsvd_ulp_first.val();
+        self.progress.next.rsvd_ulp_low = self.rsvd_ulp_low.val();
+        if self.message.val().closed {
+            self.progress.next.length = self.message.val().length;
+            self.progress.next.rsvd_ulp_first = self.message.val().rsvd_ulp_first;
+            self.progress.next.rsvd_ulp_low = self.message.val().rsvd_ulp_low;
+        }
         self.progress.next.placed = self.placed_1.q.val().get_bits::<32>(0);
         self.progress.next.countless =
             self.message.val().countless | self.placed_1.q.val().get_bit(32);
@@ -167,8 +212,9 @@ impl Logic for UntaggedChecks {
             | (self.placed_1.q.val().get_bits::<32>(0) != self.end_1.q.val().get_bits::<32>(0));
 
         self.hole.next = self.hole_2.q.val();
-        self.fails_msn.next = self.msn_1.q.val();
-        self.fails_buffer.next = self.buffer_1.q.val();
+        self.closed_hole.next = self.closed_hole_1.q.val();
+        self.fails_msn.next = self.msn_2.q.val();
+        self.fails_buffer.next = self.buffer_2.q.val();
         self.fails_offset.next = self.offset_2.q.val();
         self.fails_length.next = self.length_2.q.val();
         self.address.next = bit_cast::<64, 32>(self.address_low_1.q.val().get_bits::<32>(0))

@@ -475,6 +475,7 @@ impl Running<'_> {
                         length: completion.length,
                         rsvd_ulp: completion.rsvd_ulp,
                         hole: completion.hole,
+                        anomaly: completion.anomaly,
                         buffer,
                     }
                 }

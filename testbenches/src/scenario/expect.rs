@@ -10,7 +10,8 @@ use warpline_hdl::Config;
 use warpline_wire::error::{self, Detail};
 use warpline_wire::marker;
 use warpline_wire::receive::{
-    Delivery, Event, Flags, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig, Target,
+    Delivery, Event, Flags, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig,
+    Target,
 };
 
 use super::{Post, Scenario};
@@ -37,6 +38,8 @@ pub enum Report {
         rsvd_ulp: [u8; 5],
         /// More or fewer octets came.
         hole: bool,
+        /// More segments came behind its last one.
+        anomaly: bool,
         /// Its buffer, counted over the scenario.
         buffer: u64,
     },
@@ -178,7 +181,10 @@ impl Expected {
                     crc: options.crc,
                     tagged_completions: options.tagged_completions,
                     strict_mo: options.strict_mo,
-                    ..StreamConfig::default()
+                    msn_mode: match options.msn_window {
+                        true => MsnMode::Window,
+                        false => MsnMode::Strict,
+                    },
                 },
             );
             opened.expect("streams have different numbers");
@@ -314,6 +320,7 @@ impl Expected {
                     length,
                     rsvd_ulp,
                     hole: flags.contains(Flags::HOLE),
+                    anomaly: flags.contains(Flags::ANOMALY),
                     buffer: posted
                         .remove(&(index, queue, msn))
                         .expect("a message has a buffer") as u64,

@@ -111,6 +111,7 @@ fn stream(rng: &mut Rng, number: u8, domains: usize) -> Stream {
         crc: chance(rng, 80),
         tagged_completions: chance(rng, 80),
         strict_mo: chance(rng, 15),
+        msn_window: chance(rng, 40),
         queues: rng.u8(..1 << QUEUES) | rng.u8(..2),
         first_msn: match rng.u8(..8) {
             0 => near_wrap(rng, 4),

@@ -178,9 +178,12 @@ impl Traffic {
         let end = stream.wire.len() + rng.usize(..=budget);
         while stream.wire.len() < end {
             let mut messages = vec![self.message(rng, usable, stream)];
-            if chance(rng, 25) {
-                messages.push(self.message(rng, usable, stream));
-            }
+            let more = match rng.u8(..8) {
+                0..2 => 1,
+                2 if stream.options.msn_window => rng.usize(1..5),
+                _ => 0,
+            };
+            messages.extend((0..more).map(|_| self.message(rng, usable, stream)));
             // The segments of a message keep their order; those of another one may come between.
             let mut messages: Vec<_> = messages.into_iter().map(Vec::into_iter).collect();
             while !messages.is_empty() {
