@@ -1,5 +1,6 @@
 //! The receive path takes what the bus brings: cycles counted in simulation, exact and the same on every run.
 
+use serde_json::Value;
 use warpline::measure::{Figure, ULPDUS, measure};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
@@ -8,6 +9,25 @@ use warpline_sim::{Card, CardOptions};
 const GOAL_FROM: usize = 1442;
 /// Share of the bus that has to be reached.
 const GOAL: f64 = 0.90;
+/// Share of a recorded figure that has to be reached again.
+const KEPT: f64 = 0.99;
+
+/// Whether `figure` is worse than what `docs/bench/receive-cycles.json` records for it; `make bench` renews that.
+fn is_worse(figure: &Figure) -> bool {
+    let recorded = include_str!("../../docs/bench/receive-cycles.json");
+    let recorded: Vec<Value> = serde_json::from_str(recorded).unwrap();
+    let same = |of: &&Value| {
+        let key = (&of["width"], &of["ulpdu"], &of["markers"]);
+        key == (
+            &figure.width.into(),
+            &figure.ulpdu.into(),
+            &figure.markers.into(),
+        )
+    };
+    let recorded = recorded.iter().find(same);
+    let recorded = recorded.unwrap_or_else(|| panic!("not recorded: {figure:?}"));
+    figure.of_bus < KEPT * recorded["of_bus"].as_f64().unwrap()
+}
 
 fn figures(width: usize) -> Vec<Figure> {
     let card = Card::open(&Config::simulated(width), CardOptions::default()).unwrap();
@@ -33,6 +53,7 @@ fn check(width: usize) {
         assert_eq!(figure.width, width);
         assert_eq!(octets_per_cycle, octets as f64 / cycles as f64);
         assert!(of_bus <= 1.0, "more than the bus can carry: {figure:?}");
+        assert!(!is_worse(&figure), "more than 1 % worse: {figure:?}");
         if figure.ulpdu >= GOAL_FROM {
             assert!(of_bus >= GOAL, "{figure:?}");
         }
@@ -61,7 +82,7 @@ fn goal_is_reached_at_512_bits() {
 
 /// A network that pauses in half of all cycles cannot go unnoticed.
 #[test]
-fn a_slow_network_misses_the_goal() {
+fn a_slow_network_misses_the_goal_and_is_worse_than_recorded() {
     let slow = CardOptions {
         idle: 50,
         ..CardOptions::default()
@@ -69,4 +90,5 @@ fn a_slow_network_misses_the_goal() {
     let card = Card::open(&Config::simulated(64), slow).unwrap();
     let figure = measure(&card, GOAL_FROM, false).unwrap();
     assert!((0.45..0.55).contains(&figure.of_bus), "{figure:?}");
+    assert!(is_worse(&figure));
 }
