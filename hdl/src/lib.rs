@@ -8,7 +8,7 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
-//!  underneath: lane_ram, rotate, lane_mask, keep_count, xor_network, delay, queue, dff
+//!  underneath: lane_ram, rotate, lane_mask, keep_count, turn, xor_network, delay, queue, dff
 //! ```
 //!
 //! `warpline-design` makes the text of a whole device from a [`Config`]. `KERNELS.md` tells what kernels may contain.
@@ -29,6 +29,7 @@ pub mod lane_mask;
 pub mod lane_ram;
 pub mod queue;
 pub mod rotate;
+pub mod turn;
 pub mod xor_network;
 
 // what crosses block boundaries

@@ -30,6 +30,7 @@ mod walker;
 use crate::dff::Dff;
 use crate::queue::{Queue, Store};
 use crate::records::Fpdu;
+use crate::turn::Turn;
 use crate::util::{array, d};
 use crate::Config;
 use reader::{Reader, Visit};
@@ -47,29 +48,15 @@ pub const AGAIN: usize = 16;
 /// FPDUs in the queue in front of `fetch` from which on no more are looked for.
 const ENOUGH: u64 = 8;
 
-/// An FPDU whose end is known.
+/// What goes with an FPDU whose end is known.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Measured {
     /// As in [`Item`].
-    pub fpdu: Bit,
+    pub found: Bit,
     /// As in [`Item`].
     pub end: Bit,
-    /// As in [`Fpdu`].
-    pub stream: Bits<8>,
-    /// As in [`Fpdu`].
-    pub markers: Bit,
-    /// As in [`Fpdu`].
-    pub crc: Bit,
-    /// As in [`Fpdu`].
-    pub position: Bits<32>,
     /// Position behind it; the same without an FPDU.
     pub behind: Bits<32>,
-    /// As in [`Fpdu`].
-    pub dwords: Bits<16>,
-    /// As in [`Fpdu`].
-    pub ulpdu: Bits<16>,
-    /// As in [`Fpdu`].
-    pub refused: Bits<2>,
 }
 
 /// A length that is kept until its FPDU is whole.
@@ -144,9 +131,11 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     behind: Dff<Bits<32>>,
     measured_valid: Dff<Bit>,
     measured: Dff<Measured>,
+    measured_fpdu: Dff<Fpdu>,
     measured_edge: Dff<Bits<20>>,
     weighed_valid: Dff<Bit>,
     weighed: Dff<Measured>,
+    weighed_fpdu: Dff<Fpdu>,
     whole: Dff<Bit>,
     dropped: Dff<Bit>,
     dead: Dff<Bit>,
@@ -169,21 +158,17 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
 
     leaves: Signal<Local, Bit>,
     picked: [Signal<Local, Bit>; S],
-    look: Signal<Local, Bits<8>>,
-    look_low: Signal<Local, Bits<8>>,
-    looks: Signal<Local, Bit>,
-    looks_low: Signal<Local, Bit>,
-    give: Signal<Local, Bits<8>>,
-    give_low: Signal<Local, Bits<8>>,
-    gives: Signal<Local, Bit>,
-    gives_low: Signal<Local, Bit>,
+    look: Turn<S>,
+    give: Turn<S>,
     visit: Signal<Local, Visit>,
     edge_looked: Signal<Local, Bits<20>>,
     item: Signal<Local, Item>,
     base: Signal<Local, Bits<32>>,
     item_octets: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<20>>,
+    stands: Signal<Local, Bit>,
     counts: Signal<Local, Bit>,
+    refusal: Signal<Local, Bits<2>>,
     passes: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
     gift_passes: Signal<Local, Bit>,
@@ -245,9 +230,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             behind: d(),
             measured_valid: d(),
             measured: d(),
+            measured_fpdu: d(),
             measured_edge: d(),
             weighed_valid: d(),
             weighed: d(),
+            weighed_fpdu: d(),
             whole: d(),
             dropped: d(),
             dead: d(),
@@ -267,20 +254,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             leaves: d(),
             picked: array(),
             look: d(),
-            look_low: d(),
-            looks: d(),
-            looks_low: d(),
             give: d(),
-            give_low: d(),
-            gives: d(),
-            gives_low: d(),
             visit: d(),
             edge_looked: d(),
             item: d(),
             base: d(),
             item_octets: d(),
             left: d(),
+            stands: d(),
             counts: d(),
+            refusal: d(),
             passes: d(),
             lacks: d(),
             gift_passes: d(),
@@ -311,6 +294,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             behind,
             measured_valid,
             measured,
+            measured_fpdu,
             measured_edge
         );
         dff_setup!(
@@ -318,6 +302,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             clock,
             weighed_valid,
             weighed,
+            weighed_fpdu,
             whole,
             dropped,
             dead,
@@ -382,34 +367,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.leaves.next = self.arm.val() | self.close.val();
 
-        comment!(
-            "the next stream in turn: the highest one below the last one, else the highest one"
-        );
-        self.look.next = 0.into();
-        self.look_low.next = 0.into();
-        self.looks.next = false;
-        self.looks_low.next = false;
-        self.give.next = 0.into();
-        self.give_low.next = 0.into();
-        self.gives.next = false;
-        self.gives_low.next = false;
+        comment!("the next stream to be visited, and the next one whose FPDU has become whole");
+        self.look.last.next = self.chosen.q.val();
+        self.give.last.next = self.given.q.val();
         for i in 0..S {
-            if self.eligible[i].q.val() & !self.known[i].q.val() {
-                self.look.next = self.index[i].val();
-                self.looks.next = true;
-                if self.index[i].val() < self.chosen.q.val() {
-                    self.look_low.next = self.index[i].val();
-                    self.looks_low.next = true;
-                }
-            }
-            if self.eligible[i].q.val() & self.known[i].q.val() {
-                self.give.next = self.index[i].val();
-                self.gives.next = true;
-                if self.index[i].val() < self.given.q.val() {
-                    self.give_low.next = self.index[i].val();
-                    self.gives_low.next = true;
-                }
-            }
+            self.look.asks[i].next = self.eligible[i].q.val() & !self.known[i].q.val();
+            self.give.asks[i].next = self.eligible[i].q.val() & self.known[i].q.val();
         }
 
         comment!("look: visit it as soon as the reader is free");
@@ -447,12 +410,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.chosen_valid.q.val() & self.reader.visit_ready.val() {
             self.chosen_valid.d.next = false;
         }
-        if !self.chosen_valid.q.val() & self.looks.val() {
+        if !self.chosen_valid.q.val() & self.look.any.val() {
             self.chosen_valid.d.next = true;
-            self.chosen.d.next = self.look.val();
-            if self.looks_low.val() {
-                self.chosen.d.next = self.look_low.val();
-            }
+            self.chosen.d.next = self.look.choice.val();
         }
 
         comment!("measure: where what the walker found ends, and how far its stream has landed");
@@ -466,22 +426,26 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.item_octets.next = bit_cast::<32, 16>(self.item.val().dwords) << 2;
         }
         self.measured_valid.d.next = self.walker.item_valid.val();
-        self.measured.d.next.fpdu = self.item.val().fpdu;
+        self.measured.d.next.found = self.item.val().fpdu;
         self.measured.d.next.end = self.item.val().end;
-        self.measured.d.next.stream = self.item.val().stream;
-        self.measured.d.next.markers = self.item.val().markers;
-        self.measured.d.next.crc = self.item.val().crc;
-        self.measured.d.next.position = self.base.val();
         self.measured.d.next.behind = self.base.val() + self.item_octets.val();
-        self.measured.d.next.dwords = self.item.val().dwords;
-        self.measured.d.next.ulpdu = self.item.val().ulpdu;
-        self.measured.d.next.refused = 0.into();
+        self.refusal.next = 0.into();
         if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
-            self.measured.d.next.refused = self.refused_too_large.val();
+            self.refusal.next = self.refused_too_large.val();
         }
         if self.item.val().fpdu & self.item.val().refused {
-            self.measured.d.next.refused = self.refused_length.val();
+            self.refusal.next = self.refused_length.val();
         }
+        self.measured_fpdu.d.next.stream = self.item.val().stream;
+        self.measured_fpdu.d.next.position = self.base.val();
+        self.measured_fpdu.d.next.dwords = self.item.val().dwords;
+        if self.refusal.val().any() {
+            self.measured_fpdu.d.next.dwords = 2.into();
+        }
+        self.measured_fpdu.d.next.markers = self.item.val().markers;
+        self.measured_fpdu.d.next.crc = self.item.val().crc;
+        self.measured_fpdu.d.next.refused = self.refusal.val();
+        self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
         if self.walker.item_valid.val() {
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
@@ -496,23 +460,22 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
         self.weighed_valid.d.next = self.measured_valid.q.val();
         self.weighed.d.next = self.measured.q.val();
-        self.whole.d.next = !self.left.val().get_bit(19) | self.measured.q.val().refused.any();
+        self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
+        self.whole.d.next = !self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any();
         self.dropped.d.next =
-            self.leaves.val() & (self.stream.val() == self.measured.q.val().stream);
+            self.leaves.val() & (self.stream.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
-            if (self.measured.q.val().stream == self.index[i].val()) & self.stale[i].q.val() {
+            if (self.measured_fpdu.q.val().stream == self.index[i].val()) & self.stale[i].q.val() {
                 self.dropped.d.next = true;
             }
         }
 
         comment!("decide: out with it, or wait for the rest of it; what comes behind that in the visit is void");
-        self.counts.next = self.weighed_valid.q.val()
-            & !self.dropped.q.val()
-            & !self.dead.q.val()
-            & self.weighed.q.val().fpdu;
+        self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.counts.next = self.stands.val() & self.weighed.q.val().found;
         self.passes.next = self.counts.val() & self.whole.q.val();
         self.lacks.next = self.counts.val() & !self.whole.q.val();
-        self.weighed_octets.next = bit_cast::<20, 16>(self.weighed.q.val().dwords) << 2;
+        self.weighed_octets.next = bit_cast::<20, 16>(self.weighed_fpdu.q.val().dwords) << 2;
         if self.lacks.val() {
             self.dead.d.next = true;
         }
@@ -520,20 +483,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.dead.d.next = false;
         }
         self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
-        self.over_stream.d.next = self.weighed.q.val().stream;
+        self.over_stream.d.next = self.weighed_fpdu.q.val().stream;
         self.lengths.write.next = self.lacks.val();
-        self.lengths.write_row.next = self.weighed.q.val().stream.get_bits::<4>(0);
-        self.lengths.data.next.dwords = self.weighed.q.val().dwords;
-        self.lengths.data.next.ulpdu = self.weighed.q.val().ulpdu;
+        self.lengths.write_row.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
+        self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
+        self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
 
         comment!("give: the FPDU that waited is whole now");
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
-        if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.gives.val() {
+        if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
             self.given_valid.d.next = true;
-            self.given.d.next = self.give.val();
-            if self.gives_low.val() {
-                self.given.d.next = self.give_low.val();
-            }
+            self.given.d.next = self.give.choice.val();
         }
         if self.given_valid.q.val() {
             self.given_valid.d.next = false;
@@ -570,20 +530,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("out: the queue has room for all that can be on its way when it holds the walker");
         self.found.next = self.gift.q.val();
-        self.issued_stream.next = self.gift.q.val().stream;
         if self.passes.val() {
-            self.issued_stream.next = self.weighed.q.val().stream;
-            self.found.next.stream = self.weighed.q.val().stream;
-            self.found.next.position = self.weighed.q.val().position;
-            self.found.next.dwords = self.weighed.q.val().dwords;
-            if self.weighed.q.val().refused.any() {
-                self.found.next.dwords = 2.into();
-            }
-            self.found.next.markers = self.weighed.q.val().markers;
-            self.found.next.crc = self.weighed.q.val().crc;
-            self.found.next.refused = self.weighed.q.val().refused;
-            self.found.next.ulpdu = self.weighed.q.val().ulpdu;
+            self.found.next = self.weighed_fpdu.q.val();
         }
+        self.issued_stream.next = self.found.val().stream;
         self.pushes.next = self.passes.val() | self.gift_passes.val();
         self.issued.next = self.pushes.val();
         self.out.s_data.next = self.found.val();
@@ -602,20 +552,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("what becomes of the streams");
         for i in 0..S {
-            if self.weighed_valid.q.val()
-                & !self.dropped.q.val()
-                & !self.dead.q.val()
-                & (self.weighed.q.val().stream == self.index[i].val())
-            {
+            if self.stands.val() & (self.weighed_fpdu.q.val().stream == self.index[i].val()) {
                 if self.weighed.q.val().end {
                     self.at[i].d.next = self.weighed.q.val().behind;
                 }
                 if self.lacks.val() {
-                    self.at[i].d.next = self.weighed.q.val().position;
+                    self.at[i].d.next = self.weighed_fpdu.q.val().position;
                     self.known[i].d.next = true;
                     self.need[i].d.next = self.weighed_octets.val();
                 }
-                if self.weighed.q.val().refused.any() {
+                if self.weighed_fpdu.q.val().refused.any() {
                     self.live[i].d.next = false;
                 }
             }

@@ -1,10 +1,11 @@
-//! `delay`, `lane_mask` and `keep_count`: every length, every range, every count.
+//! `delay`, `lane_mask`, `keep_count` and `turn`: every length, every range, every count, every choice.
 
 use rust_hdl_core::prelude::*;
 use warpline_hdl::delay::Delay;
 use warpline_hdl::fetch::Beat;
 use warpline_hdl::keep_count::KeepCount;
 use warpline_hdl::lane_mask::LaneMask;
+use warpline_hdl::turn::Turn;
 use warpline_hdl::writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::lowest;
@@ -143,6 +144,38 @@ fn fault_is_seen<B: Block>(
     let mut bench = Lockstep::with_design(top, block, &design, |_, _| {}).unwrap();
     drive(&mut bench.block);
     matches!(bench.settle(), Err(LockstepError::Differ { .. }))
+}
+
+/// Choices among five that are not the first one who asks, going down and round from the one `below` the last one.
+fn wrong_turns(below: usize) -> usize {
+    let block = Box::new(Turn::<5>::default());
+    let mut bench = Lockstep::new("turn_5", block, |_, _| ()).unwrap();
+    let mut wrong = 0;
+    for asks in 0..32_u64 {
+        for last in 0..5 {
+            for (i, port) in bench.block.asks.iter_mut().enumerate() {
+                port.next = asks >> i & 1 == 1;
+            }
+            bench.block.last.next = (last as u64).into();
+            bench.settle().unwrap();
+            let round = (0..5).map(|down| (last + 10 - below - down) % 5);
+            let expected = round.into_iter().find(|i| asks >> i & 1 == 1);
+            let found = bench
+                .block
+                .any
+                .val()
+                .then(|| bench.block.choice.val().index());
+            wrong += usize::from(found != expected);
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_turn_of_five() {
+    assert_eq!(wrong_turns(1), 0);
+    // a model that begins with the last one itself is seen
+    assert!(wrong_turns(0) > 50);
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Whose turn is it: of all that ask, the highest one below the last one, else the highest one.
+//!
+//! ```text
+//!  asks, last ─► choice, any
+//! ```
+//!
+//! Who goes on asking waits for each of the others once at most. Combinational.
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+
+/// A choice among S.
+#[derive(LogicBlock)]
+pub struct Turn<const S: usize> {
+    /// Who asks.
+    pub asks: [Signal<In, Bit>; S],
+    /// Whose turn it was.
+    pub last: Signal<In, Bits<8>>,
+    /// Whose turn it is; 0 when nobody asks.
+    pub choice: Signal<Out, Bits<8>>,
+    /// Somebody asks.
+    pub any: Signal<Out, Bit>,
+
+    highest: Signal<Local, Bits<8>>,
+    below: Signal<Local, Bits<8>>,
+    some_below: Signal<Local, Bit>,
+    index: [Constant<Bits<8>>; S],
+}
+
+impl<const S: usize> Default for Turn<S> {
+    fn default() -> Self {
+        Self {
+            asks: array(),
+            last: d(),
+            choice: d(),
+            any: d(),
+            highest: d(),
+            below: d(),
+            some_below: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Turn<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.any.next = false;
+        self.highest.next = 0.into();
+        self.below.next = 0.into();
+        self.some_below.next = false;
+        for i in 0..S {
+            if self.asks[i].val() {
+                self.any.next = true;
+                self.highest.next = self.index[i].val();
+                if self.index[i].val() < self.last.val() {
+                    self.below.next = self.index[i].val();
+                    self.some_below.next = true;
+                }
+            }
+        }
+        self.choice.next = self.highest.val();
+        if self.some_below.val() {
+            self.choice.next = self.below.val();
+        }
+    }
+}
