@@ -186,6 +186,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     merged: Signal<Local, Bit>,
     offered: Signal<Local, Bit>,
     apart: Signal<Local, Bit>,
+    refused: Signal<Local, Bit>,
     accept: Signal<Local, Bit>,
     drops: Signal<Local, Bit>,
     skip: Signal<Local, Bits<8>>,
@@ -313,6 +314,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             merged: d(),
             offered: d(),
             apart: d(),
+            refused: d(),
             accept: d(),
             drops: d(),
             skip: d(),
@@ -438,13 +440,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                 & !self.to_end[k].val().get_bit(31);
             self.joined[k].next = self.above[k].val() & !self.past_start[k].val().get_bit(31);
             self.opens[k].next = self.above[k].val() | !self.present_3[k].q.val();
-            if k > 0 {
-                self.joined[k].next = self.above[k].val()
-                    & !self.above[k - 1].val()
-                    & !self.past_start[k].val().get_bit(31);
-                self.opens[k].next = (self.above[k].val() | !self.present_3[k].q.val())
-                    & self.present_3[k - 1].q.val()
-                    & !self.above[k - 1].val();
+        }
+        for k in 1..N {
+            if self.above[k - 1].val() {
+                self.joined[k].next = false;
+            }
+            if self.above[k - 1].val() | !self.present_3[k - 1].q.val() {
+                self.opens[k].next = false;
             }
         }
         self.full.next = false;
@@ -475,15 +477,12 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.merged.next = self.edge_touched.val() | self.some_touched.val();
         self.apart.next = !self.merged.val() & !self.some_joined.val();
         self.offered.next = self.valid_3.q.val() & self.count_3.q.val().any();
-        self.accept.next = self.offered.val()
-            & self.armed_3.q.val()
-            & self.fits.val()
-            & !self.duplicate.val()
-            & !(self.apart.val() & self.full.val());
+        self.refused.next = !self.fits.val() | (self.apart.val() & self.full.val());
+        self.accept.next =
+            self.offered.val() & self.armed_3.q.val() & !self.duplicate.val() & !self.refused.val();
         self.drops.next = self.offered.val()
             & (!self.armed_3.q.val()
-                | (!self.duplicate.val()
-                    & (!self.fits.val() | self.rest.val() | (self.apart.val() & self.full.val()))));
+                | (!self.duplicate.val() & (self.refused.val() | self.rest.val())));
 
         comment!("what an accepted beat leaves behind: it grows the edge or an island, closes a gap, or is a new island");
         self.edge_after.next = self.edge_3.q.val();
@@ -497,9 +496,10 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
         for k in 0..N {
             self.closed_up[k].next = self.joined[k].val() & self.merged.val();
-            if k > 0 {
-                self.closed_up[k].next =
-                    (self.joined[k].val() & self.merged.val()) | self.closed_up[k - 1].val();
+        }
+        for k in 1..N {
+            if self.closed_up[k - 1].val() {
+                self.closed_up[k].next = true;
             }
         }
         for k in 0..N {
