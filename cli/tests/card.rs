@@ -89,6 +89,12 @@ impl Drop for Card {
     }
 }
 
+/// The card behind a socket, opened as a program would.
+fn open(socket: &Path) -> Context {
+    let device = VfioUser::connect(socket, TIMEOUT).unwrap();
+    Context::open(Box::new(device), Options::default()).unwrap()
+}
+
 /// Receives the capture as a program on another machine would: what its peer sends is not its business.
 fn receive(context: &Context, replay: &Replay) {
     let domain = context.protection_domain().unwrap();
@@ -166,8 +172,7 @@ fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
     let mut card = Card::start(&["card", "--socket", path, "--serve-traffic", traffic]);
     card.says("ready");
     for _ in 0..2 {
-        let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
-        let context = Context::open(Box::new(device), Options::default()).unwrap();
+        let context = open(&socket);
         card.says("a host has connected");
         for _ in 0..2 {
             receive(&context, &replay);
@@ -206,8 +211,7 @@ fn a_card_with_a_host_is_interrupted() {
     let socket = folder.path().join("card");
     let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
     card.says("ready");
-    let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
-    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    let context = open(&socket);
     card.says("a host has connected");
     assert_eq!(card.signal(Signal::INT), Some(0));
     assert!(!socket.exists());
@@ -220,8 +224,7 @@ fn a_host_that_sleeps_hears_of_a_card_that_was_killed() {
     let socket = folder.path().join("card");
     let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
     card.says("ready");
-    let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
-    let context = Context::open(Box::new(device), Options::default()).unwrap();
+    let context = open(&socket);
     let start = Instant::now();
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| context.completion_queue().wait(TIMEOUT));
@@ -251,8 +254,7 @@ fn a_card_serves_on_when_nobody_reads_what_it_says() {
     let ready = said.lines().any(|line| line.unwrap().contains("ready")); // its model may be built before
     assert!(ready, "it ended");
     for _ in 0..3 {
-        let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
-        Context::open(Box::new(device), Options::default()).unwrap();
+        open(&socket);
     }
     kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
     assert_eq!(process.wait().unwrap().code(), Some(0));

@@ -55,9 +55,8 @@ fn writable(path: &Path) -> Result<(), Error> {
     file.map(drop).map_err(Error::write(path))
 }
 
-/// Writes the figures; if that fails, earlier ones are still there.
+/// Writes the figures to a path that is [`writable`]; if that fails, earlier ones are still there.
 fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
-    writable(path)?;
     let text = serde_json::to_string_pretty(figures)? + "\n";
     let replaced = match fs::symlink_metadata(path) {
         Ok(file) if file.is_file() => replace(path, &file, &text),
