@@ -310,6 +310,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.out.d.next.crc = self.starts.m_data.val().crc;
         self.out.d.next.refused = self.starts.m_data.val().refused;
         self.out.d.next.ulpdu = self.starts.m_data.val().ulpdu;
+        self.out.d.next.ahead = self.starts.m_data.val().ahead;
+        self.out.d.next.placed = self.starts.m_data.val().placed;
         self.out.d.next.marker_wrong = self.done.q.val().wrong;
         self.out.d.next.marker_expected = self.done.q.val().expected;
         self.out.d.next.marker_received = self.done.q.val().received;

@@ -66,6 +66,10 @@ pub struct Start {
     pub refused: Bits<2>,
     /// As in [`Fpdu`].
     pub ulpdu: Bits<16>,
+    /// As in [`Fpdu`].
+    pub ahead: Bit,
+    /// As in [`Fpdu`].
+    pub placed: Bit,
     /// First row in the commit buffer.
     pub row: Bits<16>,
     /// Rows reserved there.
@@ -434,6 +438,8 @@ impl<
             self.start_now.d.next.crc = self.prepared.q.val().crc;
             self.start_now.d.next.refused = self.prepared.q.val().refused;
             self.start_now.d.next.ulpdu = self.prepared.q.val().ulpdu;
+            self.start_now.d.next.ahead = self.prepared.q.val().ahead;
+            self.start_now.d.next.placed = self.prepared.q.val().placed;
             self.start_now.d.next.row = self.next_row.q.val();
             self.start_now.d.next.rows = self.prepared_beats.q.val();
         }

@@ -24,6 +24,10 @@ pub struct Fpdu {
     pub refused: Bits<2>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
+    /// Octets in front of it are still missing: its payload is placed, and nothing else comes of it.
+    pub ahead: Bit,
+    /// It was placed `ahead`: its header is all that is read, its CRC was right, and all but placement is still to come.
+    pub placed: Bit,
 }
 
 /// What `commit` knows of an FPDU whose last beat is in the commit buffer.
@@ -43,6 +47,10 @@ pub struct Segment {
     pub refused: Bits<2>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
+    /// As in [`Fpdu`].
+    pub ahead: Bit,
+    /// As in [`Fpdu`].
+    pub placed: Bit,
     /// A marker held another FPDUPTR than it should.
     pub marker_wrong: Bit,
     /// FPDUPTR that the first wrong marker should have had.

@@ -446,6 +446,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.measured_fpdu.d.next.crc = self.item.val().crc;
         self.measured_fpdu.d.next.refused = self.refusal.val();
         self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
+        self.measured_fpdu.d.next.ahead = false;
+        self.measured_fpdu.d.next.placed = false;
         if self.walker.item_valid.val() {
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
@@ -502,6 +504,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gift.d.next.dwords = self.lengths.out.val().dwords;
             self.gift.d.next.ulpdu = self.lengths.out.val().ulpdu;
             self.gift.d.next.refused = 0.into();
+            self.gift.d.next.ahead = false;
+            self.gift.d.next.placed = false;
             self.gift_dropped.d.next = false;
             for i in 0..S {
                 if self.given.q.val() == self.index[i].val() {

@@ -172,6 +172,8 @@ fn fpdu(rng: &mut Rng, stream: u32, header: &[u8], payload: usize) -> Fpdu {
             crc: rng.bool(),
             refused: 0.into(),
             ulpdu: (ulpdu as u64).into(),
+            ahead: false,
+            placed: false,
             marker_wrong: false,
             marker_expected: u64::from(rng.u16(..)).into(),
             marker_received: u64::from(rng.u16(..)).into(),

@@ -138,6 +138,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             crc: chance(rng, 50),
             refused: 0.into(),
             ulpdu: stimulus::bits(rng),
+            ahead: false,
+            placed: false,
         });
     }
 
@@ -236,6 +238,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             crc: fpdu.crc,
             refused: fpdu.refused,
             ulpdu: fpdu.ulpdu,
+            ahead: fpdu.ahead,
+            placed: fpdu.placed,
             row: (self.next_row as u64).into(),
             rows: (rows as u64).into(),
         };

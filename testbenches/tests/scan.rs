@@ -315,6 +315,8 @@ fn expected(stream: usize, source: &Source, planned: Planned) -> Fpdu {
         crc: source.crc,
         refused: u64::from(planned.refused).into(),
         ulpdu: u64::from(planned.ulpdu).into(),
+        ahead: false,
+        placed: false,
     }
 }
 
