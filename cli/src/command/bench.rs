@@ -145,6 +145,7 @@ mod tests {
 
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/figures.json");
+        writable(&path).unwrap();
         write(&path, &figures).unwrap();
         let list: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
