@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use warpline_regmap::layout::{completion, error_event, kind};
+use warpline_regmap::layout::{close_event, completion, error_event, kind};
 use warpline_wire::error::{Checks, ErrorNumber};
 
 use crate::Error;
@@ -31,6 +31,9 @@ pub enum Completion {
     Tagged(TaggedCompletion),
     /// An untagged message was delivered into the buffer that comes back here.
     Untagged(UntaggedCompletion),
+    /// The peer has closed the stream, and all that it sent is placed and reported. Nothing more comes, apart from an error
+    /// when the connection is lost after all; posted buffers stay posted until the program closes the stream (MPA-ERR-17).
+    Closed(CloseEvent),
     /// The stream met its first error and takes nothing any more (AMB-09, AMB-10).
     Error(ErrorEvent),
     /// A posted buffer comes back unused, because its stream failed or was closed (DDP-TEAR-15).
@@ -44,6 +47,7 @@ impl Completion {
         match self {
             Self::Tagged(completion) => completion.stream,
             Self::Untagged(completion) => completion.stream,
+            Self::Closed(event) => event.stream,
             Self::Error(event) => event.stream,
             Self::Flushed(receive) => receive.stream,
         }
@@ -89,6 +93,15 @@ pub struct UntaggedCompletion {
     pub buffer: Buffer,
 }
 
+/// The peer's FIN stands behind the last octet of an FPDU: code 1 of MPA, told as what it is, no error (AMB-31).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CloseEvent {
+    /// The stream.
+    pub stream: u8,
+    /// Stream position behind its last octet.
+    pub position: u32,
+}
+
 /// A stream's first error, as far as the event tells; [`Stream::error_record`](crate::Stream::error_record) has all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorEvent {
@@ -130,6 +143,7 @@ pub(crate) enum Entry {
         hole: bool,
         anomaly: bool,
     },
+    Closed(CloseEvent),
     Error(ErrorEvent),
 }
 
@@ -162,6 +176,10 @@ impl Entry {
                     anomaly: completion::ANOMALY.get(words) == 1,
                 })
             }
+            kind::CLOSED => Ok(Self::Closed(CloseEvent {
+                stream,
+                position: close_event::POSITION.get(words) as u32,
+            })),
             kind::ERROR => {
                 let number = ErrorNumber::from_parts(
                     error_event::TYPE.get(words) as u8,

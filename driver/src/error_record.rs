@@ -1,7 +1,7 @@
 //! The sticky error record of a stream (AMB-09).
 
 use warpline_regmap::layout::{error_record as layout, refused};
-use warpline_wire::error::{Checks, ErrorNumber, HeaderOctets};
+use warpline_wire::error::{Checks, Ending, ErrorNumber, HeaderOctets};
 use warpline_wire::{crc, ddp};
 
 /// Everything that the device knows about a stream's first error.
@@ -13,11 +13,12 @@ pub struct ErrorRecord {
     pub number: ErrorNumber,
     /// Failed checks; empty for MPA errors.
     pub checks: Checks,
-    /// ULPDU_Length of the failing FPDU.
+    /// ULPDU_Length of the failing FPDU; 0 when the connection ended before it.
     pub segment_length: u16,
     /// Stream position of the failing FPDU's first octet, a leading marker included.
     pub position: u32,
-    /// DDP header as received: 14 or 18 octets, fewer when the ULPDU was shorter, none when its length was refused.
+    /// DDP header as received: 14 or 18 octets, fewer when the ULPDU was shorter, none when its length was refused
+    /// or the connection ended.
     pub header: HeaderOctets,
     /// What MPA expected and found.
     pub detail: ErrorDetail,
@@ -42,6 +43,8 @@ pub enum ErrorDetail {
         /// FPDUPTR that it holds, low two bits cleared.
         received: u16,
     },
+    /// MPA code 1: how the connection ended (AMB-31).
+    Connection(Ending),
     /// MPA code 3: ULPDU_Length above the largest ULPDU (AMB-21).
     Length,
     /// MPA code 3: FPDU above the device's buffers (AMB-22).
@@ -77,11 +80,18 @@ impl ErrorRecord {
             },
             (ErrorNumber::MpaMarker, refused::LENGTH) => ErrorDetail::Length,
             (ErrorNumber::MpaMarker, refused::TOO_LARGE) => ErrorDetail::TooLarge,
+            (ErrorNumber::MpaConnection, refused::TRUNCATED) => {
+                ErrorDetail::Connection(Ending::Truncated)
+            }
+            (ErrorNumber::MpaConnection, refused::LOST) => ErrorDetail::Connection(Ending::Lost),
+            (ErrorNumber::MpaConnection, refused::BEHIND_FIN) => {
+                ErrorDetail::Connection(Ending::BehindFin)
+            }
             (_, refused::NO) => ErrorDetail::None,
-            _ => return Err("no such reason to refuse a length"),
+            _ => return Err("no such reason to refuse a length or to end"),
         };
         let ulpdu = match detail {
-            ErrorDetail::Length | ErrorDetail::TooLarge => 0,
+            ErrorDetail::Length | ErrorDetail::TooLarge | ErrorDetail::Connection(_) => 0,
             _ => ddp::MAX_HEADER_LEN.min(segment_length.into()),
         };
         let dwords = [

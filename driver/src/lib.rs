@@ -68,7 +68,7 @@ pub use backend::pci_driver::PciDriver;
 pub use backend::vfio_user::VfioUser;
 pub use buffer::Buffer;
 pub use completion::{
-    Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
+    CloseEvent, Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
 };
 pub use context::{CompletionQueue, Context, Counters, Options, Shape};
 pub use device::{BackendError, Device, DeviceInfo, DmaMap};
@@ -77,4 +77,4 @@ pub use error::{Error, Returned};
 pub use error_record::{ErrorDetail, ErrorRecord};
 pub use memory::DmaMemory;
 pub use stream::{ReceiveQueue, Stream, StreamOptions};
-pub use warpline_wire::error::{Checks, ErrorNumber};
+pub use warpline_wire::error::{Checks, Ending, ErrorNumber};

@@ -63,6 +63,8 @@ pub(crate) struct StreamState {
     pub armed: bool,
     /// Its error event came.
     pub failed: bool,
+    /// The peer has closed it.
+    pub closed: bool,
     /// Counts its lives: a memory region of a former one must not serve the next.
     pub generation: u64,
     /// Its untagged queues, by number.
@@ -294,6 +296,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
     let stream = match &entry {
         Entry::Tagged(completion) => completion.stream,
         Entry::Untagged { stream, .. } => *stream,
+        Entry::Closed(event) => event.stream,
         Entry::Error(event) => event.stream,
     };
     let state = &mut streams[usize::from(stream)];
@@ -303,8 +306,15 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
     if state.failed {
         return Err("the stream has failed before");
     }
+    if state.closed && matches!(entry, Entry::Tagged(_) | Entry::Untagged { .. }) {
+        return Err("the stream has been closed before");
+    }
     match entry {
         Entry::Tagged(completion) => Ok(Completion::Tagged(completion)),
+        Entry::Closed(_) if mem::replace(&mut state.closed, true) => {
+            Err("the stream has been closed before")
+        }
+        Entry::Closed(event) => Ok(Completion::Closed(event)),
         Entry::Error(event) => Ok(Completion::Error(event)),
         Entry::Untagged {
             stream,

@@ -134,7 +134,7 @@ impl Stream {
         // First known, then armed: completions may come at once.
         let stream = &mut state.streams[usize::from(number)];
         stream.queues = posted;
-        (stream.armed, stream.failed) = (true, false);
+        (stream.armed, stream.failed, stream.closed) = (true, false, false);
         if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
             let stream = &mut state.streams[usize::from(number)];
             stream.armed = false;

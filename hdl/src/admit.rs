@@ -13,7 +13,8 @@
 //!                     edge                                    limit
 //! ```
 //!
-//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. Segments may come in any
+//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in its
+//! last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not. Segments may come in any
 //! order, twice, and overlap: what lies behind a gap goes into the ring at its place and is remembered as an island, at
 //! most N of them a stream. When the gap is closed, the edge jumps to the end of the island behind it. An octet that was
 //! accepted once is never accepted again, whatever a second copy says (AMB-40, MPA-RCV-24). Dropped and counted, before
@@ -53,8 +54,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub tlast: Signal<In, Bit>,
     /// Stream number.
     pub tdest: Signal<In, Bits<8>>,
-    /// Sequence number of the segment's first octet, in every beat of it.
-    pub tuser: Signal<In, Bits<32>>,
+    /// Sequence number of the segment's first octet, in every beat of it; FIN and abort, in the last one.
+    pub tuser: Signal<In, Bits<34>>,
     /// A beat is there.
     pub tvalid: Signal<In, Bit>,
     /// Pulse: `stream` enters full operation at sequence number `sequence_start`.
@@ -83,8 +84,14 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub beat_skip: Signal<Out, Bits<8>>,
     /// Lane behind the last new one, up to K.
     pub beat_count: Signal<Out, Bits<8>>,
-    /// Position up to which the stream is in the ring without a gap once the beat is.
+    /// Position up to which the stream is in the ring without a gap once the beat is; right with a mark, too.
     pub beat_edge: Signal<Out, Bits<32>>,
+    /// Pulse: the FIN of `beat_stream` stands at `mark_end`.
+    pub mark_fin: Signal<Out, Bit>,
+    /// That position.
+    pub mark_end: Signal<Out, Bits<32>>,
+    /// Pulse: the connection of `beat_stream` is gone.
+    pub mark_abort: Signal<Out, Bit>,
     /// Pulse: a segment has gone by.
     pub segments: Signal<Out, Bit>,
     /// Pulse: of that segment something was dropped that is not a duplicate.
@@ -112,6 +119,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     keep_0: Dff<Bits<K>>,
     stream_0: Dff<Bits<8>>,
     sequence_0: Dff<Bits<32>>,
+    fin_0: Dff<Bit>,
+    abort_0: Dff<Bit>,
     keep_count: KeepCount<K>,
 
     // stage 1: octets counted, context fetched
@@ -124,6 +133,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     sequence_1: Dff<Bits<32>>,
     start_1: Dff<Bits<32>>,
     armed_1: Dff<Bit>,
+    fin_1: Dff<Bit>,
+    abort_1: Dff<Bit>,
 
     // stage 2: position known
     valid_2: Dff<Bit>,
@@ -134,6 +145,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     stream_2: Dff<Bits<8>>,
     position_2: Dff<Bits<32>>,
     armed_2: Dff<Bit>,
+    fin_2: Dff<Bit>,
+    abort_2: Dff<Bit>,
 
     // stage 3: end, edge, islands and limit known: decide
     valid_3: Dff<Bit>,
@@ -150,6 +163,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     finish_3: [Dff<Bits<32>>; N],
     limit_3: Dff<Bits<32>>,
     armed_3: Dff<Bit>,
+    fin_3: Dff<Bit>,
+    abort_3: Dff<Bit>,
     lost: Dff<Bit>,
 
     // stage 4: out
@@ -160,6 +175,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     skip_4: Dff<Bits<8>>,
     count_4: Dff<Bits<8>>,
     edge_4: Dff<Bits<32>>,
+    fin_4: Dff<Bit>,
+    end_4: Dff<Bits<32>>,
+    abort_4: Dff<Bit>,
     segment_4: Dff<Bit>,
     dropped_4: Dff<Bit>,
     octets_4: Dff<Bits<8>>,
@@ -231,6 +249,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             beat_skip: d(),
             beat_count: d(),
             beat_edge: d(),
+            mark_fin: d(),
+            mark_end: d(),
+            mark_abort: d(),
             segments: d(),
             segments_dropped: d(),
             octets: d(),
@@ -250,6 +271,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             keep_0: d(),
             stream_0: d(),
             sequence_0: d(),
+            fin_0: d(),
+            abort_0: d(),
             keep_count: d(),
             valid_1: d(),
             first_1: d(),
@@ -260,6 +283,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             sequence_1: d(),
             start_1: d(),
             armed_1: d(),
+            fin_1: d(),
+            abort_1: d(),
             valid_2: d(),
             first_2: d(),
             last_2: d(),
@@ -268,6 +293,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             stream_2: d(),
             position_2: d(),
             armed_2: d(),
+            fin_2: d(),
+            abort_2: d(),
             valid_3: d(),
             first_3: d(),
             last_3: d(),
@@ -282,6 +309,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             finish_3: array(),
             limit_3: d(),
             armed_3: d(),
+            fin_3: d(),
+            abort_3: d(),
             lost: d(),
             valid_4: d(),
             data_4: d(),
@@ -290,6 +319,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             skip_4: d(),
             count_4: d(),
             edge_4: d(),
+            fin_4: d(),
+            end_4: d(),
+            abort_4: d(),
             segment_4: d(),
             dropped_4: d(),
             octets_4: d(),
@@ -349,6 +381,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         dff_setup!(self, clock, edge_3, limit_3, armed_3, lost);
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
         dff_setup!(self, clock, segment_4, dropped_4, octets_4);
+        dff_setup!(self, clock, fin_0, abort_0, fin_1, abort_1, fin_2, abort_2, fin_3, abort_3);
+        dff_setup!(self, clock, fin_4, end_4, abort_4);
         for i in 0..S {
             self.armed_of[i].clock.next = self.clock.val();
             self.armed_of[i].d.next = self.armed_of[i].q.val();
@@ -382,7 +416,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.keep_0.d.next = self.tkeep.val();
         self.last_0.d.next = self.tlast.val();
         self.stream_0.d.next = self.tdest.val();
-        self.sequence_0.d.next = self.tuser.val();
+        self.sequence_0.d.next = self.tuser.val().get_bits::<32>(0);
+        self.fin_0.d.next = self.tuser.val().get_bit(32);
+        self.abort_0.d.next = self.tuser.val().get_bit(33);
         if self.valid_0.q.val() {
             self.first_0.d.next = self.last_0.q.val();
         }
@@ -396,6 +432,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_1.d.next = self.keep_count.count.val();
         self.stream_1.d.next = self.stream_0.q.val();
         self.sequence_1.d.next = self.sequence_0.q.val();
+        self.fin_1.d.next = self.fin_0.q.val();
+        self.abort_1.d.next = self.abort_0.q.val();
         self.armed_1.d.next = false;
         for i in 0..S {
             if self.stream_0.q.val() == self.index[i].val() {
@@ -412,6 +450,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_2.d.next = self.count_1.q.val();
         self.stream_2.d.next = self.stream_1.q.val();
         self.armed_2.d.next = self.armed_1.q.val();
+        self.fin_2.d.next = self.fin_1.q.val();
+        self.abort_2.d.next = self.abort_1.q.val();
         if self.valid_1.q.val() {
             self.position_2.d.next = self.position_2.q.val() + self.octets_of_beat.val();
             if self.first_1.q.val() {
@@ -551,6 +591,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_3.d.next = self.count_2.q.val();
         self.stream_3.d.next = self.stream_2.q.val();
         self.armed_3.d.next = self.armed_2.q.val();
+        self.fin_3.d.next = self.fin_2.q.val();
+        self.abort_3.d.next = self.abort_2.q.val();
         self.position_3.d.next = self.position_2.q.val();
         self.end_3.d.next = self.position_2.q.val() + bit_cast::<32, 8>(self.count_2.q.val());
         for k in 0..N {
@@ -598,7 +640,20 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.position_4.d.next = self.position_3.q.val();
         self.skip_4.d.next = self.skip.val();
         self.count_4.d.next = self.upto.val();
-        self.edge_4.d.next = self.edge_after.val();
+        self.edge_4.d.next = self.edge_3.q.val();
+        if self.accept.val() {
+            self.edge_4.d.next = self.edge_after.val();
+        }
+        self.fin_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & self.fin_3.q.val()
+            & self.armed_3.q.val()
+            & self.fits.val();
+        self.end_4.d.next = self.end_3.q.val();
+        self.abort_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & self.abort_3.q.val()
+            & self.armed_3.q.val();
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
         self.dropped_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
@@ -617,6 +672,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.beat_skip.next = self.skip_4.q.val();
         self.beat_count.next = self.count_4.q.val();
         self.beat_edge.next = self.edge_4.q.val();
+        self.mark_fin.next = self.fin_4.q.val();
+        self.mark_end.next = self.end_4.q.val();
+        self.mark_abort.next = self.abort_4.q.val();
         self.segments.next = self.segment_4.q.val();
         self.segments_dropped.next = self.dropped_4.q.val();
         self.octets.next = self.octets_4.q.val();
@@ -650,6 +708,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.valid_3.d.next = false;
             self.valid_4.d.next = false;
             self.segment_4.d.next = false;
+            self.fin_4.d.next = false;
+            self.abort_4.d.next = false;
             self.dropped_4.d.next = false;
             self.octets_4.d.next = 0.into();
         }

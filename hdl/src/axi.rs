@@ -24,6 +24,10 @@ pub const BURST_INCR: u64 = 0b01;
 pub const PROT_DATA: u64 = 0b010;
 /// AWCACHE, ARCACHE: normal memory, not cacheable, not bufferable.
 pub const CACHE_NOT_BUFFERABLE: u64 = 0b0010;
+/// Bit of a segment's `tuser`: the peer's FIN stands behind the segment's last octet.
+pub const USER_FIN: usize = 32;
+/// Bit of a segment's `tuser`: the connection is gone.
+pub const USER_ABORT: usize = 33;
 /// No burst crosses a multiple of this many octets.
 pub const BOUNDARY: usize = 4096;
 /// No read burst crosses a multiple of this many octets.
@@ -69,7 +73,8 @@ pub struct AxiStreamOut<const W: usize, const K: usize> {
     pub tready: Signal<In, Bit>,
 }
 
-/// AXI4-Stream of TCP segments in: a packet is the payload of one segment.
+/// AXI4-Stream of TCP segments in: a packet is the payload of one segment. A segment without payload, one beat with no
+/// lane, is there for its FIN or for the news that the connection is gone.
 #[derive(LogicInterface, Clone, Debug, Default)]
 #[join = "SegmentStreamOut"]
 pub struct SegmentStreamIn<const W: usize, const K: usize> {
@@ -81,8 +86,10 @@ pub struct SegmentStreamIn<const W: usize, const K: usize> {
     pub tlast: Signal<In, Bit>,
     /// Stream number, the same in all beats of a segment.
     pub tdest: Signal<In, Bits<8>>,
-    /// Sequence number of the segment's first octet, the same in all its beats.
-    pub tuser: Signal<In, Bits<32>>,
+    /// Bits 31:0 sequence number of the segment's first octet, the same in all its beats. In the last beat: [`USER_FIN`],
+    /// for a FIN within the window, as often as it is sent; [`USER_ABORT`], for RST, time-out and whatever else ends the
+    /// connection without FIN, once.
+    pub tuser: Signal<In, Bits<34>>,
     /// A beat is there.
     pub tvalid: Signal<In, Bit>,
     /// It is taken.
@@ -101,8 +108,8 @@ pub struct SegmentStreamOut<const W: usize, const K: usize> {
     pub tlast: Signal<Out, Bit>,
     /// Stream number.
     pub tdest: Signal<Out, Bits<8>>,
-    /// Sequence number of the segment's first octet.
-    pub tuser: Signal<Out, Bits<32>>,
+    /// Sequence number of the segment's first octet, [`USER_FIN`] and [`USER_ABORT`].
+    pub tuser: Signal<Out, Bits<34>>,
     /// A beat is there.
     pub tvalid: Signal<Out, Bit>,
     /// It is taken.

@@ -166,11 +166,13 @@ pub struct Check<const S: usize> {
     /// That word, 2 cycles later.
     pub record_data: Signal<Out, Bits<32>>,
 
-    /// Pulse: an FPDU has become a pair in the output register.
+    /// Pulse: an FPDU, or the end of a stream, has become a pair in the output register.
     pub consumed: Signal<Out, Bit>,
+    /// With `consumed`: it was an FPDU.
+    pub judged: Signal<Out, Bit>,
     /// Its stream.
     pub consumed_stream: Signal<Out, Bits<8>>,
-    /// With `consumed`: the stream was frozen.
+    /// With `judged`: the stream was frozen.
     pub discarded: Signal<Out, Bit>,
     /// With `consumed`: payload octets to be placed.
     pub payload: Signal<Out, Bits<16>>,
@@ -226,6 +228,7 @@ pub struct Check<const S: usize> {
     out_delivery: Dff<Delivery>,
     took_now: Dff<Bit>,
     consumed_now: Dff<Bit>,
+    judged_now: Dff<Bit>,
     discarded_now: Dff<Bit>,
     payload_now: Dff<Bits<16>>,
     error_now: Dff<Bit>,
@@ -244,6 +247,8 @@ pub struct Check<const S: usize> {
     is_last: Signal<Local, Bit>,
     freeze: Signal<Local, Bit>,
     thaw: Signal<Local, Bit>,
+    is_end: Signal<Local, Bit>,
+    is_clean: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
     first_error: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
@@ -305,6 +310,7 @@ impl<const S: usize> Check<S> {
             record_row: d(),
             record_data: d(),
             consumed: d(),
+            judged: d(),
             consumed_stream: d(),
             discarded: d(),
             payload: d(),
@@ -351,6 +357,7 @@ impl<const S: usize> Check<S> {
             out_delivery: d(),
             took_now: d(),
             consumed_now: d(),
+            judged_now: d(),
             discarded_now: d(),
             payload_now: d(),
             error_now: d(),
@@ -367,6 +374,8 @@ impl<const S: usize> Check<S> {
             is_last: d(),
             freeze: d(),
             thaw: d(),
+            is_end: d(),
+            is_clean: d(),
             accepted: d(),
             first_error: d(),
             give: d(),
@@ -435,6 +444,7 @@ impl<const S: usize> Logic for Check<S> {
             clock,
             took_now,
             consumed_now,
+            judged_now,
             discarded_now,
             payload_now,
             error_now
@@ -617,8 +627,11 @@ impl<const S: usize> Logic for Check<S> {
         self.accepted.next = (self.subject.q.val() == Subject::Fpdu)
             & !self.closed.q.val()
             & !self.judge.failed.val();
+        self.is_end.next = self.fpdu.q.val().refused >= 3;
+        self.is_clean.next = self.fpdu.q.val().refused == 3;
         self.first_error.next = (self.subject.q.val() == Subject::Fpdu)
             & !self.closed.q.val()
+            & !self.is_clean.val()
             & self.judge.failed.val();
         self.key_stream.next = self.stream.q.val();
         self.key_queue.next = self.queue.q.val();
@@ -748,6 +761,7 @@ impl<const S: usize> Logic for Check<S> {
             & (!self.out_valid.q.val() | self.m_ready.val());
         self.took_now.d.next = false;
         self.consumed_now.d.next = false;
+        self.judged_now.d.next = false;
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
         self.receive_queues.take.next = false;
@@ -773,7 +787,16 @@ impl<const S: usize> Logic for Check<S> {
                     self.out_placement.d.next.row = self.fpdu.q.val().row;
                     self.out_placement.d.next.rows = self.fpdu.q.val().rows;
                     self.consumed_now.d.next = true;
-                    self.discarded_now.d.next = self.closed.q.val();
+                    self.judged_now.d.next = !self.is_end.val();
+                    self.discarded_now.d.next = self.closed.q.val() & !self.is_end.val();
+                    comment!("closed by its peer, behind an FPDU: told, and no error");
+                    if self.is_clean.val() & !self.closed.q.val() {
+                        self.error_event.next.kind = 4.into();
+                        self.error_event.next.stream = self.stream.q.val();
+                        self.error_event.next.position = self.fpdu.q.val().position;
+                        self.out_delivery.d.next.action = 1.into();
+                        self.out_delivery.d.next.event = self.error_event.val().into();
+                    }
                 }
                 Subject::Next => {
                     self.completion.next.kind = 2.into();
@@ -913,6 +936,7 @@ impl<const S: usize> Logic for Check<S> {
         self.m_valid.next = self.out_valid.q.val();
         self.took.next = self.took_now.q.val();
         self.consumed.next = self.consumed_now.q.val();
+        self.judged.next = self.judged_now.q.val();
         self.consumed_stream.next = self.out_delivery.q.val().stream;
         self.discarded.next = self.discarded_now.q.val();
         self.payload.next = self.payload_now.q.val();
@@ -926,6 +950,7 @@ impl<const S: usize> Logic for Check<S> {
             self.out_valid.d.next = false;
             self.took_now.d.next = false;
             self.consumed_now.d.next = false;
+            self.judged_now.d.next = false;
             self.error_now.d.next = false;
             for i in 0..S {
                 self.fault[i].d.next = false;

@@ -63,7 +63,7 @@ pub struct Start {
     /// As in [`Fpdu`].
     pub crc: Bit,
     /// As in [`Fpdu`].
-    pub refused: Bits<2>,
+    pub refused: Bits<3>,
     /// As in [`Fpdu`].
     pub ulpdu: Bits<16>,
     /// As in [`Fpdu`].

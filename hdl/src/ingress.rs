@@ -4,6 +4,7 @@
 //!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ───────────► CrcVerdict
 //!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─► commit ──► Segment
 //!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄──── read by `place`
+//!           └─► ending ─► scan: FIN, connection gone
 //! ```
 //!
 //! It only connects; what each part does, and when, is told in its own file.
@@ -12,6 +13,7 @@ use crate::assembly::Assembly;
 use crate::axi::SegmentStreamIn;
 use crate::commit::Commit;
 use crate::crc32c::Crc32c;
+use crate::ending::Ending;
 use crate::fetch::Fetch;
 use crate::records::{CrcVerdict, Segment};
 use crate::scan::Scan;
@@ -88,6 +90,7 @@ pub struct Ingress<
 
     admit: Admit<W, K, S, { ISLANDS }>,
     assembly: Assembly<W, K, D, H, LOGK>,
+    ending: Ending<S>,
     scan: Scan<H, D, LOGD, S>,
     fetch: Fetch<W, K, D, LOGK, LOGD, S>,
     strip: Strip<W, D>,
@@ -139,6 +142,7 @@ impl<
             octets: d(),
             admit: Admit::new(config),
             assembly: Assembly::new(config),
+            ending: Ending::new(K),
             scan: Scan::new(config),
             fetch: Fetch::new(config),
             strip: d(),
@@ -160,8 +164,9 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, admit, assembly, scan, fetch, strip, commit, crc32c);
+        clock!(self, clock, admit, assembly, ending, scan, fetch, strip, commit, crc32c);
         self.admit.reset.next = self.reset.val();
+        self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
         self.fetch.reset.next = self.reset.val();
         self.strip.reset.next = self.reset.val();
@@ -207,6 +212,19 @@ impl<
         self.assembly.beat_skip.next = self.admit.beat_skip.val();
         self.assembly.beat_count.next = self.admit.beat_count.val();
         self.assembly.beat_edge.next = self.admit.beat_edge.val();
+
+        comment!("where streams end");
+        self.ending.beat_valid.next = self.admit.beat_valid.val();
+        self.ending.beat_stream.next = self.admit.beat_stream.val();
+        self.ending.beat_position.next = self.admit.beat_position.val();
+        self.ending.beat_count.next = self.admit.beat_count.val();
+        self.ending.beat_edge.next = self.admit.beat_edge.val();
+        self.ending.mark_fin.next = self.admit.mark_fin.val();
+        self.ending.mark_end.next = self.admit.mark_end.val();
+        self.ending.mark_abort.next = self.admit.mark_abort.val();
+        self.ending.arm.next = self.arm.val();
+        self.ending.stream.next = self.stream.val();
+        self.scan.mark.next = self.ending.mark.val();
 
         comment!("where FPDUs lie");
         self.scan.landed.next = self.assembly.landed.val();

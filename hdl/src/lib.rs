@@ -41,6 +41,7 @@ pub mod admit;
 pub mod assembly;
 pub mod commit;
 pub mod crc32c;
+pub mod ending;
 pub mod fetch;
 pub mod ingress;
 pub mod scan;

@@ -20,8 +20,9 @@ pub struct Fpdu {
     pub markers: Bit,
     /// CRCs are checked.
     pub crc: Bit,
-    /// `regmap::layout::refused`: not zero when the length was refused; nothing but `ulpdu` is then valid.
-    pub refused: Bits<2>,
+    /// `regmap::layout::refused`: not zero when the length was refused, or the stream ends here; nothing but `position` and
+    /// `ulpdu` is then valid.
+    pub refused: Bits<3>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
     /// Octets in front of it are still missing: its payload is placed, and nothing else comes of it.
@@ -44,7 +45,7 @@ pub struct Segment {
     /// CRCs are checked.
     pub crc: Bit,
     /// `regmap::layout::refused`.
-    pub refused: Bits<2>,
+    pub refused: Bits<3>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
     /// As in [`Fpdu`].

@@ -14,6 +14,11 @@
 //! A length above `max_ulpdu`, or an FPDU above the buffers, goes out as a refused FPDU as soon as the length is there,
 //! and its stream is not looked at again (AMB-21, AMB-22).
 //!
+//! When a stream has come to its end and no whole FPDU is left in front of it, the end goes out as a refused FPDU, too,
+//! in its turn behind all others: `CLOSED` where the FIN stands behind an FPDU, `TRUNCATED` where it cuts one, or the
+//! cause for which the stream was lost. Only behind `CLOSED` may something follow: that it is lost after all. No edge is
+//! taken behind a mark, so that the chain never runs past the end.
+//!
 //! Throughput within a visit: one FPDU takes one cycle, or as many as the rows from its begin to that of the next one, if
 //! they are more; that is never more than the beats in which `fetch` reads it. Streams take turns, and visits overlap, so
 //! that a change of stream costs the reader two cycles at most. An FPDU that reaches [`FAR`] rows ends its visit; the stream is
@@ -28,6 +33,7 @@ mod reader;
 mod walker;
 
 use crate::dff::Dff;
+use crate::ending::Mark;
 use crate::queue::{Queue, Store};
 use crate::records::Fpdu;
 use crate::turn::Turn;
@@ -81,6 +87,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub landed_stream: Signal<In, Bits<8>>,
     /// The position behind its last octet.
     pub landed_edge: Signal<In, Bits<32>>,
+    /// What is known of the end of a stream; comes behind the landing of all octets in front of it.
+    pub mark: Signal<In, Mark>,
     /// Pulse: `stream` starts at position 0, with the two flags below.
     pub arm: Signal<In, Bit>,
     /// Pulse: `stream` is not looked at any more.
@@ -120,6 +128,11 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     eligible: [Dff<Bit>; S],
     busy: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
+    // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
+    stopped: [Dff<Bit>; S],
+    finished: [Dff<Bit>; S],
+    cause: [Dff<Bits<3>>; S],
+    ends: [Dff<Bit>; S],
 
     // look: the next stream to be visited
     chosen: Dff<Bits<8>>,
@@ -145,6 +158,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     // give: a stream whose next FPDU has become whole
     given: Dff<Bits<8>>,
     given_valid: Dff<Bit>,
+    given_ends: Dff<Bit>,
     lengths: Store<Known, 4>,
     gift_valid: Dff<Bit>,
     gift: Dff<Fpdu>,
@@ -157,6 +171,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     hold: Dff<Bit>,
 
     leaves: Signal<Local, Bit>,
+    marked: Signal<Local, Bit>,
+    enough_for: [Signal<Local, Bit>; S],
     picked: [Signal<Local, Bit>; S],
     look: Turn<S>,
     give: Turn<S>,
@@ -168,7 +184,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     left: Signal<Local, Bits<20>>,
     stands: Signal<Local, Bit>,
     counts: Signal<Local, Bit>,
-    refusal: Signal<Local, Bits<2>>,
+    refusal: Signal<Local, Bits<3>>,
     passes: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
     gift_passes: Signal<Local, Bit>,
@@ -180,8 +196,10 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     index: [Constant<Bits<8>>; S],
     max_dwords: Constant<Bits<16>>,
     enough: Constant<Bits<8>>,
-    refused_length: Constant<Bits<2>>,
-    refused_too_large: Constant<Bits<2>>,
+    refused_length: Constant<Bits<3>>,
+    refused_too_large: Constant<Bits<3>>,
+    ends_closed: Constant<Bits<3>>,
+    ends_truncated: Constant<Bits<3>>,
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
@@ -199,6 +217,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             landed: d(),
             landed_stream: d(),
             landed_edge: d(),
+            mark: d(),
             arm: d(),
             close: d(),
             stream: d(),
@@ -223,6 +242,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             eligible: array(),
             busy: array(),
             stale: array(),
+            stopped: array(),
+            finished: array(),
+            cause: array(),
+            ends: array(),
             chosen: d(),
             chosen_valid: d(),
             reader: Reader::new(config),
@@ -242,6 +265,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             over_stream: d(),
             given: d(),
             given_valid: d(),
+            given_ends: d(),
             lengths: d(),
             gift_valid: d(),
             gift: d(),
@@ -252,6 +276,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             waiting: d(),
             hold: d(),
             leaves: d(),
+            marked: d(),
+            enough_for: array(),
             picked: array(),
             look: d(),
             give: d(),
@@ -277,6 +303,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             enough: Constant::new(ENOUGH.into()),
             refused_length: Constant::new(u64::from(refused::LENGTH).into()),
             refused_too_large: Constant::new(u64::from(refused::TOO_LARGE).into()),
+            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
+            ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
         }
     }
 }
@@ -314,6 +342,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             clock,
             given,
             given_valid,
+            given_ends,
             gift_valid,
             gift,
             gift_dropped
@@ -325,6 +354,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.out.reset.next = self.reset.val();
 
         comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
+        self.marked.next = self.mark.val().finished | self.mark.val().cause.any();
         for i in 0..S {
             self.live[i].clock.next = self.clock.val();
             self.live[i].d.next = self.live[i].q.val();
@@ -357,12 +387,34 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.picked[i].next = (self.chosen_valid.q.val()
                 & (self.chosen.q.val() == self.index[i].val()))
                 | (self.given_valid.q.val() & (self.given.q.val() == self.index[i].val()));
+            self.stopped[i].clock.next = self.clock.val();
+            self.stopped[i].d.next = self.stopped[i].q.val();
+            self.finished[i].clock.next = self.clock.val();
+            self.finished[i].d.next = self.finished[i].q.val();
+            self.cause[i].clock.next = self.clock.val();
+            self.cause[i].d.next = self.cause[i].q.val();
+            self.ends[i].clock.next = self.clock.val();
+            self.enough_for[i].next = self.have[i].q.val() >= self.need[i].q.val();
+            self.ends[i].d.next = !self.enough_for[i].val();
             self.eligible[i].d.next = self.live[i].q.val()
                 & !self.picked[i].val()
                 & !self.busy[i].q.val()
-                & (self.have[i].q.val() >= self.need[i].q.val());
-            if self.landed.val() & (self.landed_stream.val() == self.index[i].val()) {
+                & (self.enough_for[i].val()
+                    | self.finished[i].q.val()
+                    | self.cause[i].q.val().any());
+            if self.landed.val()
+                & !self.stopped[i].q.val()
+                & (self.landed_stream.val() == self.index[i].val())
+            {
                 self.edge_at[i].d.next = self.landed_edge.val();
+            }
+            if self.marked.val() & (self.mark.val().stream == self.index[i].val()) {
+                self.stopped[i].d.next = true;
+                self.edge_at[i].d.next = self.edge_at[i].q.val();
+                self.finished[i].d.next = self.finished[i].q.val() | self.mark.val().finished;
+                if self.mark.val().cause.any() {
+                    self.cause[i].d.next = self.mark.val().cause;
+                }
             }
         }
         self.leaves.next = self.arm.val() | self.close.val();
@@ -371,8 +423,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look.last.next = self.chosen.q.val();
         self.give.last.next = self.given.q.val();
         for i in 0..S {
-            self.look.asks[i].next = self.eligible[i].q.val() & !self.known[i].q.val();
-            self.give.asks[i].next = self.eligible[i].q.val() & self.known[i].q.val();
+            self.look.asks[i].next =
+                self.eligible[i].q.val() & !self.known[i].q.val() & !self.ends[i].q.val();
+            self.give.asks[i].next =
+                self.eligible[i].q.val() & (self.known[i].q.val() | self.ends[i].q.val());
         }
 
         comment!("look: visit it as soon as the reader is free");
@@ -491,11 +545,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
         self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
 
-        comment!("give: the FPDU that waited is whole now");
+        comment!("give: the FPDU that waited is whole now, or nothing comes any more");
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
         if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
             self.given_valid.d.next = true;
             self.given.d.next = self.give.choice.val();
+            self.given_ends.d.next = false;
+            for i in 0..S {
+                if self.give.choice.val() == self.index[i].val() {
+                    self.given_ends.d.next = self.ends[i].q.val();
+                }
+            }
         }
         if self.given_valid.q.val() {
             self.given_valid.d.next = false;
@@ -513,7 +573,22 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.gift.d.next.markers = self.with_markers[i].q.val();
                     self.gift.d.next.crc = self.with_crc[i].q.val();
                     self.gift_dropped.d.next = self.stale[i].q.val();
+                    if self.given_ends.q.val() {
+                        if !self.known[i].q.val() {
+                            self.gift.d.next.ulpdu = 0.into();
+                        }
+                        self.gift.d.next.refused = self.cause[i].q.val();
+                        if self.finished[i].q.val() {
+                            self.gift.d.next.refused = self.ends_closed.val();
+                            if self.have[i].q.val().any() {
+                                self.gift.d.next.refused = self.ends_truncated.val();
+                            }
+                        }
+                    }
                 }
+            }
+            if self.given_ends.q.val() {
+                self.gift.d.next.dwords = 2.into();
             }
         }
         if self.leaves.val() & (self.stream.val() == self.given.q.val()) {
@@ -570,8 +645,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             if self.gift_passes.val() & (self.gift.q.val().stream == self.index[i].val()) {
-                self.at[i].d.next = self.gift_behind.val();
-                self.known[i].d.next = false;
+                if self.gift.q.val().refused == 0 {
+                    self.at[i].d.next = self.gift_behind.val();
+                    self.known[i].d.next = false;
+                } else if self.gift.q.val().refused == self.ends_closed.val() {
+                    self.finished[i].d.next = false;
+                } else {
+                    self.live[i].d.next = false;
+                }
             }
             comment!("nobody is busy with a stream from two cycles after the last change on, when `have` has followed");
             if (self.over.q.val() & (self.over_stream.q.val() == self.index[i].val()))
@@ -600,6 +681,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;
                     self.have[i].d.next = 0.into();
+                    self.stopped[i].d.next = false;
+                    self.finished[i].d.next = false;
+                    self.cause[i].d.next = 0.into();
                 }
                 if self.close.val() {
                     self.live[i].d.next = false;

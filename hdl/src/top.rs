@@ -326,7 +326,7 @@ impl<
         self.registers.segments.next = self.ingress.segments.val();
         self.registers.octets.next = self.ingress.octets.val();
         self.registers.segments_dropped.next = self.ingress.segments_dropped.val();
-        self.registers.fpdus.next = self.check.consumed.val();
+        self.registers.fpdus.next = self.check.judged.val();
         self.registers.discarded.next = self.check.discarded.val();
         self.registers.payload.next = self.check.payload.val();
         self.registers.payload_valid.next = self.check.consumed.val();

@@ -181,14 +181,29 @@ layout! {
 }
 
 layout! {
+    /// A completion entry with `KIND` = `CLOSED`: the peer's FIN stands behind the last octet of an FPDU, all FPDUs in front
+    /// of it are placed, and their completions stand in front of this one (MPA-ERR-17).
+    close_event [8] {
+        /// `kind::CLOSED`.
+        KIND: 0 [0; 4],
+        /// Stream number.
+        STREAM: 0 [8; 8],
+        /// Stream position behind the last octet.
+        POSITION: 4 [0; 32],
+        /// Inverts each time the device passes the end of the queue; starts with 1.
+        PHASE: 7 [31; 1],
+    }
+}
+
+layout! {
     /// The sticky error record of a stream (AMB-09), read through registers.
     error_record [12] {
         /// Error code (RFC 5041 §7.2).
         CODE: 0 [0; 8],
         /// Error type (RFC 5041 §7.2).
         TYPE: 0 [8; 4],
-        /// Why MPA refused a length: see [`refused`](super::refused).
-        REFUSED: 0 [12; 2],
+        /// What it was when no FPDU failed a check: see [`refused`](super::refused).
+        REFUSED: 0 [12; 3],
         /// 1: the record holds an error.
         VALID: 0 [31; 1],
         /// Failed checks, bit numbers as in `warpline-wire`.
@@ -246,11 +261,14 @@ values! {
         UNTAGGED = 2;
         /// The stream met its first error.
         ERROR = 3;
+        /// The peer has closed the stream.
+        CLOSED = 4;
     }
 }
 
 values! {
-    /// Values of `error_record::REFUSED`.
+    /// Values of `error_record::REFUSED`. From 3 on, nothing more comes on the stream (AMB-31); 3 itself is no error and
+    /// stands in no record.
     refused {
         /// The FPDU was not refused for its length.
         NO = 0;
@@ -258,6 +276,14 @@ values! {
         LENGTH = 1;
         /// FPDU above the device's buffers (AMB-22).
         TOO_LARGE = 2;
+        /// The peer's FIN stands behind the last octet of an FPDU.
+        CLOSED = 3;
+        /// The peer's FIN cuts an FPDU.
+        TRUNCATED = 4;
+        /// The connection is lost, for whatever cause: RST, time-out.
+        LOST = 5;
+        /// Octets came behind the peer's FIN, or another FIN elsewhere (DDP-TEAR-08).
+        BEHIND_FIN = 6;
     }
 }
 
@@ -272,5 +298,6 @@ pub const LAYOUTS: &[crate::Layout] = &[
     receive_descriptor::LAYOUT,
     completion::LAYOUT,
     error_event::LAYOUT,
+    close_event::LAYOUT,
     error_record::LAYOUT,
 ];

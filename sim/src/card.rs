@@ -13,6 +13,7 @@ use warpline_regmap::register::interrupt;
 use warpline_verilate::{Build, Library, Trace};
 
 use crate::host::HostMemory;
+use crate::network::Tail;
 use crate::serve::Seat;
 use crate::simulation::Simulation;
 use crate::writes::BackPressure;
@@ -295,7 +296,9 @@ impl Card {
     /// # Errors
     /// [`Error::NoStream`], [`Error::SegmentLength`].
     pub fn feed(&self, stream: u8, sequence: u32, octets: impl Into<Vec<u8>>) -> Result<(), Error> {
-        self.arrive(stream, sequence, octets.into(), false)
+        let octets = octets.into();
+        check_length(&octets)?;
+        self.arrive(stream, sequence, octets, Tail::More, false)
     }
 
     /// As [`feed`](Self::feed), but the segment is shown to the device once, whether or not it is armed or has room for it.
@@ -308,19 +311,51 @@ impl Card {
         sequence: u32,
         octets: impl Into<Vec<u8>>,
     ) -> Result<(), Error> {
-        self.arrive(stream, sequence, octets.into(), true)
+        let octets = octets.into();
+        check_length(&octets)?;
+        self.arrive(stream, sequence, octets, Tail::More, true)
     }
 
-    fn arrive(&self, stream: u8, sequence: u32, octets: Vec<u8>, once: bool) -> Result<(), Error> {
-        let (streams, length) = (self.streams, octets.len());
+    /// As [`feed`](Self::feed), with the peer's FIN behind the last octet. There may be none: `sequence` is then the FIN's.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    pub fn feed_fin(
+        &self,
+        stream: u8,
+        sequence: u32,
+        octets: impl Into<Vec<u8>>,
+    ) -> Result<(), Error> {
+        let octets = octets.into();
+        if !octets.is_empty() {
+            check_length(&octets)?;
+        }
+        self.arrive(stream, sequence, octets, Tail::Fin, false)
+    }
+
+    /// The connection of `stream` is gone: RST, time-out, or what else ends it without FIN. The device is told once, behind
+    /// what was fed before and fits its window.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`].
+    pub fn abort(&self, stream: u8) -> Result<(), Error> {
+        self.arrive(stream, 0, Vec::new(), Tail::Abort, true)
+    }
+
+    fn arrive(
+        &self,
+        stream: u8,
+        sequence: u32,
+        octets: Vec<u8>,
+        tail: Tail,
+        once: bool,
+    ) -> Result<(), Error> {
+        let streams = self.streams;
         if usize::from(stream) >= streams {
             return Err(Error::NoStream { stream, streams });
         }
-        if !(1..=65535).contains(&length) {
-            return Err(Error::SegmentLength { length });
-        }
         let network = &mut self.simulation().network;
-        network.feed(stream.into(), sequence, octets, once);
+        network.feed(stream.into(), sequence, octets, tail, once);
         Ok(())
     }
 
@@ -441,6 +476,14 @@ impl Card {
 
     fn simulation(&self) -> Turn<'_> {
         self.shared.turn()
+    }
+}
+
+/// Checks that a segment can hold `octets`.
+fn check_length(octets: &[u8]) -> Result<(), Error> {
+    match octets.len() {
+        1..=65535 => Ok(()),
+        length => Err(Error::SegmentLength { length }),
     }
 }
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The device drops what is not the next octet; TCP keeps it and gives it again. A segment that runs over the window is
-//! held until it fits, or cut when nothing else can go on. Streams take turns segment by segment. Segments of a stream
+//! held until it fits, or cut when nothing else can go on. A FIN goes with the segment that ends at it, or alone. Streams take turns segment by segment. Segments of a stream
 //! that is not armed wait.
 
 use std::collections::VecDeque;
@@ -50,6 +50,20 @@ pub(crate) struct Beat {
     pub last: bool,
     pub stream: u8,
     pub sequence: u32,
+    /// What goes with the segment's last octet.
+    pub tail: Tail,
+}
+
+/// What is behind the last octet of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// More octets, sooner or later.
+    #[default]
+    More,
+    /// The peer's FIN.
+    Fin,
+    /// Nothing any more: the connection is gone.
+    Abort,
 }
 
 /// A segment on its way.
@@ -64,6 +78,7 @@ struct Sending {
 struct Segment {
     sequence: u32,
     octets: Vec<u8>,
+    tail: Tail,
     /// Sent once, whatever the window says.
     injected: bool,
 }
@@ -159,8 +174,10 @@ impl Sender {
             let rest = Segment {
                 sequence: front.end(),
                 octets: rest,
+                tail: front.tail,
                 injected: false,
             };
+            front.tail = Tail::More;
             for part in [rest, front] {
                 if !part.octets.is_empty() {
                     self.pending.push_front(part);
@@ -190,12 +207,20 @@ impl Network {
     }
 
     /// A segment has arrived.
-    pub fn feed(&mut self, stream: usize, sequence: u32, octets: Vec<u8>, injected: bool) {
+    pub fn feed(
+        &mut self,
+        stream: usize,
+        sequence: u32,
+        octets: Vec<u8>,
+        tail: Tail,
+        injected: bool,
+    ) {
         let sender = &mut self.streams[stream];
         sender.blocked = false;
         sender.pending.push_back(Segment {
             sequence,
             octets,
+            tail,
             injected,
         });
     }
@@ -287,8 +312,15 @@ impl Network {
             self.beat.octets.clear();
             self.beat.octets.extend_from_slice(&rest[..count]);
             self.beat.octets.resize(self.octets, 0);
-            self.beat.keep = u64::MAX >> (64 - count);
+            self.beat.keep = match count {
+                0 => 0,
+                _ => u64::MAX >> (64 - count),
+            };
             self.beat.last = count == rest.len();
+            self.beat.tail = match self.beat.last {
+                true => sending.segment.tail,
+                false => Tail::More,
+            };
             self.beat.stream = sending.stream as u8;
             self.beat.sequence = sending.segment.sequence;
             self.held = true;
@@ -402,7 +434,9 @@ mod tests {
     #[test]
     fn beats_carry_a_segment() {
         let mut device = Device::new(&[100, 0], 1000);
-        device.network.feed(0, 100, octets(0..17), false);
+        device
+            .network
+            .feed(0, 100, octets(0..17), Tail::More, false);
         assert!(!device.network.is_idle() || device.network.untaken(0) == 17);
         device.run(100);
         let keeps: Vec<_> = device
@@ -444,7 +478,7 @@ mod tests {
                 let sequence = start.wrapping_add(piece.start as u32);
                 device
                     .network
-                    .feed(0, sequence, whole[piece].to_vec(), false);
+                    .feed(0, sequence, whole[piece].to_vec(), Tail::More, false);
             }
             device.run(20_000);
             assert_eq!(device.taken[0], whole);
@@ -463,7 +497,9 @@ mod tests {
     #[test]
     fn a_segment_larger_than_the_window_is_cut() {
         let mut device = Device::new(&[5], 64);
-        device.network.feed(0, 5, octets(0..1000), false);
+        device
+            .network
+            .feed(0, 5, octets(0..1000), Tail::More, false);
         device.run(10_000);
         assert_eq!(device.taken[0], octets(0..1000));
     }
@@ -471,7 +507,7 @@ mod tests {
     #[test]
     fn a_window_that_stays_shut_leaves_the_network_idle() {
         let mut device = Device::new(&[5], 0);
-        device.network.feed(0, 5, octets(0..10), false);
+        device.network.feed(0, 5, octets(0..10), Tail::More, false);
         device.run(1000);
         assert!(device.network.is_idle() && device.beats.is_empty());
         assert_eq!(device.network.untaken(0), 10);
@@ -485,7 +521,9 @@ mod tests {
         let mut device = Device::new(&[0, 0, 0], 4096);
         for stream in 0..3 {
             for i in 0..4 {
-                device.network.feed(stream, 16 * i, octets(0..16), false);
+                device
+                    .network
+                    .feed(stream, 16 * i, octets(0..16), Tail::More, false);
             }
         }
         device.run(200);
@@ -498,10 +536,10 @@ mod tests {
     fn streams_that_are_not_armed_wait_unless_injected() {
         let mut device = Device::new(&[0], 100);
         device.network.close(0);
-        device.network.feed(0, 0, octets(0..8), false);
+        device.network.feed(0, 0, octets(0..8), Tail::More, false);
         device.run(1000);
         assert!(device.beats.is_empty() && device.network.is_idle());
-        device.network.feed(0, 7777, octets(0..8), true);
+        device.network.feed(0, 7777, octets(0..8), Tail::More, true);
         device.run(1000);
         assert_eq!(device.beats.len(), 1);
         device.network.arm(0, device.cycle);
@@ -512,7 +550,7 @@ mod tests {
     #[test]
     fn a_gap_that_nobody_fills_ends() {
         let mut device = Device::new(&[0], 100);
-        device.network.feed(0, 50, octets(0..8), false);
+        device.network.feed(0, 50, octets(0..8), Tail::More, false);
         device.run(1000);
         assert_eq!(
             device.beats.len(),
@@ -520,16 +558,49 @@ mod tests {
             "dropped, and not sent again for nothing"
         );
         assert!(device.network.is_idle());
-        device.network.feed(0, 0, octets(0..50), false);
+        device.network.feed(0, 0, octets(0..50), Tail::More, false);
         device.run(1000);
         assert_eq!(device.taken[0].len(), 58);
+    }
+
+    // req: MPA-ERR-15
+    #[test]
+    fn a_fin_goes_behind_the_last_octet_and_an_abort_at_once() {
+        let mut device = Device::new(&[100, 0], 20);
+        device.network.feed(0, 100, octets(0..30), Tail::Fin, false);
+        device.network.feed(1, 8, Vec::new(), Tail::Fin, false);
+        device.run(500);
+        device.network.feed(1, 7777, Vec::new(), Tail::Abort, true);
+        device.run(100);
+        assert!(device.network.is_idle());
+        let tails = |stream| {
+            let beats = device
+                .beats
+                .iter()
+                .filter(move |beat| beat.stream == stream);
+            let ends = beats.map(|beat| (beat.sequence, beat.keep, beat.last, beat.tail));
+            ends.collect::<Vec<_>>()
+        };
+        // Cut to the window, with the FIN on the second part only.
+        let cut = [
+            (100, 0xFF, false, Tail::More),
+            (100, 0xFF, false, Tail::More),
+            (100, 0x0F, true, Tail::More),
+            (120, 0xFF, false, Tail::More),
+            (120, 0x03, true, Tail::Fin),
+        ];
+        assert_eq!(tails(0), cut);
+        let alone = [(8, 0, true, Tail::Fin), (7777, 0, true, Tail::Abort)];
+        assert_eq!(tails(1), alone);
     }
 
     #[test]
     fn idle_cycles_lie_between_beats() {
         let mut device = Device::new(&[0], 100_000);
         device.network.idle = 50;
-        device.network.feed(0, 0, octets(0..8000), false);
+        device
+            .network
+            .feed(0, 0, octets(0..8000), Tail::More, false);
         device.run(10_000);
         let (first, last) = (device.network.first_beat, device.network.last_beat);
         let cycles = last.unwrap() - first.unwrap();

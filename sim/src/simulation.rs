@@ -7,7 +7,7 @@
 //! What an offer says depends on earlier cycles only, so that no loop runs through the model's logic.
 
 use fastrand::Rng;
-use warpline_hdl::Config;
+use warpline_hdl::{Config, axi};
 use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
 
@@ -15,7 +15,7 @@ use crate::card::{CardOptions, Timing};
 use crate::error::{Error, Rule, Violation};
 use crate::follow::{Follow, StreamEvent};
 use crate::host::Host;
-use crate::network::Network;
+use crate::network::{Network, Tail};
 use crate::ports::Ports;
 use crate::reads::{self, Reads};
 use crate::watch::Watch;
@@ -205,7 +205,13 @@ impl Simulation {
             model.set(ports.s_axis_segment_tkeep, beat.keep);
             model.set(ports.s_axis_segment_tlast, beat.last.into());
             model.set(ports.s_axis_segment_tdest, beat.stream.into());
-            model.set(ports.s_axis_segment_tuser, beat.sequence.into());
+            let marks = match beat.tail {
+                Tail::More => 0,
+                Tail::Fin => 1 << axi::USER_FIN,
+                Tail::Abort => 1 << axi::USER_ABORT,
+            };
+            let user = u64::from(beat.sequence) | marks;
+            model.set(ports.s_axis_segment_tuser, user);
         }
 
         let offer = self

@@ -98,6 +98,19 @@ pub struct Stream {
     pub oddities: Vec<String>,
     /// Its octets from position 0 on.
     pub wire: Vec<u8>,
+    /// The peer's FIN stands behind them.
+    pub fin: bool,
+    /// What comes when all has come to rest.
+    pub late: Option<Late>,
+}
+
+/// What a connection comes to at last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// Octets behind the peer's FIN (DDP-TEAR-08).
+    Octets(Vec<u8>),
+    /// It is lost.
+    Lost,
 }
 
 /// A part of a scenario.
@@ -131,8 +144,10 @@ pub struct Arrival {
     pub stream: usize,
     /// Sequence number of its first octet.
     pub sequence: u32,
-    /// Its payload.
+    /// Its payload; without any it is there for the FIN.
     pub octets: Vec<u8>,
+    /// The peer's FIN stands behind it.
+    pub fin: bool,
     /// Cycles that pass behind it.
     pub pause: u64,
 }

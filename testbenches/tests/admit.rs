@@ -9,6 +9,7 @@
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::admit::{Admit, LATENCY};
+use warpline_hdl::axi::{USER_ABORT, USER_FIN};
 use warpline_hdl::writer;
 use warpline_hdl::{Config, ISLANDS};
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
@@ -31,6 +32,9 @@ struct Beat {
     from: i64,
     octets: Vec<u8>,
     last: bool,
+    /// With the segment's last beat they count, with others not.
+    fin: bool,
+    abort: bool,
 }
 
 /// What comes out in a cycle.
@@ -40,6 +44,16 @@ struct Out {
     segment: bool,
     dropped: bool,
     octets: usize,
+    mark: Option<Mark>,
+}
+
+/// What `ending` is told.
+#[derive(Clone, Debug, PartialEq)]
+struct Mark {
+    stream: usize,
+    edge: u32,
+    fin: Option<u32>,
+    abort: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +118,9 @@ struct Seen {
     sequence_wraps: usize,
     dropped_segments: usize,
     tail_moved_in_segment: usize,
+    fins: usize,
+    fins_beyond: usize,
+    aborts: usize,
 }
 
 struct Bench<const W: usize, const K: usize> {
@@ -204,12 +221,15 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             from: 0,
             octets: noise,
             last: chance(&mut self.rng, 50),
+            fin: self.rng.bool(),
+            abort: self.rng.bool(),
         });
         b.tdata.next = noisy_beat(&mut self.rng, &shown.octets);
         b.tkeep.next = lowest(shown.octets.len());
         b.tlast.next = shown.last;
         b.tdest.next = (shown.stream as u64).into();
-        b.tuser.next = u64::from(shown.sequence).into();
+        let marks = u64::from(shown.fin) << USER_FIN | u64::from(shown.abort) << USER_ABORT;
+        b.tuser.next = (u64::from(shown.sequence) | marks).into();
         let mut tails = self.streams.each_ref().map(|stream| stream.tail);
         if let Some((stream, tail)) = self.former_tail.take() {
             tails[stream] = tail;
@@ -254,6 +274,18 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             ..Out::default()
         };
         let mut drop = false;
+        let mut mark = None;
+        if let Some(stream) = self.streams.get(beat.stream)
+            && armed
+            && beat.last
+        {
+            let fits = end <= stream.tail + self.ring;
+            let fin = (beat.fin && fits).then_some(end as u32);
+            self.seen.fins += usize::from(fin.is_some());
+            self.seen.fins_beyond += usize::from(beat.fin && !fits);
+            self.seen.aborts += usize::from(beat.abort);
+            mark = Some((beat.stream, fin, beat.abort));
+        }
         let stream = match self.streams.get_mut(beat.stream).filter(|_| armed) {
             None => {
                 drop = count > 0;
@@ -330,6 +362,14 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             let edge = stream.start.wrapping_add(stream.edge as u32);
             self.edges.push((came + EDGE_SEQUENCE, beat.stream, edge));
         }
+        out.mark =
+            mark.filter(|(_, fin, abort)| fin.is_some() || *abort)
+                .map(|(stream, fin, abort)| Mark {
+                    stream,
+                    edge: self.streams[stream].edge as u32,
+                    fin,
+                    abort,
+                });
         self.lost = drop || (self.lost && !first);
         out.dropped = out.segment && self.lost;
         self.seen.dropped_segments += usize::from(out.dropped);
@@ -350,6 +390,12 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             segment: b.segments.val(),
             dropped: b.segments_dropped.val(),
             octets: b.octets.val().index(),
+            mark: (b.mark_fin.val() || b.mark_abort.val()).then(|| Mark {
+                stream: b.beat_stream.val().index(),
+                edge: b.beat_edge.val().to_u32(),
+                fin: b.mark_fin.val().then(|| b.mark_end.val().to_u32()),
+                abort: b.mark_abort.val(),
+            }),
         };
         let due = match self.due.front() {
             Some((at, _)) if *at == self.cycle => self.due.pop_front().unwrap().1,
@@ -377,6 +423,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         let sequence = start.wrapping_add(from as u32);
         let octets: Vec<u8> = (from..end).map(|_| self.rng.u8(..)).collect();
         let cuts = octets.len().div_ceil(K).max(1);
+        let (fin, abort) = (chance(&mut self.rng, 20), chance(&mut self.rng, 10));
         (0..cuts)
             .map(|cut| Beat {
                 stream,
@@ -384,6 +431,8 @@ impl<const W: usize, const K: usize> Bench<W, K> {
                 from: from + (cut * K) as i64,
                 octets: octets[cut * K..octets.len().min((cut + 1) * K)].to_vec(),
                 last: cut + 1 == cuts,
+                fin,
+                abort,
             })
             .collect()
     }
@@ -536,6 +585,9 @@ fn assert_traffic<const W: usize, const K: usize>(cycles: usize) {
         ("empty", seen.empty),
         ("dropped", seen.dropped_segments),
         ("with a moving tail", seen.tail_moved_in_segment),
+        ("FIN", seen.fins),
+        ("FIN beyond the ring", seen.fins_beyond),
+        ("abort", seen.aborts),
     ] {
         assert!(count > 4, "{what}: {count}");
     }
@@ -551,7 +603,7 @@ fn segments_of_four_streams_at_64_bits() {
 // req: MPA-RCV-17, MPA-RCV-24, MPA-RCV-25, MPA-MRK-04, AMB-40
 #[test]
 fn segments_of_four_streams_at_512_bits() {
-    on_large_stack(|| assert_traffic::<512, 64>(5_000));
+    on_large_stack(|| assert_traffic::<512, 64>(6_000));
 }
 
 #[test]

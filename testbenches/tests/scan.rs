@@ -10,6 +10,7 @@
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
+use warpline_hdl::ending::Mark;
 use warpline_hdl::records::Fpdu;
 use warpline_hdl::scan::{AGAIN, FAR, ROWS, Scan, VISIT};
 use warpline_hdl::writer;
@@ -51,6 +52,12 @@ struct Source {
     landed: u64,
     /// Cycle in which the first FPDU of the plan became whole.
     whole: Option<usize>,
+    /// No octet counts that lands from here on.
+    stopped: bool,
+    /// The peer's FIN is still to be told.
+    finished: bool,
+    /// Why the stream is lost, still to be told.
+    cause: u32,
     ring: Vec<u8>,
 }
 
@@ -64,6 +71,8 @@ struct Seen {
     closed: usize,
     closed_with_backlog: usize,
     held_back: usize,
+    ends: [usize; 7],
+    ends_with_backlog: usize,
     pads: [usize; 4],
 }
 
@@ -78,6 +87,8 @@ struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     ready: Rhythm,
     /// Cycles of `issued`.
     issued: Vec<usize>,
+    /// Octets that land behind the end of a stream.
+    beyond: u64,
     /// Longest time from an FPDU of stream 2 being whole to `issued`, while nothing held it back.
     longest: usize,
     cycle: usize,
@@ -110,6 +121,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             expected: VecDeque::new(),
             ready: Rhythm::new(Pace::Always),
             issued: vec![],
+            beyond: 0,
             longest: 0,
             cycle: 0,
             wrong: 0,
@@ -151,6 +163,27 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         self.seen.closed_with_backlog += usize::from(source.whole.is_some());
     }
 
+    /// The end of a stream is told; what lands from then on does not count.
+    fn mark(&mut self, stream: usize, finished: bool, cause: u32) {
+        self.lockstep.block.mark.next = Mark {
+            finished,
+            cause: u64::from(cause).into(),
+            stream: (stream as u64).into(),
+        };
+        let source = &mut self.sources[stream];
+        source.stopped = true;
+        source.finished |= finished;
+        if cause != 0 {
+            source.cause = cause;
+        }
+        self.seen.ends_with_backlog += usize::from(source.live && source.whole.is_some());
+        self.cycle(None);
+        self.lockstep.block.mark.next = Mark {
+            stream: self.rng.u64(0..4).into(),
+            ..Mark::default()
+        };
+    }
+
     /// Appends an FPDU to the plan of a stream.
     fn plan(&mut self, stream: usize, ulpdu: u16) {
         let source = &mut self.sources[stream];
@@ -188,6 +221,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
     fn land(&mut self, stream: usize, octets: u64) {
         let octets = octets.min(self.room(stream));
         let noise = self.rng.u8(..);
+        if self.sources[stream].stopped {
+            // told, and not to be believed
+            self.beyond = octets;
+            self.cycle(Some(stream));
+            self.beyond = 0;
+            return;
+        }
         let source = &mut self.sources[stream];
         let landing = source.landed..source.landed + octets;
         let mut writes: Vec<(u64, u8)> = vec![];
@@ -232,7 +272,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         let stream = landed.unwrap_or_else(|| self.rng.usize(0..STREAMS));
         b.landed_stream.next = (stream as u64).into();
         let edge = match landed {
-            Some(stream) => self.sources[stream].landed,
+            Some(stream) => self.sources[stream].landed + self.beyond,
             None => self.rng.u64(..),
         };
         b.landed_edge.next = (edge & 0xFFFF_FFFF).into();
@@ -265,7 +305,37 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
 
     fn compare(&mut self) {
         let b = &self.lockstep.block;
-        if b.issued.val() {
+        let ends = |source: &Source| {
+            source.live && source.whole.is_none() && (source.finished || source.cause != 0)
+        };
+        if b.issued.val() && ends(&self.sources[b.issued_stream.val().index()]) {
+            let stream = b.issued_stream.val().index();
+            let source = &mut self.sources[stream];
+            let first = source.plan.front().copied();
+            let position = first.map_or(source.planned, |first| first.position);
+            let lead = u64::from(source.markers && position.is_multiple_of(512)) * 4;
+            let there = source.landed - position;
+            let refused = match (source.finished, there) {
+                (true, 0) => refused::CLOSED,
+                (true, _) => refused::TRUNCATED,
+                (false, _) => source.cause,
+            };
+            source.finished = false;
+            source.live = refused == refused::CLOSED;
+            self.seen.ends[refused as usize] += 1;
+            let known = first.filter(|_| there >= lead + 4);
+            self.expected.push_back(Fpdu {
+                stream: (stream as u64).into(),
+                position: (position & 0xFFFF_FFFF).into(),
+                dwords: 2.into(),
+                markers: source.markers,
+                crc: source.crc,
+                refused: u64::from(refused).into(),
+                ulpdu: u64::from(known.map_or(0, |known| known.ulpdu)).into(),
+                ahead: false,
+                placed: false,
+            });
+        } else if b.issued.val() {
             let stream = b.issued_stream.val().index();
             let source = &mut self.sources[stream];
             let planned = source.plan.front().copied().filter(|_| source.live);
@@ -351,15 +421,27 @@ fn traffic<const H: usize, const D: usize, const LOGD: usize>(
         let until = bench.seen.issued + fpdus / paces.len();
         while bench.seen.issued < until {
             let stream = bench.rng.usize(0..STREAMS);
+            let leave = if bench.sources[stream].live { 30 } else { 100 };
             match closed[stream] {
                 Some(at) if bench.cycle > at + 64 || at == 0 => {
                     let (markers, crc) = (chance(&mut bench.rng, 60), chance(&mut bench.rng, 50));
                     bench.arm(stream, markers, crc);
                     closed[stream] = None;
                 }
-                None if chance(&mut bench.rng, 1) && chance(&mut bench.rng, 30) => {
+                None if chance(&mut bench.rng, 1) && chance(&mut bench.rng, leave) => {
                     bench.close(stream);
                     closed[stream] = Some(bench.cycle);
+                }
+                // its end, or a loss behind a FIN; a FIN mostly where an FPDU ends
+                None if chance(&mut bench.rng, 3) => {
+                    let source = &bench.sources[stream];
+                    let at = source.plan.front().map_or(0, |first| first.position);
+                    let fresh = !source.stopped && (source.landed == at || bench.rng.u8(..4) == 0);
+                    let cause = [refused::LOST, refused::BEHIND_FIN][bench.rng.usize(..2)];
+                    let lost = source.cause == 0 && bench.rng.u8(..4) == 0;
+                    if fresh || lost {
+                        bench.mark(stream, fresh && !lost, if lost { cause } else { 0 });
+                    }
                 }
                 _ => {}
             }
@@ -393,6 +475,8 @@ fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     bench.ready = Rhythm::new(Pace::Always);
     bench.idle(SETTLED);
     assert!(bench.expected.is_empty());
+    let told = |source: &Source| !(source.live && (source.finished || source.cause != 0));
+    assert!(bench.sources.iter().all(told), "each end is told");
     bench
 }
 
@@ -412,6 +496,11 @@ fn lengths_of_four_streams_at_64_bits() {
         "{seen:?}"
     );
     assert!(seen.pads.iter().all(|pads| *pads > 100), "{seen:?}");
+    let ends = seen.ends[refused::CLOSED as usize..].iter();
+    assert!(
+        ends.min() > Some(&0) && seen.ends_with_backlog > 1,
+        "{seen:?}"
+    );
 }
 
 // req: MPA-FMT-05, MPA-FMT-10, MPA-FMT-11, MPA-MRK-04, MPA-MRK-17, MPA-RCV-05, MPA-RCV-08, MPA-RCV-17, AMB-21, AMB-22

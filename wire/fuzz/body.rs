@@ -213,6 +213,7 @@ fn events(input: &Input, wire: &[u8], size: usize) -> Vec<String> {
                 }
             }
             Event::Delivered { .. } => {}
+            Event::Closed { .. } => panic!("nobody has closed the stream"),
             Event::Failed(record) => {
                 failed = true;
                 assert_eq!(record.stream, STREAM);

@@ -189,14 +189,33 @@ impl core::fmt::Debug for HeaderOctets {
     }
 }
 
-/// Sub-codes that tell the causes of MPA code 3 apart.
+/// Sub-codes that tell the causes of MPA codes 1 and 3 apart.
 pub mod sub_code {
-    /// A marker and ULPDU_Length disagree about the FPDU's start.
+    /// Code 1: FIN behind an FPDU. It is told as a close, not as an error (AMB-31).
+    pub const FIN_CLEAN: u8 = 0;
+    /// Code 1: FIN within an FPDU.
+    pub const FIN_TRUNCATED: u8 = 1;
+    /// Code 1: RST, time-out, or another end without FIN.
+    pub const LOST: u8 = 2;
+    /// Code 1: octets behind FIN (DDP-TEAR-08, AMB-57).
+    pub const BEHIND_FIN: u8 = 3;
+    /// Code 3: a marker and ULPDU_Length disagree about the FPDU's start.
     pub const MISMATCH: u8 = 0;
-    /// ULPDU_Length is above the limit (AMB-21).
+    /// Code 3: ULPDU_Length is above the limit (AMB-21).
     pub const LENGTH: u8 = 1;
-    /// The FPDU is larger than the receiver's buffer (AMB-22).
+    /// Code 3: the FPDU is larger than the receiver's buffer (AMB-22).
     pub const TOO_LARGE: u8 = 2;
+}
+
+/// How a connection ended in an error: the causes of MPA code 1 that are fatal (AMB-31).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The peer's FIN cuts an FPDU.
+    Truncated,
+    /// The connection is gone without FIN: RST, time-out.
+    Lost,
+    /// Octets came behind the peer's FIN, or another FIN elsewhere (DDP-TEAR-08).
+    BehindFin,
 }
 
 /// What an error record says beyond number and checks.
@@ -204,6 +223,8 @@ pub mod sub_code {
 pub enum Detail {
     /// A DDP check failed; see the checks.
     Ddp,
+    /// MPA code 1.
+    Connection(Ending),
     /// MPA code 2.
     Crc {
         /// Calculated from the octets received.
@@ -235,9 +256,12 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Sub-code of MPA code 3; zero for everything else.
+    /// Sub-code of MPA codes 1 and 3; zero for everything else.
     pub const fn sub_code(self) -> u8 {
         match self {
+            Self::Connection(Ending::Truncated) => sub_code::FIN_TRUNCATED,
+            Self::Connection(Ending::Lost) => sub_code::LOST,
+            Self::Connection(Ending::BehindFin) => sub_code::BEHIND_FIN,
             Self::Ddp | Self::Crc { .. } | Self::Marker { .. } => sub_code::MISMATCH,
             Self::Length { .. } => sub_code::LENGTH,
             Self::TooLarge { .. } => sub_code::TOO_LARGE,
@@ -254,10 +278,10 @@ pub struct ErrorRecord {
     pub number: ErrorNumber,
     /// All checks the segment failed; empty for MPA errors.
     pub checks: Checks,
-    /// DDP header as received. Empty for the two length limits, which are judged before the ULPDU
-    /// is there; with a bad CRC it is only what the wire showed.
+    /// DDP header as received. Empty for the end of the connection and the two length limits, which
+    /// are judged before the ULPDU is there; with a bad CRC it is only what the wire showed.
     pub header: HeaderOctets,
-    /// ULPDU_Length of the failing FPDU.
+    /// ULPDU_Length of the failing FPDU; 0 when not even that was there.
     pub segment_len: u16,
     /// Stream position where the failing FPDU begins, its leading marker included: all octets
     /// before it were accepted.

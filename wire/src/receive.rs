@@ -7,6 +7,7 @@
 //!                                   DdpChecker │ may it be placed?    (DDP)
 //!                                              ▼
 //!                              Place ─► Delivered …  or  Failed, once, and the stream is frozen
+//!  finish(stream) ─► Closed, or Failed where the FIN cuts an FPDU        lose(stream) ─► Failed
 //! ```
 //!
 //! Octets arrive in order and cut anyhow; the events do not depend on the cuts. Nothing of a
@@ -22,7 +23,7 @@ pub use framing::{Framing, FramingConfig, FramingError, Ulpdu};
 pub use queue::{MAX_POSTED, Queue};
 
 use crate::ddp::Header;
-use crate::error::{Checks, Detail, ErrorRecord, HeaderOctets};
+use crate::error::{Checks, Detail, Ending, ErrorRecord, HeaderOctets};
 use crate::{marker, mpa};
 use alloc::collections::{BTreeMap, btree_map::Entry};
 use bitflags::bitflags;
@@ -109,6 +110,13 @@ pub enum Event<'o> {
         delivery: Delivery,
         /// Remarks.
         flags: Flags,
+    },
+    /// The peer has closed the stream, behind an FPDU (MPA-ERR-17). Only the news that it is lost after all may follow.
+    Closed {
+        /// The stream.
+        stream: u32,
+        /// Stream position behind its last octet.
+        position: u32,
     },
     /// The stream's first error; nothing follows on this stream (AMB-10).
     Failed(ErrorRecord),
@@ -254,6 +262,8 @@ struct StreamState {
     config: StreamConfig,
     context: StreamContext,
     frozen: bool,
+    /// The peer's FIN stands behind the octets received.
+    finished: bool,
     /// Octets received in order, modulo 2^32.
     received: u32,
     counters: Counters,
@@ -299,6 +309,7 @@ impl Receiver {
                     queues: BTreeMap::new(),
                 },
                 frozen: false,
+                finished: false,
                 received: 0,
                 counters: Counters::default(),
             },
@@ -396,6 +407,28 @@ impl Receiver {
         Ok(())
     }
 
+    /// The peer's FIN stands behind the octets received so far: the stream is closed between FPDUs, and has failed
+    /// within one (AMB-31).
+    pub fn finish(&mut self, stream: u32, sink: &mut impl Sink) -> Result<(), ReceiverError> {
+        let entry = self.stream_mut(stream)?;
+        if entry.state.frozen || core::mem::replace(&mut entry.state.finished, true) {
+            return Ok(());
+        }
+        if entry.framing.at_boundary() {
+            let position = entry.framing.position();
+            sink.event(Event::Closed { stream, position });
+        } else {
+            entry.end(Ending::Truncated, sink);
+        }
+        Ok(())
+    }
+
+    /// The connection is gone, whether or not the peer had closed it: RST, time-out (AMB-31).
+    pub fn lose(&mut self, stream: u32, sink: &mut impl Sink) -> Result<(), ReceiverError> {
+        self.stream_mut(stream)?.end(Ending::Lost, sink);
+        Ok(())
+    }
+
     /// Counters of a stream.
     pub fn counters(&self, stream: u32) -> Result<Counters, ReceiverError> {
         Ok(self.stream(stream)?.state.counters)
@@ -432,21 +465,16 @@ impl Receiver {
 
 impl Stream {
     fn receive(&mut self, checker: &DdpChecker, mut octets: &[u8], sink: &mut impl Sink) {
+        if self.state.finished && !octets.is_empty() {
+            self.end(Ending::BehindFin, sink);
+        }
         let Self { framing, state } = self;
         state.received = state.received.wrapping_add(octets.len() as u32);
         while !state.frozen {
             let outcome = match framing.push(&mut octets) {
                 Ok(None) => return,
                 Ok(Some(ulpdu)) => state.place(checker, ulpdu, sink),
-                Err(error) => Err(ErrorRecord {
-                    stream: state.context.stream,
-                    number: error.number,
-                    checks: Checks::empty(),
-                    header: error.header,
-                    segment_len: error.ulpdu_len,
-                    position: error.position,
-                    detail: error.detail,
-                }),
+                Err(error) => Err(state.record(error)),
             };
             if let Err(record) = outcome {
                 state.frozen = true;
@@ -455,9 +483,30 @@ impl Stream {
         }
         state.counters.frozen_octets += octets.len() as u64;
     }
+
+    /// The connection ends in an error.
+    fn end(&mut self, ending: Ending, sink: &mut impl Sink) {
+        if !core::mem::replace(&mut self.state.frozen, true) {
+            let error = self.framing.end(ending);
+            sink.event(Event::Failed(self.state.record(error)));
+        }
+    }
 }
 
 impl StreamState {
+    /// The record of an error that MPA found.
+    fn record(&self, error: FramingError) -> ErrorRecord {
+        ErrorRecord {
+            stream: self.context.stream,
+            number: error.number,
+            checks: Checks::empty(),
+            header: error.header,
+            segment_len: error.ulpdu_len,
+            position: error.position,
+            detail: error.detail,
+        }
+    }
+
     /// Judges a ULPDU, places its payload and delivers what is complete.
     fn place(
         &mut self,

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
-use warpline_wire::error::{Checks, Detail, ErrorNumber, sub_code};
+use warpline_wire::error::{Checks, Detail, Ending, ErrorNumber, sub_code};
 use warpline_wire::receive::{
     Delivery, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, ReceiverError,
     Scope, StagEntry, StreamConfig, Target,
@@ -128,6 +128,81 @@ fn a_boundary_is_between_fpdus_only() {
         feed(&mut receiver, 1, &[*octet]);
     }
     assert_eq!(receiver.at_boundary(1), Ok(true));
+}
+
+/// A receiver that took `wire`, was told of the FIN, and what it said from there on.
+fn finished(config: StreamConfig, wire: &[u8]) -> (Receiver, Log) {
+    let mut receiver = receiver(ReceiverConfig::default(), config);
+    feed(&mut receiver, 1, wire);
+    let mut log = Log::default();
+    receiver.finish(1, &mut log).unwrap();
+    (receiver, log)
+}
+
+// req: MPA-RCV-16, MPA-ERR-01, MPA-ERR-03, MPA-ERR-17, AMB-31, AMB-09
+#[test]
+fn a_fin_is_clean_between_fpdus_and_cuts_one_elsewhere() {
+    let ulpdus = [send(1, 0, true, &pattern(0, 484)), send(2, 0, true, b"x")];
+    let wire = stream_of(true, ulpdus); // the second FPDU begins with a marker at 512
+    for at in 0..=wire.len() {
+        let (mut receiver, log) = finished(marked(), &wire[..at]);
+        if [0, 512, wire.len()].contains(&at) {
+            assert_eq!(log.0, [Seen::Closed(1, at as u32)], "{at}");
+            assert_eq!(receiver.is_frozen(1), Ok(false));
+        } else {
+            let record = log.only_failure();
+            assert_eq!(record.number, ErrorNumber::MpaConnection);
+            assert_eq!(record.detail, Detail::Connection(Ending::Truncated));
+            assert_eq!(record.detail.sub_code(), sub_code::FIN_TRUNCATED);
+            let (position, length, lead) = if at < 512 { (0, 502, 8) } else { (512, 19, 8) };
+            assert_eq!(record.position, position, "{at}");
+            let known = at >= position as usize + lead;
+            assert_eq!(record.segment_len, if known { length } else { 0 }, "{at}");
+            assert!(record.header.as_slice().is_empty());
+            assert!(record.checks.is_empty());
+            assert_eq!(receiver.is_frozen(1), Ok(true));
+        }
+        let mut again = Log::default();
+        receiver.finish(1, &mut again).unwrap();
+        assert_eq!(again.0, [], "one FIN, one event");
+    }
+}
+
+// req: MPA-ERR-03, MPA-ERR-12, DDP-TEAR-08, DDP-TEAR-12, AMB-31, AMB-57
+#[test]
+fn octets_behind_a_fin_and_the_loss_of_the_connection_are_errors() {
+    let wire = stream_of(false, [send(1, 0, true, b"one"), send(2, 0, true, b"two")]);
+    let half = wire.len() / 2;
+    let told = |log: Log| {
+        let record = log.only_failure();
+        assert_eq!(record.number, ErrorNumber::MpaConnection);
+        (record.detail, record.position)
+    };
+
+    let (mut receiver, log) = finished(StreamConfig::default(), &wire[..half]);
+    assert_eq!(log.0, [Seen::Closed(1, half as u32)]);
+    assert_eq!(feed(&mut receiver, 1, &[]).0, [], "no octet, no error");
+    let behind = Detail::Connection(Ending::BehindFin);
+    let log = feed(&mut receiver, 1, &wire[half..]);
+    assert_eq!(told(log), (behind, half as u32), "not even a good FPDU");
+    assert_eq!(behind.sub_code(), sub_code::BEHIND_FIN);
+
+    let lost = Detail::Connection(Ending::Lost);
+    assert_eq!(lost.sub_code(), sub_code::LOST);
+    for (cut, fin, position) in [(0, false, 0), (half + 5, false, half), (half, true, half)] {
+        let mut receiver = crate::receiver(ReceiverConfig::default(), StreamConfig::default());
+        feed(&mut receiver, 1, &wire[..cut]);
+        if fin {
+            receiver.finish(1, &mut Log::default()).unwrap();
+        }
+        let mut log = Log::default();
+        receiver.lose(1, &mut log).unwrap();
+        assert_eq!(told(log), (lost, position as u32));
+        let mut log = feed(&mut receiver, 1, &wire[cut..]);
+        receiver.lose(1, &mut log).unwrap();
+        receiver.finish(1, &mut log).unwrap();
+        assert_eq!(log.0, [], "nothing behind an error");
+    }
 }
 
 // req: MPA-MRK-11, MPA-MRK-18, AMB-15, MPA-MRK-03, MPA-MRK-07, MPA-MRK-10

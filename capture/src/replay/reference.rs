@@ -100,7 +100,7 @@ impl Landed {
                 buffer: u64::from(msn - 1),
                 length,
             }),
-            Event::Delivered { .. } => {}
+            Event::Delivered { .. } | Event::Closed { .. } => {}
             Event::Failed(record) => {
                 self.error = Some((record.number.error_type(), record.number.code()));
             }

@@ -25,12 +25,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rustix::event::EventfdFlags;
 use warpline_driver::{BackendError, Device, DeviceInfo, DmaMap};
 use warpline_regmap::layout::{
-    close, completion, error_event, error_record, kind, receive_descriptor, receive_ring, refused,
-    revoke, stag_entry, stream_context,
+    close, close_event, completion, error_event, error_record, kind, receive_descriptor,
+    receive_ring, refused, revoke, stag_entry, stream_context,
 };
 use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::{Field, Register};
-use warpline_wire::error::{Detail, ErrorRecord};
+use warpline_wire::error::{Detail, Ending, ErrorRecord};
 use warpline_wire::receive::{
     Delivery, Event, Flags, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig,
     Target,
@@ -173,6 +173,30 @@ impl SoftwareCard {
         model.complete();
     }
 
+    /// The peer's FIN stands behind the octets received so far.
+    pub fn finish(&self, stream: u8) {
+        let mut model = self.model();
+        let mut events = Vec::new();
+        let sink = &mut |event: Event<'_>| events.push(Owned::from(event));
+        model.receiver.finish(stream.into(), sink).unwrap();
+        for event in events {
+            model.event(event);
+        }
+        model.complete();
+    }
+
+    /// The connection is gone.
+    pub fn lose(&self, stream: u8) {
+        let mut model = self.model();
+        let mut events = Vec::new();
+        let sink = &mut |event: Event<'_>| events.push(Owned::from(event));
+        model.receiver.lose(stream.into(), sink).unwrap();
+        for event in events {
+            model.event(event);
+        }
+        model.complete();
+    }
+
     /// The device writes an entry of its own invention.
     pub fn invent(&self, words: [u32; 8]) {
         let mut model = self.model();
@@ -190,6 +214,7 @@ impl SoftwareCard {
 enum Owned {
     Place(u32, Target, Vec<u8>),
     Delivered(u32, Delivery, Flags),
+    Closed(u32, u32),
     Failed(ErrorRecord),
 }
 
@@ -206,6 +231,7 @@ impl From<Event<'_>> for Owned {
                 delivery,
                 flags,
             } => Self::Delivered(stream, delivery, flags),
+            Event::Closed { stream, position } => Self::Closed(stream, position),
             Event::Failed(record) => Self::Failed(record),
         }
     }
@@ -306,6 +332,13 @@ impl Model {
                         completion::RSVD_ULP_LOW.put(&mut words, low.into());
                     }
                 }
+                self.waiting.push_back(words);
+            }
+            Owned::Closed(stream, position) => {
+                let mut words = [0; close_event::WORDS];
+                close_event::KIND.put(&mut words, kind::CLOSED.into());
+                close_event::STREAM.put(&mut words, stream.into());
+                close_event::POSITION.put(&mut words, position.into());
                 self.waiting.push_back(words);
             }
             Owned::Failed(record) => {
@@ -557,6 +590,14 @@ impl Model {
                     put(error_record::MARKER_EXPECTED, expected.into());
                     put(error_record::MARKER_RECEIVED, (received & !3).into());
                 }
+                Detail::Connection(ending) => put(
+                    error_record::REFUSED,
+                    u64::from(match ending {
+                        Ending::Truncated => refused::TRUNCATED,
+                        Ending::Lost => refused::LOST,
+                        Ending::BehindFin => refused::BEHIND_FIN,
+                    }),
+                ),
                 Detail::Length { .. } => put(error_record::REFUSED, refused::LENGTH.into()),
                 Detail::TooLarge { .. } => put(error_record::REFUSED, refused::TOO_LARGE.into()),
             }

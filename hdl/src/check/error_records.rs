@@ -102,7 +102,7 @@ impl Logic for ErrorRecords {
         comment!("the record of an FPDU");
         self.check_bits.next = self.checks.val().into();
         self.words[0].next = bit_cast::<32, 12>(self.number.val())
-            | (bit_cast::<32, 2>(self.fpdu.val().refused) << 12)
+            | (bit_cast::<32, 3>(self.fpdu.val().refused) << 12)
             | self.valid_bit.val();
         self.words[1].next = bit_cast::<32, 16>(self.check_bits.val());
         self.words[2].next = bit_cast::<32, 16>(self.fpdu.val().ulpdu)

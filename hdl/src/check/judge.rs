@@ -1,8 +1,8 @@
 //! The verdict on an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
 //!
 //! ```text
-//!  MPA:  length refused ─► CRC ─► marker ─┐ 3/03  3/02  3/03                       (RFC 5044 §8)
-//!  DDP:  short ─► version ────────────────┤ 0/00  1/04 or 2/06                     (RFC 5041 §7.1)
+//!  MPA:  end ─► length refused ─► CRC ─► marker ─┐ 3/01  3/03  3/02  3/03          (RFC 5044 §8)
+//!  DDP:  short ─► version ───────────────────────┤ 0/00  1/04 or 2/06              (RFC 5041 §7.1)
 //!    T=1, n>0:  stag ─► assoc · access · to · wrap · end          1/00 02 00 01 03 01
 //!    T=0:       qn ─► msn ─► nobuf ─► mo · len                    2/01 03 02 04 05
 //! ```
@@ -186,6 +186,9 @@ impl Logic for Judge {
         if self.segment.val().refused != 0 {
             self.early_failed.d.next = true;
             self.early_number.d.next = 0x303.into();
+            if self.segment.val().refused >= 3 {
+                self.early_number.d.next = 0x301.into();
+            }
             self.early_checks.d.next = self.none.val();
         }
 

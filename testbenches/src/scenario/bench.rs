@@ -16,7 +16,7 @@ use warpline_sim::{BackPressure, Card, CardOptions};
 
 use super::expect::{Expected, Image, Report};
 use super::spy::{self, Mapped, Spy};
-use super::{Phase, STREAMS, Scenario};
+use super::{Late, Phase, STREAMS, Scenario};
 
 /// Entries of the completion queue of a card that was just opened.
 const ENTRIES: u32 = 256;
@@ -242,7 +242,10 @@ impl Bench {
             for arrival in &phase.arrivals {
                 let number = scenario.streams[arrival.stream].number;
                 let octets = arrival.octets.clone();
-                self.card.feed(number, arrival.sequence, octets)?;
+                match arrival.fin {
+                    true => self.card.feed_fin(number, arrival.sequence, octets)?,
+                    false => self.card.feed(number, arrival.sequence, octets)?,
+                }
                 self.card.step(arrival.pause)?;
             }
             running.settle(&self.card).map_err(|mut failure| {
@@ -250,6 +253,21 @@ impl Bench {
                 failure
             })?;
         }
+        for stream in &scenario.streams {
+            match &stream.late {
+                Some(Late::Octets(octets)) => {
+                    let sequence = stream.options.sequence_start;
+                    let sequence = sequence.wrapping_add(stream.wire.len() as u32);
+                    self.card.feed(stream.number, sequence, octets.clone())?;
+                }
+                Some(Late::Lost) => self.card.abort(stream.number)?,
+                None => {}
+            }
+        }
+        running.settle(&self.card).map_err(|mut failure| {
+            failure.lines.extend(self.state());
+            failure
+        })?;
         self.compare(running, &before, &expected)
     }
 
@@ -465,6 +483,7 @@ impl Running<'_> {
             };
             let report = match completion {
                 Completion::Tagged(completion) => Report::Tagged(completion),
+                Completion::Closed(event) => Report::Closed(event),
                 Completion::Error(event) => Report::Error(event),
                 Completion::Untagged(completion) => {
                     let buffer = completion.buffer.id();
@@ -527,9 +546,10 @@ impl Differences {
     fn counters(&mut self, now: &Counters, before: &Counters, expected: &Expected) {
         let since = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
         let failed = expected.records.iter().flatten().count() as u64;
-        // FPDUs that MPA refuses leave the ring as well.
+        // FPDUs that MPA refuses leave the ring as well; the end of a connection is no FPDU.
         let refused = expected.records.iter().flatten();
-        let refused = refused.filter(|record| record.number.error_type() == 3);
+        let refused = refused
+            .filter(|record| matches!(record.number, ErrorNumber::MpaCrc | ErrorNumber::MpaMarker));
         let judged = expected.fpdus + refused.count() as u64;
         let fpdus = since(now.fpdus, before.fpdus);
         let discarded = since(now.fpdus_discarded, before.fpdus_discarded);
@@ -594,12 +614,14 @@ fn describe(scenario: &Scenario) -> Vec<String> {
         });
         let phases: Vec<_> = phases.collect();
         lines.push(format!(
-            "stream {} of domain {}: {:x?}, {}; {:?}",
+            "stream {} of domain {}: {:x?}, {}; {:?}; FIN {}, then {:?}",
             stream.number,
             stream.domain,
             stream.options,
             phases.join(", then "),
-            stream.oddities
+            stream.oddities,
+            stream.fin,
+            stream.late
         ));
     }
     lines

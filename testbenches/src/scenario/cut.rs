@@ -11,18 +11,25 @@ use crate::stimulus::chance;
 /// Largest segment: what an IP datagram can carry.
 const MOST: usize = 65535;
 
-/// Segments that bring each stream from `before` to `received` octets without a gap.
+/// A segment on its way: sequence number, octets, whether a FIN stands behind it.
+type Piece = (u32, Vec<u8>, bool);
+
+/// Segments that bring each stream from `before` to `received` octets without a gap; in the `last` phase with the FIN of
+/// those that end in one.
 pub(super) fn arrivals(
     rng: &mut Rng,
     config: &Config,
     streams: &[Stream],
     before: &[usize],
     received: &[usize],
+    last: bool,
 ) -> Vec<Arrival> {
     let mut queues: Vec<_> = streams
         .iter()
         .zip(before.iter().zip(received))
-        .map(|(stream, (&from, &to))| segments(rng, config, stream, from..to).into_iter())
+        .map(|(stream, (&from, &to))| {
+            segments(rng, config, stream, from..to, last && stream.fin).into_iter()
+        })
         .collect();
     let pauses = chance(rng, 20);
     let mut arrivals = Vec::new();
@@ -31,10 +38,11 @@ pub(super) fn arrivals(
         let turn = rng.usize(..open.len());
         let stream = open[turn];
         match queues[stream].next() {
-            Some((sequence, octets)) => arrivals.push(Arrival {
+            Some((sequence, octets, fin)) => arrivals.push(Arrival {
                 stream,
                 sequence,
                 octets,
+                fin,
                 pause: if pauses { rng.u64(..100) } else { 0 },
             }),
             None => {
@@ -45,13 +53,15 @@ pub(super) fn arrivals(
     arrivals
 }
 
-/// Sequence number and octets of each segment.
+/// The segments of a stream. The FIN goes with those that end at it, or alone, mostly last and sometimes early or again.
 fn segments(
     rng: &mut Rng,
     config: &Config,
     stream: &Stream,
     range: Range<usize>,
-) -> Vec<(u32, Vec<u8>)> {
+    fin: bool,
+) -> Vec<Piece> {
+    let alone = fin && (range.is_empty() || chance(rng, 40));
     let mut pieces = pieces(rng, range.clone());
     let shuffled = chance(rng, 40);
     if shuffled {
@@ -64,7 +74,8 @@ fn segments(
         let segment = |piece: Range<usize>| {
             let position = piece.start as u32;
             let sequence = stream.options.sequence_start.wrapping_add(position);
-            (sequence, stream.wire[piece].to_vec())
+            let behind = fin && !alone && piece.end == range.end;
+            (sequence, stream.wire[piece].to_vec(), behind)
         };
         edge = edge.max(piece.end);
         segments.push(segment(piece));
@@ -73,15 +84,25 @@ fn segments(
             let start = rng.usize(edge.saturating_sub(2000)..edge);
             let most = if rng.bool() { edge } else { edge + 50 };
             let end = rng.usize(start + 1..=range.end.min(most));
-            let (sequence, mut octets) = segment(start..end);
+            let (sequence, mut octets, behind) = segment(start..end);
             if !shuffled && stream.wire.len() <= config.ring_octets {
                 // Octets that were received before count, whatever the second copy says (MPA-RCV-24). The ring has room for
                 // the whole stream, so that no segment waits and is overtaken.
                 let old = end.min(edge) - start;
                 octets[..old].iter_mut().for_each(|octet| *octet ^= 0x55);
             }
-            segments.push((sequence, octets));
+            segments.push((sequence, octets, behind));
             edge = edge.max(end);
+        }
+    }
+    if alone {
+        let sequence = stream.options.sequence_start.wrapping_add(range.end as u32);
+        for _ in 0..1 + usize::from(chance(rng, 10)) {
+            let at = match chance(rng, 30) {
+                true => rng.usize(..=segments.len()),
+                false => segments.len(),
+            };
+            segments.insert(at, (sequence, Vec::new(), true));
         }
     }
     segments

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use warpline_driver::{
-    Checks, ErrorDetail, ErrorEvent, ErrorNumber, ErrorRecord, TaggedCompletion,
+    Checks, CloseEvent, ErrorDetail, ErrorEvent, ErrorNumber, ErrorRecord, TaggedCompletion,
 };
 use warpline_hdl::Config;
 use warpline_wire::error::{self, Detail};
@@ -14,7 +14,7 @@ use warpline_wire::receive::{
     Target,
 };
 
-use super::{Post, Scenario};
+use super::{Late, Post, Scenario};
 
 /// Octets of a page: memory is mapped in whole ones.
 const PAGE: usize = 4096;
@@ -43,6 +43,8 @@ pub enum Report {
         /// Its buffer, counted over the scenario.
         buffer: u64,
     },
+    /// Its peer has closed the stream.
+    Closed(CloseEvent),
     /// The stream's error.
     Error(ErrorEvent),
     /// A buffer that was not used.
@@ -260,6 +262,19 @@ impl Expected {
         }
         for (index, stream) in scenario.streams.iter().enumerate() {
             let number = u32::from(stream.number);
+            let sink = &mut |event: Event<'_>| {
+                expected.note(scenario, index, &mut posted, event);
+            };
+            let known = match stream.fin {
+                true => receiver.finish(number, sink),
+                false => Ok(()),
+            };
+            let known = known.and_then(|()| match &stream.late {
+                Some(Late::Octets(octets)) => receiver.receive(number, octets, sink),
+                Some(Late::Lost) => receiver.lose(number, sink),
+                None => Ok(()),
+            });
+            known.expect("the stream is open");
             let counters = receiver.counters(number).expect("the stream is open");
             let edge = receiver.next_sequence(number).expect("the stream is open");
             expected.edges.push(edge);
@@ -326,6 +341,12 @@ impl Expected {
                         .expect("a message has a buffer") as u64,
                 },
             }),
+            Event::Closed { position, .. } => {
+                self.reports[index].push(Report::Closed(CloseEvent {
+                    stream: number,
+                    position,
+                }));
+            }
             Event::Failed(record) => {
                 self.reports[index].push(Report::Error(ErrorEvent {
                     stream: number,
@@ -375,6 +396,7 @@ fn as_the_device(stream: u8, record: &error::ErrorRecord) -> ErrorRecord {
             expected,
             received: received & marker::FPDUPTR_MASK,
         },
+        Detail::Connection(ending) => ErrorDetail::Connection(ending),
         Detail::Length { .. } => ErrorDetail::Length,
         Detail::TooLarge { .. } => ErrorDetail::TooLarge,
     };

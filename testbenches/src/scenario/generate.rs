@@ -9,7 +9,7 @@ use warpline_sim::BackPressure;
 
 use super::cut::arrivals;
 use super::traffic::Traffic;
-use super::{Phase, Post, QUEUES, Region, STREAMS, Scenario, Stream};
+use super::{Late, Phase, Post, QUEUES, Region, STREAMS, Scenario, Stream};
 use crate::stimulus::chance;
 
 /// Slots of the STag table of the simulated card; each STag needs one of its own.
@@ -64,7 +64,8 @@ impl Scenario {
                 }
                 phase.received.push(received);
             }
-            phase.arrivals = arrivals(rng, config, &streams, &arrived, &phase.received);
+            let last = number + 1 == phase_count;
+            phase.arrivals = arrivals(rng, config, &streams, &arrived, &phase.received, last);
             arrived.clone_from(&phase.received);
             phases.push(phase);
         }
@@ -120,12 +121,24 @@ fn stream(rng: &mut Rng, number: u8, domains: usize) -> Stream {
         },
         ..StreamOptions::default()
     };
+    let fin = rng.bool();
+    let late = match rng.u8(..8) {
+        0 if fin => {
+            let mut octets = vec![0; rng.usize(1..100)];
+            rng.fill(&mut octets);
+            Some(Late::Octets(octets))
+        }
+        1 => Some(Late::Lost),
+        _ => None,
+    };
     Stream {
         number,
         domain: rng.usize(..domains),
         options,
         oddities: Vec::new(),
         wire: Vec::new(),
+        fin,
+        late,
     }
 }
 

@@ -8,7 +8,7 @@
 //! Nothing leaves before the whole FPDU is there and valid. The limits are judged as soon as the
 //! dword that begins with ULPDU_Length is complete, since a CRC cannot be awaited then.
 
-use crate::error::{Detail, ErrorNumber, HeaderOctets};
+use crate::error::{Detail, Ending, ErrorNumber, HeaderOctets};
 use crate::{crc, marker, mpa};
 use alloc::vec::Vec;
 
@@ -53,15 +53,15 @@ pub struct Ulpdu<'f> {
 /// The first MPA error of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramingError {
-    /// [`ErrorNumber::MpaCrc`] or [`ErrorNumber::MpaMarker`].
+    /// [`ErrorNumber::MpaCrc`], [`ErrorNumber::MpaMarker`] or [`ErrorNumber::MpaConnection`].
     pub number: ErrorNumber,
     /// Expected and received values.
     pub detail: Detail,
     /// Stream position where the FPDU begins, the leading marker included.
     pub position: u32,
-    /// ULPDU_Length as received.
+    /// ULPDU_Length as received; 0 when the connection ended before it.
     pub ulpdu_len: u16,
-    /// DDP header as received; empty when a length limit was exceeded.
+    /// DDP header as received; empty when a length limit was exceeded or the connection ended.
     pub header: HeaderOctets,
 }
 
@@ -115,6 +115,30 @@ impl Framing {
             State::Done => true,
             State::Body { .. } | State::Failed => false,
         }
+    }
+
+    /// Stream position where the FPDU in progress begins, or where the next one would.
+    pub fn position(&self) -> u32 {
+        match self.state {
+            State::Done => self.position.wrapping_add(self.wire.len() as u32),
+            _ => self.position,
+        }
+    }
+
+    /// The connection ends here, in an error: nothing more comes out.
+    pub fn end(&mut self, ending: Ending) -> FramingError {
+        let error = FramingError {
+            number: ErrorNumber::MpaConnection,
+            detail: Detail::Connection(ending),
+            position: self.position(),
+            ulpdu_len: match self.state {
+                State::Body { .. } => self.ulpdu_len(),
+                _ => 0,
+            },
+            header: HeaderOctets::default(),
+        };
+        self.fail();
+        error
     }
 
     /// Takes octets off the front of `octets` up to the end of the FPDU in progress and returns its

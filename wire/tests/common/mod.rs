@@ -36,6 +36,7 @@ pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
 pub enum Seen {
     Place(u32, Target, Vec<u8>),
     Delivered(u32, Delivery, Flags),
+    Closed(u32, u32),
     Failed(ErrorRecord),
 }
 
@@ -56,6 +57,7 @@ impl Sink for Log {
                 delivery,
                 flags,
             } => Seen::Delivered(stream, delivery, flags),
+            Event::Closed { stream, position } => Seen::Closed(stream, position),
             Event::Failed(record) => Seen::Failed(record),
         });
     }
