@@ -534,10 +534,10 @@ impl Printer<'_> {
         }
     }
 
-    /// An expression as an operand.
+    /// An expression as an operand. A size cast is one too: yosys 0.70 reads `~1'(x)` as `(~1)'(x)`.
     fn inner(&self, e: &Expr) -> String {
         match e {
-            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..)
+            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) | Expr::Resize { .. }
                 if !self.faults.no_parentheses =>
             {
                 format!("({})", self.outer(e))
