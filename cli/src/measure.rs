@@ -1,15 +1,16 @@
 //! How many octets the receive path takes in each cycle.
 //!
 //! ```text
-//!  one RDMA Write ─► FPDUs ─► TCP segments ─► card ─► memory: compared with what was sent
+//!  an RDMA Write  ─► FPDUs ─► TCP segments ─► card ─► memory: compared with what was sent
 //!                             first beat ├────────────────┤ last write response
 //! ```
 //!
 //! The network is always ready to send and memory always ready to take, so that the card alone decides. Segments are
-//! those of an MPA sender (RFC 5044 §5): whole FPDUs, as many as fit an Ethernet's segment, or one that is larger.
+//! those of an MPA sender (RFC 5044 §5): whole FPDUs, as many as fit an Ethernet's segment, or one that is larger. Several
+//! streams take turns, a segment each.
 
 use serde::Serialize;
-use warpline_driver::{Completion, DmaMemory, Options, Registration, StreamOptions};
+use warpline_driver::{Completion, DmaMemory, Options, Registration, Stream, StreamOptions};
 use warpline_sim::Card;
 use warpline_wire::ddp::{TAGGED_HEADER_LEN, TaggedHeader};
 use warpline_wire::send::{CrcField, FpduWriter};
@@ -28,7 +29,6 @@ const SEGMENT: usize = 1448;
 const CYCLES: usize = 1 << 15;
 const FEWEST_FPDUS: usize = 64;
 const MOST_FPDUS: usize = 8192;
-const STREAM: u8 = 0;
 
 /// A measured figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -37,9 +37,11 @@ pub struct Figure {
     pub width: usize,
     /// Octets of each ULPDU, DDP header included.
     pub ulpdu: usize,
-    /// The stream carries markers.
+    /// The streams carry markers.
     pub markers: bool,
-    /// Octets of the stream.
+    /// Streams that take turns.
+    pub streams: u8,
+    /// Octets of all streams.
     pub octets: u64,
     /// Cycles from the first beat in to the last write response, both counted.
     pub cycles: u64,
@@ -49,11 +51,12 @@ pub struct Figure {
     pub of_bus: f64,
 }
 
-/// Sends tagged ULPDUs of `ulpdu` octets, 15 to 64768, to `card`, which is reset before.
+/// Sends tagged ULPDUs of `ulpdu` octets, 15 to 64768, to each of the first `streams` streams of `card`, which is reset
+/// before.
 ///
 /// # Errors
 /// Those of card and driver; [`Error::Bench`] when memory does not hold afterwards what was sent.
-pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error> {
+pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<Figure, Error> {
     let context = open(card, Options::default())?;
     let beat = usize::from(context.shape().width);
     let wrong = |reason: String| Error::Bench {
@@ -66,8 +69,9 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
     };
     let count = (CYCLES * beat)
         .div_ceil(ulpdu)
-        .clamp(FEWEST_FPDUS, MOST_FPDUS);
-    let message: Vec<u8> = {
+        .clamp(FEWEST_FPDUS, MOST_FPDUS)
+        .next_multiple_of(usize::from(streams).max(1));
+    let memory: Vec<u8> = {
         let mut rng = fastrand::Rng::with_seed(ulpdu as u64);
         std::iter::repeat_with(|| rng.u8(..))
             .take(count * payload)
@@ -79,7 +83,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
         base: Some(0),
         ..Registration::default()
     };
-    let region = DmaMemory::new(message.len())?;
+    let region = DmaMemory::new(memory.len())?;
     let region = domain
         .register(region, base)
         .map_err(|returned| returned.error)?;
@@ -87,34 +91,47 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
         markers,
         ..StreamOptions::default()
     };
-    let stream = domain.arm(STREAM, arm)?;
-    let segments = segments(region.stag(), &message, payload, markers)
-        .map_err(|error| wrong(error.to_string()))?;
+    let message = memory.len() / usize::from(streams).max(1);
+    let mut armed: Vec<Stream> = Vec::new();
+    let mut sent = Vec::new();
+    for (stream, at) in (0..streams).zip((0..).step_by(message)) {
+        armed.push(domain.arm(stream, arm)?);
+        let message = &memory[at..at + message];
+        let segments = segments(region.stag(), at, message, payload, markers);
+        sent.push((stream, segments.map_err(|error| wrong(error.to_string()))?));
+    }
 
     card.clear_timing();
-    let (mut sequence, mut octets) = (0_u32, 0);
-    for segment in segments {
-        let length = segment.len() as u32;
-        card.feed(STREAM, sequence, segment)?;
-        sequence = sequence.wrapping_add(length);
-        octets += u64::from(length);
+    let mut octets = 0;
+    for (stream, segments) in sent {
+        let mut sequence = 0_u32;
+        for segment in segments {
+            let length = segment.len() as u32;
+            card.feed(stream, sequence, segment)?;
+            sequence = sequence.wrapping_add(length);
+            octets += u64::from(length);
+        }
     }
     card.run_until_idle()?;
     let timing = card.timing();
     let (Some(first), Some(last)) = (timing.first_beat, timing.last_response) else {
         return Err(wrong("nothing was written".into()));
     };
-    match context.completion_queue().poll()? {
-        Some(Completion::Tagged(_)) => {}
-        other => {
-            return Err(wrong(format!(
-                "a completion of the message expected, got {other:?}"
-            )));
+    for _ in 0..streams {
+        match context.completion_queue().poll()? {
+            Some(Completion::Tagged(_)) => {}
+            other => {
+                return Err(wrong(format!(
+                    "a completion of each message expected, got {other:?}"
+                )));
+            }
         }
     }
-    stream.close()?;
-    if region.revoke()?[..] != message[..] {
-        return Err(wrong("memory does not hold the message".into()));
+    for stream in armed {
+        stream.close()?;
+    }
+    if region.revoke()?[..] != memory[..] {
+        return Err(wrong("memory does not hold the messages".into()));
     }
 
     let cycles = last - first + 1;
@@ -123,6 +140,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
         width: beat * 8,
         ulpdu,
         markers,
+        streams,
         octets,
         cycles,
         octets_per_cycle,
@@ -130,9 +148,10 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool) -> Result<Figure, Error
     })
 }
 
-/// A tagged message from Tagged Offset 0 on, `payload` octets in each FPDU, in TCP segments.
+/// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments.
 fn segments(
     stag: u32,
+    to: usize,
     message: &[u8],
     payload: usize,
     markers: bool,
@@ -146,7 +165,7 @@ fn segments(
             last: i == last,
             rsvd_ulp: 0,
             stag,
-            to: (i * payload) as u64,
+            to: (to + i * payload) as u64,
         };
         let length = writer.fpdu_len(TAGGED_HEADER_LEN + part.len());
         match segments.last_mut() {
@@ -178,7 +197,7 @@ mod tests {
             (1442, false),
             (8960, true),
         ] {
-            let segments = segments(7, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
+            let segments = segments(7, 0, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
             let octets = segments.concat();
             let fpdus = message.len().div_ceil(ulpdu - TAGGED_HEADER_LEN);
             let flow = Flow {

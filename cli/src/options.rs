@@ -7,6 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
 use warpline_driver::Address;
+use warpline_hdl::STREAMS;
 
 /// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -102,6 +103,9 @@ pub(crate) struct Rtl {
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width)]
     pub width: usize,
+    /// Streams: 4 or 16
+    #[arg(long, value_name = "S", value_parser = streams, default_value = "4")]
+    pub streams: usize,
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
@@ -198,6 +202,13 @@ fn width(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
+    }
+}
+
+fn streams(text: &str) -> Result<usize, &'static str> {
+    match text.parse() {
+        Ok(streams) if STREAMS.contains(&streams) => Ok(streams),
+        _ => Err("choose 4 or 16"),
     }
 }
 

@@ -31,7 +31,7 @@ fn is_worse(figure: &Figure) -> bool {
 
 fn figures(width: usize) -> Vec<Figure> {
     let card = Card::open(&Config::simulated(width), CardOptions::default()).unwrap();
-    let run = |(ulpdu, markers)| measure(&card, ulpdu, markers).unwrap();
+    let run = |(ulpdu, markers)| measure(&card, ulpdu, markers, 1).unwrap();
     let figures: Vec<_> = ULPDUS
         .iter()
         .flat_map(|&ulpdu| [(ulpdu, false), (ulpdu, true)])
@@ -88,7 +88,26 @@ fn a_slow_network_misses_the_goal_and_is_worse_than_recorded() {
         ..CardOptions::default()
     };
     let card = Card::open(&Config::simulated(64), slow).unwrap();
-    let figure = measure(&card, GOAL_FROM, false).unwrap();
+    let figure = measure(&card, GOAL_FROM, false, 1).unwrap();
     assert!((0.45..0.55).contains(&figure.of_bus), "{figure:?}");
     assert!(is_worse(&figure));
+}
+
+/// Sixteen streams that take turns, a segment each, against one that has the bus for itself: octets, cycles.
+#[test]
+fn sixteen_streams_lose_less_than_one_percent_against_one() {
+    let config = Config {
+        streams: 16,
+        ..Config::simulated(512)
+    };
+    let card = Card::open(&config, CardOptions::default()).unwrap();
+    for markers in [false, true] {
+        let [one, sixteen] =
+            [1, 16].map(|streams| measure(&card, GOAL_FROM, markers, streams).unwrap());
+        assert_eq!(sixteen.streams, 16);
+        assert!(
+            sixteen.of_bus > 0.99 * one.of_bus,
+            "{one:?} against {sixteen:?}"
+        );
+    }
 }

@@ -120,6 +120,10 @@ fn impossible_options_are_refused_in_one_line() {
         unusable(&["replay", sends, "--width", width], "width");
         unusable(&["rtl", "--out", "nowhere", "--width", width], "width");
     }
+    for streams in ["0", "5", "many"] {
+        let arguments = ["--width", "64", "--out", "nowhere", "--streams", streams];
+        unusable(&[&["rtl"], &arguments[..]].concat(), "--streams");
+    }
     replay(&["--width", "64", "--segment", "0"], "--segment");
     replay(&["--width", "64", "--segment", "some"], "--segment");
     replay(&["--width", "64", "--seed", "1"], "--seed");
@@ -448,6 +452,13 @@ fn rtl_is_one_file_a_module_and_a_list() {
     assert_eq!(written, listed);
     let registers = fs::read_to_string(out.join("registers.rdl")).unwrap();
     assert!(registers == include_str!("../../docs/registers.rdl"));
+    let top = |out: &Path| fs::read_to_string(out.join("warpline.sv")).unwrap();
+    let many = folder.path().join("many");
+    let arguments = ["rtl", "--width", "128", "--streams", "16", "--out"];
+    let output = warpline(&[&arguments[..], &[many.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let streams = |out: &Path| top(out).matches("edge_sequence_").count();
+    assert_eq!(streams(&many), 4 * streams(&out));
 }
 
 #[test]

@@ -7,7 +7,6 @@
 //! This is a crate of its own because it holds the device at every width that is built, a lot of code that runs once: it is
 //! compiled without optimisation, while the blocks in `warpline-hdl`, which tests simulate for hours, are optimised.
 
-use rust_hdl_core::prelude::Block;
 use thiserror::Error;
 use warpline_hdl::top::Warpline;
 use warpline_hdl::writer::{self, Design, WriteError};
@@ -38,10 +37,10 @@ pub fn design(config: &Config) -> Result<Design, DesignError> {
     let text = std::thread::Builder::new()
         .stack_size(512 << 20)
         .spawn(move || match config.width {
-            64 => write(Warpline::<64, 8, 2, 32, 3, 1, 4>::new(&config)),
-            128 => write(Warpline::<128, 16, 4, 64, 4, 2, 4>::new(&config)),
-            256 => write(Warpline::<256, 32, 8, 128, 5, 3, 4>::new(&config)),
-            _ => write(Warpline::<512, 64, 16, 256, 6, 4, 4>::new(&config)),
+            64 => write::<64, 8, 2, 32, 3, 1>(&config),
+            128 => write::<128, 16, 4, 64, 4, 2>(&config),
+            256 => write::<256, 32, 8, 128, 5, 3>(&config),
+            _ => write::<512, 64, 16, 256, 6, 4>(&config),
         });
     match text.expect("a thread can be started").join() {
         Ok(design) => design,
@@ -49,6 +48,18 @@ pub fn design(config: &Config) -> Result<Design, DesignError> {
     }
 }
 
-fn write<B: Block>(block: B) -> Result<Design, DesignError> {
-    Ok(writer::write(&block, TOP)?)
+fn write<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+>(
+    config: &Config,
+) -> Result<Design, DesignError> {
+    Ok(match config.streams {
+        4 => writer::write(&Warpline::<W, K, D, H, LOGK, LOGD, 4>::new(config), TOP),
+        _ => writer::write(&Warpline::<W, K, D, H, LOGK, LOGD, 16>::new(config), TOP),
+    }?)
 }

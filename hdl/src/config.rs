@@ -4,13 +4,16 @@ use thiserror::Error;
 /// Islands of a stream: stretches of octets behind a gap that are kept until the gap is closed.
 pub const ISLANDS: usize = 4;
 
+/// Numbers of streams that are built.
+pub const STREAMS: [usize; 2] = [4, 16];
+
 /// What an integrator chooses. Width and number of streams are const generics of the top; this type carries
 /// them too, so that one value describes a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Width of the data path in bits: 64, 128, 256 or 512.
     pub width: usize,
-    /// Streams, 1 to 16.
+    /// Streams: one of [`STREAMS`].
     pub streams: usize,
     /// Octets of each stream's assembly ring: a power of two, 4 KiB to 128 KiB. It bounds the TCP window and the FPDU.
     pub ring_octets: usize,
@@ -77,7 +80,7 @@ impl Config {
         if !matches!(self.width, 64 | 128 | 256 | 512) {
             return Err(ConfigError::Width(self.width));
         }
-        if self.streams != 4 {
+        if !STREAMS.contains(&self.streams) {
             return Err(ConfigError::Streams(self.streams));
         }
         if !(1..=4).contains(&self.queues) {
@@ -102,7 +105,7 @@ pub enum ConfigError {
     #[error("width {0}: choose 64, 128, 256 or 512 bits")]
     Width(usize),
     /// The number of streams is not one that is built.
-    #[error("{0} streams: choose 4")]
+    #[error("{0} streams: choose 4 or 16")]
     Streams(usize),
     /// A size that has to be a power of two in a range.
     #[error("{what} {value}: choose a power of two from {least} to {most}")]

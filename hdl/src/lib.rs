@@ -62,4 +62,4 @@ pub mod write_mux;
 
 pub mod top;
 
-pub use config::{Config, ConfigError, ISLANDS};
+pub use config::{Config, ConfigError, ISLANDS, STREAMS};

@@ -52,6 +52,16 @@ fn the_smallest_and_the_largest_device_are_free_of_warnings() {
 }
 
 #[test]
+fn sixteen_streams_are_free_of_warnings() {
+    for width in WIDTHS {
+        assert_clean(&Config {
+            streams: 16,
+            ..Config::simulated(width)
+        });
+    }
+}
+
+#[test]
 fn the_same_configuration_gives_the_same_text() {
     for width in WIDTHS {
         let texts = [(); 2].map(|()| {

@@ -26,8 +26,8 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
             let mut figures = Vec::new();
             for (done, ulpdu) in (0..).zip(ULPDUS) {
                 progress(done, runs);
-                figures.push(measure(&card, ulpdu, false)?);
-                figures.push(measure(&card, ulpdu, true)?);
+                figures.push(measure(&card, ulpdu, false, 1)?);
+                figures.push(measure(&card, ulpdu, true, 1)?);
             }
             Ok::<_, Error>(figures)
         })?;
@@ -129,6 +129,7 @@ mod tests {
             width,
             ulpdu: 1442,
             markers: true,
+            streams: 1,
             octets: octets.into(),
             cycles: 1000,
             octets_per_cycle: f64::from(octets) / 1000.0,

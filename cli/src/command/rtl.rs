@@ -17,7 +17,10 @@ const REGISTERS: &str = "registers.rdl";
 pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let folder = &options.out;
     fs::create_dir_all(folder).map_err(Error::write(folder))?;
-    let design = design(&Config::simulated(options.width))?;
+    let design = design(&Config {
+        streams: options.streams,
+        ..Config::simulated(options.width)
+    })?;
     design.write_to(folder).map_err(Error::write(folder))?;
     let registers = folder.join(REGISTERS);
     fs::write(&registers, rdl::registers()).map_err(Error::write(&registers))?;
