@@ -21,13 +21,17 @@ use crate::{Error, StreamEvent, clock};
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
+/// Cycles for an octet that waits, and for a segment, after which it gives up though there is progress: more than ten times
+/// what the slowest host makes of the smallest FPDUs.
+const OCTET_CYCLES: u64 = 200;
+const SEGMENT_CYCLES: u64 = 1000;
 
 /// How a card is simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardOptions {
     /// The model can write waveforms (FST); costs some of the speed.
     pub trace: bool,
-    /// The model counts how often each line ran.
+    /// The model counts how often each line ran, and whether each bit rose and fell.
     pub coverage: bool,
     /// Seed of all that is drawn: initial values of the model, idle cycles, back-pressure.
     pub seed: u64,
@@ -92,7 +96,7 @@ fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, Strin
         build = build.trace(Trace::Fst);
     }
     if options.coverage {
-        build = build.line_coverage();
+        build = build.line_coverage().toggle_coverage();
     }
     build
 }
@@ -384,16 +388,23 @@ impl Card {
     /// all writes are answered.
     ///
     /// # Errors
-    /// [`Error::NotIdle`] when nothing but vain attempts went on for 200,000 cycles, [`Error::Violation`], [`Error::Model`].
+    /// [`Error::NotIdle`] when nothing but vain attempts went on for 200,000 cycles, or something goes on without end;
+    /// [`Error::Violation`], [`Error::Model`].
     pub fn run_until_idle(&self) -> Result<(), Error> {
         let mut simulation = self.simulation();
         let start = simulation.cycle;
+        let (segments, octets) = simulation.network.waiting();
+        let octets = octets + simulation.resident_octets();
+        let most = STUCK_CYCLES + SEGMENT_CYCLES * segments + OCTET_CYCLES * octets;
         while !simulation.is_idle() {
             simulation.cycle()?;
             let since = simulation.last_progress().max(start);
             let cycles = simulation.cycle.saturating_sub(since); // a stream's start is noted ahead
             if cycles > STUCK_CYCLES {
                 return Err(Error::NotIdle { cycles });
+            }
+            if simulation.cycle - start > most {
+                return Err(Error::NotIdle { cycles: most });
             }
         }
         Ok(())

@@ -263,17 +263,33 @@ impl Network {
         segments.map(|segment| segment.octets.len()).sum()
     }
 
+    /// Segments and octets that have not been sent for good.
+    pub fn waiting(&self) -> (u64, u64) {
+        let senders = self.streams.iter();
+        let waiting = senders.flat_map(|sender| sender.pending.iter().chain(&sender.sent));
+        let sending = self.sending.as_ref().map(|sending| &sending.segment);
+        let lengths = waiting
+            .chain(sending)
+            .map(|segment| segment.octets.len() as u64);
+        lengths.fold((0, 0), |(segments, octets), length| {
+            (segments + 1, octets + length)
+        })
+    }
+
     /// Nothing goes on unless the device, or who feeds, does something.
     pub fn is_idle(&self) -> bool {
         self.sending.is_none() && !self.held && self.streams.iter().all(Sender::is_idle)
     }
 
     /// Octets in the assembly rings of all streams, if the rings have `ring` octets each. A stream whose FPDU was refused
-    /// for its length may have given up more than has arrived: its ring is empty.
+    /// for its length may have given up more than has arrived: its ring is empty. A device in error may say anything.
     pub fn resident(&self, ring: u32) -> u64 {
         let windows = self.streams.iter().filter_map(|sender| sender.window);
         windows
-            .map(|Window { edge, limit }| distance(limit.wrapping_sub(ring), edge).max(0) as u64)
+            .map(|Window { edge, limit }| {
+                let octets = distance(limit.wrapping_sub(ring), edge);
+                octets.clamp(0, ring as i32) as u64
+            })
             .sum()
     }
 
@@ -561,6 +577,21 @@ mod tests {
         device.network.feed(0, 0, octets(0..50), Tail::More, false);
         device.run(1000);
         assert_eq!(device.taken[0].len(), 58);
+    }
+
+    #[test]
+    fn a_device_in_error_has_no_more_octets_than_its_ring_holds() {
+        let mut device = Device::new(&[0], 100);
+        device.run(1000);
+        assert_eq!(device.network.resident(100), 0);
+        device.edges[0] = 60;
+        device.window = 40;
+        device.run(1);
+        assert_eq!(device.network.resident(100), 60);
+        device.window = 0;
+        device.edges[0] = 1 << 30;
+        device.network.report(device.cycle, 0, 1 << 30, 100);
+        assert_eq!(device.network.resident(100), 100);
     }
 
     // req: MPA-ERR-15

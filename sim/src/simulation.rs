@@ -402,6 +402,11 @@ impl Simulation {
         transfer.max(self.network.last_change)
     }
 
+    /// Octets in the assembly rings.
+    pub fn resident_octets(&self) -> u64 {
+        self.network.resident(self.config.ring_octets as u32)
+    }
+
     /// Nothing happens any more unless somebody feeds or gives a command.
     ///
     /// Octets that wait in a ring may be on their way out without a transfer anywhere: as many cycles as they have beats,

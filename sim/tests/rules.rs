@@ -1,6 +1,7 @@
 //! Each rule that the card watches is broken once, by a module that can do nothing else.
 
 use warpline_hdl::Config;
+use warpline_regmap::register;
 use warpline_sim::{BackPressure, Card, CardOptions, Error, Rule, Violation};
 
 /// Runs the stand-in with a fault until the card objects.
@@ -89,4 +90,22 @@ fn a_violation_ends_the_run() {
     assert_eq!(card.step(1).unwrap_err().to_string(), first);
     assert_eq!(card.run_until_idle().unwrap_err().to_string(), first);
     assert_eq!(card.timing().cycles, cycles);
+}
+
+/// Windows that move in every cycle are progress, but not without end.
+#[test]
+fn a_device_that_never_comes_to_rest_does_not_hold_the_run() {
+    let text = include_str!("stand_in.sv");
+    let sources = [("stand_in.sv".to_owned(), text.to_owned())];
+    let config = Config::simulated(64);
+    let card = Card::open_sources(&config, CardOptions::default(), sources).unwrap();
+    let arm = |word, value| card.write_register(word, value).unwrap();
+    arm(register::ARGUMENT.at(0), 0);
+    arm(register::COMMAND.at(0), register::command::ARM_STREAM);
+    card.read_register(register::COMMAND.at(0)).unwrap();
+    let ends = card.run_until_idle();
+    assert!(matches!(ends, Err(Error::NotIdle { .. })), "{ends:?}");
+    card.feed(0, 0, [0; 100]).unwrap();
+    let ends = card.run_until_idle();
+    assert!(matches!(ends, Err(Error::NotIdle { .. })), "{ends:?}");
 }

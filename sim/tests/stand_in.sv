@@ -7,7 +7,7 @@ module warpline (
     input  wire [7:0]  s_axis_segment_tkeep,
     input  wire        s_axis_segment_tlast,
     input  wire [7:0]  s_axis_segment_tdest,
-    input  wire [31:0] s_axis_segment_tuser,
+    input  wire [33:0] s_axis_segment_tuser,
     input  wire        s_axis_segment_tvalid,
     output wire        s_axis_segment_tready,
     output reg  [63:0] m_axis_window_tdata,
