@@ -3,7 +3,7 @@
 //! ```text
 //!  Delivery, issued ─► store ─────────────────────────► release ──► event of a completion
 //!                        │                                 │ ├────► fence goes on to the completion writer
-//!  B ─► answered ─► await: all bursts answered? ─ failed ──┘ └────► bus fault ─► check
+//!  B ─► await: how many lack an answer? ─────── failed ────┘ └────► bus fault ─► check
 //! ```
 //!
 //! Responses come in the order of bursts, so their count tells how far memory is written: a Delivery is released when
@@ -20,8 +20,8 @@
 //! FPDU should have brought, `check` is told, and nothing else of that stream is delivered until the stream is armed
 //! again, which happens only behind a fence. Fences pass, each behind the event in front of it.
 //!
-//! Latency from the last response to `m_valid`: 4 cycles. A Delivery every two cycles; a response a cycle, one cycle
-//! is lost between FPDUs.
+//! Latency from the last response to `m_valid`: 3 cycles. A Delivery a cycle; a response a cycle, also where one FPDU
+//! ends and the next one begins. An FPDU without bursts takes a cycle in which no response is taken.
 use crate::dff::Dff;
 use crate::queue::Store;
 use crate::records::Delivery;
@@ -30,8 +30,9 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{error_event, kind};
 
-/// log2 of the Deliveries that can wait: 32 FPDUs cover the time a bus takes to answer.
-pub const LOG: usize = 5;
+/// log2 of the Deliveries that can wait: 64 FPDUs of one beat cover the way of their bursts to the bus and what it takes
+/// to answer.
+pub const LOG: usize = 6;
 
 /// `Delivery::action`: write the event to the completion queue.
 pub const COMPLETE: u64 = 1;
@@ -84,10 +85,16 @@ pub struct Deliver<const S: usize> {
     settled: Dff<Bits<8>>,
     read: Dff<Bits<8>>,
 
+    // count: bursts of the FPDU behind that one
+    count_valid: Dff<Bit>,
+    count: Dff<Bits<16>>,
+    counted: Dff<Bits<16>>,
+
     // await: the oldest FPDU that may lack answers
     goal_valid: Dff<Bit>,
-    goal: Dff<Bits<16>>,
-    answered: Dff<Bits<16>>,
+    left: Dff<Bits<16>>,
+    none_left: Dff<Bit>,
+    one_left: Dff<Bit>,
     failed: Dff<Bit>,
 
     // release: the oldest FPDU that is not delivered
@@ -107,6 +114,7 @@ pub struct Deliver<const S: usize> {
     answer: Signal<Local, Bit>,
     settle: Signal<Local, Bit>,
     look_on: Signal<Local, Bit>,
+    count_on: Signal<Local, Bit>,
     head: Signal<Local, Delivery>,
     is_fault: Signal<Local, Bit>,
     gives: Signal<Local, Bit>,
@@ -151,9 +159,13 @@ impl<const S: usize> Default for Deliver<S> {
             look: d(),
             settled: d(),
             read: d(),
+            count_valid: d(),
+            count: d(),
+            counted: d(),
             goal_valid: d(),
-            goal: d(),
-            answered: d(),
+            left: d(),
+            none_left: d(),
+            one_left: d(),
             failed: d(),
             now_valid: d(),
             now: d(),
@@ -170,6 +182,7 @@ impl<const S: usize> Default for Deliver<S> {
             answer: d(),
             settle: d(),
             look_on: d(),
+            count_on: d(),
             head: d(),
             is_fault: d(),
             gives: d(),
@@ -190,7 +203,8 @@ impl<const S: usize> Logic for Deliver<S> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, write, look, settled, read);
-        dff_setup!(self, clock, goal_valid, goal, answered, failed);
+        dff_setup!(self, clock, count_valid, count, counted);
+        dff_setup!(self, clock, goal_valid, left, none_left, one_left, failed);
         dff_setup!(self, clock, now_valid, now, now_failed, now_dead);
         dff_setup!(self, clock, out_valid, out, fence, fault, fault_stream);
         clock!(self, clock, deliveries, goals, failures);
@@ -213,41 +227,52 @@ impl<const S: usize> Logic for Deliver<S> {
             self.write.d.next = self.write.q.val() + 1;
         }
 
-        comment!("await: answers up to the goal belong to this FPDU");
-        self.answer.next = self.b_valid.val()
-            & self.goal_valid.q.val()
-            & (self.goal.q.val() != self.answered.q.val());
-        self.settle.next = self.goal_valid.q.val() & (self.goal.q.val() == self.answered.q.val());
-        self.look_on.next = (self.look.q.val() != self.write.q.val())
-            & (!self.goal_valid.q.val() | self.settle.val());
-        self.b_ready.next = self.goal_valid.q.val() & (self.goal.q.val() != self.answered.q.val());
+        comment!("await: so many answers belong to this FPDU, and with the last one the next FPDU is looked at");
+        self.answer.next = self.b_valid.val() & self.goal_valid.q.val() & !self.none_left.q.val();
+        self.settle.next = self.goal_valid.q.val()
+            & (self.none_left.q.val() | (self.b_valid.val() & self.one_left.q.val()));
+        self.look_on.next =
+            self.count_valid.q.val() & (!self.goal_valid.q.val() | self.settle.val());
+        self.count_on.next = (self.look.q.val() != self.write.q.val())
+            & (!self.count_valid.q.val() | self.look_on.val());
+        self.b_ready.next = self.goal_valid.q.val() & !self.none_left.q.val();
         self.goals.read_row.next = self.look.q.val().get_bits::<LOG>(0);
-        if self.answer.val() {
-            self.answered.d.next = self.answered.q.val() + 1;
-            self.failed.d.next = self.failed.q.val() | self.b_error.val();
-        }
         self.failures.write.next = self.settle.val();
         self.failures.write_row.next = self.settled.q.val().get_bits::<LOG>(0);
-        self.failures.data.next = self.failed.q.val();
+        self.failures.data.next = self.failed.q.val() | (self.answer.val() & self.b_error.val());
+        if self.answer.val() {
+            self.left.d.next = self.left.q.val() - 1;
+            self.one_left.d.next = self.left.q.val() == 2;
+            self.failed.d.next = self.failed.q.val() | self.b_error.val();
+        }
         if self.settle.val() {
             self.goal_valid.d.next = false;
             self.failed.d.next = false;
             self.settled.d.next = self.settled.q.val() + 1;
         }
         if self.look_on.val() {
+            self.count_valid.d.next = false;
             self.goal_valid.d.next = true;
-            self.goal.d.next = self.goals.out.val();
+            self.left.d.next = self.count.q.val();
+            self.none_left.d.next = !self.count.q.val().any();
+            self.one_left.d.next = self.count.q.val() == 1;
+        }
+        if self.count_on.val() {
+            self.count_valid.d.next = true;
+            self.count.d.next = self.goals.out.val() - self.counted.q.val();
+            self.counted.d.next = self.goals.out.val();
             self.look.d.next = self.look.q.val() + 1;
         }
 
-        comment!("release: what the FPDU brings about, or the error that takes its place");
+        comment!("release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead");
         self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
         self.gives.next = !self.now_dead.q.val()
             & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));
         self.waits.next = self.gives.val() | (self.now.q.val().action == self.is_fence.val());
         self.step.next = self.now_valid.q.val()
             & (!self.waits.val() | !self.out_valid.q.val() | self.m_ready.val());
-        self.fetch.next = (self.read.q.val() != self.settled.q.val()) & !self.now_valid.q.val();
+        self.fetch.next = (self.read.q.val() != self.settled.q.val())
+            & (!self.now_valid.q.val() | (self.step.val() & !self.is_fault.val()));
         self.head.next = self.deliveries.out.val();
         self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         self.failures.read_row.next = self.read.q.val().get_bits::<LOG>(0);
@@ -301,8 +326,9 @@ impl<const S: usize> Logic for Deliver<S> {
             self.look.d.next = 0.into();
             self.settled.d.next = 0.into();
             self.read.d.next = 0.into();
+            self.count_valid.d.next = false;
+            self.counted.d.next = 0.into();
             self.goal_valid.d.next = false;
-            self.answered.d.next = 0.into();
             self.failed.d.next = false;
             self.now_valid.d.next = false;
             self.out_valid.d.next = false;

@@ -1,9 +1,9 @@
 //! Place: writes the payload of verified FPDUs to host memory.
 //!
 //! ```text
-//!  Placement ─► queue ─► take ─► measure ─► split ──► addresses ─────────────────────────► AW
-//!                                             │
-//!                                             └─────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
+//!  Placement ─► queue ─► take ─► measure ─► queue ─► split ──► addresses ────────────────► AW
+//!                                                      │
+//!                                                      └────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
 //!  Delivery ──► queue ──────────────────────► number ─► deliver  └─► rows to give back
 //! ```
 //!
@@ -20,10 +20,10 @@
 //! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
 //! FPDUs waiting.
 //!
-//! Latency from `s_valid` to the first beat: 10 cycles and the latency of the rotator. One beat a cycle, without gaps
-//! between bursts and between FPDUs of three beats or more; an FPDU takes at least a cycle more than it has bursts,
-//! which `fetch` does not outrun, and one without payload costs a cycle. AW runs up to 8 bursts ahead of W, and W does
-//! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it
+//! Latency from `s_valid` to the first beat: 11 cycles and the latency of the rotator. One beat a cycle, without gaps
+//! between bursts and between FPDUs, those of one beat included; one without payload costs a cycle. `take` and `measure`
+//! never stop: an FPDU is taken when the queue behind them has room, so that no stage waits for the next one within a
+//! cycle. AW runs up to 8 bursts ahead of W, and W does not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it
 //! has room for it.
 use crate::axi::{WriteAddress, WriteRequestOut, BOUNDARY, MOST_BEATS};
 use crate::delay::Delay;
@@ -69,6 +69,27 @@ pub struct Span {
     pub to: Bits<8>,
     /// Rows to give back behind the FPDU.
     pub rows: Bits<16>,
+}
+
+/// An FPDU as `split` wants it.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Extent {
+    /// No payload.
+    pub empty: Bit,
+    /// Row of the commit buffer that holds the octet for lane 0 of the first beat.
+    pub row: Bits<16>,
+    /// Its lane there.
+    pub turn: Bits<8>,
+    /// Rows to give back behind the FPDU.
+    pub rows: Bits<16>,
+    /// Address of the first payload octet, high half.
+    pub high: Bits<32>,
+    /// The same and one.
+    pub high_next: Bits<32>,
+    /// Low half.
+    pub low: Bits<32>,
+    /// Offset of the last payload octet, counted from the start of the first block.
+    pub end: Bits<17>,
 }
 
 /// What is known of a beat besides its octets.
@@ -133,11 +154,10 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
 
     // measured: first and last octet as offsets in their blocks
     measured_valid: Dff<Bit>,
-    measured: Dff<Span>,
-    measured_high: Dff<Bits<32>>,
-    measured_high_next: Dff<Bits<32>>,
-    measured_low: Dff<Bits<32>>,
-    measured_end: Dff<Bits<17>>,
+    measured: Dff<Extent>,
+    extents: Queue<Extent, 3>,
+    before_split: Dff<Bits<4>>,
+    room: Dff<Bit>,
 
     // split: a burst a cycle
     split_valid: Dff<Bit>,
@@ -182,7 +202,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     beat_last: Queue<Bit, 4>,
 
     take: Signal<Local, Bit>,
-    measure: Signal<Local, Bit>,
+    extent: Signal<Local, Extent>,
     load: Signal<Local, Bit>,
     emit: Signal<Local, Bit>,
     done: Signal<Local, Bit>,
@@ -258,10 +278,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             taken_shift: d(),
             measured_valid: d(),
             measured: d(),
-            measured_high: d(),
-            measured_high_next: d(),
-            measured_low: d(),
-            measured_end: d(),
+            extents: d(),
+            before_split: d(),
+            room: d(),
             split_valid: d(),
             split: d(),
             high: d(),
@@ -297,7 +316,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             beat_strobes: d(),
             beat_last: d(),
             take: d(),
-            measure: d(),
+            extent: d(),
             load: d(),
             emit: d(),
             done: d(),
@@ -336,15 +355,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken_valid, taken, taken_less_one, taken_shift);
-        dff_setup!(
-            self,
-            clock,
-            measured_valid,
-            measured,
-            measured_high,
-            measured_high_next
-        );
-        dff_setup!(self, clock, measured_low, measured_end);
+        dff_setup!(self, clock, measured_valid, measured, before_split, room);
         dff_setup!(
             self,
             clock,
@@ -368,7 +379,8 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         );
         dff_setup!(self, clock, freed, freed_rows);
         clock!(self, clock, placements, deliveries, addresses, spans, side, amount, rotate);
-        clock!(self, clock, beat_data, beat_strobes, beat_last);
+        clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
+        self.extents.reset.next = self.reset.val();
         self.placements.reset.next = self.reset.val();
         self.deliveries.reset.next = self.reset.val();
         self.addresses.reset.next = self.reset.val();
@@ -384,49 +396,48 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.deliveries.s_data.next = self.s_delivery.val();
         self.deliveries.s_valid.next = self.s_valid.val() & self.placements.s_ready.val();
 
-        comment!("a stage takes when it is empty: no chain of stages within a cycle");
+        comment!("split takes the next FPDU with the last burst of the one before");
         self.emit.next = self.split_valid.q.val()
             & (!self.handing.q.val() | self.m_ready.val())
             & self.addresses.s_ready.val()
             & self.spans.s_ready.val();
         self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
-        self.load.next = self.measured_valid.q.val() & !self.split_valid.q.val();
-        self.measure.next = self.taken_valid.q.val() & !self.measured_valid.q.val();
-        self.take.next = self.placements.m_valid.val() & !self.taken_valid.q.val();
+        self.load.next = self.extents.m_valid.val() & (!self.split_valid.q.val() | self.done.val());
+        self.take.next = self.placements.m_valid.val() & self.room.q.val();
+        if self.take.val() & !self.load.val() {
+            self.before_split.d.next = self.before_split.q.val() + 1;
+        }
+        if !self.take.val() & self.load.val() {
+            self.before_split.d.next = self.before_split.q.val() - 1;
+        }
+        self.room.d.next = self.before_split.q.val() < 6;
 
         comment!("take: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not");
-        self.placements.m_ready.next = !self.taken_valid.q.val();
-        if self.measure.val() {
-            self.taken_valid.d.next = false;
-        }
-        if self.take.val() {
-            self.taken_valid.d.next = true;
-            self.taken.d.next = self.placements.m_data.val();
-            self.taken_less_one.d.next = self.placements.m_data.val().length - 1;
-            self.taken_shift.d.next = bit_cast::<32, 8>(self.placements.m_data.val().skip)
-                - (self.placements.m_data.val().address.get_bits::<32>(0) & self.lane_mask.val());
-        }
+        self.placements.m_ready.next = self.room.q.val();
+        self.taken_valid.d.next = self.take.val();
+        self.taken.d.next = self.placements.m_data.val();
+        self.taken_less_one.d.next = self.placements.m_data.val().length - 1;
+        self.taken_shift.d.next = bit_cast::<32, 8>(self.placements.m_data.val().skip)
+            - (self.placements.m_data.val().address.get_bits::<32>(0) & self.lane_mask.val());
 
         comment!("measure: row and lane of that octet; offset of the last octet, counted from the first block's start");
         self.source_row.next = self.taken_shift.q.val() >> self.lane_bits.val();
         self.source_lane.next = self.taken_shift.q.val() & self.lane_mask.val();
         self.in_block.next = self.taken.q.val().address.get_bits::<32>(0) & self.block_mask.val();
-        if self.load.val() {
-            self.measured_valid.d.next = false;
-        }
-        if self.measure.val() {
-            self.measured_valid.d.next = true;
-            self.measured.d.next.empty = !self.taken.q.val().length.any();
-            self.measured.d.next.row =
-                self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
-            self.measured.d.next.turn = self.source_lane.val().get_bits::<8>(0);
-            self.measured.d.next.rows = self.taken.q.val().rows;
-            self.measured_high.d.next = self.taken.q.val().address.get_bits::<32>(32);
-            self.measured_high_next.d.next = self.taken.q.val().address.get_bits::<32>(32) + 1;
-            self.measured_low.d.next = self.taken.q.val().address.get_bits::<32>(0);
-            self.measured_end.d.next = self.in_block.val().get_bits::<17>(0)
-                + bit_cast::<17, 16>(self.taken_less_one.q.val());
-        }
+        self.measured_valid.d.next = self.taken_valid.q.val();
+        self.measured.d.next.empty = !self.taken.q.val().length.any();
+        self.measured.d.next.row = self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
+        self.measured.d.next.turn = self.source_lane.val().get_bits::<8>(0);
+        self.measured.d.next.rows = self.taken.q.val().rows;
+        self.measured.d.next.high = self.taken.q.val().address.get_bits::<32>(32);
+        self.measured.d.next.high_next = self.taken.q.val().address.get_bits::<32>(32) + 1;
+        self.measured.d.next.low = self.taken.q.val().address.get_bits::<32>(0);
+        self.measured.d.next.end =
+            self.in_block.val().get_bits::<17>(0) + bit_cast::<17, 16>(self.taken_less_one.q.val());
+        self.extents.s_data.next = self.measured.q.val();
+        self.extents.s_valid.next = self.measured_valid.q.val();
+        self.extents.m_ready.next = self.load.val();
+        self.extent.next = self.extents.m_data.val();
 
         comment!("number: the FPDU's last burst, handed on with its Delivery before the first burst goes out");
         self.m_delivery.next = self.deliveries.m_data.val();
@@ -436,7 +447,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.m_ready.val() {
             self.handing.d.next = false;
         }
-        self.end_block.next = self.measured_end.q.val() >> self.block_bits.val();
+        self.end_block.next = self.extent.val().end >> self.block_bits.val();
 
         comment!("split: a block a cycle");
         self.beat_from.next = 0.into();
@@ -471,30 +482,30 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.done.val() {
             self.split_valid.d.next = false;
         }
-        self.end_in_block.next = self.measured_end.q.val() & self.block_mask_17.val();
+        self.end_in_block.next = self.extent.val().end & self.block_mask_17.val();
         if self.load.val() {
             self.split_valid.d.next = true;
             self.handing.d.next = true;
             self.split.d.next.first = true;
-            self.split.d.next.empty = self.measured.q.val().empty;
-            self.split.d.next.row = self.measured.q.val().row;
-            self.split.d.next.turn = self.measured.q.val().turn;
-            self.split.d.next.rows = self.measured.q.val().rows;
+            self.split.d.next.empty = self.extent.val().empty;
+            self.split.d.next.row = self.extent.val().row;
+            self.split.d.next.turn = self.extent.val().turn;
+            self.split.d.next.rows = self.extent.val().rows;
             self.split.d.next.from =
-                bit_cast::<8, 32>(self.measured_low.q.val() & self.lane_mask.val());
+                bit_cast::<8, 32>(self.extent.val().low & self.lane_mask.val());
             self.split.d.next.to =
-                bit_cast::<8, 17>(self.measured_end.q.val() & self.lane_mask_17.val()) + 1;
-            self.high.d.next = self.measured_high.q.val();
-            self.high_next.d.next = self.measured_high_next.q.val();
-            self.block_number.d.next = self.measured_low.q.val() >> self.block_bits.val();
+                bit_cast::<8, 17>(self.extent.val().end & self.lane_mask_17.val()) + 1;
+            self.high.d.next = self.extent.val().high;
+            self.high_next.d.next = self.extent.val().high_next;
+            self.block_number.d.next = self.extent.val().low >> self.block_bits.val();
             self.first_beat.d.next = bit_cast::<8, 32>(
-                (self.measured_low.q.val() & self.block_mask.val()) >> self.lane_bits.val(),
+                (self.extent.val().low & self.block_mask.val()) >> self.lane_bits.val(),
             );
             self.last_beat.d.next =
                 bit_cast::<8, 17>(self.end_in_block.val() >> self.lane_bits.val());
             self.blocks_left.d.next = bit_cast::<8, 17>(self.end_block.val());
             self.issued.d.next = self.issued.q.val() + bit_cast::<16, 17>(self.end_block.val()) + 1;
-            if self.measured.q.val().empty {
+            if self.extent.val().empty {
                 self.blocks_left.d.next = 0.into();
                 self.issued.d.next = self.issued.q.val();
             }
@@ -592,6 +603,8 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.reset.val() {
             self.taken_valid.d.next = false;
             self.measured_valid.d.next = false;
+            self.before_split.d.next = 0.into();
+            self.room.d.next = false;
             self.split_valid.d.next = false;
             self.handing.d.next = false;
             self.issued.d.next = 0.into();

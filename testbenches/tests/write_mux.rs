@@ -385,6 +385,10 @@ fn throughput_and_turns() {
         assert_eq!(gaps(&alone), 0);
         // the first payload beat: offered in cycle 3
         assert_eq!(alone.bus.beat_cycles[0], 3 + 3);
+        // an address a cycle, too
+        let one_beat = writes(&mut rng, 64, 100, 1, 0x100_0000);
+        let alone = run::<512, 64>([one_beat, vec![]], Pace::Always, manner.clone(), false);
+        assert_eq!(gaps(&alone), 0);
         let entries = writes(&mut rng, 64, 30, 1, 0x300_0000);
         let both = run::<512, 64>([payload, entries], Pace::Always, manner, false);
         assert_eq!(gaps(&both), 0);
