@@ -1,18 +1,28 @@
 //! The one place that decides about an FPDU: discard it, place and deliver it, or freeze its stream.
 //!
 //! ```text
-//!  Segment ────►[queue]─┐   ┌─► stag_table ─────► tagged ───┐
-//!                       ├─►─┤                               ├─► judge ─┬─► Placement + Delivery ─► place
-//!  CrcVerdict ─►[queue]─┘   └─► receive_queues ─► untagged ─┘          └─► error_records ─► registers
-//!  arbiter ─► command ──┘                ▲
+//!  Segment ────►[queue]─┐   ┌─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
+//!                       ├─►─┤        key                    ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
+//!  CrcVerdict ─►[queue]─┘   └─► receive_queues ─► untagged ─┘           └─── held ────┘           └─► error_records
+//!  arbiter ─► command ──┘                ▲                    Segment, CrcVerdict ─►[waiting]─► settle
 //!                       refill ─ coming ─┘
 //! ```
 //!
-//! One thing at a time: an FPDU, a command of `control`, or a bus fault; commands therefore fall between two FPDUs. Its
-//! key (stream, STag, queue) is held while tables and arithmetic answer, then everything that it changes is changed in
-//! one cycle. An FPDU takes 9 cycles, 13 more when it is its stream's first error and the record is written first; its
-//! pair is out 10 cycles after the later one of `Segment` and `CrcVerdict`. A command takes 9 cycles, `Arm` 25. After a
-//! reset the tables are cleared first, a row a cycle, and `command_ready` stays low.
+//! **Tagged FPDUs** follow each other every cycle. Tables and arithmetic answer [`PATIENCE`] cycles later, without ever
+//! stopping; the outcome waits in a queue that has room for all that are in between. `settle` takes one a cycle, in order,
+//! and is the only place where a stream is found frozen or gets frozen: what the tables said of an FPDU behind a failing
+//! one does not matter. A pair is out 11 cycles after the later one of `Segment` and `CrcVerdict`.
+//!
+//! **Untagged FPDUs** change their queue. Such a one holds the key, nothing enters behind it, and when all in front are
+//! settled its outcome goes straight to `settle`, which changes everything in one cycle: 9 cycles from one to the next.
+//! Behind tagged ones it costs a few cycles more, since it enters with them, but is answered only behind them.
+//!
+//! A stream's first error takes 15 cycles more: the record is written first.
+//!
+//! **Commands and bus faults** begin when nothing else is in work: while one asks, no FPDU enters. A command takes 9
+//! cycles, `Arm` 25. It waits for at most the FPDUs that have entered (14), if `place` takes their pairs. After a command
+//! one FPDU goes first, if one is there, so that neither starves the other. After a reset the tables are cleared first, a
+//! row a cycle, and `command_ready` stays low.
 //!
 //! An untagged segment that finds nothing posted, while `refill` says that buffers are `coming`, is kept and looked at
 //! again and again. Faults and commands go in between, so that the buffer can be posted and the stream be frozen, which
@@ -23,8 +33,13 @@
 //! and those behind it that are closed, 5 cycles each, before anything else is looked at. So one FPDU holds the block up
 //! for at most 5·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 5 cycles more at most.
 //!
-//! Assumptions: at most 16 FPDUs are under way, so that the queues never overflow; a `CrcVerdict` comes for every
-//! `Segment`, in the same order; streams come as numbers below S.
+//! **An FPDU that is `ahead`** of a gap is placed if all is well with it, and changes nothing else. If not, a DDP error that
+//! does not depend on what is missing freezes its stream at once (AMB-11); what does, and any error of MPA, is judged when
+//! the FPDU comes in order, and only its rows are given back now. When it comes in order it is `placed`: judged, counted
+//! and delivered like any other, but not written again. `ahead_done` tells what became of it.
+//!
+//! Assumptions: at most [`UNDER_WAY`](crate::fetch::UNDER_WAY) FPDUs are under way, so that the queues in front never
+//! overflow; a `CrcVerdict` comes for every `Segment`, in the same order; streams come as numbers below S.
 mod error_records;
 mod event;
 mod judge;
@@ -34,6 +49,7 @@ mod table;
 mod tagged;
 pub mod untagged;
 
+use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::queue::{Queue, Store};
 use crate::records::{CrcVerdict, Delivery, Placement, Segment};
@@ -104,6 +120,43 @@ struct Context {
     queues: Bits<4>,
 }
 
+/// What the stages behind the tables need of a tagged FPDU.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct TaggedKey {
+    stream: Bits<8>,
+    stag: Bits<32>,
+    offset_high: Bits<32>,
+    offset_low: Bits<32>,
+}
+
+/// What goes beside the checks.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Beside {
+    /// Payload octets.
+    length: Bits<16>,
+    /// The stream wants completions of tagged messages.
+    tagged_completions: Bit,
+}
+
+/// What the checks say of an FPDU, if its stream is not frozen by then.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Outcome {
+    /// It is in error.
+    failed: Bit,
+    /// The error is one of MPA, or depends on the FPDUs in front.
+    postponed: Bit,
+    /// Error type and code.
+    number: Bits<12>,
+    /// Failed checks.
+    checks: Bits<16>,
+    /// Bus address of the first payload octet.
+    address: Bits<64>,
+    /// Payload octets.
+    length: Bits<16>,
+    /// The stream wants completions of tagged messages.
+    tagged_completions: Bit,
+}
+
 /// Check for S streams.
 #[derive(LogicBlock)]
 pub struct Check<const S: usize> {
@@ -168,10 +221,10 @@ pub struct Check<const S: usize> {
 
     /// Pulse: an FPDU, or the end of a stream, has become a pair in the output register.
     pub consumed: Signal<Out, Bit>,
-    /// With `consumed`: it was an FPDU.
-    pub judged: Signal<Out, Bit>,
     /// Its stream.
     pub consumed_stream: Signal<Out, Bits<8>>,
+    /// With `consumed`: it was an FPDU, and it came in order.
+    pub judged: Signal<Out, Bit>,
     /// With `judged`: the stream was frozen.
     pub discarded: Signal<Out, Bit>,
     /// With `consumed`: payload octets to be placed.
@@ -179,9 +232,18 @@ pub struct Check<const S: usize> {
     /// Pulse: a stream was frozen for its first error, an FPDU's or a bus fault.
     pub errors: Signal<Out, Bit>,
 
+    /// Pulse: an FPDU that is `ahead` has been judged.
+    pub ahead_done: Signal<Out, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<Out, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<Out, Bits<32>>,
+    /// With `ahead_done`: its payload is on its way to memory; when it comes in order it is `placed`.
+    pub ahead_accepted: Signal<Out, Bit>,
+
     // in front
-    segments: Queue<Segment, 4>,
-    verdicts: Queue<CrcVerdict, 4>,
+    segments: Queue<Segment, 5>,
+    verdicts: Queue<CrcVerdict, 5>,
     fault: [Dff<Bit>; S],
     read_failed: [Dff<Bit>; S],
     fault_found: Dff<Bit>,
@@ -196,12 +258,30 @@ pub struct Check<const S: usize> {
     order: Dff<CheckCommand>,
     argument: [Dff<Bits<32>>; 8],
     fpdu: Dff<Segment>,
-    crc: Dff<CrcVerdict>,
+    crc_good: Dff<Bit>,
     stream: Dff<Bits<8>>,
     stag: Dff<Bits<32>>,
     queue: Dff<Bits<2>>,
     kept: Dff<Bit>,
     reports: Dff<Bit>,
+    fpdu_next: Dff<Bit>,
+
+    // tagged FPDUs between the queues in front and the output register
+    entered: Delay<Bit>,
+    flight: Dff<Bits<8>>,
+    room: Dff<Bit>,
+    drained: Dff<Bit>,
+    waiting: Queue<Segment, 4>,
+    waiting_crc: Queue<CrcVerdict, 4>,
+    outcomes: Queue<Outcome, 4>,
+    settling: Dff<Bit>,
+    settled: Dff<Segment>,
+    settled_crc: Dff<CrcVerdict>,
+    outcome: Dff<Outcome>,
+    frozen: Dff<Bit>,
+    accepted: Dff<Bit>,
+    first_error: Dff<Bit>,
+    recorded: Dff<Bit>,
 
     // answers
     open: [Dff<Bit>; S],
@@ -214,6 +294,11 @@ pub struct Check<const S: usize> {
     queue_missing: Dff<Bit>,
     post_missing: Dff<Bit>,
     stag_table: StagTable,
+    tagged_key: Delay<TaggedKey>,
+    tagged_domain: Dff<Bits<16>>,
+    tagged_last: Dff<Bits<16>>,
+    tagged_address: Dff<Bits<64>>,
+    beside: Delay<Beside>,
     tagged_checks: TaggedChecks,
     receive_queues: ReceiveQueues<S>,
     untagged_checks: UntaggedChecks,
@@ -232,10 +317,30 @@ pub struct Check<const S: usize> {
     discarded_now: Dff<Bit>,
     payload_now: Dff<Bits<16>>,
     error_now: Dff<Bit>,
+    ahead_now: Dff<Bit>,
+    ahead_good: Dff<Bit>,
+    ahead_at: Dff<Bits<32>>,
 
     // wires
     idle: Signal<Local, Bit>,
+    there: Signal<Local, Bit>,
+    quiet: Signal<Local, Bit>,
+    fault_starts: Signal<Local, Bit>,
+    command_waits: Signal<Local, Bit>,
     pop: Signal<Local, Bit>,
+    enters: Signal<Local, Bit>,
+    output_free: Signal<Local, Bit>,
+    answer: Signal<Local, Outcome>,
+    load_held: Signal<Local, Bit>,
+    load_queued: Signal<Local, Bit>,
+    load: Signal<Local, Bit>,
+    loaded: Signal<Local, Outcome>,
+    shut: Signal<Local, Bit>,
+    wrong: Signal<Local, Bit>,
+    settle: Signal<Local, Bit>,
+    changes: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+    settle_freezes: Signal<Local, Bit>,
     again: Signal<Local, Bit>,
     candidate: Signal<Local, Segment>,
     near: Signal<Local, Bit>,
@@ -245,12 +350,12 @@ pub struct Check<const S: usize> {
     answered: Signal<Local, Bit>,
     is_tagged: Signal<Local, Bit>,
     is_last: Signal<Local, Bit>,
-    freeze: Signal<Local, Bit>,
-    thaw: Signal<Local, Bit>,
+    ends: Signal<Local, Bit>,
     is_end: Signal<Local, Bit>,
     is_clean: Signal<Local, Bit>,
-    accepted: Signal<Local, Bit>,
-    first_error: Signal<Local, Bit>,
+    closes_clean: Signal<Local, Bit>,
+    freeze: Signal<Local, Bit>,
+    thaw: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
     completion: Signal<Local, Completion>,
     error_event: Signal<Local, ErrorEvent>,
@@ -261,15 +366,20 @@ pub struct Check<const S: usize> {
     patience: Constant<Bits<4>>,
     next_patience: Constant<Bits<4>>,
     beyond: Constant<Bits<32>>,
+    crowd: Constant<Bits<8>>,
     no_context: Constant<Context>,
     no_completion: Constant<Completion>,
     no_error_event: Constant<ErrorEvent>,
+    no_verdict: Constant<CrcVerdict>,
     no_placement: Constant<Placement>,
     no_delivery: Constant<Delivery>,
 }
 
-/// Cycles that a key is held before the answers are looked at.
-const PATIENCE: u64 = stag_table::LATENCY + tagged::LATENCY + judge::LATENCY;
+/// Cycles from a key to the answers.
+const PATIENCE: u64 = judge::TABLES + judge::LATENCY;
+/// Tagged FPDUs between the queues in front and the output register that let another one enter. Two more come in before
+/// the count is seen, and the queues behind have 16 rows.
+const CROWD: u64 = 13;
 const _: () = assert!(receive_queues::LATENCY + untagged::LATENCY + judge::LATENCY <= PATIENCE);
 const _: () = assert!(stag_table::PREPARATION <= PATIENCE);
 
@@ -310,11 +420,15 @@ impl<const S: usize> Check<S> {
             record_row: d(),
             record_data: d(),
             consumed: d(),
-            judged: d(),
             consumed_stream: d(),
+            judged: d(),
             discarded: d(),
             payload: d(),
             errors: d(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_position: d(),
+            ahead_accepted: d(),
             segments: d(),
             verdicts: d(),
             fault: array(),
@@ -329,12 +443,28 @@ impl<const S: usize> Check<S> {
             order: d(),
             argument: array(),
             fpdu: d(),
-            crc: d(),
+            crc_good: d(),
             stream: d(),
             stag: d(),
             queue: d(),
             kept: d(),
             reports: d(),
+            fpdu_next: d(),
+            entered: Delay::new(PATIENCE as usize + 1),
+            flight: d(),
+            room: d(),
+            drained: d(),
+            waiting: d(),
+            waiting_crc: d(),
+            outcomes: d(),
+            settling: d(),
+            settled: d(),
+            settled_crc: d(),
+            outcome: d(),
+            frozen: d(),
+            accepted: d(),
+            first_error: d(),
+            recorded: d(),
             open: array(),
             closed: d(),
             contexts: d(),
@@ -345,6 +475,11 @@ impl<const S: usize> Check<S> {
             queue_missing: d(),
             post_missing: d(),
             stag_table: StagTable::new(config.stag_slots),
+            tagged_key: Delay::new(stag_table::LATENCY as usize),
+            tagged_domain: d(),
+            tagged_last: d(),
+            tagged_address: d(),
+            beside: Delay::new(PATIENCE as usize - 1),
             tagged_checks: d(),
             receive_queues: ReceiveQueues::new(config),
             untagged_checks: d(),
@@ -361,8 +496,28 @@ impl<const S: usize> Check<S> {
             discarded_now: d(),
             payload_now: d(),
             error_now: d(),
+            ahead_now: d(),
+            ahead_good: d(),
+            ahead_at: d(),
             idle: d(),
+            there: d(),
+            quiet: d(),
+            fault_starts: d(),
+            command_waits: d(),
             pop: d(),
+            enters: d(),
+            output_free: d(),
+            answer: d(),
+            load_held: d(),
+            load_queued: d(),
+            load: d(),
+            loaded: d(),
+            shut: d(),
+            wrong: d(),
+            settle: d(),
+            changes: d(),
+            leaves: d(),
+            settle_freezes: d(),
             again: d(),
             candidate: d(),
             near: d(),
@@ -372,12 +527,12 @@ impl<const S: usize> Check<S> {
             answered: d(),
             is_tagged: d(),
             is_last: d(),
-            freeze: d(),
-            thaw: d(),
+            ends: d(),
             is_end: d(),
             is_clean: d(),
-            accepted: d(),
-            first_error: d(),
+            closes_clean: d(),
+            freeze: d(),
+            thaw: d(),
             give: d(),
             completion: d(),
             error_event: d(),
@@ -388,9 +543,11 @@ impl<const S: usize> Check<S> {
             patience: Constant::new(PATIENCE.into()),
             next_patience: Constant::new(receive_queues::NEXT.into()),
             beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
+            crowd: Constant::new(CROWD.into()),
             no_context: Constant::new(Context::default()),
             no_completion: Constant::new(Completion::default()),
             no_error_event: Constant::new(ErrorEvent::default()),
+            no_verdict: Constant::new(CrcVerdict::default()),
             no_placement: Constant::new(Placement::default()),
             no_delivery: Constant::new(Delivery::default()),
         }
@@ -412,7 +569,26 @@ impl<const S: usize> Logic for Check<S> {
             sweep,
             order,
             fpdu,
-            crc
+            crc_good
+        );
+        dff_setup!(
+            self,
+            clock,
+            fpdu_next,
+            flight,
+            room,
+            drained,
+            settling,
+            settled,
+            settled_crc,
+            outcome,
+            frozen,
+            accepted,
+            first_error,
+            recorded,
+            tagged_domain,
+            tagged_last,
+            tagged_address
         );
         dff_setup!(
             self,
@@ -447,7 +623,10 @@ impl<const S: usize> Logic for Check<S> {
             judged_now,
             discarded_now,
             payload_now,
-            error_now
+            error_now,
+            ahead_now,
+            ahead_good,
+            ahead_at
         );
         clock!(
             self,
@@ -460,7 +639,20 @@ impl<const S: usize> Logic for Check<S> {
             receive_queues,
             untagged_checks
         );
-        clock!(self, clock, judge, error_records);
+        clock!(
+            self,
+            clock,
+            judge,
+            error_records,
+            entered,
+            waiting,
+            waiting_crc,
+            outcomes
+        );
+        clock!(self, clock, tagged_key, beside);
+        self.waiting.reset.next = self.reset.val();
+        self.waiting_crc.reset.next = self.reset.val();
+        self.outcomes.reset.next = self.reset.val();
         self.segments.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
         self.error_records.reset.next = self.reset.val();
@@ -494,15 +686,24 @@ impl<const S: usize> Logic for Check<S> {
         self.verdicts.s_data.next = self.verdict.val();
         self.verdicts.s_valid.next = self.verdict_valid.val();
         self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
-        self.command_ready.next = self.idle.val();
-        self.again.next = self.idle.val() & !self.command_valid.val() & self.kept.q.val();
+        self.there.next = self.segments.m_valid.val() & self.verdicts.m_valid.val();
+        self.quiet.next = self.drained.q.val() & !self.flight.q.val().any();
+        self.fault_starts.next =
+            (self.state.q.val() == State::Idle) & self.fault_found.q.val() & self.quiet.val();
+        self.command_waits.next = self.fpdu_next.q.val() & (self.kept.q.val() | self.there.val());
+        self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
+        self.again.next = self.idle.val()
+            & (!self.command_valid.val() | self.command_waits.val())
+            & self.kept.q.val();
         self.pop.next = self.idle.val()
-            & !self.command_valid.val()
+            & (!self.command_valid.val() | self.command_waits.val())
             & !self.kept.q.val()
-            & self.segments.m_valid.val()
-            & self.verdicts.m_valid.val();
+            & self.there.val()
+            & self.room.q.val();
+        self.enters.next = self.pop.val() & self.segments.m_data.val().header_0.get_bit(15);
         self.segments.m_ready.next = self.pop.val();
         self.verdicts.m_ready.next = self.pop.val();
+        self.entered.d.next = self.enters.val();
         self.candidate.next = self.segments.m_data.val();
         if self.kept.q.val() {
             self.candidate.next = self.fpdu.q.val();
@@ -514,13 +715,14 @@ impl<const S: usize> Logic for Check<S> {
             self.subject.d.next = Subject::Fpdu;
             self.fpdu.d.next = self.candidate.val();
             if !self.kept.q.val() {
-                self.crc.d.next = self.verdicts.m_data.val();
+                self.crc_good.d.next =
+                    self.verdicts.m_data.val().good | self.segments.m_data.val().placed;
             }
             self.stream.d.next = self.candidate.val().stream;
             self.stag.d.next = self.candidate.val().header_1;
             self.queue.d.next = self.candidate.val().header_2.get_bits::<2>(0);
             self.order.d.next = self.command.val();
-            if self.command_valid.val() {
+            if self.command_valid.val() & !self.command_waits.val() {
                 for i in 0..8 {
                     self.argument[i].d.next = self.arguments.val().get_bits::<32>(32 * i);
                 }
@@ -537,14 +739,26 @@ impl<const S: usize> Logic for Check<S> {
                 self.stream.d.next = self.fault_stream.q.val();
                 self.reports.d.next = self.fault_of_read.q.val();
             }
-            if self.fault_found.q.val()
-                | self.command_valid.val()
-                | self.pop.val()
+            if self.pop.val() | self.again.val() {
+                self.fpdu_next.d.next = false;
+            }
+            if self.fault_starts.val()
+                | (self.command_valid.val() & self.command_ready.val())
+                | (self.pop.val() & !self.enters.val())
                 | self.again.val()
             {
                 self.state.d.next = State::Look;
             }
         }
+
+        comment!("all that has entered waits for its outcome; the CRC of what is placed was looked at ahead");
+        self.waiting.s_data.next = self.segments.m_data.val();
+        self.waiting.s_valid.next = self.pop.val();
+        self.waiting_crc.s_data.next = self.verdicts.m_data.val();
+        if self.segments.m_data.val().placed {
+            self.waiting_crc.s_data.next = self.no_verdict.val();
+        }
+        self.waiting_crc.s_valid.next = self.pop.val();
 
         comment!("look: the key is held, the answers form");
         self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
@@ -582,12 +796,21 @@ impl<const S: usize> Logic for Check<S> {
         for i in 0..8 {
             self.stag_table.argument[i].next = self.argument[i].q.val();
         }
-        self.tagged_checks.stream.next = self.stream.q.val();
-        self.tagged_checks.protection_domain.next = self.known.q.val().protection_domain;
-        self.tagged_checks.stag.next = self.stag.q.val();
-        self.tagged_checks.offset_high.next = self.fpdu.q.val().header_2;
-        self.tagged_checks.offset_low.next = self.fpdu.q.val().header_3;
-        self.tagged_checks.last.next = self.last.q.val();
+        self.tagged_key.d.next.stream = self.stream.q.val();
+        self.tagged_key.d.next.stag = self.stag.q.val();
+        self.tagged_key.d.next.offset_high = self.fpdu.q.val().header_2;
+        self.tagged_key.d.next.offset_low = self.fpdu.q.val().header_3;
+        self.tagged_domain.d.next = self.known.q.val().protection_domain;
+        self.tagged_last.d.next = self.last.q.val();
+        self.tagged_checks.stream.next = self.tagged_key.q.val().stream;
+        self.tagged_checks.protection_domain.next = self.tagged_domain.q.val();
+        self.tagged_checks.stag.next = self.tagged_key.q.val().stag;
+        self.tagged_checks.offset_high.next = self.tagged_key.q.val().offset_high;
+        self.tagged_checks.offset_low.next = self.tagged_key.q.val().offset_low;
+        self.tagged_checks.last.next = self.tagged_last.q.val();
+        self.tagged_address.d.next = self.tagged_checks.address.val();
+        self.beside.d.next.length = self.length.q.val();
+        self.beside.d.next.tagged_completions = self.known.q.val().tagged_completions;
         self.tagged_checks.entry.next = self.stag_table.entry.val();
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
@@ -607,7 +830,7 @@ impl<const S: usize> Logic for Check<S> {
         self.untagged_checks.rsvd_ulp_first.next = self.fpdu.q.val().header_0.get_bits::<8>(0);
         self.untagged_checks.rsvd_ulp_low.next = self.fpdu.q.val().header_1;
         self.judge.segment.next = self.fpdu.q.val();
-        self.judge.crc_good.next = self.crc.q.val().good;
+        self.judge.crc_good.next = self.crc_good.q.val();
         self.judge.empty.next = !self.length.q.val().any();
         self.judge.fails_stag.next = self.tagged_checks.fails_stag.val();
         self.judge.fails_association.next = self.tagged_checks.fails_association.val();
@@ -620,24 +843,18 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.fails_buffer.next = self.untagged_checks.fails_buffer.val();
         self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
         self.judge.fails_length.next = self.untagged_checks.fails_length.val();
-        self.answered.next = (self.state.q.val() == State::Look) & (self.timer.q.val() == 0);
-        if self.state.q.val() == State::Look {
+        comment!("answered: in time, and all in front is settled");
+        self.answered.next =
+            (self.state.q.val() == State::Look) & (self.timer.q.val() == 0) & self.quiet.val();
+        if (self.state.q.val() == State::Look) & (self.timer.q.val() != 0) {
             self.timer.d.next = self.timer.q.val() - 1;
         }
-        self.accepted.next = (self.subject.q.val() == Subject::Fpdu)
-            & !self.closed.q.val()
-            & !self.judge.failed.val();
-        self.is_end.next = self.fpdu.q.val().refused >= 3;
-        self.is_clean.next = self.fpdu.q.val().refused == 3;
-        self.first_error.next = (self.subject.q.val() == Subject::Fpdu)
-            & !self.closed.q.val()
-            & !self.is_clean.val()
-            & self.judge.failed.val();
         self.key_stream.next = self.stream.q.val();
         self.key_queue.next = self.queue.q.val();
         self.key_distance.next = self.untagged_checks.distance.val().get_bits::<8>(0);
         self.near.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
         self.waits.next = !self.closed.q.val()
+            & !self.fpdu.q.val().ahead
             & self.judge.checks.val().buffer
             & self.near.val()
             & self.coming.val();
@@ -671,11 +888,9 @@ impl<const S: usize> Logic for Check<S> {
             match self.subject.q.val() {
                 Subject::Fpdu => {
                     self.kept.d.next = self.waits.val();
+                    self.state.d.next = State::Give;
                     if self.waits.val() {
                         self.state.d.next = State::Idle;
-                    } else {
-                        self.error_records.write.next = self.first_error.val();
-                        self.state.d.next = State::Give;
                     }
                 }
                 Subject::Next => {
@@ -744,24 +959,98 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
+        comment!("settle: an outcome a cycle, the frozen streams as those in front have left them");
+        self.answer.next.failed = self.judge.failed.val();
+        self.answer.next.postponed = self.judge.postponed.val();
+        self.answer.next.number = self.judge.number.val();
+        self.answer.next.checks = self.judge.checks.val().into();
+        self.answer.next.address = self.tagged_address.q.val();
+        self.answer.next.length = self.beside.q.val().length;
+        self.answer.next.tagged_completions = self.beside.q.val().tagged_completions;
+        self.outcomes.s_data.next = self.answer.val();
+        self.outcomes.s_valid.next = self.entered.q.val() & (self.state.q.val() != State::Clear);
+        self.output_free.next = !self.out_valid.q.val() | self.m_ready.val();
+        self.settle.next = self.settling.q.val()
+            & (!self.first_error.q.val()
+                | (self.recorded.q.val() & !self.error_records.busy.val()))
+            & self.output_free.val();
+        self.load_held.next =
+            self.answered.val() & (self.subject.q.val() == Subject::Fpdu) & !self.waits.val();
+        self.load_queued.next = self.outcomes.m_valid.val()
+            & (!self.settling.q.val() | (self.settle.val() & !self.first_error.q.val()));
+        self.outcomes.m_ready.next = self.load_queued.val();
+        self.load.next = self.load_held.val() | self.load_queued.val();
+        self.waiting.m_ready.next = self.load.val();
+        self.waiting_crc.m_ready.next = self.load.val();
+        self.loaded.next = self.outcomes.m_data.val();
+        if self.load_held.val() {
+            self.loaded.next = self.answer.val();
+            self.loaded.next.address = self.untagged_checks.address.val();
+        }
+        self.shut.next = true;
+        for i in 0..S {
+            if self.waiting.m_data.val().stream == self.index[i].val() {
+                self.shut.next = !self.open[i].q.val();
+            }
+        }
+        self.closes_clean.next = self.waiting.m_data.val().refused == 3;
+        self.wrong.next = self.loaded.val().failed
+            & !self.closes_clean.val()
+            & !(self.loaded.val().postponed & self.waiting.m_data.val().ahead);
+        if self.settle.val() {
+            self.settling.d.next = false;
+            self.recorded.d.next = false;
+        }
+        if self.load.val() {
+            self.settling.d.next = true;
+            self.settled.d.next = self.waiting.m_data.val();
+            self.settled_crc.d.next = self.waiting_crc.m_data.val();
+            self.outcome.d.next = self.loaded.val();
+            self.frozen.d.next = self.shut.val();
+            self.accepted.d.next = !self.shut.val() & !self.loaded.val().failed;
+            self.first_error.d.next = !self.shut.val() & self.wrong.val();
+        }
+        self.leaves.next = self.settle.val() & (self.state.q.val() != State::Give);
+        if self.enters.val() & !self.leaves.val() {
+            self.flight.d.next = self.flight.q.val() + 1;
+        }
+        if self.leaves.val() & !self.enters.val() {
+            self.flight.d.next = self.flight.q.val() - 1;
+        }
+        self.drained.d.next = !self.flight.q.val().any();
+        self.room.d.next = self.flight.q.val() < self.crowd.val();
+
         comment!("the error record: zeros when a stream is armed, a bare VALID for a fault");
+        if self.settling.q.val() & self.first_error.q.val() & !self.recorded.q.val() {
+            self.error_records.write.next = true;
+            self.recorded.d.next = true;
+        }
         self.error_records.stream.next = self.stream.q.val();
-        self.error_records.valid.next = self.subject.q.val() != Subject::Command;
-        self.error_records.from_fpdu.next = self.subject.q.val() == Subject::Fpdu;
-        self.error_records.number.next = self.judge.number.val();
-        self.error_records.checks.next = self.judge.checks.val();
-        self.error_records.fpdu.next = self.fpdu.q.val();
-        self.error_records.crc.next = self.crc.q.val();
+        if self.settling.q.val() {
+            self.error_records.stream.next = self.settled.q.val().stream;
+        }
+        self.error_records.valid.next =
+            self.settling.q.val() | (self.subject.q.val() != Subject::Command);
+        self.error_records.from_fpdu.next = self.settling.q.val();
+        self.error_records.number.next = self.outcome.q.val().number;
+        self.error_records.checks.next = self.outcome.q.val().checks;
+        self.error_records.fpdu.next = self.settled.q.val();
+        self.error_records.crc.next = self.settled_crc.q.val();
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
         comment!("give: once the record is whole and the output register free, all else changes in one cycle");
         self.give.next = (self.state.q.val() == State::Give)
+            & (self.subject.q.val() != Subject::Fpdu)
             & !self.error_records.busy.val()
-            & (!self.out_valid.q.val() | self.m_ready.val());
+            & self.output_free.val();
         self.took_now.d.next = false;
         self.consumed_now.d.next = false;
         self.judged_now.d.next = false;
+        self.ahead_now.d.next = false;
+        self.ahead_good.d.next = self.accepted.q.val();
+        self.ahead_at.d.next = self.settled.q.val().position;
+        self.settle_freezes.next = false;
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
         self.receive_queues.take.next = false;
@@ -776,28 +1065,16 @@ impl<const S: usize> Logic for Check<S> {
         if self.m_ready.val() {
             self.out_valid.d.next = false;
         }
-        if self.give.val() {
-            self.state.d.next = State::Idle;
+        if self.give.val() | self.settle.val() {
             self.out_valid.d.next = true;
             self.out_placement.d.next = self.no_placement.val();
             self.out_delivery.d.next = self.no_delivery.val();
             self.out_delivery.d.next.stream = self.stream.q.val();
+        }
+        if self.give.val() {
+            self.state.d.next = State::Idle;
             match self.subject.q.val() {
-                Subject::Fpdu => {
-                    self.out_placement.d.next.row = self.fpdu.q.val().row;
-                    self.out_placement.d.next.rows = self.fpdu.q.val().rows;
-                    self.consumed_now.d.next = true;
-                    self.judged_now.d.next = !self.is_end.val();
-                    self.discarded_now.d.next = self.closed.q.val() & !self.is_end.val();
-                    comment!("closed by its peer, behind an FPDU: told, and no error");
-                    if self.is_clean.val() & !self.closed.q.val() {
-                        self.error_event.next.kind = 4.into();
-                        self.error_event.next.stream = self.stream.q.val();
-                        self.error_event.next.position = self.fpdu.q.val().position;
-                        self.out_delivery.d.next.action = 1.into();
-                        self.out_delivery.d.next.event = self.error_event.val().into();
-                    }
-                }
+                Subject::Fpdu => {}
                 Subject::Next => {
                     self.completion.next.kind = 2.into();
                     self.completion.next.stream = self.stream.q.val();
@@ -828,59 +1105,92 @@ impl<const S: usize> Logic for Check<S> {
                     self.out_delivery.d.next.event = self.error_event.val().into();
                 }
             }
-            if self.first_error.val() {
-                self.error_event.next.kind = 3.into();
-                self.error_event.next.stream = self.stream.q.val();
-                self.error_event.next.number = self.judge.number.val();
-                self.error_event.next.checks = self.judge.checks.val().into();
-                self.error_event.next.length = bit_cast::<32, 16>(self.fpdu.q.val().ulpdu);
-                self.error_event.next.position = self.fpdu.q.val().position;
+        }
+
+        comment!("an FPDU; an untagged one still holds the key of its queue");
+        self.changes.next = self.settle.val()
+            & self.accepted.q.val()
+            & !self.settled.q.val().ahead
+            & !self.settled.q.val().header_0.get_bit(15);
+        self.ends.next = self.settled.q.val().header_0.get_bit(14);
+        self.is_end.next = self.settled.q.val().refused >= 3;
+        self.is_clean.next = self.settled.q.val().refused == 3;
+        if self.settle.val() {
+            if self.state.q.val() == State::Give {
+                self.state.d.next = State::Idle;
+            }
+            self.out_placement.d.next.row = self.settled.q.val().row;
+            self.out_placement.d.next.rows = self.settled.q.val().rows;
+            self.out_delivery.d.next.stream = self.settled.q.val().stream;
+            self.consumed_now.d.next = true;
+            self.judged_now.d.next = !self.settled.q.val().ahead & !self.is_end.val();
+            self.discarded_now.d.next =
+                self.frozen.q.val() & !self.settled.q.val().ahead & !self.is_end.val();
+            self.ahead_now.d.next = self.settled.q.val().ahead;
+            self.completion.next.stream = self.settled.q.val().stream;
+            self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
+            if self.settled.q.val().header_0.get_bit(15) {
+                self.out_placement.d.next.skip = 16.into();
+                self.completion.next.kind = 1.into();
+                self.completion.next.unverified = !self.outcome.q.val().length.any();
+                self.completion.next.target = self.settled.q.val().header_1;
+                self.completion.next.length = bit_cast::<32, 16>(self.outcome.q.val().length);
+                self.completion.next.offset = bit_cast::<64, 32>(self.settled.q.val().header_3)
+                    | (bit_cast::<64, 32>(self.settled.q.val().header_2) << 32);
+            } else {
+                self.out_placement.d.next.skip = 20.into();
+                self.completion.next.kind = 2.into();
+                self.completion.next.target = self.settled.q.val().header_2;
+                self.completion.next.msn = self.settled.q.val().header_3;
+                self.completion.next.length = self.untagged_checks.message_length.val();
+                self.completion.next.hole = self.untagged_checks.hole.val();
+                self.completion.next.rsvd_ulp_low = self.settled.q.val().header_1;
+            }
+            self.out_placement.d.next.address = self.outcome.q.val().address;
+            if self.accepted.q.val() & !self.settled.q.val().placed {
+                self.out_placement.d.next.length = self.outcome.q.val().length;
+            }
+            if self.accepted.q.val() & !self.settled.q.val().ahead {
+                self.payload_now.d.next = self.outcome.q.val().length;
+            }
+            if (self.changes.val() & self.direct.val())
+                | (self.accepted.q.val()
+                    & !self.settled.q.val().ahead
+                    & self.settled.q.val().header_0.get_bit(15)
+                    & self.ends.val()
+                    & self.outcome.q.val().tagged_completions)
+            {
+                self.out_delivery.d.next.action = 1.into();
+                self.out_delivery.d.next.event = self.completion.val().into();
+            }
+            comment!("closed by its peer, behind an FPDU: told, and no error");
+            if self.is_clean.val() & !self.frozen.q.val() {
+                self.error_event.next.kind = 4.into();
+                self.error_event.next.stream = self.settled.q.val().stream;
+                self.error_event.next.position = self.settled.q.val().position;
                 self.out_delivery.d.next.action = 1.into();
                 self.out_delivery.d.next.event = self.error_event.val().into();
-                self.freeze.next = true;
+            }
+            if self.first_error.q.val() {
+                self.error_event.next.kind = 3.into();
+                self.error_event.next.stream = self.settled.q.val().stream;
+                self.error_event.next.number = self.outcome.q.val().number;
+                self.error_event.next.checks = self.outcome.q.val().checks;
+                self.error_event.next.length = bit_cast::<32, 16>(self.settled.q.val().ulpdu);
+                self.error_event.next.position = self.settled.q.val().position;
+                self.out_delivery.d.next.action = 1.into();
+                self.out_delivery.d.next.event = self.error_event.val().into();
+                self.settle_freezes.next = true;
                 self.error_now.d.next = true;
             }
-            if self.accepted.val() {
-                self.out_placement.d.next.length = self.length.q.val();
-                self.payload_now.d.next = self.length.q.val();
-                self.completion.next.stream = self.stream.q.val();
-                self.completion.next.rsvd_ulp_first = self.fpdu.q.val().header_0.get_bits::<8>(0);
-                if self.is_tagged.val() {
-                    self.out_placement.d.next.skip = 16.into();
-                    self.out_placement.d.next.address = self.tagged_checks.address.val();
-                    self.completion.next.kind = 1.into();
-                    self.completion.next.unverified = !self.length.q.val().any();
-                    self.completion.next.target = self.fpdu.q.val().header_1;
-                    self.completion.next.length = bit_cast::<32, 16>(self.length.q.val());
-                    self.completion.next.offset = bit_cast::<64, 32>(self.fpdu.q.val().header_3)
-                        | (bit_cast::<64, 32>(self.fpdu.q.val().header_2) << 32);
-                } else {
-                    self.out_placement.d.next.skip = 20.into();
-                    self.out_placement.d.next.address = self.untagged_checks.address.val();
-                    self.completion.next.kind = 2.into();
-                    self.completion.next.target = self.fpdu.q.val().header_2;
-                    self.completion.next.msn = self.fpdu.q.val().header_3;
-                    self.completion.next.length = self.untagged_checks.message_length.val();
-                    self.completion.next.hole = self.untagged_checks.hole.val();
-                    self.completion.next.rsvd_ulp_low = self.fpdu.q.val().header_1;
-                    self.receive_queues.note.next = !self.direct.val();
-                    self.receive_queues.closes.next = self.is_last.val()
-                        & !self.direct.val()
-                        & !self.receive_queues.message.val().closed;
-                    self.receive_queues.take.next = self.direct.val();
-                    self.took_now.d.next = self.direct.val();
-                    self.follows.next =
-                        self.direct.val() & self.receive_queues.state.val().ahead.any();
-                }
-                if (self.is_tagged.val()
-                    & self.is_last.val()
-                    & self.known.q.val().tagged_completions)
-                    | (!self.is_tagged.val() & self.direct.val())
-                {
-                    self.out_delivery.d.next.action = 1.into();
-                    self.out_delivery.d.next.event = self.completion.val().into();
-                }
-            }
+        }
+        if self.changes.val() {
+            self.receive_queues.note.next = !self.direct.val();
+            self.receive_queues.closes.next =
+                self.ends.val() & !self.direct.val() & !self.receive_queues.message.val().closed;
+            self.receive_queues.take.next = self.direct.val();
+            self.took_now.d.next = self.direct.val();
+            self.follows.next = self.direct.val() & self.receive_queues.state.val().ahead.any();
         }
 
         comment!("a message has left and others behind it are closed: is the next one?");
@@ -894,6 +1204,7 @@ impl<const S: usize> Logic for Check<S> {
         if (self.state.q.val() == State::Finish) & !self.error_records.busy.val() {
             self.state.d.next = State::Idle;
             self.done.d.next = self.subject.q.val() == Subject::Command;
+            self.fpdu_next.d.next = self.subject.q.val() == Subject::Command;
         }
 
         for i in 0..S {
@@ -906,6 +1217,9 @@ impl<const S: usize> Logic for Check<S> {
                 if self.thaw.val() {
                     self.open[i].d.next = true;
                 }
+            }
+            if self.settle_freezes.val() & (self.settled.q.val().stream == self.index[i].val()) {
+                self.open[i].d.next = false;
             }
             if self.bus_fault.val() & (self.bus_fault_stream.val() == self.index[i].val()) {
                 self.fault[i].d.next = true;
@@ -937,6 +1251,10 @@ impl<const S: usize> Logic for Check<S> {
         self.took.next = self.took_now.q.val();
         self.consumed.next = self.consumed_now.q.val();
         self.judged.next = self.judged_now.q.val();
+        self.ahead_done.next = self.ahead_now.q.val();
+        self.ahead_stream.next = self.out_delivery.q.val().stream;
+        self.ahead_position.next = self.ahead_at.q.val();
+        self.ahead_accepted.next = self.ahead_good.q.val();
         self.consumed_stream.next = self.out_delivery.q.val().stream;
         self.discarded.next = self.discarded_now.q.val();
         self.payload.next = self.payload_now.q.val();
@@ -950,8 +1268,13 @@ impl<const S: usize> Logic for Check<S> {
             self.out_valid.d.next = false;
             self.took_now.d.next = false;
             self.consumed_now.d.next = false;
-            self.judged_now.d.next = false;
+            self.ahead_now.d.next = false;
             self.error_now.d.next = false;
+            self.flight.d.next = 0.into();
+            self.drained.d.next = true;
+            self.settling.d.next = false;
+            self.recorded.d.next = false;
+            self.fpdu_next.d.next = false;
             for i in 0..S {
                 self.fault[i].d.next = false;
                 self.read_failed[i].d.next = false;

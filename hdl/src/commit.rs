@@ -84,8 +84,8 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     /// Octets of those rows, two cycles later.
     pub read_data: Signal<Out, Bits<W>>,
 
-    starts: Queue<Start, 4>,
-    bases: Queue<Bits<16>, 4>,
+    starts: Queue<Start, 5>,
+    bases: Queue<Bits<16>, 5>,
     index: Dff<Bits<16>>,
     plain_1: Dff<Plain>,
     data_1: Dff<Bits<W>>,

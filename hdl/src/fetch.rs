@@ -3,13 +3,13 @@
 //! ```text
 //!  Fpdu ─► count ─► reserve ─► go? ─► rows, lanes ─► ring (2 cycles) ─► rotate ─► data
 //!          beats    room in the commit buffer  │                                  │
-//!                   < 16 under way             └─► side: first, last, count, marker ─► (same delay)
+//!                   < 32 under way             └─► side: first, last, count, marker ─► (same delay)
 //!                                              └─► tail: the ring is free up to here
 //! ```
 //!
 //! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
 //! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
-//! 16 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
+//! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
 //! the next one can start in any cycle. The room of a beat is given back to the stream as soon as its read is given.
 //!
 //! Latency: 3 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
@@ -31,8 +31,8 @@ pub const fn latency(dwords: usize) -> usize {
     lane_ram::LATENCY + rotate::latency(dwords)
 }
 
-/// FPDUs that may be under way between `fetch` and `check`.
-pub const UNDER_WAY: u64 = 16;
+/// FPDUs that may be under way between `fetch` and `check`: at 512 bits the way takes 27 cycles, and one FPDU may begin in each.
+pub const UNDER_WAY: u64 = 32;
 
 /// What is known of a beat besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]

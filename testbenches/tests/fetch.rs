@@ -373,7 +373,7 @@ fn fpdus_of_four_streams_at_64_bits() {
         "{seen:?}"
     );
     assert!(
-        seen.most_under_way == 16 && seen.most_rows > COMMIT / 8 * 3 / 4,
+        seen.most_under_way == UNDER_WAY as usize && seen.most_rows > COMMIT / 8 * 3 / 4,
         "{seen:?}"
     );
 }
@@ -390,7 +390,7 @@ fn fpdus_of_four_streams_at_512_bits() {
             "{seen:?}"
         );
         assert!(
-            seen.most_under_way == 16 && seen.most_rows > COMMIT / 64 * 3 / 4,
+            seen.most_under_way == UNDER_WAY as usize && seen.most_rows > COMMIT / 64 * 3 / 4,
             "{seen:?}"
         );
     });
@@ -447,20 +447,23 @@ fn a_beat_a_cycle_also_between_fpdus_of_one_beat() {
 }
 
 #[test]
-fn sixteen_fpdus_are_under_way_and_never_more() {
+fn so_many_fpdus_are_under_way_and_never_more() {
     let paces = Paces {
         consume: Pace::Percent(0),
         ..AT_ONCE
     };
     let mut bench = Bench64::new(COMMIT / 8, paces);
-    (0..20).for_each(|_| bench.plan(0, 0, 4, true));
+    (0..UNDER_WAY + 4).for_each(|_| bench.plan(0, 0, 4, true));
     bench.idle(200);
-    assert_eq!(bench.starts.len(), 16);
+    assert_eq!(bench.starts.len(), UNDER_WAY as usize);
     bench.consume = Rhythm::new(Pace::Always);
     bench.cycle();
     bench.consume = Rhythm::new(Pace::Percent(0));
     bench.idle(100);
-    assert_eq!((bench.starts.len(), bench.wrong), (17, 0));
+    assert_eq!(
+        (bench.starts.len(), bench.wrong),
+        (UNDER_WAY as usize + 1, 0)
+    );
 }
 
 #[test]

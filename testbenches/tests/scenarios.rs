@@ -179,8 +179,8 @@ fn a_device_that_writes_one_octet_too_far_is_caught() {
     let module = "warpline_check_tagged_checks";
     let told = told_of(
         module,
-        "last_low_1_q[31:0] < end_low",
-        "last_low_1_q[31:0] <= end_low",
+        "last_low_2_q < end_2_q[31:0]",
+        "last_low_2_q <= end_2_q[31:0]",
     );
     assert!(told.contains("error record of stream"), "{told}");
 }

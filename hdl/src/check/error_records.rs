@@ -8,7 +8,6 @@
 //! Words are laid out as `regmap::layout::error_record`. Word 0 with its VALID bit is written last, so that a record that
 //! shows VALID is whole. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
 //! clears every row.
-use super::judge::Checks;
 use super::table::Table;
 use crate::dff::Dff;
 use crate::records::{CrcVerdict, Segment};
@@ -32,7 +31,7 @@ pub struct ErrorRecords {
     /// Error type in bits 11:8, code in bits 7:0.
     pub number: Signal<In, Bits<12>>,
     /// Failed checks.
-    pub checks: Signal<In, Checks>,
+    pub checks: Signal<In, Bits<16>>,
     /// The FPDU.
     pub fpdu: Signal<In, Segment>,
     /// What the CRC unit said of it.
@@ -54,7 +53,6 @@ pub struct ErrorRecords {
     data: Dff<Bits<32>>,
     store: Dff<Bit>,
     kept: Table<Bits<32>, 8>,
-    check_bits: Signal<Local, Bits<16>>,
     words: [Signal<Local, Bits<32>>; 12],
     index: [Constant<Bits<4>>; 12],
     valid_bit: Constant<Bits<32>>,
@@ -84,7 +82,6 @@ impl Default for ErrorRecords {
             data: d(),
             store: d(),
             kept: Table::new(256),
-            check_bits: d(),
             words: array(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             valid_bit: Constant::new(0x8000_0000_u64.into()),
@@ -100,11 +97,10 @@ impl Logic for ErrorRecords {
         self.busy.next = self.active.q.val() | self.store.q.val();
 
         comment!("the record of an FPDU");
-        self.check_bits.next = self.checks.val().into();
         self.words[0].next = bit_cast::<32, 12>(self.number.val())
             | (bit_cast::<32, 3>(self.fpdu.val().refused) << 12)
             | self.valid_bit.val();
-        self.words[1].next = bit_cast::<32, 16>(self.check_bits.val());
+        self.words[1].next = bit_cast::<32, 16>(self.checks.val());
         self.words[2].next = bit_cast::<32, 16>(self.fpdu.val().ulpdu)
             | (bit_cast::<32, 4>(self.crc.val().zeros) << 16);
         self.words[3].next = self.fpdu.val().position;

@@ -7,15 +7,21 @@
 //!    T=0:       qn ─► msn ─► nobuf ─► mo · len                    2/01 03 02 04 05
 //! ```
 //!
-//! What the FPDU alone tells is decided a cycle before the rest. Inputs are held: the verdict is right [`LATENCY`] cycles
-//! after the last `fails_` input, and two after `segment`.
+//! What the FPDU alone tells is looked at first, and waits for the tables' answers. Of an FPDU that came ahead of others
+//! only what does not depend on them is an error already (AMB-11): `postponed` tells the rest from that.
+//!
+//! An FPDU a cycle. Its `fails_` inputs come [`TABLES`] cycles behind `segment`, the verdict [`LATENCY`] cycles later.
+use super::{stag_table, tagged};
+use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::records::Segment;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 
-/// Cycles from the last `fails_` input to the verdict.
+/// Cycles from an FPDU to what the tables say of it.
+pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
+/// Cycles from the `fails_` inputs to the verdict.
 pub const LATENCY: u64 = 1;
 
 /// Failed checks, in the order of their bit numbers (AMB-09).
@@ -51,6 +57,25 @@ pub struct Checks {
     pub rest: Bits<3>,
 }
 
+/// What the FPDU alone tells: the check that comes first.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Early {
+    /// It is a tagged one.
+    is_tagged: Bit,
+    /// It has no payload.
+    empty: Bit,
+    /// An error of MPA.
+    mpa: Bit,
+    /// The end of the stream.
+    end: Bit,
+    /// That of a wrong CRC.
+    crc: Bit,
+    /// ULPDU shorter than its header.
+    short: Bit,
+    /// DV is not 1.
+    version: Bit,
+}
+
 /// The order of the checks.
 #[derive(LogicBlock)]
 pub struct Judge {
@@ -59,7 +84,7 @@ pub struct Judge {
     pub segment: Signal<In, Segment>,
     /// Its CRC field is right.
     pub crc_good: Signal<In, Bit>,
-    /// It has no payload.
+    /// It has no payload; a cycle behind `segment`.
     pub empty: Signal<In, Bit>,
     /// See [`TaggedChecks`](super::tagged::TaggedChecks).
     pub fails_stag: Signal<In, Bit>,
@@ -85,6 +110,8 @@ pub struct Judge {
     pub fails_length: Signal<In, Bit>,
     /// The FPDU is in error.
     pub failed: Signal<Out, Bit>,
+    /// The error is one of MPA, or depends on the FPDUs in front of this one.
+    pub postponed: Signal<Out, Bit>,
     /// Error type in bits 11:8, code in bits 7:0 (RFC 5041 §7.2).
     pub number: Signal<Out, Bits<12>>,
     /// All failed checks; none for errors of MPA.
@@ -93,10 +120,12 @@ pub struct Judge {
     is_tagged: Signal<Local, Bit>,
     short: Signal<Local, Bit>,
     version: Signal<Local, Bit>,
-    early_failed: Dff<Bit>,
-    early_number: Dff<Bits<12>>,
-    early_checks: Dff<Checks>,
+    refused: Signal<Local, Bit>,
+    crc: Signal<Local, Bit>,
+    first: Dff<Early>,
+    early: Delay<Early>,
     final_failed: Dff<Bit>,
+    final_postponed: Dff<Bit>,
     final_number: Dff<Bits<12>>,
     final_checks: Dff<Checks>,
     none: Constant<Checks>,
@@ -121,15 +150,18 @@ impl Default for Judge {
             fails_message_offset: d(),
             fails_length: d(),
             failed: d(),
+            postponed: d(),
             number: d(),
             checks: d(),
             is_tagged: d(),
             short: d(),
             version: d(),
-            early_failed: d(),
-            early_number: d(),
-            early_checks: d(),
+            refused: d(),
+            crc: d(),
+            first: d(),
+            early: Delay::new(TABLES as usize - 1),
             final_failed: d(),
+            final_postponed: d(),
             final_number: d(),
             final_checks: d(),
             none: Constant::new(Checks::default()),
@@ -143,60 +175,38 @@ impl Logic for Judge {
         dff_setup!(
             self,
             clock,
-            early_failed,
-            early_number,
-            early_checks,
+            first,
             final_failed,
+            final_postponed,
             final_number,
             final_checks
         );
+        clock!(self, clock, early);
         self.is_tagged.next = self.segment.val().header_0.get_bit(15);
         self.short.next = (self.segment.val().ulpdu < 14)
             | (!self.is_tagged.val() & (self.segment.val().ulpdu < 18));
         self.version.next = self.segment.val().header_0.get_bits::<2>(8) != 1;
 
-        comment!("the FPDU alone: the check that comes first is written last");
-        self.early_failed.d.next = false;
-        self.early_number.d.next = 0.into();
-        self.early_checks.d.next = self.none.val();
-        if self.version.val() {
-            self.early_failed.d.next = true;
-            self.early_number.d.next = 0x206.into();
-            if self.is_tagged.val() {
-                self.early_number.d.next = 0x104.into();
-            }
-            self.early_checks.d.next.version = true;
-        }
-        if self.short.val() {
-            self.early_failed.d.next = true;
-            self.early_number.d.next = 0x000.into();
-            self.early_checks.d.next = self.none.val();
-            self.early_checks.d.next.short = true;
-        }
-        if self.segment.val().marker_wrong {
-            self.early_failed.d.next = true;
-            self.early_number.d.next = 0x303.into();
-            self.early_checks.d.next = self.none.val();
-        }
-        if self.segment.val().crc & !self.crc_good.val() {
-            self.early_failed.d.next = true;
-            self.early_number.d.next = 0x302.into();
-            self.early_checks.d.next = self.none.val();
-        }
-        if self.segment.val().refused != 0 {
-            self.early_failed.d.next = true;
-            self.early_number.d.next = 0x303.into();
-            if self.segment.val().refused >= 3 {
-                self.early_number.d.next = 0x301.into();
-            }
-            self.early_checks.d.next = self.none.val();
-        }
+        comment!("the FPDU alone");
+        self.refused.next = self.segment.val().refused != 0;
+        self.crc.next = !self.refused.val() & self.segment.val().crc & !self.crc_good.val();
+        self.first.d.next.is_tagged = self.is_tagged.val();
+        self.first.d.next.empty = false;
+        self.first.d.next.mpa =
+            self.refused.val() | self.crc.val() | self.segment.val().marker_wrong;
+        self.first.d.next.end = self.segment.val().refused >= 3;
+        self.first.d.next.crc = self.crc.val();
+        self.first.d.next.short = self.short.val();
+        self.first.d.next.version = self.version.val() & !self.short.val();
+        self.early.d.next = self.first.q.val();
+        self.early.d.next.empty = self.empty.val();
 
-        comment!("against tables: the same");
-        self.final_failed.d.next = self.early_failed.q.val();
-        self.final_number.d.next = self.early_number.q.val();
-        self.final_checks.d.next = self.early_checks.q.val();
-        if !self.early_failed.q.val() & self.is_tagged.val() & !self.empty.val() {
+        comment!("against tables: the check that comes first is written last");
+        self.final_failed.d.next = false;
+        self.final_postponed.d.next = !self.early.q.val().is_tagged;
+        self.final_number.d.next = 0.into();
+        self.final_checks.d.next = self.none.val();
+        if self.early.q.val().is_tagged & !self.early.q.val().empty {
             self.final_failed.d.next = self.fails_stag.val()
                 | self.fails_association.val()
                 | self.fails_access.val()
@@ -227,7 +237,7 @@ impl Logic for Judge {
                 self.final_checks.d.next.stag = true;
             }
         }
-        if !self.early_failed.q.val() & !self.is_tagged.val() {
+        if !self.early.q.val().is_tagged {
             self.final_failed.d.next = self.fails_queue.val()
                 | self.fails_msn.val()
                 | self.fails_buffer.val()
@@ -255,7 +265,34 @@ impl Logic for Judge {
                 self.final_checks.d.next.queue = true;
             }
         }
+        if self.early.q.val().version | self.early.q.val().short {
+            self.final_failed.d.next = true;
+            self.final_postponed.d.next = false;
+            self.final_number.d.next = 0x000.into();
+            self.final_checks.d.next = self.none.val();
+            self.final_checks.d.next.short = self.early.q.val().short;
+            self.final_checks.d.next.version = self.early.q.val().version;
+            if self.early.q.val().version {
+                self.final_number.d.next = 0x206.into();
+            }
+            if self.early.q.val().version & self.early.q.val().is_tagged {
+                self.final_number.d.next = 0x104.into();
+            }
+        }
+        if self.early.q.val().mpa {
+            self.final_failed.d.next = true;
+            self.final_postponed.d.next = true;
+            self.final_number.d.next = 0x303.into();
+            self.final_checks.d.next = self.none.val();
+            if self.early.q.val().crc {
+                self.final_number.d.next = 0x302.into();
+            }
+            if self.early.q.val().end {
+                self.final_number.d.next = 0x301.into();
+            }
+        }
         self.failed.next = self.final_failed.q.val();
+        self.postponed.next = self.final_postponed.q.val();
         self.number.next = self.final_number.q.val();
         self.checks.next = self.final_checks.q.val();
     }

@@ -11,7 +11,7 @@
 //!
 //! 64-bit arithmetic goes in halves, so that no carry runs over more than 32 bits. The last octet, not the octet behind
 //! it, is compared, which keeps a segment that ends exactly at 2^64 free of special cases; hence n ≥ 1, and the caller
-//! ignores everything when n = 0 (AMB-02). Inputs are held: results are right [`LATENCY`] cycles after the last change.
+//! ignores everything when n = 0 (AMB-02). One segment a cycle; its results come [`LATENCY`] cycles after its inputs.
 use super::stag_table::StagEntry;
 use crate::dff::Dff;
 use crate::util::d;
@@ -72,19 +72,35 @@ pub struct TaggedChecks {
     end_below_1: Dff<Bit>,
     end_same_1: Dff<Bit>,
     end_below_low_1: Dff<Bit>,
+    offset_high_1: Dff<Bits<32>>,
     last_low_1: Dff<Bits<33>>,
     address_low_1: Dff<Bits<33>>,
     address_high_1: Dff<Bits<32>>,
 
+    end_1: Dff<Bits<65>>,
+
     // stage 2
+    stag_2: Dff<Bit>,
+    association_2: Dff<Bit>,
+    access_2: Dff<Bit>,
     offset_2: Dff<Bit>,
+    last_low_2: Dff<Bits<32>>,
     last_high_2: Dff<Bits<33>>,
+    address_low_2: Dff<Bits<32>>,
     address_high_2: Dff<Bits<32>>,
+    end_2: Dff<Bits<65>>,
 
     // stage 3
+    stag_3: Dff<Bit>,
+    association_3: Dff<Bit>,
+    access_3: Dff<Bit>,
+    offset_3: Dff<Bit>,
+    wrap_3: Dff<Bit>,
+    unbounded_3: Dff<Bit>,
     last_below_3: Dff<Bit>,
     last_same_3: Dff<Bit>,
     last_below_low_3: Dff<Bit>,
+    address_3: Dff<Bits<64>>,
 }
 
 impl Default for TaggedChecks {
@@ -121,15 +137,30 @@ impl Default for TaggedChecks {
             end_below_1: d(),
             end_same_1: d(),
             end_below_low_1: d(),
+            offset_high_1: d(),
             last_low_1: d(),
             address_low_1: d(),
             address_high_1: d(),
+            end_1: d(),
+            stag_2: d(),
+            association_2: d(),
+            access_2: d(),
             offset_2: d(),
+            last_low_2: d(),
             last_high_2: d(),
+            address_low_2: d(),
             address_high_2: d(),
+            end_2: d(),
+            stag_3: d(),
+            association_3: d(),
+            access_3: d(),
+            offset_3: d(),
+            wrap_3: d(),
+            unbounded_3: d(),
             last_below_3: d(),
             last_same_3: d(),
             last_below_low_3: d(),
+            address_3: d(),
         }
     }
 }
@@ -143,6 +174,7 @@ impl Logic for TaggedChecks {
             stag_1,
             association_1,
             access_1,
+            offset_high_1,
             last_low_1,
             address_low_1,
             address_high_1
@@ -155,17 +187,35 @@ impl Logic for TaggedChecks {
             base_below_low_1,
             end_below_1,
             end_same_1,
-            end_below_low_1
+            end_below_low_1,
+            end_1
         );
         dff_setup!(
             self,
             clock,
+            stag_2,
+            association_2,
+            access_2,
             offset_2,
+            last_low_2,
             last_high_2,
+            address_low_2,
             address_high_2,
+            end_2
+        );
+        dff_setup!(
+            self,
+            clock,
+            stag_3,
+            association_3,
+            access_3,
+            offset_3,
+            wrap_3,
+            unbounded_3,
             last_below_3,
             last_same_3,
-            last_below_low_3
+            last_below_low_3,
+            address_3
         );
         self.base_low.next = self.entry.val().base.get_bits::<32>(0);
         self.base_high.next = self.entry.val().base.get_bits::<32>(32);
@@ -188,39 +238,57 @@ impl Logic for TaggedChecks {
         self.end_below_1.d.next = self.offset_high.val() < self.end_high.val();
         self.end_same_1.d.next = self.offset_high.val() == self.end_high.val();
         self.end_below_low_1.d.next = self.offset_low.val() < self.end_low.val();
+        self.offset_high_1.d.next = self.offset_high.val();
         self.last_low_1.d.next =
             bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 16>(self.last.val());
         self.address_low_1.d.next =
             bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 32>(self.shift_low.val());
         self.address_high_1.d.next = self.offset_high.val() + self.shift_high.val();
 
+        self.end_1.d.next = self.entry.val().end;
+
         comment!("stage 2: an end of 2^64 (bit 64) lies behind every TO");
+        self.stag_2.d.next = self.stag_1.q.val();
+        self.association_2.d.next = self.association_1.q.val();
+        self.access_2.d.next = self.access_1.q.val();
         self.offset_2.d.next = self.base_below_1.q.val()
             | (self.base_same_1.q.val() & self.base_below_low_1.q.val())
-            | !(self.entry.val().end.get_bit(64)
+            | !(self.end_1.q.val().get_bit(64)
                 | self.end_below_1.q.val()
                 | (self.end_same_1.q.val() & self.end_below_low_1.q.val()));
+        self.last_low_2.d.next = self.last_low_1.q.val().get_bits::<32>(0);
         self.last_high_2.d.next =
-            bit_cast::<33, 32>(self.offset_high.val()) + self.last_low_1.q.val().get_bit(32);
+            bit_cast::<33, 32>(self.offset_high_1.q.val()) + self.last_low_1.q.val().get_bit(32);
+        self.address_low_2.d.next = self.address_low_1.q.val().get_bits::<32>(0);
         self.address_high_2.d.next =
             self.address_high_1.q.val() + self.address_low_1.q.val().get_bit(32);
+        self.end_2.d.next = self.end_1.q.val();
 
         comment!("stage 3: the last octet against the end");
-        self.last_below_3.d.next = self.last_high_2.q.val().get_bits::<32>(0) < self.end_high.val();
-        self.last_same_3.d.next = self.last_high_2.q.val().get_bits::<32>(0) == self.end_high.val();
+        self.stag_3.d.next = self.stag_2.q.val();
+        self.association_3.d.next = self.association_2.q.val();
+        self.access_3.d.next = self.access_2.q.val();
+        self.offset_3.d.next = self.offset_2.q.val();
+        self.wrap_3.d.next = self.last_high_2.q.val().get_bit(32);
+        self.unbounded_3.d.next = self.end_2.q.val().get_bit(64);
+        self.last_below_3.d.next =
+            self.last_high_2.q.val().get_bits::<32>(0) < self.end_2.q.val().get_bits::<32>(32);
+        self.last_same_3.d.next =
+            self.last_high_2.q.val().get_bits::<32>(0) == self.end_2.q.val().get_bits::<32>(32);
         self.last_below_low_3.d.next =
-            self.last_low_1.q.val().get_bits::<32>(0) < self.end_low.val();
+            self.last_low_2.q.val() < self.end_2.q.val().get_bits::<32>(0);
+        self.address_3.d.next = bit_cast::<64, 32>(self.address_low_2.q.val())
+            | (bit_cast::<64, 32>(self.address_high_2.q.val()) << 32);
 
-        self.fails_stag.next = self.stag_1.q.val();
-        self.fails_association.next = self.association_1.q.val();
-        self.fails_access.next = self.access_1.q.val();
-        self.fails_offset.next = self.offset_2.q.val();
-        self.fails_wrap.next = self.last_high_2.q.val().get_bit(32);
-        self.fails_end.next = self.last_high_2.q.val().get_bit(32)
-            | !(self.entry.val().end.get_bit(64)
+        self.fails_stag.next = self.stag_3.q.val();
+        self.fails_association.next = self.association_3.q.val();
+        self.fails_access.next = self.access_3.q.val();
+        self.fails_offset.next = self.offset_3.q.val();
+        self.fails_wrap.next = self.wrap_3.q.val();
+        self.fails_end.next = self.wrap_3.q.val()
+            | !(self.unbounded_3.q.val()
                 | self.last_below_3.q.val()
                 | (self.last_same_3.q.val() & self.last_below_low_3.q.val()));
-        self.address.next = bit_cast::<64, 32>(self.address_low_1.q.val().get_bits::<32>(0))
-            | (bit_cast::<64, 32>(self.address_high_2.q.val()) << 32);
+        self.address.next = self.address_3.q.val();
     }
 }
