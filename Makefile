@@ -3,6 +3,7 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
+#   make test-fpga    what needs yosys, nextpnr or fusesoc; adds half a gigabyte of tools to .venv
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
@@ -24,7 +25,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-kernel bench long long-host docs lint miri setup clean
+.PHONY: demo test test-fpga test-kernel bench long long-host docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -34,6 +35,9 @@ demo: setup
 test: setup lint
 	$(TEST)
 	$(CARGO) test --quiet --workspace --doc
+
+test-fpga: setup-fpga
+	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
 
 test-kernel: setup
 	@tools/kernel/test.sh
@@ -66,6 +70,9 @@ miri:
 
 setup:
 	@tools/setup.sh
+
+setup-fpga:
+	@tools/setup.sh fpga
 
 clean:
 	$(CARGO) clean

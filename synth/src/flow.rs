@@ -1,0 +1,314 @@
+//! The way through the tools, with a log of each.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::report::rounded;
+use crate::selftest::PINS;
+use crate::{BOARD, Error, Part, Placed, Report, Tools, config, sources, worst_path};
+
+/// What nextpnr aims at: 156.25 MHz and 10 % more.
+const AIM_MHZ: f64 = 172.0;
+
+/// What to make.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// For which part.
+    pub part: &'static Part,
+    /// Bits of the data path.
+    pub width: usize,
+    /// Seeds of placement, at least one.
+    pub seeds: Vec<u32>,
+    /// Octets a cycle that were measured at this width.
+    pub octets_per_cycle: f64,
+    /// Folder for all files.
+    pub out: PathBuf,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// SystemVerilog is written.
+    Generate,
+    /// yosys makes a netlist.
+    Synthesise,
+    /// nextpnr places and routes, with this seed.
+    Place(u32),
+    /// ecppack writes the bitstream.
+    Pack,
+}
+
+/// Makes a bitstream, `<out>/warpline.bit`, of the seed with the fastest clock, and the report of all seeds.
+///
+/// # Errors
+/// [`Error`] when the device is too large for the part, or a tool fails.
+pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<Report, Error> {
+    progress(Stage::Generate);
+    let device = config(job.width);
+    let rtl = job.out.join("rtl");
+    fs::create_dir_all(&rtl).map_err(Error::at(&rtl))?;
+    let files = sources(&device, None)?;
+    for (name, text) in &files {
+        let path = rtl.join(name);
+        fs::write(&path, text).map_err(Error::at(&path))?;
+    }
+    let pins = job.out.join("pins.lpf");
+    let text = if job.part.board { PINS } else { "" };
+    let text = format!("{text}\nFREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n");
+    fs::write(&pins, text).map_err(Error::at(&pins))?;
+
+    progress(Stage::Synthesise);
+    let netlist = job.out.join("netlist.json");
+    synthesise(job, tools, &files, &netlist)?;
+    let statistics = job.out.join("statistics.json");
+    fits(job, &read(&statistics)?, &statistics)?;
+
+    let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
+    let settings = settings(job.part);
+    let mut runs = Vec::new();
+    for &seed in &job.seeds {
+        progress(Stage::Place(seed));
+        let path = place(job, tools, &settings, seed)?;
+        let report = read(&path)?;
+        let wrong = |what| Error::Output {
+            path: path.clone(),
+            what,
+        };
+        let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(wrong)?;
+        runs.push((Placed { seed, fmax_mhz }, worst, report));
+    }
+    let by_clock = |a: &&(Placed, _, _), b: &&(Placed, _, _)| a.0.fmax_mhz.total_cmp(&b.0.fmax_mhz);
+    let (Some(slowest), Some(fastest)) =
+        (runs.iter().min_by(by_clock), runs.iter().max_by(by_clock))
+    else {
+        return Err(Error::Output {
+            path: job.out.clone(),
+            what: "no seed was placed".into(),
+        });
+    };
+
+    progress(Stage::Pack);
+    pack(job, tools, fastest.0.seed)?;
+
+    let used = |kind: &str| {
+        slowest.2["utilization"][kind]["used"]
+            .as_u64()
+            .unwrap_or_default()
+    };
+    let megahertz = slowest.0.fmax_mhz;
+    Ok(Report {
+        part: job.part.name.into(),
+        speed: job.part.speed,
+        width: job.width,
+        streams: device.streams,
+        ring_octets: device.ring_octets,
+        seeds: job.seeds.clone(),
+        fmax_mhz: fastest.0.fmax_mhz,
+        fmax_mhz_min: megahertz,
+        lut4: used("TRELLIS_COMB"),
+        ff: used("TRELLIS_FF"),
+        ebr: used("DP16KD"),
+        octets_per_cycle: rounded(job.octets_per_cycle),
+        gbit_per_second: rounded(job.octets_per_cycle * 8.0 * megahertz / 1000.0),
+        worst_path: slowest.1.clone(),
+        placed: runs.iter().map(|run| run.0).collect(),
+        settings,
+        tools: tools.versions()?,
+    })
+}
+
+fn synthesise(
+    job: &Job,
+    tools: &Tools,
+    files: &[(String, String)],
+    netlist: &Path,
+) -> Result<(), Error> {
+    let names: Vec<_> = files
+        .iter()
+        .map(|(name, _)| format!("rtl/{name}"))
+        .collect();
+    let script = format!(
+        "read_verilog -sv {}\nchparam -set W {} {BOARD}\nsynth_ecp5 -top {BOARD} -json {}\ntee -q -o statistics.json stat -json\n",
+        names.join(" "),
+        job.width,
+        file_name(netlist),
+    );
+    let path = job.out.join("synth.ys");
+    fs::write(&path, script).map_err(Error::at(&path))?;
+    let mut yosys = Command::new(&tools.yosys);
+    yosys.args(["-q", "-s", "synth.ys"]);
+    call("yosys", &mut yosys, &job.out, "yosys.log")
+}
+
+/// Options of nextpnr besides netlist, pins and seed.
+fn settings(part: &Part) -> Vec<String> {
+    let speed = part.speed.to_string();
+    let mut settings: Vec<String> = [
+        part.device,
+        "--package",
+        part.package,
+        "--speed",
+        &speed,
+        "--timing-allow-fail",
+    ]
+    .map(Into::into)
+    .into();
+    if !part.board {
+        settings.push("--lpf-allow-unconstrained".into());
+    }
+    settings
+}
+
+/// Places and routes; gives the report's path.
+fn place(job: &Job, tools: &Tools, settings: &[String], seed: u32) -> Result<PathBuf, Error> {
+    let seed = seed.to_string();
+    let report = format!("report-{seed}.json");
+    let mut nextpnr = Command::new(&tools.nextpnr);
+    nextpnr.args(settings).args(["--seed", &seed]);
+    nextpnr.args(["--json", "netlist.json", "--lpf", "pins.lpf"]);
+    nextpnr.args(["--textcfg", &format!("placed-{seed}.config")]);
+    nextpnr.args(["--report", &report, "-q"]);
+    call(
+        "nextpnr-ecp5",
+        &mut nextpnr,
+        &job.out,
+        &format!("nextpnr-{seed}.log"),
+    )?;
+    Ok(job.out.join(report))
+}
+
+fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
+    let mut ecppack = Command::new(&tools.ecppack);
+    ecppack.args([
+        "--compress",
+        &format!("placed-{seed}.config"),
+        "warpline.bit",
+    ]);
+    call("ecppack", &mut ecppack, &job.out, "ecppack.log")
+}
+
+/// Runs a tool in the output folder: names in its files are then the same everywhere.
+fn call(
+    program: &'static str,
+    command: &mut Command,
+    folder: &Path,
+    log: &str,
+) -> Result<(), Error> {
+    let log = folder.join(log);
+    let out = File::create(&log).map_err(Error::at(&log))?;
+    let err = out.try_clone().map_err(Error::at(&log))?;
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err);
+    let status = command.status().map_err(Error::at(command.get_program()))?;
+    if status.success() {
+        return Ok(());
+    }
+    let text = fs::read(&log).map_err(Error::at(&log))?;
+    let text = String::from_utf8_lossy(&text);
+    let error = text.lines().find(|line| line.contains("ERROR"));
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    let reason = error
+        .or(last)
+        .map_or_else(|| status.to_string(), |line| line.trim().to_owned());
+    Err(Error::Tool {
+        program,
+        reason,
+        log,
+    })
+}
+
+fn read(path: &Path) -> Result<Value, Error> {
+    let text = fs::read_to_string(path).map_err(Error::at(path))?;
+    // yosys writes a comment line in front
+    let start = text.find('{').unwrap_or_default();
+    serde_json::from_str(&text[start..]).map_err(|error| Error::Output {
+        path: path.into(),
+        what: error.to_string(),
+    })
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Path of the block that a module is, from the header of its text; none for what is not of the device.
+fn block(text: &str) -> Option<String> {
+    let header = text.lines().next()?.strip_prefix("// ")?;
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    (header != warpline_design::TOP && header.chars().all(name)).then(|| header.to_owned())
+}
+
+/// Compares what the netlist needs with what the part has.
+fn fits(job: &Job, statistics: &Value, path: &Path) -> Result<(), Error> {
+    let cells = statistics["design"]["num_cells_by_type"].as_object();
+    let cells = cells.ok_or_else(|| Error::Output {
+        path: path.into(),
+        what: "no number of cells".into(),
+    })?;
+    let count = |kind: &str| cells.get(kind).and_then(Value::as_u64).unwrap_or_default();
+    // A carry takes two LUTs, a RAM of LUTs four and two slots for its write port.
+    let lut4 = count("LUT4") + 2 * count("CCU2C") + 6 * count("TRELLIS_DPR16X4");
+    let needs: Vec<_> = [
+        ("LUT4", lut4, job.part.lut4),
+        ("flip-flops", count("TRELLIS_FF"), job.part.lut4),
+        ("block RAMs", count("DP16KD"), job.part.ebr),
+    ]
+    .into_iter()
+    .filter(|(_, needed, there)| needed > there)
+    .map(|(what, needed, there)| format!("{needed} {what} of {there}, {} too many", needed - there))
+    .collect();
+    if needs.is_empty() {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        width: job.width,
+        part: job.part.name,
+        needs,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn job(part: &str) -> Job {
+        Job {
+            part: crate::part(part).unwrap(),
+            width: 512,
+            seeds: vec![1],
+            octets_per_cycle: 1.0,
+            out: PathBuf::from("out"),
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_with_numbers() {
+        let cells = json!({"LUT4": 30_000, "CCU2C": 1000, "TRELLIS_FF": 20_000, "DP16KD": 60});
+        let statistics = json!({"design": {"num_cells_by_type": cells}});
+        let fit = |part| fits(&job(part), &statistics, Path::new("statistics.json"));
+        assert!(fit("lfe5um5g-85f").is_ok());
+        assert_eq!(
+            fit("lfe5um5g-25f").unwrap_err().to_string(),
+            "the 512-bit device is too large for lfe5um5g-25f: 32000 LUT4 of 24288, 7712 too many, \
+             60 block RAMs of 56, 4 too many"
+        );
+        assert!(fits(&job("lfe5um5g-85f"), &json!({}), Path::new("s.json")).is_err());
+    }
+
+    #[test]
+    fn blocks_are_named_in_the_headers_of_the_device_only() {
+        assert_eq!(block("// check.judge\nmodule"), Some("check.judge".into()));
+        assert_eq!(block("// warpline\nmodule"), None);
+        assert_eq!(block("// Made by warpline-synth: see\n"), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! From Rust to a bitstream with open tools.
+//!
+//! ```text
+//!  Config ─► design ─┐
+//!  self-test, board ─┴─► yosys ─► netlist ─► nextpnr, a run a seed ─► ecppack ─► bitstream
+//!  (constraints/)                   │ fits?          │
+//!                                   └────────────────┴─► [`Report`]: area, Fmax, worst path by block
+//! ```
+//!
+//! The tools come from PyPI and are pinned in `tools/requirements-fpga.txt`; `tools/setup.sh fpga` installs them. The same
+//! text, part and seed give the same netlist, placement and report.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod error;
+mod flow;
+pub mod packaging;
+mod part;
+mod report;
+mod selftest;
+mod tools;
+
+pub use error::Error;
+pub use flow::{Job, Stage, run};
+pub use part::{PARTS, Part, part};
+pub use report::{Hop, Placed, Report, Tool, WorstPath, worst_path};
+pub use selftest::{BOARD, Fault, OCTETS_SUMMED, SelfTest, sources};
+pub use tools::Tools;
+
+use warpline_hdl::Config;
+
+/// The device of a bitstream: 4 streams with rings of 16 KiB, the rest as the simulated card has it.
+#[must_use]
+pub const fn config(width: usize) -> Config {
+    Config {
+        ring_octets: 16 << 10,
+        commit_octets: 16 << 10,
+        ..Config::simulated(width)
+    }
+}

@@ -1,0 +1,64 @@
+//! The parts that there are open tools for, and what they hold.
+
+use crate::Error;
+
+/// A part.
+///
+/// Sizes: ECP5 and ECP5-5G Family Data Sheet (Lattice FPGA-DS-02012), table 1.1. A LUT4 has a flip-flop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Name, as in `--part`.
+    pub name: &'static str,
+    /// What nextpnr calls it.
+    pub(crate) device: &'static str,
+    /// Package.
+    pub package: &'static str,
+    /// Speed grade.
+    pub speed: u8,
+    /// LUT4s, and flip-flops.
+    pub lut4: u64,
+    /// Block RAMs of 18 kbit.
+    pub ebr: u64,
+    /// Pins of the board are known.
+    pub board: bool,
+}
+
+const fn ecp5_5g(
+    name: &'static str,
+    device: &'static str,
+    lut4: u64,
+    ebr: u64,
+    board: bool,
+) -> Part {
+    Part {
+        name,
+        device,
+        package: "CABGA381",
+        speed: 8, // the only grade of ECP5-5G
+        lut4,
+        ebr,
+        board,
+    }
+}
+
+/// All parts.
+pub const PARTS: [Part; 3] = [
+    ecp5_5g("lfe5um5g-85f", "--um5g-85k", 83_640, 208, true),
+    ecp5_5g("lfe5um5g-45f", "--um5g-45k", 43_848, 108, false),
+    ecp5_5g("lfe5um5g-25f", "--um5g-25k", 24_288, 56, false),
+];
+
+/// The part of that name.
+///
+/// # Errors
+/// [`Error::Part`], which names all.
+pub fn part(name: &str) -> Result<&'static Part, Error> {
+    let found = PARTS
+        .iter()
+        .find(|part| part.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Error::Part { name: name.into() })
+}
+
+pub(crate) fn names() -> String {
+    PARTS.map(|part| part.name).join(", ")
+}

@@ -1,0 +1,245 @@
+//! What came out: area, clock, and the worst path in terms of our own blocks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A placed and routed device, as `constraints/reports` keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Part.
+    pub part: String,
+    /// Speed grade.
+    pub speed: u8,
+    /// Bits of the data path.
+    pub width: usize,
+    /// Streams.
+    pub streams: usize,
+    /// Octets of each ring.
+    pub ring_octets: usize,
+    /// Seeds of placement.
+    pub seeds: Vec<u32>,
+    /// Best clock of all seeds.
+    pub fmax_mhz: f64,
+    /// Worst clock of all seeds.
+    pub fmax_mhz_min: f64,
+    /// LUT4s after packing, carry chains and RAM of LUTs included.
+    pub lut4: u64,
+    /// Flip-flops.
+    pub ff: u64,
+    /// Block RAMs.
+    pub ebr: u64,
+    /// Octets that the receive path takes in a cycle, FPDUs of 1442-octet ULPDUs without markers (`docs/bench`).
+    pub octets_per_cycle: f64,
+    /// What the worst clock carries: octets per cycle × 8 × clock.
+    pub gbit_per_second: f64,
+    /// The path that limits the clock of the worst seed.
+    pub worst_path: WorstPath,
+    /// Seed by seed.
+    pub placed: Vec<Placed>,
+    /// Options of nextpnr that repeat it, beside netlist, pins and seed.
+    pub settings: Vec<String>,
+    /// Tools and their versions.
+    pub tools: Vec<Tool>,
+}
+
+/// A tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version, as it says.
+    pub version: String,
+}
+
+/// What a seed gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// The seed.
+    pub seed: u32,
+    /// Clock.
+    pub fmax_mhz: f64,
+}
+
+/// A path between two registers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstPath {
+    /// Register it starts at.
+    pub from: String,
+    /// Register it ends at.
+    pub to: String,
+    /// Its delay.
+    pub ns: f64,
+    /// Of that, wires.
+    pub wires_ns: f64,
+    /// The blocks it goes through, with what it spends in each; a wire counts where it ends.
+    pub blocks: Vec<Hop>,
+}
+
+/// A block that a path goes through.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Block, as in the header of its file.
+    pub block: String,
+    /// Time in it.
+    pub ns: f64,
+    /// LUTs, carries and memories on the way.
+    pub cells: usize,
+}
+
+/// Two decimals: the tool gives picoseconds, and nobody reads more.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// Reads the clock and the worst path of a report that nextpnr wrote.
+///
+/// # Errors
+/// What is missing in it.
+pub fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, WorstPath), String> {
+    let clocks = report["fmax"].as_object().ok_or("no clocks")?;
+    let achieved = |clock: &Value| clock["achieved"].as_f64();
+    let slowest = clocks.iter().filter(|(name, _)| !name.contains("clk12"));
+    let slowest = slowest.filter_map(|(name, clock)| Some((name, achieved(clock)?)));
+    let (name, fmax) = slowest
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .ok_or("no clock")?;
+
+    let edge = format!("posedge {name}");
+    let paths = report["critical_paths"]
+        .as_array()
+        .ok_or("no critical paths")?;
+    let path = paths
+        .iter()
+        .find(|path| path["from"] == *edge && path["to"] == *edge);
+    let hops = path.and_then(|path| path["path"].as_array());
+    let hops = hops.ok_or_else(|| format!("no critical path of {name}"))?;
+
+    let mut worst = WorstPath {
+        from: String::new(),
+        to: String::new(),
+        ns: 0.0,
+        wires_ns: 0.0,
+        blocks: Vec::new(),
+    };
+    for hop in hops {
+        let ns = hop["delay"].as_f64().ok_or("a hop without delay")?;
+        let cell = hop["to"]["cell"].as_str().ok_or("a hop without end")?;
+        if worst.from.is_empty() {
+            worst.from = register(hop["from"]["cell"].as_str().unwrap_or(cell));
+        }
+        worst.to = register(cell);
+        worst.ns += ns;
+        let block = block_of(cell, blocks);
+        if worst.blocks.last().is_none_or(|last| last.block != block) {
+            worst.blocks.push(Hop {
+                block,
+                ns: 0.0,
+                cells: 0,
+            });
+        }
+        let Some(last) = worst.blocks.last_mut() else {
+            continue;
+        };
+        last.ns += ns;
+        match hop["type"].as_str() {
+            Some("routing") => worst.wires_ns += ns,
+            Some("logic" | "clk-to-q") => last.cells += 1,
+            _ => {}
+        }
+    }
+    worst.ns = rounded(worst.ns);
+    worst.wires_ns = rounded(worst.wires_ns);
+    for hop in &mut worst.blocks {
+        hop.ns = rounded(hop.ns);
+    }
+    Ok((rounded(fmax), worst))
+}
+
+const DEVICE: &str = "selftest.device.";
+
+/// A cell's name without what the tools put behind the register's.
+fn register(cell: &str) -> String {
+    let cell = cell.strip_prefix(DEVICE).unwrap_or(cell);
+    let ends = ["_TRELLIS", "_LUT4", "_PFUMX", "_L6MUX", "_CCU2C", "_DP16KD"];
+    let end = ends.iter().filter_map(|end| cell.find(end)).min();
+    cell[..end.unwrap_or(cell.len())].to_owned()
+}
+
+/// The innermost of `blocks` (`check.judge`, …) that `cell` lies in; `top` for what lies in none.
+fn block_of(cell: &str, blocks: &[String]) -> String {
+    let Some(cell) = cell.strip_prefix(DEVICE) else {
+        return "selftest".into();
+    };
+    let inside = |block: &&String| {
+        let rest = cell.strip_prefix(block.as_str());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let innermost = blocks.iter().filter(inside).max_by_key(|block| block.len());
+    innermost.map_or("top".into(), Clone::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn hop(kind: &str, ns: f64, from: &str, to: &str) -> Value {
+        json!({"type": kind, "delay": ns, "from": {"cell": from}, "to": {"cell": to}})
+    }
+
+    /// A report as nextpnr 0.11.1 writes it, less what is not read.
+    fn sample() -> Value {
+        let start = "selftest.device.check.judge.sum_q_TRELLIS_FF_Q_3";
+        let lut = "selftest.device.check.wide_LUT4_Z";
+        let end = "selftest.device.place.row_q_TRELLIS_FF_Q";
+        let path = [
+            hop("clk-to-q", 0.309, start, start),
+            hop("routing", 0.7, start, lut),
+            hop("logic", 0.141, lut, lut),
+            hop("routing", 1.25, lut, end),
+            hop("setup", 0.0, end, end),
+        ];
+        let clock = "posedge $glbnet$clk";
+        json!({
+            "fmax": {"$glbnet$clk": {"achieved": 416.666, "constraint": 172.0}},
+            "critical_paths": [
+                {"from": "<async>", "to": clock, "path": []},
+                {"from": clock, "to": clock, "path": path},
+            ],
+        })
+    }
+
+    #[test]
+    fn a_path_is_told_in_blocks() {
+        let blocks = ["check", "check.judge", "place"].map(String::from);
+        let (fmax, path) = worst_path(&sample(), &blocks).unwrap();
+        assert_eq!(fmax, 416.67);
+        assert_eq!(
+            (&*path.from, &*path.to),
+            ("check.judge.sum_q", "place.row_q")
+        );
+        assert_eq!((path.ns, path.wires_ns), (2.4, 1.95));
+        let blocks: Vec<_> = path
+            .blocks
+            .iter()
+            .map(|hop| (&*hop.block, hop.ns, hop.cells))
+            .collect();
+        let expected = [
+            ("check.judge", 0.31, 1),
+            ("check", 0.84, 1),
+            ("place", 1.25, 0),
+        ];
+        assert_eq!(blocks, expected);
+    }
+
+    #[test]
+    fn a_report_of_another_form_is_refused() {
+        assert_eq!(worst_path(&json!({}), &[]).unwrap_err(), "no clocks");
+        let mut report = sample();
+        report["critical_paths"][1]["path"][0]["delay"] = json!("none");
+        assert_eq!(worst_path(&report, &[]).unwrap_err(), "a hop without delay");
+        report["critical_paths"] = json!([]);
+        let said = worst_path(&report, &[]).unwrap_err();
+        assert_eq!(said, "no critical path of $glbnet$clk");
+    }
+}

@@ -1,0 +1,394 @@
+//! What the self-test does on a board: both of its ROMs, made from the register description and the sender.
+//!
+//! ```text
+//!  streams, regions, buffers ─► program: one register access a row
+//!  messages ─► FPDUs ─► segments of all streams, mixed ─► traffic: one beat a row
+//!           └─► memory as it has to be ─► its CRC32C, compared on the board
+//! ```
+//!
+//! `constraints/warpline_selftest.sv` says what a row means.
+
+use warpline_design::{DesignError, TOP, design};
+use warpline_hdl::Config;
+use warpline_hdl::axi::USER_FIN;
+use warpline_regmap::layout::{close, receive_buffer, stag_entry, stream_context};
+use warpline_regmap::register::{self, Register, command};
+use warpline_wire::crc::crc32c;
+use warpline_wire::send::{CrcField, FpduWriter, Message};
+
+use crate::Error;
+
+/// Top module of the evaluation board's bitstream.
+pub const BOARD: &str = "warpline_ecp5_evn";
+
+const SELFTEST: &str = include_str!("../../constraints/warpline_selftest.sv");
+const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.sv");
+/// Pins of the board.
+pub(crate) const PINS: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.lpf");
+
+/// Octets of memory whose CRC is compared, from address 0 on; the completion queue lies behind them.
+pub const OCTETS_SUMMED: usize = 12 << 10;
+const COMPLETIONS_AT: u32 = OCTETS_SUMMED as u32;
+const COMPLETION_ENTRIES: u32 = 64;
+/// Octets of each stream's region.
+const REGION: usize = 2 << 10;
+/// Where receive buffers lie, and how long each is.
+const BUFFERS_AT: usize = 8 << 10;
+const BUFFER: usize = 512;
+const STREAMS: usize = 4;
+const MULPDU: u16 = 600;
+const DOMAIN: u64 = 7;
+
+/// A mistake to plant, for tests of the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A bit of the traffic is wrong: its FPDU fails the CRC.
+    Traffic,
+    /// The expected memory is another.
+    Memory,
+}
+
+/// Operations of the program.
+#[derive(Clone, Copy)]
+enum Operation {
+    Write = 0,
+    Command = 1,
+    Expect = 2,
+    Traffic = 3,
+    Sum = 4,
+}
+
+/// The self-test of a device.
+#[derive(Clone, Debug)]
+pub struct SelfTest {
+    width: usize,
+    program: Vec<u64>,
+    traffic: Vec<Beat>,
+    /// Memory as it has to be afterwards.
+    pub memory: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+struct Beat {
+    octets: Vec<u8>,
+    last: bool,
+    stream: u8,
+    sequence: u32,
+    fin: bool,
+}
+
+impl SelfTest {
+    /// The self-test of a device of `width` bits.
+    ///
+    /// # Errors
+    /// [`Error::Traffic`] when a message cannot be sent: a defect of this crate.
+    pub fn new(width: usize, fault: Option<Fault>) -> Result<Self, Error> {
+        let mut test = Self {
+            width,
+            program: Vec::new(),
+            traffic: Vec::new(),
+            memory: vec![0; OCTETS_SUMMED],
+        };
+        let mut segments = Vec::new();
+        test.queue();
+        for stream in 0..STREAMS {
+            segments.push(test.stream(stream)?);
+        }
+        test.send(segments);
+        if fault == Some(Fault::Traffic) {
+            test.traffic[20].octets[0] ^= 1;
+        }
+        test.row(Operation::Traffic, 0, 0);
+        // on each stream a message of each kind, and its end
+        let completions = 3 * STREAMS as u32;
+        test.expect(register::COMPLETION_PRODUCER, completions);
+        test.expect(register::ERRORS, 0);
+        test.expect(register::SEGMENTS_DROPPED, 0);
+        for stream in 0..STREAMS {
+            let mut words = [0; close::WORDS];
+            close::STREAM.put(&mut words, stream as u64);
+            test.command(command::CLOSE_STREAM, &words);
+        }
+        let sum = crc32c(&test.memory) ^ u32::from(fault == Some(Fault::Memory));
+        test.row(Operation::Sum, (OCTETS_SUMMED / 64) as u32, sum);
+        Ok(test)
+    }
+
+    fn row(&mut self, operation: Operation, address: u32, data: u32) {
+        let row = (operation as u64) << 44 | u64::from(address) << 32 | u64::from(data);
+        self.program.push(row);
+    }
+
+    fn write(&mut self, register: Register, index: u32, value: u32) {
+        self.row(Operation::Write, register.at(index), value);
+    }
+
+    fn expect(&mut self, register: Register, value: u32) {
+        self.row(Operation::Expect, register.at(0), value);
+    }
+
+    fn command(&mut self, number: u32, words: &[u32]) {
+        for (index, word) in (0..).zip(words) {
+            self.write(register::ARGUMENT, index, *word);
+        }
+        self.write(register::COMMAND, 0, number);
+        self.row(Operation::Command, register::COMMAND.at(0), 0);
+    }
+
+    /// Finds the device and gives it a completion queue.
+    fn queue(&mut self) {
+        self.expect(register::IDENTITY, register::IDENTITY_VALUE);
+        self.expect(register::VERSION, register::VERSION_VALUE);
+        self.write(register::COMPLETION_BASE_LOW, 0, COMPLETIONS_AT);
+        self.write(register::COMPLETION_BASE_HIGH, 0, 0);
+        self.write(register::COMPLETION_ENTRIES, 0, COMPLETION_ENTRIES);
+        self.write(register::INTERRUPT_ENABLE, 0, 1);
+        self.write(register::COMPLETION_ARM, 0, 0);
+    }
+
+    /// Arms a stream with a region and a buffer; returns its segments. Odd streams carry markers.
+    fn stream(&mut self, stream: usize) -> Result<Vec<Piece>, Error> {
+        let markers = stream % 2 == 1;
+        let start = 0xffff_fe00_u32.wrapping_add(stream as u32 * 0x4000_0000); // wraps on stream 0
+        let stag = 0x0000_1100 + 0x100 * stream as u32;
+        let region = stream * REGION;
+        let buffer = BUFFERS_AT + stream * BUFFER;
+
+        let mut words = [0; stag_entry::WORDS];
+        stag_entry::STAG.put(&mut words, stag.into());
+        stag_entry::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
+        stag_entry::REMOTE_WRITE.put(&mut words, 1);
+        stag_entry::BASE.put(&mut words, TAGGED_OFFSET);
+        stag_entry::LENGTH.put(&mut words, REGION as u64);
+        stag_entry::ADDRESS.put(&mut words, region as u64);
+        self.command(command::WRITE_STAG, &words);
+
+        let mut words = [0; stream_context::WORDS];
+        stream_context::STREAM.put(&mut words, stream as u64);
+        stream_context::MARKERS.put(&mut words, markers.into());
+        stream_context::CRC.put(&mut words, 1);
+        stream_context::TAGGED_COMPLETIONS.put(&mut words, 1);
+        stream_context::QUEUES.put(&mut words, 1);
+        stream_context::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
+        stream_context::SEQUENCE_START.put(&mut words, start.into());
+        stream_context::FIRST_MSN.put(&mut words, 1);
+        self.command(command::ARM_STREAM, &words);
+
+        let mut words = [0; receive_buffer::WORDS];
+        receive_buffer::STREAM.put(&mut words, stream as u64);
+        receive_buffer::LENGTH.put(&mut words, BUFFER as u64);
+        receive_buffer::ADDRESS.put(&mut words, buffer as u64);
+        self.command(command::POST_RECEIVE, &words);
+
+        // Neither lengths nor places are multiples of a beat.
+        let mut octets = Octets(0x9e37_79b9 ^ stream as u32);
+        let (at, length) = (5 + 3 * stream, 1900 + stream);
+        let tagged = octets.take(length);
+        self.memory[region + at..][..length].copy_from_slice(&tagged);
+        let untagged = octets.take(300 + stream);
+        self.memory[buffer..][..untagged.len()].copy_from_slice(&untagged);
+
+        let mut writer = FpduWriter::new(markers, CrcField::Computed);
+        let mut bytes = Vec::new();
+        let write = Message::Tagged {
+            stag,
+            to: TAGGED_OFFSET + at as u64,
+            rsvd_ulp: 0,
+        };
+        writer.append_message(write, &tagged, MULPDU, &mut bytes)?;
+        let send = Message::Untagged {
+            qn: 0,
+            msn: 1,
+            rsvd_ulp: [0; 5],
+        };
+        writer.append_message(send, &untagged, MULPDU, &mut bytes)?;
+        Ok(pieces(stream as u8, start, &bytes))
+    }
+
+    /// Segments of all streams, one of each in turn, in beats.
+    fn send(&mut self, streams: Vec<Vec<Piece>>) {
+        let octets = self.width / 8;
+        let most = streams.iter().map(Vec::len).max().unwrap_or_default();
+        for i in 0..most {
+            for piece in streams.iter().filter_map(|stream| stream.get(i)) {
+                let beats = piece.octets.chunks(octets);
+                let count = beats.len();
+                self.traffic.extend(beats.enumerate().map(|(n, beat)| Beat {
+                    octets: beat.to_vec(),
+                    last: n + 1 == count,
+                    stream: piece.stream,
+                    sequence: piece.sequence,
+                    fin: piece.fin && n + 1 == count,
+                }));
+            }
+        }
+    }
+
+    /// Beats of the traffic.
+    #[must_use]
+    pub fn beats(&self) -> usize {
+        self.traffic.len()
+    }
+
+    /// Both ROMs as SystemVerilog: file name and text.
+    #[must_use]
+    pub fn roms(&self) -> Vec<(String, String)> {
+        let program: Vec<_> = self.program.iter().map(|row| format!("{row:x}")).collect();
+        let octets = self.width / 8;
+        let last = self.traffic.len().saturating_sub(1);
+        let traffic: Vec<_> = (0..)
+            .zip(&self.traffic)
+            .map(|(row, beat)| {
+                let mut data = vec![0; octets];
+                data[..beat.octets.len()].copy_from_slice(&beat.octets);
+                let keep: u128 = (1 << beat.octets.len()) - 1;
+                // 36 bits for `tuser`: all but the topmost part are whole hexadecimal digits.
+                let user = u64::from(beat.sequence) | u64::from(beat.fin) << USER_FIN;
+                let head = u128::from(row == last) << (octets + 1)
+                    | u128::from(beat.last) << octets
+                    | keep;
+                let data: String = data.iter().rev().map(|o| format!("{o:02x}")).collect();
+                format!("{head:x}{:02x}{user:09x}{data}", beat.stream)
+            })
+            .collect();
+        vec![
+            rom("warpline_selftest_program", 47, 8, &program),
+            rom("warpline_selftest_traffic", 9 * octets + 46, 12, &traffic),
+        ]
+    }
+}
+
+/// Tagged Offset of each region's first octet.
+const TAGGED_OFFSET: u64 = 0x7f00_0000_1000;
+
+#[derive(Clone, Debug)]
+struct Piece {
+    stream: u8,
+    sequence: u32,
+    octets: Vec<u8>,
+    fin: bool,
+}
+
+/// Segments of odd lengths; the second one comes before the first.
+fn pieces(stream: u8, start: u32, bytes: &[u8]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = (181 + 97 * pieces.len()).min(bytes.len() - at);
+        pieces.push(Piece {
+            stream,
+            sequence: start.wrapping_add(at as u32),
+            octets: bytes[at..at + length].to_vec(),
+            fin: at + length == bytes.len(),
+        });
+        at += length;
+    }
+    if pieces.len() > 1 {
+        pieces.swap(0, 1);
+    }
+    pieces
+}
+
+/// Octets without a pattern: xorshift.
+struct Octets(u32);
+
+impl Octets {
+    fn take(&mut self, count: usize) -> Vec<u8> {
+        let next = || {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 17;
+            self.0 ^= self.0 << 5;
+            (self.0 >> 24) as u8
+        };
+        std::iter::repeat_with(next).take(count).collect()
+    }
+}
+
+/// A ROM with a registered output.
+fn rom(name: &str, width: usize, address: usize, rows: &[String]) -> (String, String) {
+    let depth = rows.len().next_power_of_two();
+    let bits = depth.trailing_zeros().max(1) as usize;
+    let mut text = format!(
+        "// Made by warpline-synth: see constraints/warpline_selftest.sv for what a row means.
+module {name} (
+    input  wire                clock,
+    input  wire  [{}:0]        row,
+    output logic [{}:0] out
+);
+    (* rom_style = \"block\", rom_block *) reg [{}:0] rows [0:{}];
+    integer n;
+    initial begin
+        for (n = 0; n < {depth}; n = n + 1) rows[n] = {width}'h0;
+",
+        address - 1,
+        width - 1,
+        width - 1,
+        depth - 1,
+    );
+    for (n, row) in rows.iter().enumerate() {
+        text += &format!("        rows[{n}] = {width}'h{row};\n");
+    }
+    text += &format!(
+        "    end
+    initial out = {width}'h0;
+    always_ff @(posedge clock) out <= rows[row[{}:0]];
+",
+        bits - 1
+    );
+    if bits < address {
+        text += &format!(
+            "    wire unused = &{{1'b0, row[{}:{bits}]}};\n",
+            address - 1
+        );
+    }
+    text += "endmodule\n";
+    (format!("{name}.sv"), text)
+}
+
+/// All files of the bitstream in compile order, the top module [`BOARD`] last: the device, the self-test, the board.
+///
+/// # Errors
+/// [`Error::Design`] for an impossible configuration.
+pub fn sources(config: &Config, fault: Option<Fault>) -> Result<Vec<(String, String)>, Error> {
+    let design = design(config).map_err(|error: DesignError| Error::Design(error))?;
+    let modules = design.modules.into_iter();
+    let mut files: Vec<_> = modules
+        .map(|m| (format!("{}.sv", m.name), m.text))
+        .collect();
+    debug_assert!(
+        files
+            .last()
+            .is_some_and(|(name, _)| name == &format!("{TOP}.sv"))
+    );
+    files.extend(SelfTest::new(config.width, fault)?.roms());
+    files.push(("warpline_selftest.sv".into(), SELFTEST.into()));
+    files.push((format!("{BOARD}.sv"), BOARD_TEXT.into()));
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_look_at_the_bits_that_the_registers_have() {
+        assert_eq!(
+            (register::COMMAND_BUSY.lsb, register::COMMAND_FAILED.lsb),
+            (31, 30)
+        );
+    }
+
+    #[test]
+    fn the_rings_and_the_roms_hold_the_traffic() {
+        for width in [64, 128, 256, 512] {
+            let test = SelfTest::new(width, None).unwrap();
+            assert!(test.program.len() <= 256, "{}", test.program.len());
+            assert!(test.beats() <= 4096, "{}", test.beats());
+            for stream in 0..STREAMS as u8 {
+                let beats = test.traffic.iter().filter(|beat| beat.stream == stream);
+                let octets: usize = beats.map(|beat| beat.octets.len()).sum();
+                assert!(octets < crate::config(width).ring_octets, "{octets}");
+            }
+        }
+    }
+}

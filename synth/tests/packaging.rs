@@ -1,0 +1,136 @@
+//! What `warpline rtl` writes for integrators, in their tools.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use warpline_design::design;
+use warpline_hdl::Config;
+use warpline_synth::packaging;
+use warpline_verilate::{Build, Tools};
+
+fn write(folder: &Path) {
+    let device = design(&Config::simulated(64)).unwrap();
+    device.write_to(folder).unwrap();
+    for (name, text) in packaging::files(&device, 64) {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+/// Warnings of the registers-only example, its text changed by `edit`.
+fn warnings(edit: impl Fn(&str) -> String) -> Vec<String> {
+    let device = design(&Config::simulated(64)).unwrap();
+    let files = packaging::files(&device, 64);
+    let example = files
+        .iter()
+        .find(|(name, _)| name.ends_with("_example.sv"))
+        .unwrap();
+    let build = Build::new("warpline_registers_example").source(&example.0, edit(&example.1));
+    let build = device.modules.iter().fold(build, |build, m| {
+        build.source(format!("{}.sv", m.name), m.text.clone())
+    });
+    let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_example_with_registers_only_is_free_of_warnings() {
+    assert_eq!(warnings(str::to_owned), [""; 0]);
+    let short = |text: &str| {
+        text.replace(
+            ".s_axis_segment_tdata(64'b0)",
+            ".s_axis_segment_tdata(63'b0)",
+        )
+    };
+    assert_eq!(warnings(short).len(), 1);
+}
+
+#[test]
+fn lists_of_files_name_every_module_in_order() {
+    let device = design(&Config::simulated(64)).unwrap();
+    let names: Vec<_> = device
+        .modules
+        .iter()
+        .map(|m| format!("{}.sv", m.name))
+        .collect();
+    let files = packaging::files(&device, 64);
+    let text = |wanted| &files.iter().find(|(name, _)| name == wanted).unwrap().1;
+    let listed = |text: &str| -> Vec<String> {
+        let items = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("- "));
+        items
+            .filter(|item| item.ends_with(".sv"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(listed(text("Bender.yml")), names);
+    let [core @ .., example] = &listed(text("warpline.core"))[..] else {
+        panic!("an empty core");
+    };
+    assert_eq!(core, names);
+    assert_eq!(example, "warpline_registers_example.sv");
+}
+
+/// A program of the environment that `tools/setup.sh fpga` makes.
+fn tool(name: &str) -> PathBuf {
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin");
+    std::env::var_os("WARPLINE_FPGA_TOOLS")
+        .map_or_else(here, PathBuf::from)
+        .join(name)
+}
+
+/// Has FuseSoC prepare a target; gives what it said when it failed.
+fn fusesoc(root: &Path, target: &str) -> Result<(), String> {
+    let output = Command::new(tool("fusesoc"))
+        .current_dir(root)
+        .args([
+            "--cores-root",
+            ".",
+            "run",
+            "--setup",
+            "--target",
+            target,
+            "--build-root",
+            "build",
+        ])
+        .arg("warpline:iwarp:warpline")
+        .output()
+        .unwrap_or_else(|error| panic!("fusesoc: {error}; run tools/setup.sh fpga"));
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// What Verilator has to say of the command file that FuseSoC prepared.
+fn verilator(root: &Path, target: &str) -> String {
+    let tools = Tools::find().unwrap_or_else(|e| panic!("{e}"));
+    let version = env!("CARGO_PKG_VERSION");
+    let core = format!("warpline_iwarp_warpline_{version}");
+    let output = Command::new(&tools.verilator)
+        .env("VERILATOR_ROOT", &tools.root)
+        .current_dir(root.join(format!("build/{core}/{target}-verilator")))
+        .args(["--lint-only", "-f", &format!("{core}.vc")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), said.is_empty(), "{said}");
+    said
+}
+
+#[test]
+#[ignore = "needs tools/setup.sh fpga: make test-fpga"]
+fn fusesoc_takes_the_core() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    for target in ["lint", "registers_example"] {
+        fusesoc(folder.path(), target).unwrap();
+        assert_eq!(verilator(folder.path(), target), "", "{target}");
+    }
+    let core = folder.path().join("warpline.core");
+    let text = fs::read_to_string(&core).unwrap();
+    fs::write(&core, text.replace("warpline_check.sv", "warpline_chek.sv")).unwrap();
+    let said = fusesoc(folder.path(), "lint").unwrap_err();
+    assert!(said.contains("warpline_chek.sv"), "{said}");
+}

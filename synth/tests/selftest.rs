@@ -1,0 +1,164 @@
+//! The self-test of the evaluation board in Verilator: what its UART says when all is well, and when something is not.
+
+use warpline_synth::{BOARD, Fault, OCTETS_SUMMED, SelfTest, config, sources};
+use warpline_verilate::{Build, Model};
+use warpline_wire::crc::crc32c;
+
+/// Stands for the PLL: the clock as it comes.
+const PLL: &str = "
+/* verilator lint_off DECLFILENAME */
+/* verilator lint_off UNUSEDSIGNAL */
+/* verilator lint_off UNUSEDPARAM */
+module EHXPLLL #(
+    parameter PLLRST_ENA = \"\", INTFB_WAKE = \"\", STDBY_ENABLE = \"\", DPHASE_SOURCE = \"\",
+    parameter OUTDIVIDER_MUXA = \"\", OUTDIVIDER_MUXB = \"\", OUTDIVIDER_MUXC = \"\", OUTDIVIDER_MUXD = \"\",
+    parameter FEEDBK_PATH = \"\", CLKOP_ENABLE = \"\",
+    parameter integer CLKI_DIV = 1, CLKFB_DIV = 1, CLKOP_DIV = 1, CLKOP_CPHASE = 0, CLKOP_FPHASE = 0
+) (
+    input wire CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP, PHASELOADREG, PLLWAKESYNC, ENCLKOP,
+    output wire CLKOP, LOCK
+);
+    assign CLKOP = CLKI;
+    assign LOCK = 1'b1;
+endmodule
+";
+
+/// Clock cycles of a UART bit in simulation.
+const DIVISOR: u64 = 4;
+
+fn build(width: usize, fault: Option<Fault>) -> Build {
+    let parameters = [
+        format!("-GW={width}"),
+        format!("-GDIVISOR={DIVISOR}"),
+        "-GTIMEOUT_LOG=13".into(),
+        "-GREPEAT_LOG=13".into(),
+    ];
+    let build = Build::new(BOARD).source("EHXPLLL.sv", PLL);
+    let build = parameters.into_iter().fold(build, Build::verilator_arg);
+    let sources = sources(&config(width), fault).unwrap();
+    sources
+        .into_iter()
+        .fold(build, |build, (name, text)| build.source(name, text))
+}
+
+/// The next line on the UART.
+fn line(model: &mut Model) -> String {
+    let [clock, uart] = ["clk12", "uart_tx"].map(|name| model.port(name).unwrap());
+    let mut cycle = |count: u64| {
+        for _ in 0..count {
+            for level in [1, 0] {
+                model.set(clock, level);
+                model.eval().unwrap();
+            }
+        }
+        model.get(uart) == 1
+    };
+    let mut line = String::new();
+    loop {
+        let idle = (0..200_000).take_while(|_| cycle(1)).count();
+        assert!(idle < 200_000, "silence behind {line:?}");
+        let mut bits = (0..9).map(|i| {
+            cycle(if i == 0 {
+                DIVISOR + DIVISOR / 2
+            } else {
+                DIVISOR
+            })
+        });
+        let octet = bits
+            .by_ref()
+            .take(8)
+            .enumerate()
+            .fold(0, |octet, (i, bit)| octet | u8::from(bit) << i);
+        assert_eq!(
+            bits.next(),
+            Some(true),
+            "no stop bit behind {line:?} {octet:#x}"
+        );
+        match octet {
+            b'\n' => return line,
+            b'\r' => {}
+            _ => line.push(octet.into()),
+        }
+    }
+}
+
+struct Said {
+    verdict: String,
+    step: u32,
+    crc: u32,
+    cycles: u32,
+}
+
+fn run(width: usize, fault: Option<Fault>) -> Said {
+    let mut model = build(width, fault).open().unwrap_or_else(|e| panic!("{e}"));
+    let reset_n = model.port("reset_n").unwrap();
+    model.set(reset_n, 1);
+    let line = line(&mut model);
+    let words: Vec<_> = line.split(' ').collect();
+    let [
+        "warpline",
+        verdict,
+        "step",
+        step,
+        "crc",
+        crc,
+        "cycles",
+        cycles,
+        "window",
+        _,
+    ] = words[..]
+    else {
+        panic!("{line:?}");
+    };
+    let number = |digits| u32::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{line:?}"));
+    let led = model.port("led").unwrap();
+    assert!([0, 0xff].contains(&model.get(led)));
+    Said {
+        verdict: verdict.into(),
+        step: number(step),
+        crc: number(crc),
+        cycles: number(cycles),
+    }
+}
+
+#[test]
+fn a_board_that_works_says_so() {
+    let test = SelfTest::new(64, None).unwrap();
+    let said = run(64, None);
+    assert_eq!(said.verdict, "PASS", "step {}", said.step);
+    assert_eq!(test.memory.len(), OCTETS_SUMMED);
+    assert_eq!(said.crc, crc32c(&test.memory));
+    // one beat a cycle in, and the last payload and completion behind it
+    let beats = test.beats() as u32;
+    assert!(
+        (beats..2 * beats).contains(&said.cycles),
+        "{} of {beats}",
+        said.cycles
+    );
+}
+
+#[test]
+fn an_octet_that_changed_on_the_way_is_told() {
+    let said = run(64, Some(Fault::Traffic));
+    let right = SelfTest::new(64, None).unwrap();
+    assert_eq!(said.verdict, "FAIL");
+    // It stops where it waits for the completions, and sums nothing.
+    assert_ne!(said.crc, crc32c(&right.memory));
+}
+
+#[test]
+fn memory_with_other_octets_is_told() {
+    let said = run(64, Some(Fault::Memory));
+    let right = SelfTest::new(64, None).unwrap();
+    assert_eq!(said.verdict, "FAIL");
+    assert_eq!(said.crc, crc32c(&right.memory));
+}
+
+#[test]
+fn the_board_is_free_of_warnings_at_every_width() {
+    for width in [64, 128, 256, 512] {
+        let warnings = build(width, None).lint().unwrap_or_else(|e| panic!("{e}"));
+        let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, [""; 0], "{width}");
+    }
+}
