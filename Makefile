@@ -44,6 +44,7 @@ test-kernel: setup
 
 bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \
+		--plot docs/bench/receive-cycles.svg --latency docs/bench/receive-latency.json \
 		--host-path docs/bench/host-path.json
 
 long: setup

@@ -79,6 +79,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// The figures could not be drawn.
+    #[error("{path}: cannot draw: {reason}")]
+    Plot {
+        /// Where the picture should have gone.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl Error {
@@ -97,7 +105,8 @@ impl Error {
             | Self::Signals(_)
             | Self::Machine(_)
             | Self::InUse { .. }
-            | Self::Bench { .. } => 3,
+            | Self::Bench { .. }
+            | Self::Plot { .. } => 3,
             _ => 2,
         }
     }

@@ -1,4 +1,4 @@
-//! How many octets the receive path takes in each cycle.
+//! How many octets the receive path takes in each cycle, and how long one FPDU is under way.
 //!
 //! ```text
 //!  an RDMA Write  ─► FPDUs ─► TCP segments ─► card ─► memory: compared with what was sent
@@ -8,6 +8,11 @@
 //! The network is always ready to send and memory always ready to take, so that the card alone decides. Segments are
 //! those of an MPA sender (RFC 5044 §5): whole FPDUs, as many as fit an Ethernet's segment, or one that is larger. Several
 //! streams take turns, a segment each.
+//!
+//! **Octets per cycle** are those of the steady state: a short run and a long one that begins with the same FPDUs are
+//! timed from their first beat to their last write response, and the figure is the difference of the two. So neither
+//! filling the pipeline nor the FPDU that has to be stored as a whole before the first octet goes on counts; **latency**
+//! tells these, from the last beat of a single segment to the first beat of payload on the bus to memory.
 
 use serde::Serialize;
 use warpline_driver::{Completion, DmaMemory, Options, Registration, Stream, StreamOptions};
@@ -25,10 +30,12 @@ pub const ULPDUS: [usize; 6] = [20, 64, 256, 1442, 8960, 64768];
 
 /// Octets that small FPDUs are packed into: the payload of a TCP segment with time stamps on Ethernet.
 const SEGMENT: usize = 1448;
-/// FPDUs: enough that the bus alone needs so many cycles, within limits. Filling the pipeline then hardly counts.
+/// FPDUs of the long run: enough that the bus alone needs so many cycles, within limits.
 const CYCLES: usize = 1 << 15;
 const FEWEST_FPDUS: usize = 64;
 const MOST_FPDUS: usize = 8192;
+/// Share of them in the short run.
+const SHORT: usize = 4;
 
 /// A measured figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -41,14 +48,41 @@ pub struct Figure {
     pub markers: bool,
     /// Streams that take turns.
     pub streams: u8,
-    /// Octets of all streams.
+    /// Octets of all streams that the long run has more than the short one.
     pub octets: u64,
-    /// Cycles from the first beat in to the last write response, both counted.
+    /// Beats that these FPDUs touch: each one begins a beat of its own. On the memory's side if there they are more.
+    pub beats: u64,
+    /// Cycles that the long run takes more, each from the first beat in to the last write response.
     pub cycles: u64,
     /// `octets` by `cycles`.
     pub octets_per_cycle: f64,
     /// Share of the octets that the bus could have carried in these cycles.
     pub of_bus: f64,
+}
+
+/// How long a single FPDU is under way in an idle card.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Bits of the data path.
+    pub width: usize,
+    /// Octets of the ULPDU, DDP header included.
+    pub ulpdu: usize,
+    /// The stream carries markers.
+    pub markers: bool,
+    /// Beats of the FPDU.
+    pub beats: u64,
+    /// Cycles from the last beat of its segment to the first beat on the bus to memory.
+    pub cycles: u64,
+}
+
+/// What a run has taken.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    octets: u64,
+    stream_beats: u64,
+    memory_beats: u64,
+    cycles: u64,
+    latency: u64,
 }
 
 /// Sends tagged ULPDUs of `ulpdu` octets, 15 to 64768, to each of the first `streams` streams of `card`, which is reset
@@ -57,6 +91,47 @@ pub struct Figure {
 /// # Errors
 /// Those of card and driver; [`Error::Bench`] when memory does not hold afterwards what was sent.
 pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<Figure, Error> {
+    let beat = usize::from(open(card, Options::default())?.shape().width);
+    let count = (CYCLES * beat)
+        .div_ceil(ulpdu)
+        .clamp(FEWEST_FPDUS, MOST_FPDUS);
+    let short = run(card, ulpdu, markers, streams, count / SHORT)?;
+    let long = run(card, ulpdu, markers, streams, count)?;
+    let (octets, cycles) = (long.octets - short.octets, long.cycles - short.cycles);
+    let stream_beats = long.stream_beats - short.stream_beats;
+    let memory_beats = long.memory_beats - short.memory_beats;
+    let octets_per_cycle = octets as f64 / cycles as f64;
+    Ok(Figure {
+        width: beat * 8,
+        ulpdu,
+        markers,
+        streams,
+        octets,
+        beats: stream_beats.max(memory_beats),
+        cycles,
+        octets_per_cycle,
+        of_bus: octets_per_cycle / beat as f64,
+    })
+}
+
+/// Sends a single tagged ULPDU of `ulpdu` octets.
+///
+/// # Errors
+/// As [`measure`].
+pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Error> {
+    let beat = usize::from(open(card, Options::default())?.shape().width);
+    let run = run(card, ulpdu, markers, 1, 1)?;
+    Ok(Latency {
+        width: beat * 8,
+        ulpdu,
+        markers,
+        beats: run.stream_beats,
+        cycles: run.latency,
+    })
+}
+
+/// Sends `count` tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams.
+fn run(card: &Card, ulpdu: usize, markers: bool, streams: u8, count: usize) -> Result<Run, Error> {
     let context = open(card, Options::default())?;
     let beat = usize::from(context.shape().width);
     let wrong = |reason: String| Error::Bench {
@@ -67,10 +142,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
     let Some(payload) = ulpdu.checked_sub(TAGGED_HEADER_LEN).filter(|&n| n > 0) else {
         return Err(wrong("the ULPDU has no payload".into()));
     };
-    let count = (CYCLES * beat)
-        .div_ceil(ulpdu)
-        .clamp(FEWEST_FPDUS, MOST_FPDUS)
-        .next_multiple_of(usize::from(streams).max(1));
+    let count = count.next_multiple_of(usize::from(streams).max(1));
     let memory: Vec<u8> = {
         let mut rng = fastrand::Rng::with_seed(ulpdu as u64);
         std::iter::repeat_with(|| rng.u8(..))
@@ -94,12 +166,21 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
     let message = memory.len() / usize::from(streams).max(1);
     let mut armed: Vec<Stream> = Vec::new();
     let mut sent = Vec::new();
+    let (mut in_segments, mut in_fpdus) = (0, 0);
     for (stream, at) in (0..streams).zip((0..).step_by(message)) {
         armed.push(domain.arm(stream, arm)?);
         let message = &memory[at..at + message];
-        let segments = segments(region.stag(), at, message, payload, markers);
-        sent.push((stream, segments.map_err(|error| wrong(error.to_string()))?));
+        let (segments, fpdus) = segments(region.stag(), at, message, payload, markers)
+            .map_err(|error| wrong(error.to_string()))?;
+        in_segments += beats(segments.iter().map(Vec::len), beat);
+        in_fpdus += beats(fpdus.into_iter(), beat);
+        sent.push((stream, segments));
     }
+
+    let in_memory: usize = (0..count * payload)
+        .step_by(payload)
+        .map(|first| (first + payload).div_ceil(beat) - first / beat)
+        .sum();
 
     card.clear_timing();
     let mut octets = 0;
@@ -114,7 +195,12 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
     }
     card.run_until_idle()?;
     let timing = card.timing();
-    let (Some(first), Some(last)) = (timing.first_beat, timing.last_response) else {
+    let (Some(first), Some(last_beat), Some(write), Some(last)) = (
+        timing.first_beat,
+        timing.last_beat,
+        timing.first_write,
+        timing.last_response,
+    ) else {
         return Err(wrong("nothing was written".into()));
     };
     for _ in 0..streams {
@@ -134,30 +220,31 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
         return Err(wrong("memory does not hold the messages".into()));
     }
 
-    let cycles = last - first + 1;
-    let octets_per_cycle = octets as f64 / cycles as f64;
-    Ok(Figure {
-        width: beat * 8,
-        ulpdu,
-        markers,
-        streams,
+    Ok(Run {
         octets,
-        cycles,
-        octets_per_cycle,
-        of_bus: octets_per_cycle / beat as f64,
+        stream_beats: in_fpdus.max(in_segments) as u64,
+        memory_beats: in_memory as u64,
+        cycles: last - first + 1,
+        latency: write.saturating_sub(last_beat),
     })
 }
 
-/// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments.
+/// Beats of things that each begin a beat of their own.
+fn beats(lengths: impl Iterator<Item = usize>, beat: usize) -> usize {
+    lengths.map(|length| length.div_ceil(beat)).sum()
+}
+
+/// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments; and the FPDUs' lengths.
 fn segments(
     stag: u32,
     to: usize,
     message: &[u8],
     payload: usize,
     markers: bool,
-) -> Result<Vec<Vec<u8>>, warpline_wire::send::SendError> {
+) -> Result<(Vec<Vec<u8>>, Vec<usize>), warpline_wire::send::SendError> {
     let mut writer = FpduWriter::new(markers, CrcField::Computed);
     let mut segments: Vec<Vec<u8>> = Vec::new();
+    let mut fpdus = Vec::new();
     let parts = message.chunks(payload);
     let last = parts.len() - 1;
     for (i, part) in parts.enumerate() {
@@ -168,6 +255,7 @@ fn segments(
             to: (to + i * payload) as u64,
         };
         let length = writer.fpdu_len(TAGGED_HEADER_LEN + part.len());
+        fpdus.push(length);
         match segments.last_mut() {
             Some(segment) if segment.len() + length <= SEGMENT => {
                 writer.append(&header.emit(), part, segment)?;
@@ -179,7 +267,7 @@ fn segments(
             }
         }
     }
-    Ok(segments)
+    Ok((segments, fpdus))
 }
 
 #[cfg(test)]
@@ -197,8 +285,10 @@ mod tests {
             (1442, false),
             (8960, true),
         ] {
-            let segments = segments(7, 0, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
+            let (segments, lengths) =
+                segments(7, 0, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
             let octets = segments.concat();
+            assert_eq!(lengths.iter().sum::<usize>(), octets.len());
             let fpdus = message.len().div_ceil(ulpdu - TAGGED_HEADER_LEN);
             let flow = Flow {
                 markers,

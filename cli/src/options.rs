@@ -171,6 +171,12 @@ pub(crate) struct Bench {
     /// Write the figures into this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draw them, and write the picture (SVG) into this file
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Write how long a single FPDU is under way into this file as well
+    #[arg(long, value_name = "FILE")]
+    pub latency: Option<PathBuf>,
     /// Also measure what register accesses and completions cost through driver and vfio-user, and write that into this file
     #[arg(long, value_name = "FILE")]
     pub host_path: Option<PathBuf>,

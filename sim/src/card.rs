@@ -63,6 +63,8 @@ pub struct Timing {
     pub first_beat: Option<u64>,
     /// Last one.
     pub last_beat: Option<u64>,
+    /// First beat taken from the write data of `m_axi`.
+    pub first_write: Option<u64>,
     /// Last response taken on `m_axi`.
     pub last_response: Option<u64>,
     /// Octets written to host memory, completion entries included.

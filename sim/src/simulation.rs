@@ -436,6 +436,7 @@ impl Simulation {
             cycles: self.cycle,
             first_beat: self.network.first_beat,
             last_beat: self.network.last_beat,
+            first_write: self.writes.first_beat,
             last_response: self.writes.last_response,
             written: self.writes.written,
         }
@@ -445,6 +446,7 @@ impl Simulation {
     pub fn clear_timing(&mut self) {
         self.network.first_beat = None;
         self.network.last_beat = None;
+        self.writes.first_beat = None;
         self.writes.last_response = None;
         self.writes.written = 0;
     }

@@ -109,6 +109,8 @@ pub(crate) struct Writes {
     pub refused: u64,
     /// Octets written.
     pub written: u64,
+    /// Cycle of the first beat that was taken.
+    pub first_beat: Option<u64>,
     /// Cycle of the last response that was taken.
     pub last_response: Option<u64>,
     /// Cycle of the last transfer on any channel.
@@ -143,6 +145,7 @@ impl Writes {
             answered: 0,
             refused: 0,
             written: 0,
+            first_beat: None,
             last_response: None,
             last_transfer: 0,
         }
@@ -237,6 +240,7 @@ impl Writes {
         }
         if wires.wvalid && self.offer.wready {
             self.beat(wires).map_err(at(W))?;
+            self.first_beat.get_or_insert(cycle);
             self.last_transfer = cycle;
         }
         self.match_bursts(cycle, pressure, rng).map_err(at(W))

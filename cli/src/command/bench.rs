@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::Path;
 
+use plotters::prelude::*;
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
@@ -11,14 +12,29 @@ use super::OK;
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
 use crate::host_path::{self, HostPath, Ways};
-use crate::measure::{Figure, ULPDUS, WIDTHS, measure};
+use crate::measure::{Figure, Latency, ULPDUS, WIDTHS, latency, measure};
 use crate::options::Bench;
 
+/// A colour for each width.
+const COLORS: [RGBColor; 4] = [
+    RGBColor(0x1b, 0x6c, 0xa8),
+    RGBColor(0xd9, 0x73, 0x1a),
+    RGBColor(0x3a, 0x8f, 0x3a),
+    RGBColor(0xa8, 0x2d, 0x5e),
+];
+
 pub(super) fn run(options: &Bench) -> Result<u8, Error> {
-    for path in options.json.iter().chain(&options.host_path) {
+    let paths = [
+        &options.json,
+        &options.plot,
+        &options.latency,
+        &options.host_path,
+    ];
+    for path in paths.into_iter().flatten() {
         writable(path)?; // not after minutes of measuring
     }
     let mut figures = Vec::new();
+    let mut latencies = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false)?;
         let measured = with_bar(format!("{width:>3} bits"), |progress| {
@@ -28,14 +44,27 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
                 progress(done, runs);
                 figures.push(measure(&card, ulpdu, false, 1)?);
                 figures.push(measure(&card, ulpdu, true, 1)?);
+                latencies.push(latency(&card, ulpdu, false)?);
+                latencies.push(latency(&card, ulpdu, true)?);
             }
             Ok::<_, Error>(figures)
         })?;
         figures.extend(measured);
     }
     show(&table(&figures))?;
+    show(&latency_table(&latencies))?;
     if let Some(path) = &options.json {
         write(path, &figures)?;
+    }
+    if let Some(path) = &options.plot {
+        let picture = plot(&figures).map_err(|reason| Error::Plot {
+            path: path.clone(),
+            reason,
+        })?;
+        write_text(path, &picture)?;
+    }
+    if let Some(path) = &options.latency {
+        write(path, &latencies)?;
     }
     if let Some(path) = &options.host_path {
         let [width, ..] = WIDTHS;
@@ -57,9 +86,12 @@ fn writable(path: &Path) -> Result<(), Error> {
 
 /// Writes the figures to a path that is [`writable`]; if that fails, earlier ones are still there.
 fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(figures)? + "\n";
+    write_text(path, &(serde_json::to_string_pretty(figures)? + "\n"))
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     let replaced = match fs::symlink_metadata(path) {
-        Ok(file) if file.is_file() => replace(path, &file, &text),
+        Ok(file) if file.is_file() => replace(path, &file, text),
         _ => fs::write(path, text), // a terminal, a link: stays what it is
     };
     replaced.map_err(Error::write(path))
@@ -93,11 +125,11 @@ fn host_path(path: &HostPath) -> String {
 
 fn table(figures: &[Figure]) -> String {
     let mut text = format!(
-        "{STRONG}Receive path: octets per cycle, and share of what the bus can carry{STRONG:#}\n"
+        "{STRONG}Receive path: octets per cycle, share of what the bus can carry, cycles per beat that the FPDUs touch{STRONG:#}\n"
     );
     text += " ULPDU markers";
     for width in WIDTHS {
-        text += &format!("{width:>12} bits ");
+        text += &format!("{width:>17} bits ");
     }
     for ulpdu in ULPDUS {
         for (markers, word) in [(false, "off"), (true, "on")] {
@@ -111,11 +143,97 @@ fn table(figures: &[Figure]) -> String {
     text + "\n"
 }
 
+/// Cycles of single FPDUs, in the same order.
+fn latency_table(latencies: &[Latency]) -> String {
+    let mut text = format!(
+        "\n{STRONG}A single FPDU: cycles from the last beat of its segment to the first one to memory, and its own beats{STRONG:#}\n"
+    );
+    text += " ULPDU markers";
+    for width in WIDTHS {
+        text += &format!("{width:>9} bits ");
+    }
+    for ulpdu in ULPDUS {
+        for (markers, word) in [(false, "off"), (true, "on")] {
+            text += &format!("\n{ulpdu:>6} {word:<7}");
+            let row = latencies
+                .iter()
+                .filter(|l| l.ulpdu == ulpdu && l.markers == markers);
+            text.extend(row.map(|l| format!("{:>7} {DIM}{:>6}{DIM:#}", l.cycles, l.beats)));
+        }
+    }
+    text + "\n"
+}
+
+/// The share of the bus over the FPDU's size, a line for each width, dashed with markers.
+fn plot(figures: &[Figure]) -> Result<String, String> {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, (800, 480)).into_drawing_area();
+        let wrong = |error: &dyn std::fmt::Display| error.to_string();
+        area.fill(&WHITE).map_err(|e| wrong(&e))?;
+        let (least, most) = (ULPDUS[0] as f64, ULPDUS[ULPDUS.len() - 1] as f64);
+        let mut chart = ChartBuilder::on(&area)
+            .caption("Receive path: share of the bus", ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(40)
+            .y_label_area_size(50)
+            .build_cartesian_2d((least..most).log_scale(), 0.0..105.0)
+            .map_err(|e| wrong(&e))?;
+        chart
+            .configure_mesh()
+            .x_desc("octets of a ULPDU")
+            .y_desc("% of the octets that the bus can carry")
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_label_formatter(&|y| format!("{y:.0}"))
+            .light_line_style(TRANSPARENT)
+            .draw()
+            .map_err(|e| wrong(&e))?;
+        for (width, color) in WIDTHS.into_iter().zip(COLORS) {
+            for markers in [false, true] {
+                let points: Vec<_> = figures
+                    .iter()
+                    .filter(|f| f.width == width && f.markers == markers)
+                    .map(|f| (f.ulpdu as f64, 100.0 * f.of_bus))
+                    .collect();
+                let name = match markers {
+                    false => format!("{width} bits"),
+                    true => format!("{width} bits, markers"),
+                };
+                let legend = move |(x, y)| {
+                    PathElement::new(
+                        vec![(x, y), (x + 18, y)],
+                        color.stroke_width(if markers { 1 } else { 3 }),
+                    )
+                };
+                let drawn = match markers {
+                    false => chart
+                        .draw_series(LineSeries::new(points, color.stroke_width(3)))
+                        .map_err(|e| wrong(&e))?,
+                    true => chart
+                        .draw_series(DashedLineSeries::new(points, 6, 4, color.stroke_width(1)))
+                        .map_err(|e| wrong(&e))?,
+                };
+                drawn.label(name).legend(legend);
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK)
+            .draw()
+            .map_err(|e| wrong(&e))?;
+        area.present().map_err(|e| wrong(&e))?;
+    }
+    Ok(text.trim_end().to_owned() + "\n")
+}
+
 fn cell(figure: &Figure) -> String {
     let share = 100.0 * figure.of_bus;
     format!(
-        "{:>9.2} {DIM}{share:>5.1} %{DIM:#}",
-        figure.octets_per_cycle
+        "{:>9.2} {DIM}{share:>5.1} %{DIM:#} {:.2}",
+        figure.octets_per_cycle,
+        figure.cycles as f64 / figure.beats as f64
     )
 }
 
@@ -131,6 +249,7 @@ mod tests {
             markers: true,
             streams: 1,
             octets: octets.into(),
+            beats: 800,
             cycles: 1000,
             octets_per_cycle: f64::from(octets) / 1000.0,
             of_bus: f64::from(octets) / 125.0 / width as f64,
@@ -141,7 +260,8 @@ mod tests {
         let row = table.lines().find(|line| line.starts_with("  1442 on"));
         let row = anstream::adapter::strip_str(row.unwrap()).to_string();
         let words: Vec<_> = row.split_whitespace().collect();
-        let expected = "1442 on 6.40 80.0 % 12.80 80.0 % 25.60 80.0 % 51.20 80.0 %";
+        let expected =
+            "1442 on 6.40 80.0 % 1.25 12.80 80.0 % 1.25 25.60 80.0 % 1.25 51.20 80.0 % 1.25";
         assert_eq!(words.join(" "), expected);
 
         let folder = tempfile::tempdir().unwrap();
@@ -153,11 +273,58 @@ mod tests {
         assert_eq!(
             list[0],
             serde_json::json!({
-                "width": 64, "ulpdu": 1442, "markers": true,
-                "octets": 6400, "cycles": 1000, "octets_per_cycle": 6.4, "of_bus": 0.8,
+                "width": 64, "ulpdu": 1442, "markers": true, "streams": 1,
+                "octets": 6400, "beats": 800, "cycles": 1000, "octets_per_cycle": 6.4, "of_bus": 0.8,
             })
         );
         assert_eq!(list.as_array().unwrap().len(), WIDTHS.len());
+    }
+
+    #[test]
+    fn figures_become_a_picture() {
+        let figures: Vec<_> = WIDTHS
+            .into_iter()
+            .flat_map(|width| ULPDUS.map(|ulpdu| (width, ulpdu)))
+            .flat_map(|(width, ulpdu)| [false, true].map(|markers| (width, ulpdu, markers)))
+            .map(|(width, ulpdu, markers)| Figure {
+                width,
+                ulpdu,
+                markers,
+                streams: 1,
+                octets: 6400,
+                beats: 800,
+                cycles: 1000,
+                octets_per_cycle: 6.4,
+                of_bus: 51.2 / width as f64,
+            })
+            .collect();
+        let picture = plot(&figures).unwrap();
+        assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
+        let lines = |figures| {
+            let picture = plot(figures).unwrap();
+            picture.matches("<polyline").count()
+        };
+        let without: Vec<_> = figures.iter().filter(|f| f.width != 256).copied().collect();
+        assert!(lines(&figures) > lines(&without));
+        for width in WIDTHS {
+            assert!(picture.contains(&format!("{width} bits, markers")));
+        }
+    }
+
+    #[test]
+    fn latencies_become_a_table() {
+        let latencies = WIDTHS.map(|width| Latency {
+            width,
+            ulpdu: 64,
+            markers: false,
+            beats: 512 / width as u64,
+            cycles: 30,
+        });
+        let table = latency_table(&latencies);
+        let row = table.lines().find(|line| line.starts_with("    64 off"));
+        let row = anstream::adapter::strip_str(row.unwrap()).to_string();
+        let words: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(words.join(" "), "64 off 30 8 30 4 30 2 30 1");
     }
 
     #[test]
