@@ -7,6 +7,8 @@
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
+#   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
+#   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
@@ -14,6 +16,8 @@
 
 CARGO ?= cargo
 WIDTH ?= 512
+PART ?= lfe5um5g-85f
+SEEDS ?= 1,2,3
 FIRST ?= 0
 COUNT ?= 100000
 SEED ?= 1
@@ -25,7 +29,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga test-kernel bench long long-host docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga test-kernel bench bitstream synth-all long long-host docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -46,6 +50,18 @@ bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \
 		--plot docs/bench/receive-cycles.svg --latency docs/bench/receive-latency.json \
 		--host-path docs/bench/host-path.json
+
+# WIDTH's default is that of `make long`.
+bitstream: WIDTH = 64
+bitstream: setup-fpga
+	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) \
+		--out target/synth/$(PART)-w$(WIDTH)
+
+synth-all: setup-fpga
+	for width in 64 128 256 512; do \
+		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) \
+			--out target/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
+	done
 
 long: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example scenarios -- \

@@ -63,6 +63,17 @@ pub enum Error {
     /// The device cannot be written as SystemVerilog.
     #[error(transparent)]
     Design(#[from] warpline_design::DesignError),
+    /// There is no bitstream.
+    #[error(transparent)]
+    Synth(#[from] warpline_synth::Error),
+    /// A report of before cannot be used.
+    #[error("{}: no report of warpline synth: {reason}", path.display())]
+    Against {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The simulated card failed.
     #[error(transparent)]
     Card(#[from] warpline_sim::Error),
@@ -98,7 +109,9 @@ impl Error {
             Self::Driver(
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
-            Self::Json(_)
+            Self::Synth(error) if error.is_request() => 2,
+            Self::Synth(_)
+            | Self::Json(_)
             | Self::Design(_)
             | Self::Card(_)
             | Self::Driver(_)

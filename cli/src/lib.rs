@@ -3,6 +3,7 @@
 //! ```text
 //!  options ─► command ─┬─ rtl ─────────────────────────► SystemVerilog files
 //!                      ├─ replay, demo ─► [`replay`] ──┐
+//!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
 //!                      └─ card ─► simulated card at a socket, captured traffic at its other side
 //! ```

@@ -35,6 +35,15 @@ Exit codes:
   2  unusable options, or a folder that cannot be written
   3  the device cannot be described";
 
+const SYNTH_HELP: &str = "The bitstream is DIR/warpline.bit, of the seed with the fastest clock; it holds the device of that width with 4 streams
+and 16 KiB rings, and the self-test that constraints/README.md tells of. The same text and seed give the same bitstream.
+
+Exit codes:
+  0  made
+  1  slower than --at-least, or more than 5 % slower or larger than --against
+  2  unusable options, a device too large for the part, or output that cannot be written
+  3  a tool is missing or failed";
+
 const BENCH_HELP: &str = "Exit codes:
   0  measured
   2  unusable options, or output that cannot be written
@@ -87,6 +96,9 @@ pub(crate) enum Command {
     /// Measure octets per cycle of the receive path (exact, the same on every run), and what the host's path costs
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
+    /// Make a bitstream of the device with yosys and nextpnr, and say how large and how fast it is
+    #[command(after_help = SYNTH_HELP)]
+    Synth(Synth),
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until it is interrupted
     #[command(after_help = CARD_HELP)]
     Card(Card),
@@ -109,6 +121,34 @@ pub(crate) struct Rtl {
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Synth {
+    /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins left open)
+    #[arg(long, value_name = "PART")]
+    pub part: String,
+    /// Bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_name = "W", value_parser = width)]
+    pub width: usize,
+    /// Seeds of placement; the report gives the slowest clock of all
+    #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_value = "1")]
+    pub seeds: Vec<u32>,
+    /// Folder for the bitstream, everything on the way to it, and the tools' logs
+    #[arg(long, value_name = "DIR", default_value = "synth")]
+    pub out: PathBuf,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write the report into this file as well
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Compare with an earlier report
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// Clock that every seed has to reach
+    #[arg(long, value_name = "MHZ")]
+    pub at_least: Option<f64>,
 }
 
 #[derive(Debug, Args)]

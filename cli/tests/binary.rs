@@ -124,6 +124,11 @@ fn impossible_options_are_refused_in_one_line() {
         let arguments = ["--width", "64", "--out", "nowhere", "--streams", streams];
         unusable(&[&["rtl"], &arguments[..]].concat(), "--streams");
     }
+    unusable(&["synth", "--part", "xc7", "--width", "64"], "xc7");
+    let synth = ["synth", "--part", "lfe5um5g-85f", "--width"];
+    unusable(&[&synth[..], &["96"]].concat(), "--width");
+    let against = ["64", "--against", "/nonexistent/report"];
+    unusable(&[&synth[..], &against].concat(), "/nonexistent/report");
     replay(&["--width", "64", "--segment", "0"], "--segment");
     replay(&["--width", "64", "--segment", "some"], "--segment");
     replay(&["--width", "64", "--seed", "1"], "--seed");
@@ -421,6 +426,16 @@ fn a_trace_that_the_disk_has_no_room_for_is_told() {
     assert!(shown.contains("memory as it should be"), "{shown}");
 }
 
+/// What `warpline rtl` writes beside the modules.
+const BESIDE: [&str; 6] = [
+    "warpline.f",
+    "warpline.core",
+    "Bender.yml",
+    "registers.rdl",
+    "warpline_instance.svh",
+    "warpline_registers_example.sv",
+];
+
 #[test]
 fn rtl_is_one_file_a_module_and_a_list() {
     let folder = tempfile::tempdir().unwrap();
@@ -445,7 +460,7 @@ fn rtl_is_one_file_a_module_and_a_list() {
     let mut written: Vec<_> = fs::read_dir(&out)
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .filter(|file| file != "warpline.f" && file != "registers.rdl")
+        .filter(|file| !BESIDE.contains(&file.as_str()))
         .collect();
     listed.sort_unstable();
     written.sort_unstable();

@@ -7,6 +7,7 @@ mod doctor;
 mod replay;
 mod rtl;
 mod stat;
+mod synth;
 mod terminal;
 
 use std::ffi::OsString;
@@ -56,6 +57,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Card(card) => card::run(&card),
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::Stat(stat) => stat::run(&stat),
+        Command::Synth(synth) => synth::run(&synth),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
 }

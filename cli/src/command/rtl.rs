@@ -1,10 +1,11 @@
-//! `warpline rtl`: the device as SystemVerilog, and its registers as SystemRDL.
+//! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and what integrators' tools want beside.
 
 use std::fs;
 
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
 use warpline_regmap::rdl;
+use warpline_synth::packaging;
 
 use super::OK;
 use super::terminal::show;
@@ -24,6 +25,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     design.write_to(folder).map_err(Error::write(folder))?;
     let registers = folder.join(REGISTERS);
     fs::write(&registers, rdl::registers()).map_err(Error::write(&registers))?;
+    for (name, text) in packaging::files(&design, options.width) {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(Error::write(&path))?;
+    }
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
         "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}; registers in {REGISTERS}\n",

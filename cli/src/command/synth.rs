@@ -1,0 +1,232 @@
+//! `warpline synth`: a bitstream, how large it is, and how fast.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use serde::Deserialize;
+use warpline_synth::{Job, Report, Stage, Tools, part};
+
+use super::terminal::{DIM, STRONG, complain, grouped, show};
+use super::{DIFFERENT, OK};
+use crate::Error;
+use crate::options::Synth;
+
+/// What the receive path takes in a cycle: measured, and held by a test (cli/tests/bench.rs).
+const CYCLES: &str = include_str!("../../../docs/bench/receive-cycles.json");
+/// ULPDU of an Ethernet's segment, without markers: what the report's octets per cycle are of.
+const ULPDU: usize = 1442;
+
+/// How much worse than before is too much.
+const WORSE: f64 = 0.05;
+
+pub(super) fn run(options: &Synth) -> Result<u8, Error> {
+    let job = Job {
+        part: part(&options.part)?,
+        width: options.width,
+        seeds: options.seeds.clone(),
+        octets_per_cycle: octets_per_cycle(options.width)?,
+        out: options.out.clone(),
+    };
+    let before = options.against.as_deref().map(before).transpose()?;
+    let tools = Tools::find()?;
+
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    let made = warpline_synth::run(&job, &tools, &mut |stage| {
+        spinner.set_message(match stage {
+            Stage::Generate => "writing SystemVerilog".into(),
+            Stage::Synthesise => "yosys makes a netlist (minutes)".into(),
+            Stage::Place(seed) => format!("nextpnr places and routes, seed {seed} (minutes)"),
+            Stage::Pack => "ecppack writes the bitstream".into(),
+        });
+    });
+    spinner.finish_and_clear();
+    let report = made?;
+
+    let json = serde_json::to_string_pretty(&report)? + "\n";
+    if let Some(path) = &options.report {
+        fs::write(path, &json).map_err(Error::write(path))?;
+    }
+    show(&if options.json {
+        json
+    } else {
+        text(&report, &job)
+    })?;
+    let wrong: Vec<_> = [
+        options.at_least.and_then(|least| too_slow(&report, least)),
+        before.and_then(|before| worse(&report, &before)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    for reason in &wrong {
+        complain(reason);
+    }
+    Ok(if wrong.is_empty() { OK } else { DIFFERENT })
+}
+
+fn octets_per_cycle(width: usize) -> Result<f64, Error> {
+    #[derive(Deserialize)]
+    struct Measured {
+        width: usize,
+        ulpdu: usize,
+        markers: bool,
+        octets_per_cycle: f64,
+    }
+    let figures: Vec<Measured> = serde_json::from_str(CYCLES)?;
+    let figure = figures
+        .iter()
+        .find(|f| f.width == width && f.ulpdu == ULPDU && !f.markers);
+    Ok(figure.map_or(0.0, |figure| figure.octets_per_cycle))
+}
+
+fn before(path: &Path) -> Result<Report, Error> {
+    let wrong = |reason: String| Error::Against {
+        path: path.into(),
+        reason,
+    };
+    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+}
+
+fn too_slow(report: &Report, least: f64) -> Option<String> {
+    (report.fmax_mhz_min < least).then(|| {
+        format!(
+            "{} MHz, which is less than {least} MHz: the worst path ends at {}",
+            report.fmax_mhz_min, report.worst_path.to
+        )
+    })
+}
+
+fn worse(report: &Report, before: &Report) -> Option<String> {
+    let more = |now: u64, then: u64| now as f64 > then as f64 * (1.0 + WORSE);
+    let mut wrong = Vec::new();
+    if (report.part.as_str(), report.width) != (before.part.as_str(), before.width) {
+        wrong.push(format!(
+            "that report is of {} at {} bits",
+            before.part, before.width
+        ));
+    }
+    if report.fmax_mhz_min < before.fmax_mhz_min * (1.0 - WORSE) {
+        wrong.push(format!(
+            "{} MHz instead of {}",
+            report.fmax_mhz_min, before.fmax_mhz_min
+        ));
+    }
+    for (what, now, then) in [
+        ("LUT4", report.lut4, before.lut4),
+        ("flip-flops", report.ff, before.ff),
+        ("block RAMs", report.ebr, before.ebr),
+    ] {
+        if more(now, then) {
+            wrong.push(format!("{now} {what} instead of {then}"));
+        }
+    }
+    (!wrong.is_empty()).then(|| format!("more than 5 % worse than before: {}", wrong.join(", ")))
+}
+
+fn text(report: &Report, job: &Job) -> String {
+    let part = job.part;
+    let of = |used: u64, all: u64| {
+        let percent = 100.0 * used as f64 / all as f64;
+        format!("{:>7} {DIM}{percent:>3.0} %{DIM:#}", grouped(used))
+    };
+    let seeds: Vec<_> = report
+        .placed
+        .iter()
+        .map(|placed| format!("{} MHz with seed {}", placed.fmax_mhz, placed.seed))
+        .collect();
+    let path = &report.worst_path;
+    let blocks: Vec<_> = path
+        .blocks
+        .iter()
+        .map(|hop| format!("{} {} ns", hop.block, hop.ns))
+        .collect();
+    format!(
+        "{STRONG}{} bits on {} speed {}: {} MHz, {} Gb/s{STRONG:#} at {} octets per cycle
+  LUT4      {}   flip-flops {}   block RAMs {}
+  clock     {}
+  limit     {} ns, {} ns of that wires: {} → {}
+            {}
+  bitstream {}
+",
+        report.width,
+        report.part,
+        report.speed,
+        report.fmax_mhz_min,
+        report.gbit_per_second,
+        report.octets_per_cycle,
+        of(report.lut4, part.lut4),
+        of(report.ff, part.lut4),
+        of(report.ebr, part.ebr),
+        seeds.join(", "),
+        path.ns,
+        path.wires_ns,
+        path.from,
+        path.to,
+        blocks.join(" → "),
+        job.out.join("warpline.bit").display(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpline_synth::{Placed, WorstPath};
+
+    fn report(fmax_mhz: f64, lut4: u64) -> Report {
+        Report {
+            part: "lfe5um5g-85f".into(),
+            speed: 8,
+            width: 64,
+            streams: 4,
+            ring_octets: 16 << 10,
+            seeds: vec![1],
+            fmax_mhz,
+            fmax_mhz_min: fmax_mhz,
+            lut4,
+            ff: 100,
+            ebr: 10,
+            octets_per_cycle: 7.5,
+            gbit_per_second: 9.0,
+            worst_path: WorstPath {
+                from: "a".into(),
+                to: "b".into(),
+                ns: 6.0,
+                wires_ns: 3.0,
+                blocks: Vec::new(),
+            },
+            placed: vec![Placed { seed: 1, fmax_mhz }],
+            settings: Vec::new(),
+            tools: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_got_worse_is_told() {
+        let before = report(150.0, 1000);
+        assert_eq!(worse(&report(143.0, 1049), &before), None);
+        let reason = worse(&report(142.0, 1051), &before).unwrap();
+        assert_eq!(
+            reason,
+            "more than 5 % worse than before: 142 MHz instead of 150, 1051 LUT4 instead of 1000"
+        );
+        let other = Report {
+            width: 128,
+            ..before.clone()
+        };
+        assert!(worse(&other, &before).unwrap().contains("at 64 bits"));
+        assert_eq!(too_slow(&before, 150.0), None);
+        assert!(too_slow(&before, 151.0).unwrap().contains("150 MHz"));
+    }
+
+    #[test]
+    fn every_width_has_a_measured_figure() {
+        for width in [64, 128, 256, 512] {
+            let octets = octets_per_cycle(width).unwrap();
+            assert!(octets > 0.9 * width as f64 / 8.0, "{width}: {octets}");
+        }
+    }
+}
