@@ -10,7 +10,7 @@ use warpline_wire::start::{Frame, Kind, Negotiation, Progress};
 
 use crate::error::MpaError;
 use crate::segmentation::{Piece, Segmentation, resegment};
-use crate::tcp::{Connection, Gap, Side, Stream};
+use crate::tcp::{Connection, Gap, Placed, Side, Stream};
 
 /// The content of a Request or Reply frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub struct Flow {
     pub crc: bool,
     /// Payload pieces in capture order, repeated and late ones included, none empty, none before `seq_start`.
     pub segments: Vec<Piece>,
+    /// The sender's FIN was captured behind the last of these octets.
+    pub fin: bool,
 }
 
 impl Flow {
@@ -193,7 +195,13 @@ pub(crate) fn flow(connection: &Connection, mpa: &Mpa, side: Side) -> Flow {
         let octets = p.octets.get(before..).filter(|o| !o.is_empty())?;
         Some((p.seq.wrapping_add(before as u32), octets.to_vec()))
     });
+    let end = direction
+        .placed()
+        .map(|p| p.position + p.octets.len() as i64);
+    let end = end.max();
+    let is_end = |p: Placed<'_>| p.fin && Some(p.position + p.octets.len() as i64) == end;
     Flow {
+        fin: direction.placed().any(is_end),
         seq_start,
         markers: mpa.markers(side),
         crc: mpa.crc(),

@@ -291,6 +291,7 @@ mod tests {
             assert_eq!(lengths.iter().sum::<usize>(), octets.len());
             let fpdus = message.len().div_ceil(ulpdu - TAGGED_HEADER_LEN);
             let flow = Flow {
+                fin: false,
                 markers,
                 crc: true,
                 segments: resegment(0, &octets, Segmentation::Whole),

@@ -15,6 +15,8 @@ pub struct Landed {
     pub work: Vec<Work>,
     /// Error type and code (RFC 5041 §7.2).
     pub error: Option<(u8, u8)>,
+    /// Stream position at which the peer closed the stream (MPA-ERR-17).
+    pub closed: Option<u32>,
 }
 
 /// What became of a receive buffer, by its place among the buffers.
@@ -62,6 +64,13 @@ pub enum Difference {
         /// As it should be.
         expected: Option<(u8, u8)>,
     },
+    /// Where the peer closed the stream.
+    Closed {
+        /// On the card.
+        card: Option<u32>,
+        /// As it should be.
+        expected: Option<u32>,
+    },
 }
 
 /// The first octet where two images differ.
@@ -92,6 +101,7 @@ impl Landed {
             receive: ("receive buffers".into(), vec![BUFFER_FILL; octets]),
             work: Vec::new(),
             error: None,
+            closed: None,
         }
     }
 
@@ -137,6 +147,12 @@ impl Landed {
             differences.push(Difference::Error {
                 card: self.error,
                 expected: expected.error,
+            });
+        }
+        if self.closed != expected.closed {
+            differences.push(Difference::Closed {
+                card: self.closed,
+                expected: expected.closed,
             });
         }
         differences
@@ -219,6 +235,13 @@ impl fmt::Display for Difference {
                 let (expected, card) = (number(expected), number(card));
                 write!(f, "error: {expected} expected, the card reports {card}")
             }
+            Self::Closed { card, expected } => {
+                let place = |position: &Option<u32>| {
+                    Or(position.map(|position| format!("at {position}")), "none")
+                };
+                let (expected, card) = (place(expected), place(card));
+                write!(f, "close: {expected} expected, the card reports {card}")
+            }
         }
     }
 }
@@ -242,6 +265,7 @@ mod tests {
                 Work::Unused { buffer: 1 },
             ],
             error: None,
+            closed: Some(9),
         }
     }
 
@@ -275,6 +299,10 @@ mod tests {
         assert_eq!(
             changed(|card| card.error = Some((1, 0))),
             "error: none expected, the card reports type 0x1 code 0x00"
+        );
+        assert_eq!(
+            changed(|card| card.closed = None),
+            "close: at 9 expected, the card reports none"
         );
     }
 }

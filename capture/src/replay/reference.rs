@@ -60,6 +60,9 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
         }));
         start = end as usize;
     }
+    if flow.fin {
+        known(receiver.finish(STREAM, &mut |event: Event<'_>| landed.take(plan, event)));
+    }
     landed.add_unused(plan);
     landed
 }
@@ -100,7 +103,8 @@ impl Landed {
                 buffer: u64::from(msn - 1),
                 length,
             }),
-            Event::Delivered { .. } | Event::Closed { .. } => {}
+            Event::Delivered { .. } => {}
+            Event::Closed { position, .. } => self.closed = Some(position),
             Event::Failed(record) => {
                 self.error = Some((record.number.error_type(), record.number.code()));
             }

@@ -122,6 +122,7 @@ mod tests {
         let good = octets.len();
         octets.extend([0xFF; 40]); // refused
         let flow = Flow {
+            fin: false,
             markers: true,
             crc: true,
             ..Flow::default()

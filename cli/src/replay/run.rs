@@ -256,6 +256,11 @@ impl Replay<'_, '_> {
             }
             self.settle(&mut |untaken| progress(fed - untaken as u64, total))?;
             if pieces.peek().is_none() {
+                if flow.fin {
+                    let sequence = flow.seq_start.wrapping_add(reach as u32);
+                    self.card.feed_fin(STREAM, sequence, [])?;
+                    self.settle(&mut |_| ())?;
+                }
                 return Ok(());
             }
             if posted == 0 && fed == before && !failed {
@@ -343,6 +348,7 @@ impl Replay<'_, '_> {
                 }
             }
             Completion::Flushed(receive) if receive.queue == 0 => self.keep(&receive.buffer)?,
+            Completion::Closed(event) => self.landed.closed = Some(event.position),
             Completion::Error(event) => {
                 self.landed.error = Some((event.number.error_type(), event.number.code()));
                 self.errors.push(event.into());
