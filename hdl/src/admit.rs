@@ -23,6 +23,10 @@
 //! beat at the edge needs no island, so that a stream always goes on. The device never holds the sender: `tready` is
 //! always high.
 //!
+//! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
+//! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have
+//! left it.
+//!
 //! Latency from a beat to what becomes of it: [`LATENCY`] cycles. A beat a cycle, segments of any streams back to back.
 //! The decision's loop is one 32-bit comparison, of position and end with everything at once, and the choice of what
 //! happens to each island.
@@ -92,6 +96,22 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub mark_end: Signal<Out, Bits<32>>,
     /// Pulse: the connection of `beat_stream` is gone.
     pub mark_abort: Signal<Out, Bit>,
+    /// Pulse: the last beat of a segment of `beyond_stream` lies behind a gap; it is at `beat` if anything of it is new.
+    pub beyond: Signal<Out, Bit>,
+    /// That stream.
+    pub beyond_stream: Signal<Out, Bits<8>>,
+    /// Position of the beat.
+    pub beyond_position: Signal<Out, Bits<32>>,
+    /// Stream of which an island is wanted.
+    pub asked_stream: Signal<In, Bits<8>>,
+    /// A position in it.
+    pub asked_position: Signal<In, Bits<32>>,
+    /// Two cycles later: it lies in an island.
+    pub island: Signal<Out, Bit>,
+    /// Begin of that island.
+    pub island_begin: Signal<Out, Bits<32>>,
+    /// The position behind its last octet.
+    pub island_end: Signal<Out, Bits<32>>,
     /// Pulse: a segment has gone by.
     pub segments: Signal<Out, Bit>,
     /// Pulse: of that segment something was dropped that is not a duplicate.
@@ -181,6 +201,18 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     segment_4: Dff<Bit>,
     dropped_4: Dff<Bit>,
     octets_4: Dff<Bits<8>>,
+    beyond_4: Dff<Bit>,
+
+    // which island a position lies in
+    asked_at: Dff<Bits<32>>,
+    asked_present: [Dff<Bit>; N],
+    asked_begin: [Dff<Bits<32>>; N],
+    asked_finish: [Dff<Bits<32>>; N],
+    found: Dff<Bit>,
+    found_begin: Dff<Bits<32>>,
+    found_end: Dff<Bits<32>>,
+    over_begin: [Signal<Local, Bits<32>>; N],
+    over_end: [Signal<Local, Bits<32>>; N],
 
     // the beat against the edge, and against each island
     ahead: Signal<Local, Bits<32>>,
@@ -252,6 +284,14 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             mark_fin: d(),
             mark_end: d(),
             mark_abort: d(),
+            beyond: d(),
+            beyond_stream: d(),
+            beyond_position: d(),
+            asked_stream: d(),
+            asked_position: d(),
+            island: d(),
+            island_begin: d(),
+            island_end: d(),
             segments: d(),
             segments_dropped: d(),
             octets: d(),
@@ -325,6 +365,16 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             segment_4: d(),
             dropped_4: d(),
             octets_4: d(),
+            beyond_4: d(),
+            asked_at: d(),
+            asked_present: array(),
+            asked_begin: array(),
+            asked_finish: array(),
+            found: d(),
+            found_begin: d(),
+            found_end: d(),
+            over_begin: array(),
+            over_end: array(),
             ahead: d(),
             edge_touched: d(),
             in_order: d(),
@@ -380,7 +430,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         );
         dff_setup!(self, clock, edge_3, limit_3, armed_3, lost);
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
-        dff_setup!(self, clock, segment_4, dropped_4, octets_4);
+        dff_setup!(self, clock, segment_4, dropped_4, octets_4, beyond_4);
+        dff_setup!(self, clock, asked_at, found, found_begin, found_end);
         dff_setup!(self, clock, fin_0, abort_0, fin_1, abort_1, fin_2, abort_2, fin_3, abort_3);
         dff_setup!(self, clock, fin_4, end_4, abort_4);
         for i in 0..S {
@@ -665,6 +716,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         if self.accept.val() {
             self.octets_4.d.next = self.upto.val() - self.skip.val();
         }
+        self.beyond_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & self.armed_3.q.val()
+            & !self.edge_touched.val();
+        self.beyond.next = self.beyond_4.q.val();
+        self.beyond_stream.next = self.stream_4.q.val();
+        self.beyond_position.next = self.position_4.q.val();
         self.beat_valid.next = self.valid_4.q.val();
         self.beat_data.next = self.data_4.q.val();
         self.beat_stream.next = self.stream_4.q.val();
@@ -678,6 +736,42 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.segments.next = self.segment_4.q.val();
         self.segments_dropped.next = self.dropped_4.q.val();
         self.octets.next = self.octets_4.q.val();
+
+        comment!("the island that a position lies in");
+        self.asked_at.d.next = self.asked_position.val();
+        for k in 0..N {
+            self.asked_present[k].clock.next = self.clock.val();
+            self.asked_begin[k].clock.next = self.clock.val();
+            self.asked_finish[k].clock.next = self.clock.val();
+            self.asked_present[k].d.next = false;
+            self.asked_begin[k].d.next = self.asked_begin[k].q.val();
+            self.asked_finish[k].d.next = self.asked_finish[k].q.val();
+        }
+        for i in 0..S {
+            if self.asked_stream.val() == self.index[i].val() {
+                for k in 0..N {
+                    self.asked_present[k].d.next = self.present_of[i][k].q.val();
+                    self.asked_begin[k].d.next = self.begin_of[i][k].q.val();
+                    self.asked_finish[k].d.next = self.finish_of[i][k].q.val();
+                }
+            }
+        }
+        self.found.d.next = false;
+        for k in 0..N {
+            self.over_begin[k].next = self.asked_at.q.val() - self.asked_begin[k].q.val();
+            self.over_end[k].next = self.asked_at.q.val() - self.asked_finish[k].q.val();
+            if self.asked_present[k].q.val()
+                & !self.over_begin[k].val().get_bit(31)
+                & self.over_end[k].val().get_bit(31)
+            {
+                self.found.d.next = true;
+                self.found_begin.d.next = self.asked_begin[k].q.val();
+                self.found_end.d.next = self.asked_finish[k].q.val();
+            }
+        }
+        self.island.next = self.found.q.val();
+        self.island_begin.next = self.found_begin.q.val();
+        self.island_end.next = self.found_end.q.val();
 
         comment!("a stream comes and goes");
         for i in 0..S {
@@ -712,6 +806,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.abort_4.d.next = false;
             self.dropped_4.d.next = false;
             self.octets_4.d.next = 0.into();
+            self.beyond_4.d.next = false;
         }
     }
 }

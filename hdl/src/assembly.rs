@@ -3,7 +3,8 @@
 //! ```text
 //!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
 //!       └─► lanes skip..count, rotated ─┤
-//!       └─► rows: position / K, and + 1 ┴──► header RAM ──► scan (ULPDU_Length of any dword)
+//!       └─► rows: position / K, and + 1 ┼──► header RAM ──► scan (ULPDU_Length of any dword)
+//!                                       └──► marker RAM ──► scan (FPDUPTR at any multiple of 512)
 //!       └─► edge of the stream, delayed ───► landed
 //! ```
 //!
@@ -15,7 +16,7 @@
 //! octets. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
 use crate::delay::Delay;
 use crate::lane_mask::LaneMask;
-use crate::lane_ram::{HeaderRam, LaneRam};
+use crate::lane_ram::{HeaderRam, LaneRam, MarkerRam};
 use crate::rotate::{self, Rotate};
 use crate::util::d;
 use crate::Config;
@@ -87,9 +88,14 @@ pub struct Assembly<
     pub header_row: Signal<In, Bits<20>>,
     /// They, 16 bits a dword, first octet low, two cycles later.
     pub header_data: Signal<Out, Bits<H>>,
+    /// Row with a marker whose FPDUPTR is wanted.
+    pub marker_row: Signal<In, Bits<20>>,
+    /// It, two cycles later.
+    pub marker_data: Signal<Out, Bits<16>>,
 
     lanes: LaneRam<W, K, 20>,
     headers: HeaderRam<W, K, D, 20, H>,
+    markers: MarkerRam<W, K, 20>,
     rotate_data: Rotate<W, K, LOGK>,
     rotate_mask: Rotate<K, K, LOGK>,
     fresh: LaneMask<K, K>,
@@ -133,8 +139,11 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             read_data: d(),
             header_row: d(),
             header_data: d(),
+            marker_row: d(),
+            marker_data: d(),
             lanes: LaneRam::new(config.streams.next_power_of_two() * rows),
             headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
+            markers: MarkerRam::new(config.streams.next_power_of_two() * rows),
             rotate_data: Default::default(),
             rotate_mask: Default::default(),
             fresh: d(),
@@ -159,7 +168,16 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, lanes, headers, rotate_data, rotate_mask, side);
+        clock!(
+            self,
+            clock,
+            lanes,
+            headers,
+            markers,
+            rotate_data,
+            rotate_mask,
+            side
+        );
 
         comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
         self.back.next = self.zero.val() - self.beat_position.val();
@@ -188,9 +206,11 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.wrapped.to.next = self.side.q.val().lane;
         self.lanes.write_enable.next = self.no_lanes.val();
         self.headers.write_enable.next = self.no_lanes.val();
+        self.markers.write_enable.next = self.no_lanes.val();
         if self.side.q.val().valid {
             self.lanes.write_enable.next = self.rotate_mask.out.val();
             self.headers.write_enable.next = self.rotate_mask.out.val();
+            self.markers.write_enable.next = self.rotate_mask.out.val();
         }
         self.lanes.write_select.next = self.wrapped.mask.val();
         self.lanes.write_row_0.next = self.side.q.val().row_0;
@@ -200,16 +220,22 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.headers.write_row_0.next = self.side.q.val().row_0;
         self.headers.write_row_1.next = self.side.q.val().row_1;
         self.headers.write_data.next = self.rotate_data.out.val();
+        self.markers.write_select.next = self.wrapped.mask.val();
+        self.markers.write_row_0.next = self.side.q.val().row_0;
+        self.markers.write_row_1.next = self.side.q.val().row_1;
+        self.markers.write_data.next = self.rotate_data.out.val();
         self.landed.next = self.side.q.val().valid;
         self.landed_stream.next = self.side.q.val().stream;
         self.landed_edge.next = self.side.q.val().landed;
 
-        comment!("the two readers");
+        comment!("the readers");
         self.lanes.read_row_0.next = self.read_row_0.val();
         self.lanes.read_row_1.next = self.read_row_1.val();
         self.lanes.read_select.next = self.read_select.val();
         self.read_data.next = self.lanes.read_data.val();
         self.headers.read_row.next = self.header_row.val();
         self.header_data.next = self.headers.read_data.val();
+        self.markers.read_row.next = self.marker_row.val();
+        self.marker_data.next = self.markers.read_data.val();
     }
 }

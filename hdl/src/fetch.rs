@@ -12,6 +12,10 @@
 //! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
 //! the next one can start in any cycle. The room of a beat is given back to the stream as soon as its read is given.
 //!
+//! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. One with `placed` was read whole
+//! before: only its first [`HEADER`] dwords are read, which hold what the checks look at, and the room of all of it is
+//! given back with the last of them. Its CRC verdict says nothing.
+//!
 //! Latency: 3 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
 //! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included.
 use crate::delay::Delay;
@@ -76,6 +80,10 @@ pub struct Start {
     pub rows: Bits<16>,
 }
 
+/// Dwords read of an FPDU that is placed already, or all that it has: ULPDU_Length and the longest header of DDP, and a
+/// marker, which can stand in front of them or among them.
+pub const HEADER: u64 = 6;
+
 /// Fetches beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), for S streams.
 #[derive(LogicBlock)]
 pub struct Fetch<
@@ -134,11 +142,13 @@ pub struct Fetch<
     counted: Dff<Fpdu>,
     counted_valid: Dff<Bit>,
     counted_beats: Dff<Bits<16>>,
+    counted_behind: Dff<Bits<32>>,
 
     // prepared: the next FPDU, its room reserved
     prepared: Dff<Fpdu>,
     prepared_valid: Dff<Bit>,
     prepared_beats: Dff<Bits<16>>,
+    prepared_behind: Dff<Bits<32>>,
     free: Dff<Bits<16>>,
     under_way: Dff<Bits<8>>,
     next_row: Dff<Bits<16>>,
@@ -146,6 +156,7 @@ pub struct Fetch<
     // active: the FPDU that is being read
     active: Dff<Bit>,
     now: Dff<Fpdu>,
+    behind: Dff<Bits<32>>,
     left: Dff<Bits<16>>,
     last: Dff<Bit>,
     first: Dff<Bit>,
@@ -166,6 +177,7 @@ pub struct Fetch<
     take: Signal<Local, Bit>,
     reserve: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    reads: Signal<Local, Bits<16>>,
     beats: Signal<Local, Bits<16>>,
     ring_row: Signal<Local, Bits<32>>,
     row_base: Signal<Local, Bits<20>>,
@@ -190,6 +202,7 @@ pub struct Fetch<
     commit_mask: Constant<Bits<16>>,
     commit_rows: Constant<Bits<16>>,
     most: Constant<Bits<8>>,
+    header: Constant<Bits<16>>,
 }
 
 impl<
@@ -235,14 +248,17 @@ impl<
             counted: d(),
             counted_valid: d(),
             counted_beats: d(),
+            counted_behind: d(),
             prepared: d(),
             prepared_valid: d(),
             prepared_beats: d(),
+            prepared_behind: d(),
             free: d(),
             under_way: d(),
             next_row: d(),
             active: d(),
             now: d(),
+            behind: d(),
             left: d(),
             last: d(),
             first: d(),
@@ -261,6 +277,7 @@ impl<
             take: d(),
             reserve: d(),
             go: d(),
+            reads: d(),
             beats: d(),
             ring_row: d(),
             row_base: d(),
@@ -285,6 +302,7 @@ impl<
             commit_mask: Constant::new((commit_rows as u64 - 1).into()),
             commit_rows: Constant::new((commit_rows as u64).into()),
             most: Constant::new(UNDER_WAY.into()),
+            header: Constant::new(HEADER.into()),
         }
     }
 }
@@ -306,9 +324,11 @@ impl<
             counted,
             counted_valid,
             counted_beats,
+            counted_behind,
             prepared,
             prepared_valid,
             prepared_beats,
+            prepared_behind,
             free,
             under_way,
             next_row
@@ -318,6 +338,7 @@ impl<
             clock,
             active,
             now,
+            behind,
             left,
             last,
             first,
@@ -353,10 +374,17 @@ impl<
             self.prepared_valid.d.next = true;
             self.prepared.d.next = self.counted.q.val();
             self.prepared_beats.d.next = self.counted_beats.q.val();
+            self.prepared_behind.d.next = self.counted_behind.q.val();
         }
 
-        comment!("count the beats");
-        self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
+        comment!(
+            "count the beats; of an FPDU that is placed already the header is all that is read"
+        );
+        self.reads.next = self.fpdu.val().dwords;
+        if self.fpdu.val().placed & (self.fpdu.val().dwords > self.header.val()) {
+            self.reads.next = self.header.val();
+        }
+        self.beats.next = (self.reads.val() + self.round_up.val()) >> self.dword_bits.val();
         self.take.next = self.fpdu_valid.val() & (!self.counted_valid.q.val() | self.reserve.val());
         self.fpdu_ready.next = !self.counted_valid.q.val() | self.reserve.val();
         if self.reserve.val() {
@@ -365,7 +393,10 @@ impl<
         if self.take.val() {
             self.counted_valid.d.next = true;
             self.counted.d.next = self.fpdu.val();
+            self.counted.d.next.dwords = self.reads.val();
             self.counted_beats.d.next = self.beats.val();
+            self.counted_behind.d.next =
+                self.fpdu.val().position + (bit_cast::<32, 16>(self.fpdu.val().dwords) << 2);
         }
 
         comment!("room in the commit buffer, and FPDUs under way");
@@ -403,9 +434,14 @@ impl<
             self.row_1.d.next =
                 ((self.row_1.q.val() + 1) & self.row_mask_20.val()) | self.base_now.val();
             for i in 0..S {
-                if self.now.q.val().stream == self.index[i].val() {
-                    self.tail_at[i].d.next =
-                        self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
+                if (self.now.q.val().stream == self.index[i].val()) & !self.now.q.val().ahead {
+                    if !self.now.q.val().placed {
+                        self.tail_at[i].d.next =
+                            self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
+                    }
+                    if self.last.q.val() {
+                        self.tail_at[i].d.next = self.behind.q.val();
+                    }
                 }
             }
             if self.last.q.val() {
@@ -419,6 +455,7 @@ impl<
         if self.go.val() {
             self.active.d.next = true;
             self.now.d.next = self.prepared.q.val();
+            self.behind.d.next = self.prepared_behind.q.val();
             self.first.d.next = true;
             self.left.d.next = self.prepared_beats.q.val();
             self.last.d.next = self.prepared_beats.q.val() == 1;

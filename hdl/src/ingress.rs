@@ -55,6 +55,12 @@ pub struct Ingress<
     pub edge_sequence: [Signal<Out, Bits<32>>; S],
     /// Sequence number behind the last octet that there is room for, of each stream.
     pub limit_sequence: [Signal<Out, Bits<32>>; S],
+    /// Pulse: an FPDU behind a gap is through `check`.
+    pub ahead_done: Signal<In, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<In, Bits<8>>,
+    /// It is placed.
+    pub ahead_accepted: Signal<In, Bit>,
     /// Pulse: an FPDU of `issued_stream` is on its way.
     pub issued: Signal<Out, Bit>,
     /// That stream.
@@ -124,6 +130,9 @@ impl<
             sequence_start: d(),
             edge_sequence: array(),
             limit_sequence: array(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_accepted: d(),
             issued: d(),
             issued_stream: d(),
             segment: d(),
@@ -232,6 +241,20 @@ impl<
         self.scan.landed_edge.next = self.assembly.landed_edge.val();
         self.assembly.header_row.next = self.scan.header_row.val();
         self.scan.header_data.next = self.assembly.header_data.val();
+        self.scan.beyond.next = self.admit.beyond.val();
+        self.scan.beyond_stream.next = self.admit.beyond_stream.val();
+        self.scan.beyond_position.next = self.admit.beyond_position.val();
+        self.admit.asked_stream.next = self.scan.asked_stream.val();
+        self.admit.asked_position.next = self.scan.asked_position.val();
+        self.scan.island.next = self.admit.island.val();
+        self.scan.island_begin.next = self.admit.island_begin.val();
+        self.scan.island_end.next = self.admit.island_end.val();
+        self.assembly.marker_row.next = self.scan.marker_row.val();
+        self.scan.marker_data.next = self.assembly.marker_data.val();
+        self.scan.ahead_started.next = self.fetch.start_valid.val() & self.fetch.start.val().ahead;
+        self.scan.ahead_done.next = self.ahead_done.val();
+        self.scan.ahead_stream.next = self.ahead_stream.val();
+        self.scan.ahead_accepted.next = self.ahead_accepted.val();
         self.issued.next = self.scan.issued.val();
         self.issued_stream.next = self.scan.issued_stream.val();
 

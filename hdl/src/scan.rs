@@ -4,6 +4,9 @@
 //!                    ┌─ look ─► reader ─► header RAM ─► walker ─► Item ─► whole? ─┬─ yes ─► queue ─► Fpdu ─► fetch
 //!  landed ─► edge ─► pick          (rows of one visit)                            └─ no: length known ─┐
 //!  at, need ────────►└─ give ─► FPDU whose length is known ─► queue          at, need ◄─ end of visit ◄┘
+//!
+//!  beyond, island ─► ahead: marker RAM, header RAM when the reader rests ─► queue
+//!                      └─► placed ◄─ answers of check
 //! ```
 //!
 //! A stream is worth a visit when the octets that it needs have landed: 4 for ULPDU_Length (8 with a leading marker).
@@ -26,9 +29,14 @@
 //! last octet to `issued`: 12 cycles, 4 more for a long FPDU with markers, and 5 when the length was known before. The
 //! FPDU is at the output a cycle later.
 //!
+//! Behind gaps, [`ahead`] finds whole FPDUs by their markers, which go out with `ahead` when nothing in order waits. The
+//! chain in order finds them again, and says of those that were accepted that they are `placed` ([`placed`]).
+//!
 //! What was found of a stream before it is closed, and not issued by then, is dropped. The next owner's visits do not
 //! begin before the last of the former owner's is over.
+mod ahead;
 mod lengths;
+mod placed;
 mod reader;
 mod walker;
 
@@ -38,13 +46,16 @@ use crate::queue::{Queue, Store};
 use crate::records::Fpdu;
 use crate::turn::Turn;
 use crate::util::{array, d};
-use crate::Config;
+use crate::{Config, ISLANDS};
+use ahead::Ahead;
+use placed::Placed;
 use reader::{Reader, Visit};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
 
+pub use ahead::{FIND, NEXT};
 pub use lengths::FAR;
 pub use reader::{ROWS, VISIT};
 
@@ -63,6 +74,8 @@ pub struct Measured {
     pub end: Bit,
     /// Position behind it; the same without an FPDU.
     pub behind: Bits<32>,
+    /// Intervals of [`Placed`] in which it begins.
+    pub chain: Bits<4>,
 }
 
 /// A length that is kept until its FPDU is whole.
@@ -103,6 +116,34 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub header_row: Signal<Out, Bits<20>>,
     /// First two octets of each dword of that row.
     pub header_data: Signal<In, Bits<H>>,
+    /// As from `admit`: a segment ends behind a gap.
+    pub beyond: Signal<In, Bit>,
+    /// As from `admit`.
+    pub beyond_stream: Signal<In, Bits<8>>,
+    /// As from `admit`.
+    pub beyond_position: Signal<In, Bits<32>>,
+    /// Stream of which an island is wanted,
+    pub asked_stream: Signal<Out, Bits<8>>,
+    /// and a position in it.
+    pub asked_position: Signal<Out, Bits<32>>,
+    /// Two cycles later: there is such an island,
+    pub island: Signal<In, Bit>,
+    /// it begins here,
+    pub island_begin: Signal<In, Bits<32>>,
+    /// and ends here.
+    pub island_end: Signal<In, Bits<32>>,
+    /// Row with a marker; its FPDUPTR comes two cycles later.
+    pub marker_row: Signal<Out, Bits<20>>,
+    /// FPDUPTR.
+    pub marker_data: Signal<In, Bits<16>>,
+    /// Pulse: `fetch` has begun to read an FPDU with `ahead`.
+    pub ahead_started: Signal<In, Bit>,
+    /// Pulse: `check` is through with an FPDU with `ahead`.
+    pub ahead_done: Signal<In, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<In, Bits<8>>,
+    /// It is placed.
+    pub ahead_accepted: Signal<In, Bit>,
     /// Whole FPDUs, or refused ones.
     pub fpdu: Signal<Out, Fpdu>,
     /// An FPDU is there.
@@ -137,11 +178,13 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     // look: the next stream to be visited
     chosen: Dff<Bits<8>>,
     chosen_valid: Dff<Bit>,
+    chain_of: [Dff<Bits<4>>; S],
     reader: Reader<H, D, LOGD>,
     walker: Walker<H, D, LOGD>,
 
     // what the walker found: where it ends, how far the stream has landed
     behind: Dff<Bits<32>>,
+    chained: Dff<Bits<4>>,
     measured_valid: Dff<Bit>,
     measured: Dff<Measured>,
     measured_fpdu: Dff<Fpdu>,
@@ -165,6 +208,10 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     gift_dropped: Dff<Bit>,
     gone: Dff<Bit>,
     gone_stream: Dff<Bits<8>>,
+
+    // behind gaps
+    look_ahead: Ahead<H, D, LOGD, S>,
+    placed: Placed<S, ISLANDS>,
 
     out: Queue<Fpdu, 4>,
     waiting: Dff<Bits<8>>,
@@ -191,6 +238,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     gift_behind: Signal<Local, Bits<32>>,
     weighed_octets: Signal<Local, Bits<20>>,
     found: Signal<Local, Fpdu>,
+    in_order: Signal<Local, Bit>,
+    ahead_goes: Signal<Local, Bit>,
     pushes: Signal<Local, Bit>,
     pops: Signal<Local, Bit>,
     index: [Constant<Bits<8>>; S],
@@ -200,6 +249,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     refused_too_large: Constant<Bits<3>>,
     ends_closed: Constant<Bits<3>>,
     ends_truncated: Constant<Bits<3>>,
+    nowhere: Constant<Bits<4>>,
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
@@ -225,6 +275,20 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             crc: d(),
             header_row: d(),
             header_data: d(),
+            beyond: d(),
+            beyond_stream: d(),
+            beyond_position: d(),
+            asked_stream: d(),
+            asked_position: d(),
+            island: d(),
+            island_begin: d(),
+            island_end: d(),
+            marker_row: d(),
+            marker_data: d(),
+            ahead_started: d(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_accepted: d(),
             fpdu: d(),
             fpdu_valid: d(),
             fpdu_ready: d(),
@@ -248,9 +312,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             ends: array(),
             chosen: d(),
             chosen_valid: d(),
+            chain_of: array(),
             reader: Reader::new(config),
             walker: Walker::new(config),
             behind: d(),
+            chained: d(),
             measured_valid: d(),
             measured: d(),
             measured_fpdu: d(),
@@ -272,6 +338,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             gift_dropped: d(),
             gone: d(),
             gone_stream: d(),
+            look_ahead: Ahead::new(config),
+            placed: d(),
             out: d(),
             waiting: d(),
             hold: d(),
@@ -296,6 +364,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             gift_behind: d(),
             weighed_octets: d(),
             found: d(),
+            in_order: d(),
+            ahead_goes: d(),
             pushes: d(),
             pops: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
@@ -305,6 +375,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             refused_too_large: Constant::new(u64::from(refused::TOO_LARGE).into()),
             ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
             ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
+            nowhere: Constant::new(0_u64.into()),
         }
     }
 }
@@ -320,6 +391,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             chosen,
             chosen_valid,
             behind,
+            chained,
             measured_valid,
             measured,
             measured_fpdu,
@@ -348,10 +420,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             gift_dropped
         );
         dff_setup!(self, clock, gone, gone_stream, waiting, hold);
-        clock!(self, clock, reader, walker, lengths, out);
+        clock!(self, clock, reader, walker, lengths, out, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
+        self.look_ahead.reset.next = self.reset.val();
+        self.placed.reset.next = self.reset.val();
 
         comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
         self.marked.next = self.mark.val().finished | self.mark.val().cause.any();
@@ -367,6 +441,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.edge_landed[i].next = self.edge_at[i].q.val();
             self.at[i].clock.next = self.clock.val();
             self.at[i].d.next = self.at[i].q.val();
+            self.chain_of[i].clock.next = self.clock.val();
+            self.chain_of[i].d.next = self.chain_of[i].q.val();
             self.known[i].clock.next = self.clock.val();
             self.known[i].d.next = self.known[i].q.val();
             self.need[i].clock.next = self.clock.val();
@@ -479,10 +555,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.item.val().fpdu {
             self.item_octets.next = bit_cast::<32, 16>(self.item.val().dwords) << 2;
         }
+        self.placed.chain_stream.next = self.item.val().stream;
+        self.placed.chain_at.next = self.base.val().get_bits::<20>(0);
+        self.placed.chain_before.next = self.chained.q.val();
+        if self.item.val().start {
+            self.placed.chain_before.next = self.nowhere.val();
+        }
         self.measured_valid.d.next = self.walker.item_valid.val();
         self.measured.d.next.found = self.item.val().fpdu;
         self.measured.d.next.end = self.item.val().end;
         self.measured.d.next.behind = self.base.val() + self.item_octets.val();
+        self.measured.d.next.chain = self.placed.chain_now.val();
         self.refusal.next = 0.into();
         if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
             self.refusal.next = self.refused_too_large.val();
@@ -501,8 +584,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.measured_fpdu.d.next.refused = self.refusal.val();
         self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
         self.measured_fpdu.d.next.ahead = false;
-        self.measured_fpdu.d.next.placed = false;
+        self.measured_fpdu.d.next.placed = self.placed.chain_now.val().any();
         if self.walker.item_valid.val() {
+            self.chained.d.next = self.placed.chain_now.val();
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
         for i in 0..S {
@@ -607,13 +691,63 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gone.d.next = self.gift_valid.q.val();
         }
 
+        comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
+        self.look_ahead.gone.next = self.leaves.val();
+        self.look_ahead.gone_stream.next = self.stream.val();
+        for i in 0..S {
+            self.look_ahead.allowed[i].next =
+                self.live[i].q.val() & self.with_markers[i].q.val() & self.with_crc[i].q.val();
+            self.look_ahead.edge_of[i].next = self.edge_at[i].q.val().get_bits::<20>(0);
+            self.placed.at[i].next = self.at[i].q.val().get_bits::<20>(0);
+            self.placed.chain[i].next = self.chain_of[i].q.val();
+        }
+        self.look_ahead.beyond.next = self.beyond.val();
+        self.look_ahead.beyond_stream.next = self.beyond_stream.val();
+        self.look_ahead.beyond_position.next = self.beyond_position.val();
+        self.asked_stream.next = self.look_ahead.asked_stream.val();
+        self.asked_position.next = self.look_ahead.asked_position.val();
+        self.look_ahead.island.next = self.island.val();
+        self.look_ahead.island_begin.next = self.island_begin.val();
+        self.look_ahead.island_end.next = self.island_end.val();
+        self.marker_row.next = self.look_ahead.marker_row.val();
+        self.look_ahead.marker_data.next = self.marker_data.val();
+        self.reader.peek_row.next = self.look_ahead.peek_row.val();
+        self.look_ahead.peeked.next = self.look_ahead.peek.val() & self.reader.idle.val();
+        self.look_ahead.header_data.next = self.header_data.val();
+        self.look_ahead.started.next = self.ahead_started.val();
+        self.look_ahead.done.next = self.ahead_done.val();
+        self.look_ahead.done_stream.next = self.ahead_stream.val();
+        self.look_ahead.accepted.next = self.ahead_accepted.val();
+        self.placed.gone.next = self.leaves.val();
+        self.placed.gone_stream.next = self.stream.val();
+        self.placed.asked.next = self.look_ahead.asked_stream.val();
+        self.placed.asked_at.next = self.look_ahead.at.val();
+        self.placed.asked_behind.next = self.look_ahead.behind.val();
+        self.look_ahead.held.next = self.placed.held.val();
+        self.look_ahead.held_to.next = self.placed.held_to.val();
+        self.look_ahead.held_good.next = self.placed.held_good.val();
+        self.look_ahead.room.next = self.placed.room.val();
+        self.placed.answer.next = self.ahead_done.val();
+        self.placed.answer_stream.next = self.ahead_stream.val();
+        self.placed.answer_at.next = self.look_ahead.answered.val().at;
+        self.placed.answer_behind.next = self.look_ahead.answered.val().behind;
+        self.placed.accepted.next = self.ahead_accepted.val();
+        self.in_order.next = self.passes.val() | self.gift_passes.val();
+        self.ahead_goes.next =
+            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.waiting.q.val().any();
+        self.look_ahead.taken.next = self.ahead_goes.val();
+        self.placed.record.next = self.ahead_goes.val();
+
         comment!("out: the queue has room for all that can be on its way when it holds the walker");
         self.found.next = self.gift.q.val();
+        if self.ahead_goes.val() {
+            self.found.next = self.look_ahead.fpdu.val();
+        }
         if self.passes.val() {
             self.found.next = self.weighed_fpdu.q.val();
         }
         self.issued_stream.next = self.found.val().stream;
-        self.pushes.next = self.passes.val() | self.gift_passes.val();
+        self.pushes.next = self.in_order.val() | self.ahead_goes.val();
         self.issued.next = self.pushes.val();
         self.out.s_data.next = self.found.val();
         self.out.s_valid.next = self.pushes.val();
@@ -634,9 +768,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.stands.val() & (self.weighed_fpdu.q.val().stream == self.index[i].val()) {
                 if self.weighed.q.val().end {
                     self.at[i].d.next = self.weighed.q.val().behind;
+                    self.chain_of[i].d.next = self.weighed.q.val().chain;
                 }
                 if self.lacks.val() {
                     self.at[i].d.next = self.weighed_fpdu.q.val().position;
+                    self.chain_of[i].d.next = self.nowhere.val();
                     self.known[i].d.next = true;
                     self.need[i].d.next = self.weighed_octets.val();
                 }
@@ -647,6 +783,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.gift_passes.val() & (self.gift.q.val().stream == self.index[i].val()) {
                 if self.gift.q.val().refused == 0 {
                     self.at[i].d.next = self.gift_behind.val();
+                    self.chain_of[i].d.next = self.nowhere.val();
                     self.known[i].d.next = false;
                 } else if self.gift.q.val().refused == self.ends_closed.val() {
                     self.finished[i].d.next = false;

@@ -175,6 +175,9 @@ impl<
         self.check.verdict.next = self.ingress.verdict.val();
         self.check.verdict_valid.next = self.ingress.verdict_valid.val();
         self.ingress.consumed.next = self.check.consumed.val();
+        self.ingress.ahead_done.next = self.check.ahead_done.val();
+        self.ingress.ahead_stream.next = self.check.ahead_stream.val();
+        self.ingress.ahead_accepted.next = self.check.ahead_accepted.val();
         self.place.s_placement.next = self.check.placement.val();
         self.place.s_delivery.next = self.check.delivery.val();
         self.place.s_valid.next = self.check.m_valid.val();

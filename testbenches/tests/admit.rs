@@ -22,6 +22,8 @@ const TAIL: usize = 2;
 /// Cycles from an accepted beat to its stream's `edge_sequence`, and from a `tail` to its `limit_sequence`.
 const EDGE_SEQUENCE: usize = LATENCY + 1;
 const LIMIT_SEQUENCE: usize = 2;
+/// Cycles from a question for an island to the answer.
+const ISLAND_TOLD: usize = 2;
 
 /// A beat of a segment whose octets have the stream positions from `from` on; in front of position 0 they are negative.
 #[derive(Clone, Debug)]
@@ -45,6 +47,8 @@ struct Out {
     dropped: bool,
     octets: usize,
     mark: Option<Mark>,
+    /// A segment ends behind a gap: its stream, and the position of its last beat.
+    beyond: Option<(usize, u32)>,
 }
 
 /// What `ending` is told.
@@ -76,6 +80,9 @@ struct Stream {
     accepted: Vec<bool>,
 }
 
+/// Begin and end of an island.
+type Island = Option<(u32, u32)>;
+
 impl Stream {
     fn has(&self, position: i64) -> bool {
         position < self.edge || self.accepted.get(position as usize) == Some(&true)
@@ -86,6 +93,14 @@ impl Stream {
         let behind = self.edge..=self.accepted.len() as i64;
         let changes = behind.filter(|&at| at > 0 && self.has(at) != self.has(at - 1));
         changes.collect()
+    }
+
+    /// The island that a position lies in.
+    fn island(&self, position: i64) -> Island {
+        let there = |at: i64| at >= self.edge && self.accepted.get(at as usize) == Some(&true);
+        let begin = (0..=position).rev().take_while(|at| there(*at)).last()?;
+        let end = (position..).find(|at| !there(*at))?;
+        Some((begin as u32, end as u32))
     }
 
     /// Accepts octets.
@@ -121,6 +136,9 @@ struct Seen {
     fins: usize,
     fins_beyond: usize,
     aborts: usize,
+    beyond_gap: usize,
+    islands_told: usize,
+    islands_denied: usize,
 }
 
 struct Bench<const W: usize, const K: usize> {
@@ -135,6 +153,10 @@ struct Bench<const W: usize, const K: usize> {
     edges: Vec<(usize, usize, u32)>,
     limits: VecDeque<[u32; STREAMS]>,
     edge_now: [u32; STREAMS],
+    /// The streams as the block's registers have them in this cycle, and what they answer to the last questions.
+    shown: [Stream; STREAMS],
+    asked: VecDeque<Island>,
+    ask: Rng,
     lost: bool,
     in_segment: bool,
     last_accepted: Option<(usize, usize)>,
@@ -161,6 +183,9 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             edges: vec![],
             limits: VecDeque::new(),
             edge_now: [0; STREAMS],
+            shown: Default::default(),
+            asked: VecDeque::new(),
+            ask: Rng::with_seed(seed),
             lost: false,
             in_segment: false,
             last_accepted: None,
@@ -205,6 +230,9 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             self.streams[stream].armed = false;
         }
         self.cycle(None);
+        if arm {
+            self.shown[stream] = Stream::default();
+        }
         let b = &mut self.lockstep.block;
         b.arm.next = false;
         b.close.next = false;
@@ -257,10 +285,27 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             let out = self.decide(beat, armed, came);
             self.due.push_back((came + LATENCY, out));
         }
+        let (stream, position) = self.question();
+        let b = &mut self.lockstep.block;
+        b.asked_stream.next = (stream as u64).into();
+        b.asked_position.next = (position as u64 & 0xFFFF_FFFF).into();
         self.lockstep.settle().unwrap();
         self.compare();
+        self.asked.push_back(self.shown[stream].island(position));
         self.lockstep.edge().unwrap();
         self.cycle += 1;
+    }
+
+    /// A position in some stream, mostly where something begins or ends.
+    fn question(&mut self) -> (usize, i64) {
+        let stream = self.ask.usize(0..STREAMS);
+        let shown = &self.shown[stream];
+        let shores = shown.shores();
+        let near = match shores.is_empty() {
+            true => shown.edge,
+            false => shores[self.ask.usize(..shores.len())],
+        };
+        (stream, near + self.ask.i64(-2..=2))
     }
 
     /// What becomes of a beat that came in cycle `came`.
@@ -286,6 +331,10 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             self.seen.aborts += usize::from(beat.abort);
             mark = Some((beat.stream, fin, beat.abort));
         }
+        let behind_gap = |stream: &&Stream| armed && beat.last && beat.from > stream.edge;
+        let beyond = self.streams.get(beat.stream).filter(behind_gap);
+        out.beyond = beyond.map(|_| (beat.stream, beat.from as u32));
+        self.seen.beyond_gap += usize::from(out.beyond.is_some());
         let stream = match self.streams.get_mut(beat.stream).filter(|_| armed) {
             None => {
                 drop = count > 0;
@@ -396,12 +445,28 @@ impl<const W: usize, const K: usize> Bench<W, K> {
                 fin: b.mark_fin.val().then(|| b.mark_end.val().to_u32()),
                 abort: b.mark_abort.val(),
             }),
+            beyond: b.beyond.val().then(|| {
+                let position = b.beyond_position.val().to_u32();
+                (b.beyond_stream.val().index(), position)
+            }),
         };
+        if self.asked.len() >= ISLAND_TOLD {
+            let range = (b.island_begin.val().to_u32(), b.island_end.val().to_u32());
+            let told = b.island.val().then_some(range);
+            self.seen.islands_told += usize::from(told.is_some());
+            self.seen.islands_denied += usize::from(told.is_none());
+            self.wrong += usize::from(Some(told) != self.asked.pop_front());
+        }
         let due = match self.due.front() {
             Some((at, _)) if *at == self.cycle => self.due.pop_front().unwrap().1,
             _ => Out::default(),
         };
         self.wrong += usize::from(found != due);
+        if let Some(beat) = due.beat {
+            let from = beat.position.wrapping_add(beat.skip as u32);
+            let end = beat.position.wrapping_add(beat.octets.len() as u32);
+            self.shown[beat.stream].fill(from.into(), end.into());
+        }
         for (_, stream, edge) in self.edges.iter().filter(|(at, ..)| *at == self.cycle) {
             self.edge_now[*stream] = *edge;
         }
@@ -588,6 +653,9 @@ fn assert_traffic<const W: usize, const K: usize>(cycles: usize) {
         ("FIN", seen.fins),
         ("FIN beyond the ring", seen.fins_beyond),
         ("abort", seen.aborts),
+        ("behind a gap", seen.beyond_gap),
+        ("islands told", seen.islands_told),
+        ("islands denied", seen.islands_denied),
     ] {
         assert!(count > 4, "{what}: {count}");
     }
@@ -603,7 +671,7 @@ fn segments_of_four_streams_at_64_bits() {
 // req: MPA-RCV-17, MPA-RCV-24, MPA-RCV-25, MPA-MRK-04, AMB-40
 #[test]
 fn segments_of_four_streams_at_512_bits() {
-    on_large_stack(|| assert_traffic::<512, 64>(6_000));
+    on_large_stack(|| assert_traffic::<512, 64>(8_000));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `assembly`: beats at every octet of a row, with every length, against rings that are plain arrays; two readers beside.
+//! `assembly`: beats at every octet of a row, with every length, against rings that are plain arrays; three readers beside.
 
 use fastrand::Rng;
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ struct Bench<const W: usize, const K: usize, const D: usize, const H: usize, con
     landing: VecDeque<(usize, Beat)>,
     /// Where the last octets landed.
     fresh: Option<(usize, u32)>,
-    reads: VecDeque<(Vec<u8>, Vec<u8>)>,
+    reads: VecDeque<(Vec<u8>, Vec<u8>, u16)>,
     fresh_reads: usize,
     cycle: usize,
     wrong: usize,
@@ -68,7 +68,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         stream * (RING / K) + position as usize % RING / K
     }
 
-    /// Both readers ask for rows; what they will see are the rings as they are now.
+    /// All readers ask for rows; what they will see are the rings as they are now.
     fn read(&mut self) {
         let (stream, position) = match self.fresh.take() {
             Some(place) if chance(&mut self.rng, 80) => {
@@ -93,7 +93,12 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             .chunks(4)
             .flat_map(|dword| dword[..2].to_vec())
             .collect();
-        self.reads.push_back((data, header));
+        // the marker in front of the same position, in whatever row it stands
+        let marker = Self::row(stream, position & !511);
+        b.marker_row.next = (marker as u64).into();
+        let pointer = &ring(marker)[2..4];
+        let pointer = u16::from_be_bytes([pointer[0], pointer[1]]);
+        self.reads.push_back((data, header, pointer));
     }
 
     fn cycle(&mut self, beat: Option<Beat>) {
@@ -123,8 +128,10 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         let expected = due.as_ref().map(|(_, beat)| (beat.stream, beat.edge));
         self.wrong += usize::from(landed != expected);
         if self.reads.len() > lane_ram::LATENCY {
-            let (data, header) = self.reads.pop_front().unwrap();
-            let same = octets(b.read_data.val()) == data && octets(b.header_data.val()) == header;
+            let (data, header, pointer) = self.reads.pop_front().unwrap();
+            let same = octets(b.read_data.val()) == data
+                && octets(b.header_data.val()) == header
+                && b.marker_data.val().to_u16() == pointer;
             self.wrong += usize::from(!same);
         }
         if let Some((_, beat)) = due {

@@ -11,6 +11,7 @@ use warpline_driver::{
 };
 use warpline_hdl::Config;
 use warpline_sim::{BackPressure, Card, CardOptions};
+use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
 const WIDTHS: [usize; 2] = [64, 512];
@@ -741,7 +742,12 @@ fn segments_behind_a_gap_are_kept() {
         feed(cuts[cuts.len() - 1], octets.len());
         assert_eq!(stream.edge().unwrap(), start);
         assert_eq!(bench.settle(), []);
-        assert!(region.to_vec().unwrap() == vec![UNTOUCHED; LENGTH]);
+        // What is whole is in memory; the first octets are missing, which are of the first FPDU.
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        for (i, (_, payload)) in messages.iter().enumerate().skip(1) {
+            expected[500 * i..500 * (i + 1)].copy_from_slice(payload);
+        }
+        assert!(region.to_vec().unwrap() == expected);
         // A second copy with other octets says nothing.
         let lies: Vec<u8> = octets[400..1000].iter().map(|octet| !octet).collect();
         let sequence = start.wrapping_add(400);
@@ -749,10 +755,7 @@ fn segments_behind_a_gap_are_kept() {
         feed(0, cuts[0]);
         let seen = bench.settle();
         assert_eq!(seen, vec![Seen::Write(0, 500, false); 8]);
-        let mut expected = vec![UNTOUCHED; LENGTH];
-        for (i, (_, payload)) in messages.iter().enumerate() {
-            expected[500 * i..500 * (i + 1)].copy_from_slice(payload);
-        }
+        expected[..500].copy_from_slice(&messages[0].1);
         assert!(region.to_vec().unwrap() == expected);
         let end = start.wrapping_add(octets.len() as u32);
         assert_eq!(stream.edge().unwrap(), end);
@@ -1411,6 +1414,301 @@ fn nothing_is_guessed_behind_a_gap() {
             assert!(memory[3000..].iter().all(|&octet| octet == UNTOUCHED));
             stream.close().unwrap();
         }
+    }
+}
+
+/// Where each FPDU of a stream begins, and the end of the last one.
+fn begins(octets: &[u8], markers: bool) -> Vec<usize> {
+    let mut begins = vec![0];
+    while begins[begins.len() - 1] < octets.len() {
+        let at = begins[begins.len() - 1];
+        let header = at + 4 * usize::from(markers && at.is_multiple_of(512));
+        let ulpdu = u16::from_be_bytes([octets[header], octets[header + 1]]);
+        begins.push(at + mpa::fpdu_len(at as u32, ulpdu.into(), markers));
+    }
+    begins
+}
+
+/// Message i: 500 octets, one FPDU.
+fn message(i: usize) -> (Message, Vec<u8>) {
+    (write(BASE + 500 * i as u64), pattern(i, 500))
+}
+
+/// Memory in which these messages are, and nothing else.
+fn memory_with(messages: impl IntoIterator<Item = usize>) -> Vec<u8> {
+    let mut memory = vec![UNTOUCHED; LENGTH];
+    for i in messages {
+        memory[500 * i..500 * (i + 1)].copy_from_slice(&pattern(i, 500));
+    }
+    memory
+}
+
+/// Whole FPDUs behind a gap are in memory at once, and delivered when the gap is closed.
+// req: MPA-RCV-06, MPA-RCV-07, MPA-RCV-12, MPA-RCV-18, MPA-RCV-19, MPA-RCV-22, MPA-RCV-23, MPA-RCV-30, DDP-ORD-03
+// req: LLP-05, MPA-MRK-09, MPA-MRK-13, DDP-ORD-06
+#[test]
+fn whole_fpdus_behind_a_gap_are_placed_at_once_and_delivered_in_order() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let octets = stream_of(true, 600, &(0..12).map(message).collect::<Vec<_>>());
+        let at = begins(&octets, true);
+        let start = 0xFFFF_FD00;
+        let feed = |from: usize, end: usize| {
+            let sequence = start_plus(start, from);
+            if from < end {
+                bench.card.feed(2, sequence, &octets[from..end]).unwrap();
+            }
+        };
+        let options = StreamOptions {
+            sequence_start: start,
+            ..markers(true)
+        };
+        // the second FPDU before the first one; the tail of one, a whole one and the head of another one; ten at once
+        for (from, end, placed) in [
+            (at[1], at[2], 1..2),
+            (at[3] - 100, at[4] + 100, 3..4),
+            (at[2], at[12], 2..12),
+        ] {
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            let stream = bench.arm(2, options);
+            feed(from, end);
+            assert_eq!(bench.settle(), []);
+            assert!(
+                region.to_vec().unwrap() == memory_with(placed.clone()),
+                "{placed:?}"
+            );
+            assert_eq!(stream.edge().unwrap(), start);
+            let before = bench.context.counters().unwrap();
+            feed(0, from);
+            let seen = bench.settle();
+            assert_eq!(seen, vec![Seen::Write(2, 500, false); placed.end]);
+            assert!(region.to_vec().unwrap() == memory_with(0..placed.end));
+            let after = bench.context.counters().unwrap();
+            // each counts once, when it comes in order
+            assert_eq!(after.fpdus.wrapping_sub(before.fpdus), placed.end as u32);
+            feed(end, octets.len());
+            assert_eq!(bench.settle().len(), 12 - placed.end);
+            assert!(region.to_vec().unwrap() == memory_with(0..12));
+            assert_eq!(stream.edge().unwrap(), start_plus(start, octets.len()));
+            stream.close().unwrap();
+        }
+        assert_eq!(bench.context.counters().unwrap().errors, 0);
+    }
+}
+
+fn start_plus(start: u32, octets: usize) -> u32 {
+    start.wrapping_add(octets as u32)
+}
+
+/// Ten small FPDUs behind a gap, most of them without a marker of their own: each is found behind the one before.
+// req: MPA-RCV-07, MPA-RCV-19, MPA-RCV-12
+#[test]
+fn small_fpdus_behind_a_gap_are_found_by_the_lengths_of_valid_ones() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let small = |i: usize| (write(BASE + 40 * i as u64), pattern(i, 40));
+        let octets = stream_of(true, 600, &(0..21).map(small).collect::<Vec<_>>());
+        let at = begins(&octets, true);
+        let stream = bench.arm(1, markers(true));
+        // the first marker behind the gap tells where one of them begins
+        let (from, end) = (at[4] + 8, at[20]);
+        let first = (0..20).find(|&i| at[i + 1] > 512).unwrap();
+        assert!(first > 5 && first < 11, "{first}");
+        bench.card.feed(1, from as u32, &octets[from..end]).unwrap();
+        assert_eq!(bench.settle(), []);
+        let mut expected = vec![UNTOUCHED; LENGTH];
+        for i in first..20 {
+            expected[40 * i..40 * (i + 1)].copy_from_slice(&pattern(i, 40));
+        }
+        assert!(region.to_vec().unwrap() == expected);
+        bench.card.feed(1, 0, &octets[..from]).unwrap();
+        bench.card.feed(1, end as u32, &octets[end..]).unwrap();
+        assert_eq!(bench.settle(), vec![Seen::Write(1, 40, false); 21]);
+        stream.close().unwrap();
+    }
+}
+
+/// Without CRC or without markers nothing is placed before the gap is closed.
+// req: AMB-54
+#[test]
+fn without_crc_or_markers_nothing_behind_a_gap_is_placed() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        for (with_markers, crc) in [(true, false), (false, true), (false, false)] {
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            let octets = stream_of(with_markers, 600, &(0..4).map(message).collect::<Vec<_>>());
+            let at = begins(&octets, with_markers);
+            let options = StreamOptions {
+                crc,
+                ..markers(with_markers)
+            };
+            let stream = bench.arm(0, options);
+            bench.card.feed(0, at[1] as u32, &octets[at[1]..]).unwrap();
+            assert_eq!(bench.settle(), []);
+            assert!(region.to_vec().unwrap() == memory_with(0..0));
+            bench.card.feed(0, 0, &octets[..at[1]]).unwrap();
+            assert_eq!(bench.settle().len(), 4);
+            assert!(region.to_vec().unwrap() == memory_with(0..4));
+            stream.close().unwrap();
+        }
+    }
+}
+
+/// A marker locates an FPDU that is right; the FPDU in front of it turns out to end elsewhere when the gap is closed.
+// req: MPA-ERR-07
+#[test]
+fn a_marker_that_the_chain_of_lengths_contradicts_is_found_when_the_gap_is_closed() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let octets = stream_of(true, 600, &(0..4).map(message).collect::<Vec<_>>());
+        let at = begins(&octets, true);
+        // Another first FPDU, 100 octets longer: its end lies within the second one.
+        let longer = stream_of(true, 700, &[(write(BASE), pattern(0, 600))]);
+        let stream = bench.arm(3, markers(true));
+        bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
+        assert_eq!(bench.settle(), []);
+        assert!(region.to_vec().unwrap() == memory_with(1..4));
+        bench.card.feed(3, 0, &longer[..at[1]]).unwrap();
+        let seen = bench.settle();
+        assert!(
+            matches!(
+                seen[..],
+                [Seen::Error(
+                    3,
+                    ErrorNumber::MpaMarker | ErrorNumber::MpaCrc,
+                    _,
+                    0
+                )]
+            ),
+            "{seen:?}"
+        );
+        assert!(region.to_vec().unwrap() == memory_with(1..4));
+        stream.close().unwrap();
+    }
+}
+
+/// What is wrong with an FPDU behind a gap whatever is missing freezes its stream at once; the rest is judged in order.
+// req: AMB-11
+#[test]
+fn an_error_behind_a_gap_freezes_its_stream_when_it_does_not_depend_on_order() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let stranger = Message::Tagged {
+            stag: 0x999,
+            to: BASE,
+            rsvd_ulp: 0,
+        };
+        let messages = [
+            message(0),
+            message(1),
+            (stranger, pattern(2, 500)),
+            message(3),
+        ];
+        let octets = stream_of(true, 600, &messages);
+        let at = begins(&octets, true);
+        let stream = bench.arm(3, markers(true));
+        bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
+        let seen = bench.settle();
+        assert!(
+            matches!(seen[..], [Seen::Error(3, ErrorNumber::TaggedInvalidStag, _, position)] if position == at[2] as u32),
+            "{seen:?}"
+        );
+        bench.card.feed(3, 0, &octets[..at[1]]).unwrap();
+        assert_eq!(bench.settle(), [], "frozen");
+        let memory = region.to_vec().unwrap();
+        assert!(memory[500..1000] == pattern(1, 500) && memory[..500] == [UNTOUCHED; 500]);
+        stream.close().unwrap();
+        // A CRC error is met in its turn: what is in front of it is delivered.
+        let mut octets = stream_of(true, 600, &(0..4).map(message).collect::<Vec<_>>());
+        octets[at[2] + 60] ^= 1;
+        let stream = bench.arm(3, markers(true));
+        bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
+        assert_eq!(bench.settle(), []);
+        bench.card.feed(3, 0, &octets[..at[1]]).unwrap();
+        let seen = bench.settle();
+        assert!(
+            matches!(
+                seen[..],
+                [
+                    Seen::Write(3, ..),
+                    Seen::Write(3, ..),
+                    Seen::Error(3, ErrorNumber::MpaCrc, ..)
+                ]
+            ),
+            "{seen:?}"
+        );
+        stream.close().unwrap();
+    }
+}
+
+/// Between placement and delivery the region is revoked: what comes in order meets an unknown STag, and nothing is written.
+// req: AMB-42, DDP-SEC-22
+#[test]
+fn a_region_revoked_between_placement_and_delivery_is_not_written_again() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        let octets = stream_of(true, 600, &(0..6).map(message).collect::<Vec<_>>());
+        let at = begins(&octets, true);
+        let stream = bench.arm(3, markers(true));
+        bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
+        assert_eq!(bench.settle(), []);
+        let mut memory = region.revoke().unwrap();
+        assert!(memory.to_vec() == memory_with(1..6));
+        memory.fill(0x5A);
+        bench.card.feed(3, 0, &octets[..at[1]]).unwrap();
+        let seen = bench.settle();
+        assert!(
+            matches!(
+                seen[..],
+                [Seen::Error(3, ErrorNumber::TaggedInvalidStag, _, 0)]
+            ),
+            "{seen:?}"
+        );
+        assert!(memory.iter().all(|&octet| octet == 0x5A));
+        stream.close().unwrap();
+    }
+}
+
+/// Closed at any moment while FPDUs behind a gap are under way; the next owner of the stream has nothing to do with them.
+#[test]
+fn a_stream_closed_while_fpdus_behind_a_gap_are_under_way_starts_afresh() {
+    for bench in Bench::each() {
+        let mut rng = Rng::with_seed(8);
+        let region = bench.region();
+        let octets = stream_of(true, 600, &(0..30).map(message).collect::<Vec<_>>());
+        let at = begins(&octets, true);
+        for round in 0..20 {
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            let options = StreamOptions {
+                sequence_start: rng.u32(..),
+                ..markers(true)
+            };
+            let stream = bench.arm(3, options);
+            let behind = start_plus(options.sequence_start, at[1]);
+            bench.feed(3, behind, &octets[at[1]..], 300);
+            bench.card.step(rng.u64(0..3000)).unwrap();
+            stream.close().unwrap();
+            // what is still on its way from the peer goes by
+            let before = region.to_vec().unwrap();
+            bench.card.step(5000).unwrap();
+            assert!(region.to_vec().unwrap() == before);
+            // the next owner's stream is another one, at the same positions
+            let other = |i: usize| (write(BASE + 30_000 + 400 * i as u64), pattern(50 + i, 400));
+            let next = stream_of(true, 600, &(0..20).map(other).collect::<Vec<_>>());
+            let stream = bench.arm(3, markers(true));
+            let cut = begins(&next, true)[1 + round % 5];
+            bench.card.feed(3, cut as u32, &next[cut..]).unwrap();
+            assert_eq!(bench.settle(), []);
+            bench.card.feed(3, 0, &next[..cut]).unwrap();
+            assert_eq!(bench.settle(), vec![Seen::Write(3, 400, false); 20]);
+            let memory = region.to_vec().unwrap();
+            assert!(memory[..30_000] == before[..30_000]);
+            for i in 0..20 {
+                assert!(memory[30_000 + 400 * i..][..400] == pattern(50 + i, 400));
+            }
+            stream.close().unwrap();
+        }
+        assert_eq!(bench.context.counters().unwrap().errors, 0);
     }
 }
 

@@ -12,7 +12,7 @@
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
-use warpline_hdl::fetch::{Beat, Fetch, Start, UNDER_WAY, latency};
+use warpline_hdl::fetch::{Beat, Fetch, HEADER, Start, UNDER_WAY, latency};
 use warpline_hdl::lane_ram;
 use warpline_hdl::records::Fpdu;
 use warpline_hdl::writer;
@@ -53,6 +53,8 @@ struct Seen {
     markers: usize,
     leading: usize,
     given_up: usize,
+    ahead: usize,
+    placed: usize,
     most_under_way: usize,
     most_rows: usize,
 }
@@ -230,7 +232,14 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
     /// An FPDU has started; its first beat is being read.
     fn started(&mut self, fpdu: Fpdu, start: Start) {
         let (stream, position) = (fpdu.stream.index(), fpdu.position.to_u32());
-        let dwords = fpdu.dwords.index();
+        // what was read whole before gives its header once more, and the room of all of it with that
+        let behind = position.wrapping_add(4 * fpdu.dwords.index() as u32);
+        let read = if fpdu.placed {
+            HEADER as usize
+        } else {
+            usize::MAX
+        };
+        let dwords = fpdu.dwords.index().min(read);
         let rows = dwords.div_ceil(D);
         let expected = Start {
             stream: fpdu.stream,
@@ -245,6 +254,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         };
         self.wrong += usize::from(start != expected);
         self.given_up[stream] |= fpdu.refused.any();
+        self.seen.ahead += usize::from(fpdu.ahead);
+        self.seen.placed += usize::from(fpdu.placed && !fpdu.ahead);
         self.seen.given_up += usize::from(fpdu.refused.any());
         self.next_row = (self.next_row + rows) % (COMMIT / K);
         let before: usize = self.occupied.iter().sum();
@@ -282,7 +293,12 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
                 .collect();
             self.due
                 .push_back((self.cycle + row + latency(D), beat, octets));
-            let end = first.wrapping_add(4 * count as u32);
+            let end = match row + 1 == rows {
+                _ if fpdu.ahead => continue,
+                true => behind,
+                false if fpdu.placed => continue,
+                false => first.wrapping_add(4 * count as u32),
+            };
             self.tails_due
                 .push_back((self.cycle + row + 1, stream, end));
         }
@@ -347,8 +363,12 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
             };
             let markers = chance(&mut bench.rng, 70);
             bench.plan(stream, position, dwords, markers);
-            if chance(&mut bench.rng, 1) {
-                bench.to_offer.back_mut().unwrap().refused = bench.rng.u64(1..3).into();
+            let fpdu = bench.to_offer.back_mut().unwrap();
+            match bench.rng.u8(0..100) {
+                0 => fpdu.refused = bench.rng.u64(1..3).into(),
+                1..20 => fpdu.ahead = true,
+                20..40 => fpdu.placed = true,
+                _ => {}
             }
         }
         bench.finish();
@@ -372,6 +392,7 @@ fn fpdus_of_four_streams_at_64_bits() {
         seen.markers > 100 && seen.leading > 20 && seen.given_up > 0,
         "{seen:?}"
     );
+    assert!(seen.ahead > 40 && seen.placed > 40, "{seen:?}");
     assert!(
         seen.most_under_way == UNDER_WAY as usize && seen.most_rows > COMMIT / 8 * 3 / 4,
         "{seen:?}"
@@ -389,6 +410,7 @@ fn fpdus_of_four_streams_at_512_bits() {
             seen.markers > 100 && seen.leading > 20 && seen.given_up > 0,
             "{seen:?}"
         );
+        assert!(seen.ahead > 30 && seen.placed > 30, "{seen:?}");
         assert!(
             seen.most_under_way == UNDER_WAY as usize && seen.most_rows > COMMIT / 64 * 3 / 4,
             "{seen:?}"
@@ -403,6 +425,24 @@ fn a_model_with_less_room_is_seen() {
 }
 
 type Bench64 = Bench<64, 8, 2, 3, 1>;
+
+#[test]
+fn an_fpdu_ahead_keeps_its_room_and_a_placed_one_gives_all_of_it_back_with_its_header() {
+    let mut bench = Bench64::new(COMMIT / 8, AT_ONCE);
+    bench.plan(1, 500, 300, true);
+    bench.to_offer[0].ahead = true;
+    bench.finish();
+    // all of it is read, and nothing is given back
+    assert_eq!((bench.seen.beats, bench.tails[1], bench.wrong), (150, 0, 0));
+    bench.plan(1, 500, 300, true);
+    bench.to_offer[0].placed = true;
+    bench.finish();
+    // five dwords of content and the marker at 512
+    assert_eq!(
+        (bench.seen.beats, bench.tails[1], bench.wrong),
+        (153, 1700, 0)
+    );
+}
 
 /// FPDUs of these many dwords back to back: each starts in the cycle in which the last beat of the one before is over.
 fn assert_no_cycle_between<

@@ -90,6 +90,10 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub abort: Signal<In, Bit>,
     /// Its number.
     pub abort_number: Signal<In, Bits<4>>,
+    /// Somebody else would like to read a row: it is read when there is no visit.
+    pub peek_row: Signal<In, Bits<20>>,
+    /// No visit reads rows in this cycle.
+    pub idle: Signal<Out, Bit>,
     /// Row to read; its data come two cycles later.
     pub header_row: Signal<Out, Bits<20>>,
     /// First two octets of each dword of that row.
@@ -165,6 +169,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             looked_edge: d(),
             abort: d(),
             abort_number: d(),
+            peek_row: d(),
+            idle: d(),
             header_row: d(),
             header_data: d(),
             row: d(),
@@ -253,6 +259,10 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.header_row.next = ((self.asked_at.q.val() >> self.lane_bits.val())
             & self.row_mask.val())
             | self.row_base.val();
+        self.idle.next = !self.reading.q.val();
+        if !self.reading.q.val() {
+            self.header_row.next = self.peek_row.val();
+        }
         self.on_way.d.next = self.ask.val();
         self.on_way_row.d.next = self.asked.q.val();
         self.on_way_row.d.next.last = self.quota.val();

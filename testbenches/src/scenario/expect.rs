@@ -7,14 +7,15 @@ use warpline_driver::{
     Checks, CloseEvent, ErrorDetail, ErrorEvent, ErrorNumber, ErrorRecord, TaggedCompletion,
 };
 use warpline_hdl::Config;
+use warpline_wire::ddp::UntaggedSegment;
 use warpline_wire::error::{self, Detail};
 use warpline_wire::marker;
 use warpline_wire::receive::{
-    Delivery, Event, Flags, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig,
-    Target,
+    Delivery, Event, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, Scope,
+    StagEntry, StreamConfig, Target,
 };
 
-use super::{Late, Post, Scenario};
+use super::{Late, Phase, Post, Scenario};
 
 /// Octets of a page: memory is mapped in whole ones.
 const PAGE: usize = 4096;
@@ -67,9 +68,91 @@ pub struct Image {
     pub start: usize,
     /// Stream that wrote an octet in this phase, an index; [`NOBODY`] if none has.
     writers: Vec<u8>,
-    /// Octets that several streams wrote in one phase, with what each of them wrote last: any of that may stand there,
-    /// because streams have no order among each other (DDP-ORD-07).
-    contested: BTreeMap<usize, BTreeMap<u8, u8>>,
+    /// Octets that were written more than once in one phase in no certain order: by several streams (DDP-ORD-07), of each
+    /// of which the last octet counts, or by a stream that may place out of order (DDP-ORD-03), of which each one does.
+    contested: BTreeMap<usize, BTreeMap<(u8, u32), u8>>,
+    /// What else may stand there because of a stream that failed: see [`Ahead`].
+    loose: BTreeMap<usize, Vec<u8>>,
+    /// What was written in this phase: stream, octet, what was there before.
+    journal: Vec<(u8, usize, u8)>,
+    /// Writes of this phase.
+    writes: u32,
+}
+
+/// What a stream may have done besides, or instead of, what the reference receiver says, which takes everything in order.
+///
+/// A stream with markers and CRC places whole FPDUs before a gap in front of them is closed. If it meets no error, nothing
+/// else can be seen of that than the order in which memory is written. If it does, in the phase in which it fails:
+/// - the error may be another one: of a valid FPDU behind the one that fails in order, found by a marker or behind another
+///   one found so, and one that does not depend on order (AMB-11);
+/// - then fewer messages are delivered, and their buffers come back; those that are delivered are the same;
+/// - valid FPDUs behind the error may be in memory, and what is in front of it may not be there.
+///
+/// The same holds for a stream that ends within an FPDU whose length is wrong and reaches beyond its octets.
+#[derive(Clone, Debug, Default)]
+pub struct Ahead {
+    /// Errors of valid FPDUs behind the first one in order.
+    pub errors: Vec<ErrorRecord>,
+}
+
+impl Ahead {
+    /// What in `found` cannot be, if `wanted` is what is found in order.
+    #[must_use]
+    pub fn differs(&self, found: &[Report], wanted: &[Report]) -> Option<String> {
+        if found == wanted {
+            return None;
+        }
+        let error = |reports: &[Report]| {
+            let error = reports
+                .iter()
+                .position(|report| matches!(report, Report::Error(_)));
+            error.unwrap_or(reports.len())
+        };
+        let (at, last) = (error(found), error(wanted));
+        if at > last || found[..at] != wanted[..at] {
+            return Some(format!(
+                "{:x?}\n    should begin {:x?}",
+                &found[..at],
+                &wanted[..last]
+            ));
+        }
+        let Some((first, rest)) = found[at..].split_first() else {
+            return Some("there is no error".into());
+        };
+        let same = |record: &ErrorRecord| {
+            *first
+                == Report::Error(ErrorEvent {
+                    stream: record.stream,
+                    number: record.number,
+                    checks: record.checks,
+                    segment_length: record.segment_length.into(),
+                    position: record.position,
+                })
+        };
+        if wanted.get(last) != Some(first) && !self.errors.iter().any(same) {
+            return Some(format!(
+                "{first:x?}\n    should be {:x?} or one of {:x?}",
+                wanted.get(last),
+                self.errors
+            ));
+        }
+        // Each buffer comes back that would have held a message later.
+        let buffer = |report: &Report| match *report {
+            Report::Untagged {
+                queue, msn, buffer, ..
+            }
+            | Report::Flushed { queue, msn, buffer } => Some((queue, msn, buffer)),
+            _ => None,
+        };
+        let mut back: Vec<_> = wanted[at..].iter().filter_map(buffer).collect();
+        back.sort_unstable();
+        let mut flushed: Vec<_> = rest.iter().filter_map(buffer).collect();
+        flushed.sort_unstable();
+        let others = rest
+            .iter()
+            .any(|report| !matches!(report, Report::Flushed { .. }));
+        (others || back != flushed).then(|| format!("{rest:x?} behind the error"))
+    }
 }
 
 /// No stream.
@@ -100,41 +183,64 @@ impl Image {
         Self {
             writers: vec![NOBODY; octets.len()],
             contested: BTreeMap::new(),
+            loose: BTreeMap::new(),
+            journal: Vec::new(),
+            writes: 0,
             octets,
             start,
         }
     }
 
-    /// A stream writes `octets` from `offset` of the region or buffer on.
-    fn write(&mut self, stream: u8, offset: usize, octets: &[u8]) {
+    /// A stream writes `octets` from `offset` of the region or buffer on, in order with its other writes or not.
+    fn write(&mut self, stream: u8, ordered: bool, offset: usize, octets: &[u8]) {
+        self.writes += 1;
+        let write = if ordered { 0 } else { self.writes };
         for (at, &octet) in (self.start + offset..).zip(octets) {
+            self.journal.push((stream, at, self.octets[at]));
             match self.writers[at] {
                 NOBODY => drop(self.contested.remove(&at)),
-                other if other != stream => {
+                other if other != stream || !ordered => {
                     let contest = self.contested.entry(at).or_default();
-                    contest.entry(other).or_insert(self.octets[at]);
+                    contest.entry((other, 0)).or_insert(self.octets[at]);
                 }
                 _ => {}
             }
             if let Some(contest) = self.contested.get_mut(&at) {
-                contest.insert(stream, octet);
+                contest.insert((stream, write), octet);
             }
             self.writers[at] = stream;
             self.octets[at] = octet;
         }
     }
 
+    /// A stream that failed may have written these octets, too.
+    fn loosen(&mut self, offset: usize, octets: &[u8]) {
+        for (at, &octet) in (self.start + offset..self.octets.len()).zip(octets) {
+            self.loose.entry(at).or_default().push(octet);
+        }
+    }
+
+    /// What a stream wrote in this phase may not be there.
+    fn undo(&mut self, stream: u8) {
+        for &(_, at, octet) in self.journal.iter().filter(|(of, ..)| *of == stream) {
+            self.loose.entry(at).or_default().push(octet);
+        }
+    }
+
     /// Everything has been written.
     fn end_phase(&mut self) {
         self.writers.fill(NOBODY);
+        self.journal.clear();
     }
 
     /// Whether octet `at` may be `found`.
     #[must_use]
     pub fn allows(&self, at: usize, found: u8) -> bool {
         let contest = self.contested.get(&at);
+        let loose = self.loose.get(&at);
         found == self.octets[at]
             || contest.is_some_and(|contest| contest.values().any(|&octet| octet == found))
+            || loose.is_some_and(|loose| loose.contains(&found))
     }
 }
 
@@ -151,6 +257,8 @@ pub struct Expected {
     pub records: Vec<Option<ErrorRecord>>,
     /// Phase in which a stream failed.
     pub failed_in: Vec<Option<usize>>,
+    /// Streams that failed and whose octets did not all come in order.
+    pub ahead: Vec<Option<Ahead>>,
     /// Sequence number behind the last octet of each stream.
     pub edges: Vec<u32>,
     /// Stream octets.
@@ -219,6 +327,7 @@ impl Expected {
             reports: vec![Vec::new(); scenario.streams.len()],
             records: vec![None; scenario.streams.len()],
             failed_in: vec![None; scenario.streams.len()],
+            ahead: vec![None; scenario.streams.len()],
             edges: Vec::new(),
             octets: 0,
             payload_octets: 0,
@@ -227,6 +336,7 @@ impl Expected {
         };
         let mut posted = Posted::default();
         let mut before = vec![0; scenario.streams.len()];
+        let mut disordered = vec![false; scenario.streams.len()];
         for (number, phase) in scenario.phases.iter().enumerate() {
             for region in &scenario.regions {
                 if region.revoked == Some(number) {
@@ -247,13 +357,29 @@ impl Expected {
             }
             for (index, stream) in scenario.streams.iter().enumerate() {
                 let octets = &stream.wire[before[index]..phase.received[index]];
+                // An FPDU may have been placed in an earlier phase, when the length in front of it is wrong and long.
+                disordered[index] |= stream.options.markers
+                    && stream.options.crc
+                    && !in_order(
+                        phase,
+                        index,
+                        stream.options.sequence_start,
+                        before[index],
+                        config,
+                    );
+                let ordered = !disordered[index];
+                let buffers = (!ordered).then(|| posted.clone());
                 let sink = &mut |event: Event<'_>| {
-                    expected.note(scenario, index, &mut posted, event);
+                    expected.note(scenario, index, ordered, &mut posted, event);
                 };
                 let known = receiver.receive(stream.number.into(), octets, sink);
                 known.expect("the stream is open");
-                if expected.records[index].is_some() {
-                    expected.failed_in[index].get_or_insert(number);
+                if expected.records[index].is_some() && expected.failed_in[index].is_none() {
+                    expected.failed_in[index] = Some(number);
+                    if let Some(buffers) = buffers {
+                        let end = phase.received[index];
+                        expected.loosen(scenario, index, end, domains, &receiver, &buffers);
+                    }
                 }
             }
             before.clone_from(&phase.received);
@@ -262,8 +388,10 @@ impl Expected {
         }
         for (index, stream) in scenario.streams.iter().enumerate() {
             let number = u32::from(stream.number);
+            let ordered = !disordered[index];
+            let buffers = posted.clone();
             let sink = &mut |event: Event<'_>| {
-                expected.note(scenario, index, &mut posted, event);
+                expected.note(scenario, index, ordered, &mut posted, event);
             };
             let known = match stream.fin {
                 true => receiver.finish(number, sink),
@@ -275,6 +403,14 @@ impl Expected {
                 None => Ok(()),
             });
             known.expect("the stream is open");
+            // It failed only now, or it waits for octets that a wrong length promised.
+            let stuck =
+                expected.records[index].is_none() && receiver.at_boundary(number) == Ok(false);
+            let failed = expected.records[index].is_some() && expected.failed_in[index].is_none();
+            if !ordered && (stuck || failed) {
+                let end = stream.wire.len();
+                expected.loosen(scenario, index, end, domains, &receiver, &buffers);
+            }
             let counters = receiver.counters(number).expect("the stream is open");
             let edge = receiver.next_sequence(number).expect("the stream is open");
             expected.edges.push(edge);
@@ -287,7 +423,85 @@ impl Expected {
         expected
     }
 
-    fn note(&mut self, scenario: &Scenario, index: usize, posted: &mut Posted, event: Event<'_>) {
+    /// What the FPDUs of a stream may have done that lie behind the one that fails, up to `end`.
+    fn loosen(
+        &mut self,
+        scenario: &Scenario,
+        index: usize,
+        end: usize,
+        domains: &[u16],
+        receiver: &Receiver,
+        posted: &Posted,
+    ) {
+        let stream = &scenario.streams[index];
+        let number = u32::from(stream.number);
+        for image in self.regions.iter_mut().chain(&mut self.buffers) {
+            image.undo(index as u8);
+        }
+        let failed = self.records[index]
+            .as_ref()
+            .map_or(0, |record| record.position);
+        let mut ahead = Ahead::default();
+        for (position, ulpdu) in behind(&stream.wire[..end], failed as usize) {
+            // The FPDU alone, on the same stream, which begins with it.
+            let mut alone = receiver.clone();
+            alone.close(number).expect("the stream is open");
+            let config = StreamConfig {
+                protection_domain: domains[stream.domain].into(),
+                crc: false,
+                ..StreamConfig::default()
+            };
+            alone.open(number, config).expect("it is closed");
+            let length = u16::try_from(ulpdu.len()).expect("ULPDU_Length has 16 bits");
+            let mut fpdu = length.to_be_bytes().to_vec();
+            fpdu.extend_from_slice(&ulpdu);
+            fpdu.resize(fpdu.len().next_multiple_of(4) + 4, 0);
+            let (regions, buffers) = (&mut self.regions, &mut self.buffers);
+            let sink = &mut |event: Event<'_>| match event {
+                Event::Place {
+                    target: Target::Tagged { stag, to },
+                    octets,
+                    ..
+                } => {
+                    let region = scenario.regions.iter().position(|r| r.stag == stag);
+                    let region = region.expect("accepted STags are in the table");
+                    let offset = to.wrapping_sub(scenario.regions[region].base);
+                    regions[region].loosen(offset as usize, octets);
+                }
+                Event::Failed(record) => {
+                    let mut record = as_the_device(stream.number, &record);
+                    record.position = position as u32;
+                    ahead.errors.push(record);
+                }
+                _ => {}
+            };
+            alone
+                .receive(number, &fpdu, sink)
+                .expect("the stream is open");
+            // Queues know more than an FPDU alone tells.
+            if let Ok(segment) = UntaggedSegment::new_checked(&ulpdu[..])
+                && !segment.control().tagged()
+                && let Some(&buffer) = posted.get(&(index, segment.qn(), segment.msn()))
+            {
+                buffers[buffer].loosen(segment.mo() as usize, segment.payload());
+            }
+        }
+        // An untagged segment's error depends on what came before, but for its first octets (AMB-11).
+        let untagged = |record: &ErrorRecord| {
+            record.number.error_type() == 2 && record.number != ErrorNumber::UntaggedVersion
+        };
+        ahead.errors.retain(|record| !untagged(record));
+        self.ahead[index] = Some(ahead);
+    }
+
+    fn note(
+        &mut self,
+        scenario: &Scenario,
+        index: usize,
+        ordered: bool,
+        posted: &mut Posted,
+        event: Event<'_>,
+    ) {
         let number = scenario.streams[index].number;
         match event {
             Event::Place { target, octets, .. } => {
@@ -306,7 +520,7 @@ impl Expected {
                         (&mut self.buffers[buffer], offset as usize)
                     }
                 };
-                image.write(index as u8, offset, octets);
+                image.write(index as u8, ordered, offset, octets);
             }
             Event::Delivered {
                 delivery, flags, ..
@@ -380,6 +594,50 @@ impl Expected {
             });
         self.reports[index].extend(flushed);
     }
+}
+
+/// Whether the octets of a stream that arrive in a phase come in order, and none waits for room in the ring.
+fn in_order(phase: &Phase, index: usize, start: u32, before: usize, config: &Config) -> bool {
+    let mut edge = before as u32;
+    let mut arrivals = phase
+        .arrivals
+        .iter()
+        .filter(|arrival| arrival.stream == index);
+    let follows = arrivals.all(|arrival| {
+        let position = arrival.sequence.wrapping_sub(start);
+        let end = position.wrapping_add(arrival.octets.len() as u32);
+        let follows = position <= edge;
+        edge = edge.max(end);
+        follows
+    });
+    follows && phase.received[index] <= config.ring_octets
+}
+
+/// Valid FPDUs behind the one at `failed` that a marker points to or that follow such a one: where they begin, and their
+/// ULPDUs.
+fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for at in (0..wire.len().saturating_sub(3)).step_by(512) {
+        let pointer = u16::from_be_bytes([wire[at + 2], wire[at + 3]]) & marker::FPDUPTR_MASK;
+        let mut position = match at.checked_sub(pointer.into()) {
+            Some(header) if pointer != 0 && header % 512 == 4 => header - 4,
+            Some(header) => header,
+            None => continue,
+        };
+        while position > failed && !found.contains_key(&position) {
+            let config = FramingConfig {
+                markers: true,
+                ..FramingConfig::default()
+            };
+            let mut framing = Framing::at(position as u32, config);
+            let Ok(Some(ulpdu)) = framing.push(&mut &wire[position..]) else {
+                break;
+            };
+            found.insert(position, ulpdu.octets.to_vec());
+            position += ulpdu.fpdu_len;
+        }
+    }
+    found
 }
 
 /// Buffers by stream, queue and MSN.
