@@ -312,7 +312,8 @@ fn nothing_is_written_behind_a_revocation() {
             .unwrap();
         let stream = arm(&domain, 1, 9, false);
         let mut rng = Rng::with_seed(seed);
-        let (octets, _) = many_writes(&mut rng, region.stag(), region.base(), 4096, 100);
+        // More than the device can have judged by then: completions, Deliveries and FPDUs under way are held in it.
+        let (octets, _) = many_writes(&mut rng, region.stag(), region.base(), 4096, 250);
         feed(&card, &mut rng, 1, 9, &octets, 300);
         card.step(rng.u64(200..3000)).unwrap();
         let memory = region.revoke().unwrap(); // unmapped: a late write would be a bus error
