@@ -14,7 +14,7 @@
 //! filling the pipeline nor the FPDU that has to be stored as a whole before the first octet goes on counts; **latency**
 //! tells these, from the last beat of a single segment to the first beat of payload on the bus to memory.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpline_driver::{Completion, DmaMemory, Options, Registration, Stream, StreamOptions};
 use warpline_sim::Card;
 use warpline_wire::ddp::{TAGGED_HEADER_LEN, TaggedHeader};
@@ -38,7 +38,7 @@ const MOST_FPDUS: usize = 8192;
 const SHORT: usize = 4;
 
 /// A measured figure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Bits of the data path.
     pub width: usize,
@@ -61,7 +61,7 @@ pub struct Figure {
 }
 
 /// How long a single FPDU is under way in an idle card.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Bits of the data path.
     pub width: usize,
@@ -78,6 +78,7 @@ pub struct Latency {
 /// What a run has taken.
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    beat: usize,
     octets: u64,
     stream_beats: u64,
     memory_beats: u64,
@@ -91,18 +92,18 @@ struct Run {
 /// # Errors
 /// Those of card and driver; [`Error::Bench`] when memory does not hold afterwards what was sent.
 pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<Figure, Error> {
-    let beat = usize::from(open(card, Options::default())?.shape().width);
-    let count = (CYCLES * beat)
-        .div_ceil(ulpdu)
-        .clamp(FEWEST_FPDUS, MOST_FPDUS);
-    let short = run(card, ulpdu, markers, streams, count / SHORT)?;
+    let count = |beat: usize| {
+        let bus_alone = (CYCLES * beat).div_ceil(ulpdu);
+        bus_alone.clamp(FEWEST_FPDUS, MOST_FPDUS)
+    };
+    let short = run(card, ulpdu, markers, streams, |beat| count(beat) / SHORT)?;
     let long = run(card, ulpdu, markers, streams, count)?;
     let (octets, cycles) = (long.octets - short.octets, long.cycles - short.cycles);
     let stream_beats = long.stream_beats - short.stream_beats;
     let memory_beats = long.memory_beats - short.memory_beats;
     let octets_per_cycle = octets as f64 / cycles as f64;
     Ok(Figure {
-        width: beat * 8,
+        width: long.beat * 8,
         ulpdu,
         markers,
         streams,
@@ -110,7 +111,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
         beats: stream_beats.max(memory_beats),
         cycles,
         octets_per_cycle,
-        of_bus: octets_per_cycle / beat as f64,
+        of_bus: octets_per_cycle / long.beat as f64,
     })
 }
 
@@ -119,10 +120,9 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
 /// # Errors
 /// As [`measure`].
 pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Error> {
-    let beat = usize::from(open(card, Options::default())?.shape().width);
-    let run = run(card, ulpdu, markers, 1, 1)?;
+    let run = run(card, ulpdu, markers, 1, |_| 1)?;
     Ok(Latency {
-        width: beat * 8,
+        width: run.beat * 8,
         ulpdu,
         markers,
         beats: run.stream_beats,
@@ -130,8 +130,15 @@ pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Erro
     })
 }
 
-/// Sends `count` tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams.
-fn run(card: &Card, ulpdu: usize, markers: bool, streams: u8, count: usize) -> Result<Run, Error> {
+/// Sends tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams: `count` of them, which knows the
+/// octets of a beat.
+fn run(
+    card: &Card,
+    ulpdu: usize,
+    markers: bool,
+    streams: u8,
+    count: impl Fn(usize) -> usize,
+) -> Result<Run, Error> {
     let context = open(card, Options::default())?;
     let beat = usize::from(context.shape().width);
     let wrong = |reason: String| Error::Bench {
@@ -142,7 +149,7 @@ fn run(card: &Card, ulpdu: usize, markers: bool, streams: u8, count: usize) -> R
     let Some(payload) = ulpdu.checked_sub(TAGGED_HEADER_LEN).filter(|&n| n > 0) else {
         return Err(wrong("the ULPDU has no payload".into()));
     };
-    let count = count.next_multiple_of(usize::from(streams).max(1));
+    let count = count(beat).next_multiple_of(usize::from(streams).max(1));
     let memory: Vec<u8> = {
         let mut rng = fastrand::Rng::with_seed(ulpdu as u64);
         std::iter::repeat_with(|| rng.u8(..))
@@ -166,14 +173,13 @@ fn run(card: &Card, ulpdu: usize, markers: bool, streams: u8, count: usize) -> R
     let message = memory.len() / usize::from(streams).max(1);
     let mut armed: Vec<Stream> = Vec::new();
     let mut sent = Vec::new();
-    let (mut in_segments, mut in_fpdus) = (0, 0);
+    let mut in_fpdus = 0;
     for (stream, at) in (0..streams).zip((0..).step_by(message)) {
         armed.push(domain.arm(stream, arm)?);
         let message = &memory[at..at + message];
         let (segments, fpdus) = segments(region.stag(), at, message, payload, markers)
             .map_err(|error| wrong(error.to_string()))?;
-        in_segments += beats(segments.iter().map(Vec::len), beat);
-        in_fpdus += beats(fpdus.into_iter(), beat);
+        in_fpdus += fpdus.iter().map(|fpdu| fpdu.div_ceil(beat)).sum::<usize>();
         sent.push((stream, segments));
     }
 
@@ -221,17 +227,13 @@ fn run(card: &Card, ulpdu: usize, markers: bool, streams: u8, count: usize) -> R
     }
 
     Ok(Run {
+        beat,
         octets,
-        stream_beats: in_fpdus.max(in_segments) as u64,
+        stream_beats: in_fpdus as u64,
         memory_beats: in_memory as u64,
         cycles: last - first + 1,
         latency: write.saturating_sub(last_beat),
     })
-}
-
-/// Beats of things that each begin a beat of their own.
-fn beats(lengths: impl Iterator<Item = usize>, beat: usize) -> usize {
-    lengths.map(|length| length.div_ceil(beat)).sum()
 }
 
 /// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments; and the FPDUs' lengths.

@@ -1,6 +1,5 @@
 //! The receive path takes what the bus brings: cycles counted in simulation, exact and the same on every run.
 
-use serde_json::Value;
 use warpline::measure::{Figure, Latency, ULPDUS, latency, measure};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
@@ -19,40 +18,25 @@ const KEPT: f64 = 0.99;
 /// Whether `figure` is worse than what `docs/bench/receive-cycles.json` records for it; `make bench` renews that.
 fn is_worse(figure: &Figure) -> bool {
     let recorded = include_str!("../../docs/bench/receive-cycles.json");
-    let recorded: Vec<Value> = serde_json::from_str(recorded).unwrap();
-    let same = |of: &&Value| {
-        let key = (&of["width"], &of["ulpdu"], &of["markers"]);
-        key == (
-            &figure.width.into(),
-            &figure.ulpdu.into(),
-            &figure.markers.into(),
-        )
-    };
-    let recorded = recorded.iter().find(same);
+    let recorded: Vec<Figure> = serde_json::from_str(recorded).unwrap();
+    let key = |of: &Figure| (of.width, of.ulpdu, of.markers, of.streams);
+    let recorded = recorded.iter().find(|of| key(of) == key(figure));
     let recorded = recorded.unwrap_or_else(|| panic!("not recorded: {figure:?}"));
-    figure.of_bus < KEPT * recorded["of_bus"].as_f64().unwrap()
+    figure.of_bus < KEPT * recorded.of_bus
 }
 
 /// Whether a latency is longer than `docs/bench/receive-latency.json` records.
 fn is_later(latency: &Latency) -> bool {
     let recorded = include_str!("../../docs/bench/receive-latency.json");
-    let recorded: Vec<Value> = serde_json::from_str(recorded).unwrap();
-    let same = |of: &&Value| {
-        let key = (&of["width"], &of["ulpdu"], &of["markers"]);
-        key == (
-            &latency.width.into(),
-            &latency.ulpdu.into(),
-            &latency.markers.into(),
-        )
-    };
-    let recorded = recorded.iter().find(same);
+    let recorded: Vec<Latency> = serde_json::from_str(recorded).unwrap();
+    let key = |of: &Latency| (of.width, of.ulpdu, of.markers);
+    let recorded = recorded.iter().find(|of| key(of) == key(latency));
     let recorded = recorded.unwrap_or_else(|| panic!("not recorded: {latency:?}"));
-    latency.cycles as f64 * KEPT > recorded["cycles"].as_f64().unwrap()
+    latency.cycles as f64 * KEPT > recorded.cycles as f64
 }
 
-fn figures(width: usize) -> Vec<Figure> {
-    let card = Card::open(&Config::simulated(width), CardOptions::default()).unwrap();
-    let run = |(ulpdu, markers)| measure(&card, ulpdu, markers, 1).unwrap();
+fn figures(card: &Card) -> Vec<Figure> {
+    let run = |(ulpdu, markers)| measure(card, ulpdu, markers, 1).unwrap();
     let figures: Vec<_> = ULPDUS
         .iter()
         .flat_map(|&ulpdu| [(ulpdu, false), (ulpdu, true)])
@@ -69,7 +53,7 @@ fn check(width: usize) {
         println!("{latency:?}");
         assert!(!is_later(&latency), "more than 1 % later: {latency:?}");
     }
-    for figure in figures(width) {
+    for figure in figures(&card) {
         println!("{figure:?}");
         let Figure {
             octets,

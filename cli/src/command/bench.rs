@@ -1,14 +1,12 @@
 //! `warpline bench`: octets per cycle, for small and large ULPDUs, at all widths.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
 use std::path::Path;
 
 use plotters::prelude::*;
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use super::OK;
+use super::output::{writable, write_text};
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
 use crate::host_path::{self, HostPath, Ways};
@@ -37,9 +35,8 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     let mut latencies = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false)?;
-        let measured = with_bar(format!("{width:>3} bits"), |progress| {
+        with_bar(format!("{width:>3} bits"), |progress| {
             let runs = ULPDUS.len() as u64;
-            let mut figures = Vec::new();
             for (done, ulpdu) in (0..).zip(ULPDUS) {
                 progress(done, runs);
                 figures.push(measure(&card, ulpdu, false, 1)?);
@@ -47,19 +44,18 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
                 latencies.push(latency(&card, ulpdu, false)?);
                 latencies.push(latency(&card, ulpdu, true)?);
             }
-            Ok::<_, Error>(figures)
+            Ok::<_, Error>(())
         })?;
-        figures.extend(measured);
     }
     show(&table(&figures))?;
-    show(&latency_table(&latencies))?;
+    show(&format!("\n{}", latency_table(&latencies)))?;
     if let Some(path) = &options.json {
         write(path, &figures)?;
     }
     if let Some(path) = &options.plot {
         let picture = plot(&figures).map_err(|reason| Error::Plot {
             path: path.clone(),
-            reason,
+            reason: reason.to_string(),
         })?;
         write_text(path, &picture)?;
     }
@@ -75,36 +71,9 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     Ok(OK)
 }
 
-/// Checks that there can be a file at `path`, and makes its folder. What it holds stays.
-fn writable(path: &Path) -> Result<(), Error> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Error::write(folder))?;
-    }
-    let file = File::options().append(true).create(true).open(path);
-    file.map(drop).map_err(Error::write(path))
-}
-
 /// Writes the figures to a path that is [`writable`]; if that fails, earlier ones are still there.
 fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
     write_text(path, &(serde_json::to_string_pretty(figures)? + "\n"))
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    let replaced = match fs::symlink_metadata(path) {
-        Ok(file) if file.is_file() => replace(path, &file, text),
-        _ => fs::write(path, text), // a terminal, a link: stays what it is
-    };
-    replaced.map_err(Error::write(path))
-}
-
-/// Puts a whole new file in the place of the old one.
-fn replace(path: &Path, old: &Metadata, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut new = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(old.permissions())?;
-    new.persist(path)?;
-    Ok(())
 }
 
 /// What the host's path costs, in two lines.
@@ -124,61 +93,53 @@ fn host_path(path: &HostPath) -> String {
 }
 
 fn table(figures: &[Figure]) -> String {
-    let mut text = format!(
-        "{STRONG}Receive path: octets per cycle, share of what the bus can carry, cycles per beat that the FPDUs touch{STRONG:#}\n"
-    );
-    text += " ULPDU markers";
-    for width in WIDTHS {
-        text += &format!("{width:>17} bits ");
-    }
-    for ulpdu in ULPDUS {
-        for (markers, word) in [(false, "off"), (true, "on")] {
-            text += &format!("\n{ulpdu:>6} {word:<7}");
-            let row = figures
-                .iter()
-                .filter(|f| f.ulpdu == ulpdu && f.markers == markers);
-            text.extend(row.map(cell));
-        }
-    }
-    text + "\n"
+    let title = "Receive path: octets per cycle, share of what the bus can carry, cycles per beat that the FPDUs touch";
+    rows(title, 17, |ulpdu, markers| {
+        let row = figures
+            .iter()
+            .filter(|f| (f.ulpdu, f.markers) == (ulpdu, markers));
+        row.map(cell).collect()
+    })
 }
 
-/// Cycles of single FPDUs, in the same order.
 fn latency_table(latencies: &[Latency]) -> String {
-    let mut text = format!(
-        "\n{STRONG}A single FPDU: cycles from the last beat of its segment to the first one to memory, and its own beats{STRONG:#}\n"
-    );
-    text += " ULPDU markers";
+    let title = "A single FPDU: cycles from the last beat of its segment to the first one to memory, and its own beats";
+    rows(title, 9, |ulpdu, markers| {
+        let row = latencies
+            .iter()
+            .filter(|l| (l.ulpdu, l.markers) == (ulpdu, markers));
+        row.map(|l| format!("{:>7} {DIM}{:>6}{DIM:#}", l.cycles, l.beats))
+            .collect()
+    })
+}
+
+/// A table with a row for each ULPDU, without and with markers, and the cells that `row` has for it, one for each width.
+fn rows(title: &str, column: usize, row: impl Fn(usize, bool) -> String) -> String {
+    let mut text = format!("{STRONG}{title}{STRONG:#}\n ULPDU markers");
     for width in WIDTHS {
-        text += &format!("{width:>9} bits ");
+        text += &format!("{width:>column$} bits ");
     }
     for ulpdu in ULPDUS {
         for (markers, word) in [(false, "off"), (true, "on")] {
-            text += &format!("\n{ulpdu:>6} {word:<7}");
-            let row = latencies
-                .iter()
-                .filter(|l| l.ulpdu == ulpdu && l.markers == markers);
-            text.extend(row.map(|l| format!("{:>7} {DIM}{:>6}{DIM:#}", l.cycles, l.beats)));
+            text += &format!("\n{ulpdu:>6} {word:<7}{}", row(ulpdu, markers));
         }
     }
     text + "\n"
 }
 
 /// The share of the bus over the FPDU's size, a line for each width, dashed with markers.
-fn plot(figures: &[Figure]) -> Result<String, String> {
+fn plot(figures: &[Figure]) -> Result<String, Box<dyn std::error::Error>> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (800, 480)).into_drawing_area();
-        let wrong = |error: &dyn std::fmt::Display| error.to_string();
-        area.fill(&WHITE).map_err(|e| wrong(&e))?;
+        area.fill(&WHITE)?;
         let (least, most) = (ULPDUS[0] as f64, ULPDUS[ULPDUS.len() - 1] as f64);
         let mut chart = ChartBuilder::on(&area)
             .caption("Receive path: share of the bus", ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(40)
             .y_label_area_size(50)
-            .build_cartesian_2d((least..most).log_scale(), 0.0..105.0)
-            .map_err(|e| wrong(&e))?;
+            .build_cartesian_2d((least..most).log_scale(), 0.0..105.0)?;
         chart
             .configure_mesh()
             .x_desc("octets of a ULPDU")
@@ -186,34 +147,24 @@ fn plot(figures: &[Figure]) -> Result<String, String> {
             .x_label_formatter(&|x| format!("{x:.0}"))
             .y_label_formatter(&|y| format!("{y:.0}"))
             .light_line_style(TRANSPARENT)
-            .draw()
-            .map_err(|e| wrong(&e))?;
+            .draw()?;
         for (width, color) in WIDTHS.into_iter().zip(COLORS) {
             for markers in [false, true] {
-                let points: Vec<_> = figures
+                let points = figures
                     .iter()
                     .filter(|f| f.width == width && f.markers == markers)
-                    .map(|f| (f.ulpdu as f64, 100.0 * f.of_bus))
-                    .collect();
-                let name = match markers {
-                    false => format!("{width} bits"),
-                    true => format!("{width} bits, markers"),
-                };
-                let legend = move |(x, y)| {
-                    PathElement::new(
-                        vec![(x, y), (x + 18, y)],
-                        color.stroke_width(if markers { 1 } else { 3 }),
-                    )
+                    .map(|f| (f.ulpdu as f64, 100.0 * f.of_bus));
+                let (style, name) = match markers {
+                    false => (color.stroke_width(3), format!("{width} bits")),
+                    true => (color.stroke_width(1), format!("{width} bits, markers")),
                 };
                 let drawn = match markers {
-                    false => chart
-                        .draw_series(LineSeries::new(points, color.stroke_width(3)))
-                        .map_err(|e| wrong(&e))?,
-                    true => chart
-                        .draw_series(DashedLineSeries::new(points, 6, 4, color.stroke_width(1)))
-                        .map_err(|e| wrong(&e))?,
+                    false => chart.draw_series(LineSeries::new(points, style))?,
+                    true => chart.draw_series(DashedLineSeries::new(points, 6, 4, style))?,
                 };
-                drawn.label(name).legend(legend);
+                drawn
+                    .label(name)
+                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], style));
             }
         }
         chart
@@ -221,9 +172,8 @@ fn plot(figures: &[Figure]) -> Result<String, String> {
             .position(SeriesLabelPosition::LowerRight)
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK)
-            .draw()
-            .map_err(|e| wrong(&e))?;
-        area.present().map_err(|e| wrong(&e))?;
+            .draw()?;
+        area.present()?;
     }
     Ok(text.trim_end().to_owned() + "\n")
 }
@@ -241,20 +191,23 @@ fn cell(figure: &Figure) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn figures_become_a_table_and_a_list() {
-        let figure = |width, octets: u32| Figure {
+    fn figure(width: usize, ulpdu: usize, markers: bool, octets: u32) -> Figure {
+        Figure {
             width,
-            ulpdu: 1442,
-            markers: true,
+            ulpdu,
+            markers,
             streams: 1,
             octets: octets.into(),
             beats: 800,
             cycles: 1000,
             octets_per_cycle: f64::from(octets) / 1000.0,
             of_bus: f64::from(octets) / 125.0 / width as f64,
-        };
-        let figures = WIDTHS.map(|width| figure(width, width as u32 * 100));
+        }
+    }
+
+    #[test]
+    fn figures_become_a_table_and_a_list() {
+        let figures = WIDTHS.map(|width| figure(width, 1442, true, width as u32 * 100));
 
         let table = table(&figures);
         let row = table.lines().find(|line| line.starts_with("  1442 on"));
@@ -269,7 +222,7 @@ mod tests {
         writable(&path).unwrap();
         write(&path, &figures).unwrap();
         let list: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert_eq!(
             list[0],
             serde_json::json!({
@@ -286,17 +239,7 @@ mod tests {
             .into_iter()
             .flat_map(|width| ULPDUS.map(|ulpdu| (width, ulpdu)))
             .flat_map(|(width, ulpdu)| [false, true].map(|markers| (width, ulpdu, markers)))
-            .map(|(width, ulpdu, markers)| Figure {
-                width,
-                ulpdu,
-                markers,
-                streams: 1,
-                octets: 6400,
-                beats: 800,
-                cycles: 1000,
-                octets_per_cycle: 6.4,
-                of_bus: 51.2 / width as f64,
-            })
+            .map(|(width, ulpdu, markers)| figure(width, ulpdu, markers, 6400))
             .collect();
         let picture = plot(&figures).unwrap();
         assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
@@ -309,6 +252,15 @@ mod tests {
         for width in WIDTHS {
             assert!(picture.contains(&format!("{width} bits, markers")));
         }
+    }
+
+    #[test]
+    fn the_picture_in_docs_is_of_the_figures_beside_it() {
+        let figures = include_str!("../../../docs/bench/receive-cycles.json");
+        let figures: Vec<Figure> = serde_json::from_str(figures).unwrap();
+        let picture = include_str!("../../../docs/bench/receive-cycles.svg");
+        assert_eq!(plot(&figures).unwrap(), picture);
+        assert_ne!(plot(&figures[1..]).unwrap(), picture);
     }
 
     #[test]
@@ -325,23 +277,5 @@ mod tests {
         let row = anstream::adapter::strip_str(row.unwrap()).to_string();
         let words: Vec<_> = row.split_whitespace().collect();
         assert_eq!(words.join(" "), "64 off 30 8 30 4 30 2 30 1");
-    }
-
-    #[test]
-    fn figures_of_before_stay_until_new_ones_are_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("figures.json");
-        write(&path, "first").unwrap();
-        writable(&path).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "\"first\"\n");
-        // Who has the old file open sees no half of a new one.
-        let old = File::open(&path).unwrap();
-        write(&path, "second").unwrap();
-        assert_eq!(io::read_to_string(old).unwrap(), "\"first\"\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "\"second\"\n");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let full = write(Path::new("/dev/full"), "third").unwrap_err();
-        assert!(full.to_string().starts_with("/dev/full: cannot write"));
-        assert!(writable(folder.path()).is_err());
     }
 }

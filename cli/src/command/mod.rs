@@ -4,6 +4,7 @@ mod bench;
 mod card;
 mod demo;
 mod doctor;
+mod output;
 mod replay;
 mod rtl;
 mod stat;

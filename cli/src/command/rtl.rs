@@ -22,10 +22,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         streams: options.streams,
         ..Config::simulated(options.width)
     })?;
-    design.write_to(folder).map_err(Error::write(folder))?;
-    let registers = folder.join(REGISTERS);
-    fs::write(&registers, rdl::registers()).map_err(Error::write(&registers))?;
-    for (name, text) in packaging::files(&design, options.width) {
+    let mut files = design.files();
+    files.push((REGISTERS.into(), rdl::registers()));
+    files.extend(packaging::files(&design, options.width));
+    for (name, text) in files {
         let path = folder.join(name);
         fs::write(&path, text).map_err(Error::write(&path))?;
     }

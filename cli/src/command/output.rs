@@ -1,0 +1,60 @@
+//! Files that a command writes behind minutes or hours of work: asked for first, replaced as a whole.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::Error;
+
+/// Checks that there can be a file at `path`, and makes its folder. What it holds stays.
+pub(super) fn writable(path: &Path) -> Result<(), Error> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    }
+    let file = File::options().append(true).create(true).open(path);
+    file.map(drop).map_err(Error::write(path))
+}
+
+/// Writes to a path that is [`writable`]; if that fails, what it held is still there.
+pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    let replaced = match fs::symlink_metadata(path) {
+        Ok(file) if file.is_file() => replace(path, &file, text),
+        _ => fs::write(path, text), // a terminal, a link: stays what it is
+    };
+    replaced.map_err(Error::write(path))
+}
+
+/// Puts a whole new file in the place of the old one.
+fn replace(path: &Path, old: &Metadata, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut new = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().set_permissions(old.permissions())?;
+    new.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_holds_stays_until_all_of_the_new_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        write_text(&path, "first").unwrap();
+        writable(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        // Who has the old file open sees no half of a new one.
+        let old = File::open(&path).unwrap();
+        write_text(&path, "second").unwrap();
+        assert_eq!(io::read_to_string(old).unwrap(), "first");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let full = write_text(Path::new("/dev/full"), "third").unwrap_err();
+        assert!(full.to_string().starts_with("/dev/full: cannot write"));
+        assert!(writable(folder.path()).is_err());
+    }
+}
