@@ -67,7 +67,7 @@ pub enum Error {
     #[error(transparent)]
     Synth(#[from] warpline_synth::Error),
     /// A report of before cannot be used.
-    #[error("{}: no report of warpline synth: {reason}", path.display())]
+    #[error("{}: no report to compare with: {reason}", path.display())]
     Against {
         /// The file.
         path: PathBuf,

@@ -126,7 +126,7 @@ pub(crate) struct Rtl {
 #[derive(Debug, Args)]
 pub(crate) struct Synth {
     /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins left open)
-    #[arg(long, value_name = "PART")]
+    #[arg(long, value_name = "PART", default_value = "lfe5um5g-85f")]
     pub part: String,
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width)]
@@ -135,7 +135,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_value = "1")]
     pub seeds: Vec<u32>,
     /// Folder for the bitstream, everything on the way to it, and the tools' logs
-    #[arg(long, value_name = "DIR", default_value = "synth")]
+    #[arg(long, value_name = "DIR", default_value = "target/synth")]
     pub out: PathBuf,
     /// Print the report as one JSON object
     #[arg(long)]

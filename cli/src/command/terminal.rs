@@ -92,16 +92,22 @@ pub(super) fn with_bar<T>(what: String, work: impl FnOnce(&mut dyn FnMut(u64, u6
     result
 }
 
-/// Opens a simulated card; building its model may take minutes, once.
-pub(super) fn open_card(width: usize, trace: bool) -> Result<Card, Error> {
+/// Turns, with the time since it began, while something goes on whose end is not known.
+pub(super) fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template(SPINNER) {
         spinner.set_style(style);
     }
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
+/// Opens a simulated card; building its model may take minutes, once.
+pub(super) fn open_card(width: usize, trace: bool) -> Result<Card, Error> {
+    let spinner = spinner();
     spinner.set_message(format!(
         "building the {width}-bit card (once; the model is kept)"
     ));
-    spinner.enable_steady_tick(Duration::from_millis(100));
     let options = CardOptions {
         trace,
         ..CardOptions::default()
