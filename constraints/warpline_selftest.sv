@@ -9,8 +9,8 @@
 // (synth/src/selftest.rs) from the register description and the sender of the crate `wire`.
 //
 // A line on the UART, 8N1, repeated every 2^REPEAT_LOG cycles:
-//   warpline PASS step 00 crc xxxxxxxx cycles xxxxxxxx window xxxxxxxx
-// `step` is the row of the program that failed, `cycles` lie between the first beat in and the last write response,
+//   warpline PASS step xx crc xxxxxxxx cycles xxxxxxxx window xxxxxxxx
+// All numbers are hexadecimal. `step` is the row of the program where it stopped, after PASS the last one; `cycles` lie between the first beat in and the last write response,
 // `window` folds all messages of m_axis_window and m_axis_msix, so that nothing of the device is optimised away.
 /* verilator lint_off PROCASSINIT */ // values at power-up, which an FPGA has
 module warpline_selftest #(
@@ -148,6 +148,8 @@ module warpline_selftest #(
                     refused <= |bresp;
                     equal <= ~|bresp;
                     state <= Judge;
+                end else if (timer[TIMEOUT_LOG]) begin
+                    state <= Finished;
                 end
             end
             Ask: begin
@@ -162,6 +164,8 @@ module warpline_selftest #(
                 if (rvalid) begin
                     rready <= 0;
                     state <= Compare;
+                end else if (timer[TIMEOUT_LOG]) begin
+                    state <= Finished;
                 end
             end
             Compare: begin
@@ -170,13 +174,14 @@ module warpline_selftest #(
                 state <= Judge;
             end
             Judge: begin
-                if (equal) begin
+                if (refused | outside | timer[TIMEOUT_LOG]) begin
+                    state <= Finished;
+                end else if (equal) begin
                     row <= row + 1;
                     state <= Fetch;
                 end else begin
                     state <= Ask;
                 end
-                if (refused | outside | timer[TIMEOUT_LOG]) state <= Finished;
             end
             Send: if (sent) begin
                 row <= row + 1;

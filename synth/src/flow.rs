@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use warpline_design::design;
 
-use crate::report::rounded;
+use crate::report::{rounded, worst_path};
 use crate::selftest::PINS;
-use crate::{BOARD, Error, Part, Placed, Report, Tools, config, sources, worst_path};
+use crate::{BOARD, Error, Part, Placed, Report, Tools, WorstPath, config, sources};
 
 /// What nextpnr aims at: 156.25 MHz and 10 % more.
 const AIM_MHZ: f64 = 172.0;
@@ -46,11 +47,13 @@ pub enum Stage {
 /// # Errors
 /// [`Error`] when the device is too large for the part, or a tool fails.
 pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<Report, Error> {
+    let versions = tools.versions()?; // not after hours
     progress(Stage::Generate);
     let device = config(job.width);
     let rtl = job.out.join("rtl");
     fs::create_dir_all(&rtl).map_err(Error::at(&rtl))?;
-    let files = sources(&device, None)?;
+    let design = design(&device)?;
+    let files = sources(&design, job.width, None)?;
     for (name, text) in &files {
         let path = rtl.join(name);
         fs::write(&path, text).map_err(Error::at(&path))?;
@@ -61,26 +64,28 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     fs::write(&pins, text).map_err(Error::at(&pins))?;
 
     progress(Stage::Synthesise);
-    let netlist = job.out.join("netlist.json");
-    synthesise(job, tools, &files, &netlist)?;
+    synthesise(job, tools, &files)?;
     let statistics = job.out.join("statistics.json");
     fits(job, &read(&statistics)?, &statistics)?;
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
     let settings = settings(job.part);
-    let mut runs = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for &seed in &job.seeds {
         progress(Stage::Place(seed));
         let path = place(job, tools, &settings, seed)?;
         let report = read(&path)?;
-        let wrong = |what| Error::Output {
-            path: path.clone(),
-            what,
-        };
-        let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(wrong)?;
-        runs.push((Placed { seed, fmax_mhz }, worst, report));
+        let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
+        let used = |kind| used(&report, kind).map_err(Error::output(&path));
+        runs.push(Run {
+            placed: Placed { seed, fmax_mhz },
+            worst,
+            lut4: used("TRELLIS_COMB")?,
+            ff: used("TRELLIS_FF")?,
+            ebr: used("DP16KD")?,
+        });
     }
-    let by_clock = |a: &&(Placed, _, _), b: &&(Placed, _, _)| a.0.fmax_mhz.total_cmp(&b.0.fmax_mhz);
+    let by_clock = |a: &&Run, b: &&Run| a.placed.fmax_mhz.total_cmp(&b.placed.fmax_mhz);
     let (Some(slowest), Some(fastest)) =
         (runs.iter().min_by(by_clock), runs.iter().max_by(by_clock))
     else {
@@ -91,14 +96,9 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     };
 
     progress(Stage::Pack);
-    pack(job, tools, fastest.0.seed)?;
+    pack(job, tools, fastest.placed.seed)?;
 
-    let used = |kind: &str| {
-        slowest.2["utilization"][kind]["used"]
-            .as_u64()
-            .unwrap_or_default()
-    };
-    let megahertz = slowest.0.fmax_mhz;
+    let megahertz = slowest.placed.fmax_mhz;
     Ok(Report {
         part: job.part.name.into(),
         speed: job.part.speed,
@@ -106,35 +106,44 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         streams: device.streams,
         ring_octets: device.ring_octets,
         seeds: job.seeds.clone(),
-        fmax_mhz: fastest.0.fmax_mhz,
+        fmax_mhz: fastest.placed.fmax_mhz,
         fmax_mhz_min: megahertz,
-        lut4: used("TRELLIS_COMB"),
-        ff: used("TRELLIS_FF"),
-        ebr: used("DP16KD"),
+        lut4: slowest.lut4,
+        ff: slowest.ff,
+        ebr: slowest.ebr,
         octets_per_cycle: rounded(job.octets_per_cycle),
         gbit_per_second: rounded(job.octets_per_cycle * 8.0 * megahertz / 1000.0),
-        worst_path: slowest.1.clone(),
-        placed: runs.iter().map(|run| run.0).collect(),
+        worst_path: slowest.worst.clone(),
+        placed: runs.iter().map(|run| run.placed).collect(),
         settings,
-        tools: tools.versions()?,
+        tools: versions,
     })
 }
 
-fn synthesise(
-    job: &Job,
-    tools: &Tools,
-    files: &[(String, String)],
-    netlist: &Path,
-) -> Result<(), Error> {
+/// A seed's placement.
+struct Run {
+    placed: Placed,
+    worst: WorstPath,
+    lut4: u64,
+    ff: u64,
+    ebr: u64,
+}
+
+/// How many of `kind` a placement uses, from nextpnr's report.
+fn used(report: &Value, kind: &str) -> Result<u64, String> {
+    let used = report["utilization"][kind]["used"].as_u64();
+    used.ok_or_else(|| format!("no utilization of {kind}"))
+}
+
+fn synthesise(job: &Job, tools: &Tools, files: &[(String, String)]) -> Result<(), Error> {
     let names: Vec<_> = files
         .iter()
         .map(|(name, _)| format!("rtl/{name}"))
         .collect();
     let script = format!(
-        "read_verilog -sv {}\nchparam -set W {} {BOARD}\nsynth_ecp5 -top {BOARD} -json {}\ntee -q -o statistics.json stat -json\n",
+        "read_verilog -sv {}\nchparam -set W {} {BOARD}\nsynth_ecp5 -top {BOARD} -json netlist.json\ntee -q -o statistics.json stat -json\n",
         names.join(" "),
         job.width,
-        file_name(netlist),
     );
     let path = job.out.join("synth.ys");
     fs::write(&path, script).map_err(Error::at(&path))?;
@@ -205,7 +214,8 @@ fn call(
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(err);
-    let status = command.status().map_err(Error::at(command.get_program()))?;
+    let status = command.status();
+    let status = status.map_err(Error::start(command.get_program()))?;
     if status.success() {
         return Ok(());
     }
@@ -227,17 +237,9 @@ fn read(path: &Path) -> Result<Value, Error> {
     let text = fs::read_to_string(path).map_err(Error::at(path))?;
     // yosys writes a comment line in front
     let start = text.find('{').unwrap_or_default();
-    serde_json::from_str(&text[start..]).map_err(|error| Error::Output {
-        path: path.into(),
-        what: error.to_string(),
-    })
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    serde_json::from_str(&text[start..])
+        .map_err(|error| error.to_string())
+        .map_err(Error::output(path))
 }
 
 /// Path of the block that a module is, from the header of its text; none for what is not of the device.
@@ -250,10 +252,8 @@ fn block(text: &str) -> Option<String> {
 /// Compares what the netlist needs with what the part has.
 fn fits(job: &Job, statistics: &Value, path: &Path) -> Result<(), Error> {
     let cells = statistics["design"]["num_cells_by_type"].as_object();
-    let cells = cells.ok_or_else(|| Error::Output {
-        path: path.into(),
-        what: "no number of cells".into(),
-    })?;
+    let cells = cells.ok_or("no number of cells".to_owned());
+    let cells = cells.map_err(Error::output(path))?;
     let count = |kind: &str| cells.get(kind).and_then(Value::as_u64).unwrap_or_default();
     // A carry takes two LUTs, a RAM of LUTs four and two slots for its write port.
     let lut4 = count("LUT4") + 2 * count("CCU2C") + 6 * count("TRELLIS_DPR16X4");
@@ -303,6 +303,14 @@ mod tests {
              60 block RAMs of 56, 4 too many"
         );
         assert!(fits(&job("lfe5um5g-85f"), &json!({}), Path::new("s.json")).is_err());
+    }
+
+    #[test]
+    fn a_report_without_utilization_is_refused_and_not_read_as_nothing_used() {
+        let report = json!({"utilization": {"TRELLIS_FF": {"available": 83_640, "used": 14_161}}});
+        assert_eq!(used(&report, "TRELLIS_FF"), Ok(14_161));
+        let said = used(&report, "TRELLIS_COMB").unwrap_err();
+        assert_eq!(said, "no utilization of TRELLIS_COMB");
     }
 
     #[test]

@@ -22,10 +22,10 @@ mod tools;
 
 pub use error::Error;
 pub use flow::{Job, Stage, run};
-pub use part::{PARTS, Part, part};
-pub use report::{Hop, Placed, Report, Tool, WorstPath, worst_path};
-pub use selftest::{BOARD, Fault, OCTETS_SUMMED, SelfTest, sources};
-pub use tools::Tools;
+pub use part::{Part, part};
+pub use report::{Hop, Placed, Report, Tool, WorstPath};
+pub use selftest::{BOARD, Fault, SelfTest, sources};
+pub use tools::{Tools, tool};
 
 use warpline_hdl::Config;
 

@@ -42,7 +42,7 @@ const fn ecp5_5g(
 }
 
 /// All parts.
-pub const PARTS: [Part; 3] = [
+const PARTS: [Part; 3] = [
     ecp5_5g("lfe5um5g-85f", "--um5g-85k", 83_640, 208, true),
     ecp5_5g("lfe5um5g-45f", "--um5g-45k", 43_848, 108, false),
     ecp5_5g("lfe5um5g-25f", "--um5g-25k", 24_288, 56, false),
@@ -61,4 +61,19 @@ pub fn part(name: &str) -> Result<&'static Part, Error> {
 
 pub(crate) fn names() -> String {
     PARTS.map(|part| part.name).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_unknown_is_told_with_those_that_are_not() {
+        assert_eq!(part("LFE5UM5G-85F").unwrap(), &PARTS[0]);
+        let said = part("xc7a35t").unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "no part \"xc7a35t\": choose one of lfe5um5g-85f, lfe5um5g-45f, lfe5um5g-25f"
+        );
+    }
 }

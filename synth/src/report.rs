@@ -91,11 +91,8 @@ pub(crate) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// Reads the clock and the worst path of a report that nextpnr wrote.
-///
-/// # Errors
-/// What is missing in it.
-pub fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, WorstPath), String> {
+/// Reads the clock and the worst path of a report that nextpnr wrote; the error is what is missing in it.
+pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, WorstPath), String> {
     let clocks = report["fmax"].as_object().ok_or("no clocks")?;
     let achieved = |clock: &Value| clock["achieved"].as_f64();
     let slowest = clocks.iter().filter(|(name, _)| !name.contains("clk12"));

@@ -8,9 +8,8 @@
 //!
 //! `constraints/warpline_selftest.sv` says what a row means.
 
-use warpline_design::{DesignError, TOP, design};
-use warpline_hdl::Config;
 use warpline_hdl::axi::USER_FIN;
+use warpline_hdl::writer::Design;
 use warpline_regmap::layout::{close, receive_buffer, stag_entry, stream_context};
 use warpline_regmap::register::{self, Register, command};
 use warpline_wire::crc::crc32c;
@@ -27,7 +26,7 @@ const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_
 pub(crate) const PINS: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.lpf");
 
 /// Octets of memory whose CRC is compared, from address 0 on; the completion queue lies behind them.
-pub const OCTETS_SUMMED: usize = 12 << 10;
+const OCTETS_SUMMED: usize = 12 << 10;
 const COMPLETIONS_AT: u32 = OCTETS_SUMMED as u32;
 const COMPLETION_ENTRIES: u32 = 64;
 /// Octets of each stream's region.
@@ -224,6 +223,12 @@ impl SelfTest {
         }
     }
 
+    /// Rows of the program.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.program.len()
+    }
+
     /// Beats of the traffic.
     #[must_use]
     pub fn beats(&self) -> usize {
@@ -345,22 +350,20 @@ module {name} (
     (format!("{name}.sv"), text)
 }
 
-/// All files of the bitstream in compile order, the top module [`BOARD`] last: the device, the self-test, the board.
+/// All files of the bitstream of a `device` of `width` bits in compile order, the top module [`BOARD`] last: the device, the self-test, the board.
 ///
 /// # Errors
-/// [`Error::Design`] for an impossible configuration.
-pub fn sources(config: &Config, fault: Option<Fault>) -> Result<Vec<(String, String)>, Error> {
-    let design = design(config).map_err(|error: DesignError| Error::Design(error))?;
-    let modules = design.modules.into_iter();
+/// As [`SelfTest::new`].
+pub fn sources(
+    device: &Design,
+    width: usize,
+    fault: Option<Fault>,
+) -> Result<Vec<(String, String)>, Error> {
+    let modules = device.modules.iter();
     let mut files: Vec<_> = modules
-        .map(|m| (format!("{}.sv", m.name), m.text))
+        .map(|m| (format!("{}.sv", m.name), m.text.clone()))
         .collect();
-    debug_assert!(
-        files
-            .last()
-            .is_some_and(|(name, _)| name == &format!("{TOP}.sv"))
-    );
-    files.extend(SelfTest::new(config.width, fault)?.roms());
+    files.extend(SelfTest::new(width, fault)?.roms());
     files.push(("warpline_selftest.sv".into(), SELFTEST.into()));
     files.push((format!("{BOARD}.sv"), BOARD_TEXT.into()));
     Ok(files)

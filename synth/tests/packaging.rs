@@ -1,32 +1,35 @@
 //! What `warpline rtl` writes for integrators, in their tools.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use warpline_design::design;
 use warpline_hdl::Config;
-use warpline_synth::packaging;
+use warpline_hdl::writer::Design;
+use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
 
+/// The device of 64 bits.
+static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&Config::simulated(64)).unwrap());
+
 fn write(folder: &Path) {
-    let device = design(&Config::simulated(64)).unwrap();
-    device.write_to(folder).unwrap();
-    for (name, text) in packaging::files(&device, 64) {
+    DEVICE.write_to(folder).unwrap();
+    for (name, text) in packaging::files(&DEVICE, 64) {
         fs::write(folder.join(name), text).unwrap();
     }
 }
 
 /// Warnings of the registers-only example, its text changed by `edit`.
 fn warnings(edit: impl Fn(&str) -> String) -> Vec<String> {
-    let device = design(&Config::simulated(64)).unwrap();
-    let files = packaging::files(&device, 64);
+    let files = packaging::files(&DEVICE, 64);
     let example = files
         .iter()
         .find(|(name, _)| name.ends_with("_example.sv"))
         .unwrap();
     let build = Build::new("warpline_registers_example").source(&example.0, edit(&example.1));
-    let build = device.modules.iter().fold(build, |build, m| {
+    let build = DEVICE.modules.iter().fold(build, |build, m| {
         build.source(format!("{}.sv", m.name), m.text.clone())
     });
     let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
@@ -47,13 +50,12 @@ fn the_example_with_registers_only_is_free_of_warnings() {
 
 #[test]
 fn lists_of_files_name_every_module_in_order() {
-    let device = design(&Config::simulated(64)).unwrap();
-    let names: Vec<_> = device
+    let names: Vec<_> = DEVICE
         .modules
         .iter()
         .map(|m| format!("{}.sv", m.name))
         .collect();
-    let files = packaging::files(&device, 64);
+    let files = packaging::files(&DEVICE, 64);
     let text = |wanted| &files.iter().find(|(name, _)| name == wanted).unwrap().1;
     let listed = |text: &str| -> Vec<String> {
         let items = text
@@ -72,17 +74,9 @@ fn lists_of_files_name_every_module_in_order() {
     assert_eq!(example, "warpline_registers_example.sv");
 }
 
-/// A program of the environment that `tools/setup.sh fpga` makes.
-fn tool(name: &str) -> PathBuf {
-    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin");
-    std::env::var_os("WARPLINE_FPGA_TOOLS")
-        .map_or_else(here, PathBuf::from)
-        .join(name)
-}
-
 /// Has FuseSoC prepare a target; gives what it said when it failed.
 fn fusesoc(root: &Path, target: &str) -> Result<(), String> {
-    let output = Command::new(tool("fusesoc"))
+    let output = Command::new(tool("fusesoc").unwrap_or_else(|e| panic!("{e}")))
         .current_dir(root)
         .args([
             "--cores-root",
@@ -96,7 +90,7 @@ fn fusesoc(root: &Path, target: &str) -> Result<(), String> {
         ])
         .arg("warpline:iwarp:warpline")
         .output()
-        .unwrap_or_else(|error| panic!("fusesoc: {error}; run tools/setup.sh fpga"));
+        .unwrap();
     match output.status.success() {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),

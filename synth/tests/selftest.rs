@@ -1,6 +1,11 @@
 //! The self-test of the evaluation board in Verilator: what its UART says when all is well, and when something is not.
 
-use warpline_synth::{BOARD, Fault, OCTETS_SUMMED, SelfTest, config, sources};
+use std::sync::LazyLock;
+
+use warpline_design::{TOP, design};
+use warpline_hdl::writer::{Design, Direction};
+use warpline_regmap::register;
+use warpline_synth::{BOARD, Fault, SelfTest, config, sources};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;
 
@@ -26,7 +31,10 @@ endmodule
 /// Clock cycles of a UART bit in simulation.
 const DIVISOR: u64 = 4;
 
-fn build(width: usize, fault: Option<Fault>) -> Build {
+/// The device of 64 bits.
+static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&config(64)).unwrap());
+
+fn build(device: &Design, width: usize, fault: Option<Fault>) -> Build {
     let parameters = [
         format!("-GW={width}"),
         format!("-GDIVISOR={DIVISOR}"),
@@ -35,7 +43,7 @@ fn build(width: usize, fault: Option<Fault>) -> Build {
     ];
     let build = Build::new(BOARD).source("EHXPLLL.sv", PLL);
     let build = parameters.into_iter().fold(build, Build::verilator_arg);
-    let sources = sources(&config(width), fault).unwrap();
+    let sources = sources(device, width, fault).unwrap();
     sources
         .into_iter()
         .fold(build, |build, (name, text)| build.source(name, text))
@@ -89,8 +97,9 @@ struct Said {
     cycles: u32,
 }
 
-fn run(width: usize, fault: Option<Fault>) -> Said {
-    let mut model = build(width, fault).open().unwrap_or_else(|e| panic!("{e}"));
+fn run(device: &Design, fault: Option<Fault>) -> Said {
+    let build = build(device, 64, fault);
+    let mut model = build.open().unwrap_or_else(|e| panic!("{e}"));
     let reset_n = model.port("reset_n").unwrap();
     model.set(reset_n, 1);
     let line = line(&mut model);
@@ -124,9 +133,9 @@ fn run(width: usize, fault: Option<Fault>) -> Said {
 #[test]
 fn a_board_that_works_says_so() {
     let test = SelfTest::new(64, None).unwrap();
-    let said = run(64, None);
+    let said = run(&DEVICE, None);
     assert_eq!(said.verdict, "PASS", "step {}", said.step);
-    assert_eq!(test.memory.len(), OCTETS_SUMMED);
+    assert_eq!(said.step, test.rows() as u32 - 1, "the last row");
     assert_eq!(said.crc, crc32c(&test.memory));
     // one beat a cycle in, and the last payload and completion behind it
     let beats = test.beats() as u32;
@@ -139,7 +148,7 @@ fn a_board_that_works_says_so() {
 
 #[test]
 fn an_octet_that_changed_on_the_way_is_told() {
-    let said = run(64, Some(Fault::Traffic));
+    let said = run(&DEVICE, Some(Fault::Traffic));
     let right = SelfTest::new(64, None).unwrap();
     assert_eq!(said.verdict, "FAIL");
     // It stops where it waits for the completions, and sums nothing.
@@ -148,16 +157,80 @@ fn an_octet_that_changed_on_the_way_is_told() {
 
 #[test]
 fn memory_with_other_octets_is_told() {
-    let said = run(64, Some(Fault::Memory));
+    let said = run(&DEVICE, Some(Fault::Memory));
     let right = SelfTest::new(64, None).unwrap();
     assert_eq!(said.verdict, "FAIL");
     assert_eq!(said.crc, crc32c(&right.memory));
 }
 
+/// In the device's place something whose outputs are 0 but for these expressions.
+fn stub(outputs: &[(&str, String)]) -> Design {
+    let mut stub = DEVICE.clone();
+    let range = |width| match width {
+        1 => String::new(),
+        width => format!("[{}:0] ", width - 1),
+    };
+    let ports: Vec<_> = (stub.ports.iter())
+        .map(|port| match port.direction {
+            Direction::Input => format!("input wire {}{}", range(port.width), port.name),
+            Direction::Output => format!("output wire {}{}", range(port.width), port.name),
+        })
+        .collect();
+    let driven = stub
+        .ports
+        .iter()
+        .filter(|p| p.direction == Direction::Output);
+    let driven: String = driven
+        .map(|port| {
+            let given = outputs.iter().find(|(name, _)| *name == port.name);
+            let value = given.map_or("0", |(_, value)| value);
+            format!("assign {} = {value};\n", port.name)
+        })
+        .collect();
+    let ports = ports.join(", ");
+    stub.modules.drain(..stub.modules.len() - 1);
+    stub.modules[0].text = format!("module {TOP} ({ports});\n{driven}endmodule\n");
+    stub
+}
+
+#[test]
+fn a_device_that_does_not_answer_is_told() {
+    let said = run(&stub(&[]), None);
+    assert_eq!((&*said.verdict, said.step), ("FAIL", 0), "the first read");
+    let identified = format!(
+        "s_axil_araddr == {} ? {} : {}",
+        register::IDENTITY.at(0),
+        register::IDENTITY_VALUE,
+        register::VERSION_VALUE
+    );
+    let reads = [
+        ("s_axil_arready", "1".into()),
+        ("s_axil_rvalid", "1".into()),
+        ("s_axil_rdata", identified),
+    ];
+    let said = run(&stub(&reads), None);
+    assert_eq!((&*said.verdict, said.step), ("FAIL", 2), "the first write");
+}
+
+/// Every row is right, but something was read from memory, which the self-test does not ask for.
+#[test]
+fn the_step_that_ended_the_test_is_the_one_that_is_told() {
+    let reads = [
+        ("s_axil_arready", "1".into()),
+        ("s_axil_rvalid", "1".into()),
+        ("s_axil_rdata", register::IDENTITY_VALUE.to_string()),
+        ("m_axi_arvalid", "1".into()),
+    ];
+    let said = run(&stub(&reads), None);
+    assert_eq!((&*said.verdict, said.step), ("FAIL", 0));
+}
+
 #[test]
 fn the_board_is_free_of_warnings_at_every_width() {
     for width in [64, 128, 256, 512] {
-        let warnings = build(width, None).lint().unwrap_or_else(|e| panic!("{e}"));
+        let device = design(&config(width)).unwrap();
+        let warnings = build(&device, width, None).lint();
+        let warnings = warnings.unwrap_or_else(|e| panic!("{e}"));
         let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings, [""; 0], "{width}");
     }
