@@ -3,7 +3,7 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
-#   make test-fpga    what needs yosys, nextpnr or fusesoc; adds half a gigabyte of tools to .venv
+#   make test-fpga    FuseSoC on the integrators' files; no synthesis yet; adds half a gigabyte of tools to .venv
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
