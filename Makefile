@@ -7,9 +7,11 @@
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
+#   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
+#   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
@@ -22,6 +24,9 @@ SEEDS ?= 1,2,3
 FIRST ?= 0
 COUNT ?= 100000
 SEED ?= 1
+TOTAL ?= 1000000
+MINUTES ?= 600
+STREAMS ?= 5000
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
 ifneq ($(shell command -v cargo-nextest),)
@@ -30,7 +35,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all long long-host docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all long long-streams long-host coverage docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -71,8 +76,19 @@ long: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example scenarios -- \
 		--width $(WIDTH) --first $(FIRST) --count $(COUNT)
 
+long-streams: setup
+	$(CARGO) run --quiet --release --package warpline-testbenches --example long_streams -- \
+		--streams $(TOTAL) --minutes $(MINUTES) --record docs/bench/streams.json
+
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)
+
+# Models that count are built anew; the data of former runs are of no use.
+coverage: export WARPLINE_COVERAGE := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/coverage
+coverage: setup
+	rm -rf $(WARPLINE_COVERAGE)
+	$(CARGO) test --quiet --package warpline-testbenches --test device
+	$(CARGO) run --quiet --package warpline-testbenches --example coverage -- $(STREAMS)
 
 docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_md > docs/registers.md

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+pub mod coverage;
 pub mod host;
 pub mod lockstep;
 pub mod octets;

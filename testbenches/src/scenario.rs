@@ -11,14 +11,17 @@
 //! without a reset between them: what a former owner of a stream, an STag or a buffer left behind would show.
 
 mod bench;
+mod coverage;
 mod cut;
 mod expect;
 mod generate;
+pub mod long;
 mod runs;
 mod spy;
 mod traffic;
 
 pub use bench::{Bench, Failure, Outcome};
+pub use coverage::{Bins, ERRORS};
 pub use expect::{Expected, Image, Report};
 pub use runs::{CHAIN, Failed, Tally, run_chain, run_streams};
 

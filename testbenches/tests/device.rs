@@ -11,6 +11,7 @@ use warpline_driver::{
 };
 use warpline_hdl::Config;
 use warpline_sim::{BackPressure, Card, CardOptions};
+use warpline_testbenches::coverage::{self, Counted};
 use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
@@ -60,6 +61,7 @@ struct Bench {
     card: Card,
     context: Context,
     domain: ProtectionDomain,
+    _counted: Counted,
 }
 
 impl Bench {
@@ -67,12 +69,14 @@ impl Bench {
         let options = CardOptions {
             back_pressure,
             idle: 10,
+            coverage: coverage::directory().is_some(),
             ..CardOptions::default()
         };
         let card = Card::open(&Config::simulated(width), options).unwrap();
         let context = open(&card, completion_entries);
         let domain = context.protection_domain().unwrap();
         Self {
+            _counted: Counted(card.clone()),
             card,
             context,
             domain,
@@ -1162,12 +1166,14 @@ fn a_reset_ends_everything_and_hurts_nothing() {
             card,
             context,
             domain,
+            _counted,
         } = Bench::open(width, BackPressure::RANDOM, 16);
         let mut handles = Some((context, domain));
         let mut rng = Rng::with_seed(5);
         for round in 0..6 {
             let (context, domain) = handles.take().unwrap();
             let bench = Bench {
+                _counted: _counted.clone(),
                 card: card.clone(),
                 context,
                 domain,
@@ -1198,6 +1204,7 @@ fn a_reset_ends_everything_and_hurts_nothing() {
             let context = open(&card, 16);
             let domain = context.protection_domain().unwrap();
             let bench = Bench {
+                _counted: _counted.clone(),
                 card: card.clone(),
                 context,
                 domain,

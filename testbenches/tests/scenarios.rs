@@ -7,17 +7,11 @@ use warpline_design::design;
 use warpline_driver::ErrorDetail;
 use warpline_hdl::Config;
 use warpline_testbenches::scenario::{
-    Bench, CHAIN, Expected, Report, Scenario, Tally, run_streams, small,
+    Bench, CHAIN, ERRORS, Expected, Report, Scenario, Tally, run_streams, small,
 };
 
 /// Streams of each width.
 const STREAMS: usize = 2000;
-
-/// Error numbers, type and code, that the traffic has to bring about: all that the receive path can raise.
-const ERRORS: [u16; 15] = [
-    0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x301,
-    0x302, 0x303,
-];
 
 fn run(config: &Config, streams: usize) -> Tally {
     let tally = run_streams(config, 0..u64::MAX, streams, |_| {}).unwrap_or_else(|e| panic!("{e}"));

@@ -16,7 +16,8 @@ use warpline_sim::{BackPressure, Card, CardOptions};
 
 use super::expect::{Expected, Image, Report};
 use super::spy::{self, Mapped, Spy};
-use super::{Late, Phase, STREAMS, Scenario};
+use super::{Bins, Late, Phase, STREAMS, Scenario};
+use crate::coverage::{self, Counted};
 
 /// Entries of the completion queue of a card that was just opened.
 const ENTRIES: u32 = 256;
@@ -75,12 +76,15 @@ pub struct Outcome {
     pub messages: u64,
     /// Errors of the streams that met one.
     pub errors: Vec<ErrorNumber>,
+    /// What the scenario has reached.
+    pub bins: Bins,
 }
 
 /// A card and its driver.
 pub struct Bench {
     config: Config,
     card: Card,
+    _counted: Counted,
     mapped: Mapped,
     /// The driver, and the entries of its completion queue.
     context: Option<(Context, u32)>,
@@ -131,6 +135,7 @@ impl Bench {
     fn new(config: &Config, card: Card) -> Self {
         Self {
             config: *config,
+            _counted: Counted(card.clone()),
             card,
             mapped: Mapped::default(),
             context: None,
@@ -379,6 +384,7 @@ impl Bench {
             fpdus: expected.fpdus,
             messages: expected.messages,
             errors: errors.map(|record| record.number).collect(),
+            bins: Bins::of(scenario, expected, &self.config),
         })
     }
 }
@@ -388,7 +394,7 @@ fn options(seed: u64, trace: bool) -> CardOptions {
     let mut rng = fastrand::Rng::with_seed(seed);
     CardOptions {
         trace,
-        coverage: false,
+        coverage: coverage::directory().is_some(),
         seed,
         back_pressure: BackPressure::NONE,
         idle: if rng.bool() { 0 } else { rng.u8(1..90) },

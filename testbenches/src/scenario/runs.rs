@@ -7,7 +7,7 @@ use std::path::Path;
 
 use warpline_hdl::Config;
 
-use super::{Bench, Failure, Outcome, Scenario, small};
+use super::{Bench, Bins, Failure, Outcome, Scenario, small};
 
 /// Scenarios that share a card, from seeds that are a multiple of this number on.
 pub const CHAIN: u64 = 16;
@@ -27,6 +27,8 @@ pub struct Tally {
     pub messages: u64,
     /// Streams that ended with an error, by its number.
     pub errors: BTreeMap<u16, usize>,
+    /// What the scenarios have reached.
+    pub bins: Bins,
 }
 
 impl Tally {
@@ -40,6 +42,7 @@ impl Tally {
         for &error in &outcome.errors {
             *self.errors.entry(error as u16).or_default() += 1;
         }
+        self.bins.merge(&outcome.bins);
     }
 
     /// Adds another tally.
@@ -52,6 +55,7 @@ impl Tally {
         for (error, count) in &other.errors {
             *self.errors.entry(*error).or_default() += count;
         }
+        self.bins.merge(&other.bins);
     }
 }
 
@@ -64,6 +68,7 @@ impl fmt::Display for Tally {
             fpdus,
             messages,
             errors,
+            ..
         } = self;
         write!(
             f,

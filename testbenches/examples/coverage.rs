@@ -1,0 +1,73 @@
+//! Coverage of random streams at all widths, with what tests have left in `WARPLINE_COVERAGE`; `make coverage` runs it.
+//!
+//! ```text
+//! WARPLINE_COVERAGE=DIR cargo run -p warpline-testbenches --example coverage -- STREAMS
+//! ```
+//!
+//! Ends with an error when something was not reached that has to be.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use warpline_design::design;
+use warpline_hdl::Config;
+use warpline_testbenches::coverage::{self, DIRECTORY, Report};
+use warpline_testbenches::scenario::{Tally, run_chain};
+use warpline_verilate::coverage::Coverage;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+const WIDTHS: [usize; 4] = [64, 128, 256, 512];
+/// Scenarios that share a card: what a card has counted is a large file.
+const CARD: u64 = 256;
+
+fn run(streams: usize) -> Result<Report, Box<dyn std::error::Error>> {
+    let directory = coverage::directory().ok_or(format!("{DIRECTORY} names no directory"))?;
+    let mut all = Tally::default();
+    let mut texts = std::collections::HashMap::new();
+    for width in WIDTHS {
+        let config = Config::simulated(width);
+        let (mut tally, mut seed) = (Tally::default(), 0);
+        while tally.streams < streams {
+            run_chain(&config, seed..seed + CARD, None, &mut tally)?;
+            seed += CARD;
+        }
+        eprintln!("width {width}: {tally}");
+        all.merge(&tally);
+        texts.extend(design(&config)?.files());
+    }
+    let mut merged = Coverage::default();
+    for entry in std::fs::read_dir(&directory)? {
+        merged.merge(Coverage::read(entry?.path())?);
+    }
+    let waivers = coverage::waivers(&Path::new(ROOT).join("testbenches/coverage-waivers.json"))?;
+    let text = |name: &str| texts.get(name).cloned();
+    Ok(Report::new(
+        streams, &WIDTHS, &all.bins, &merged, &waivers, text,
+    ))
+}
+
+fn write(report: &Report) -> Result<(), Box<dyn std::error::Error>> {
+    let docs = Path::new(ROOT).join("docs");
+    std::fs::write(docs.join("coverage.md"), report.markdown())?;
+    let json = serde_json::to_string_pretty(report)? + "\n";
+    Ok(std::fs::write(docs.join("coverage.json"), json)?)
+}
+
+fn main() -> ExitCode {
+    let streams = std::env::args().nth(1).and_then(|count| count.parse().ok());
+    let Some(streams) = streams else {
+        eprintln!("STREAMS");
+        return ExitCode::from(2);
+    };
+    match run(streams).and_then(|report| write(&report).map(|()| report)) {
+        Ok(report) if report.problems.is_empty() => ExitCode::SUCCESS,
+        Ok(report) => {
+            eprintln!("{}", report.problems.join("\n"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Random streams against the reference receiver, as many as one likes, on all devices in turn; recorded, and taken up
+//! where it was stopped.
+//!
+//! ```text
+//! cargo run --release -p warpline-testbenches --example long_streams -- --streams 1000000 --record docs/bench/streams.json
+//! ```
+//!
+//! `--minutes M` stops after that time. The record starts anew when the text of a device has changed.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use warpline_design::design;
+use warpline_testbenches::scenario::long::Record;
+
+const USAGE: &str = "--streams COUNT [--minutes MINUTES] --record FILE.json";
+const WIDTHS: [usize; 4] = [64, 128, 256, 512];
+
+struct Arguments {
+    streams: usize,
+    limit: Option<Duration>,
+    record: PathBuf,
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
+    let (mut streams, mut limit, mut record) = (None, None, None);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next()?;
+        match name.as_str() {
+            "--streams" => streams = Some(value.parse().ok()?),
+            "--minutes" => limit = Some(Duration::from_secs(60 * value.parse::<u64>().ok()?)),
+            "--record" => record = Some(value.into()),
+            _ => return None,
+        }
+    }
+    Some(Arguments {
+        streams: streams?,
+        limit,
+        record: record?,
+    })
+}
+
+/// A hash of the text of all devices.
+fn text(record: &Record) -> Result<String, Box<dyn std::error::Error>> {
+    let mut hash = Sha256::new();
+    for run in &record.devices {
+        for (name, text) in design(&run.config())?.files() {
+            hash.update(name);
+            hash.update(text);
+        }
+    }
+    let hash = hash.finalize();
+    Ok(hash
+        .iter()
+        .take(8)
+        .map(|octet| format!("{octet:02x}"))
+        .collect())
+}
+
+/// The file is never half written.
+fn write(path: &Path, record: &Record) -> Result<(), Box<dyn std::error::Error>> {
+    let new = path.with_extension("new");
+    std::fs::write(&new, serde_json::to_string_pretty(record)? + "\n")?;
+    Ok(std::fs::rename(new, path)?)
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let began = Instant::now();
+    let mut record = Record::new("", &WIDTHS);
+    record.text = text(&record)?;
+    let recorded = match std::fs::read(&arguments.record) {
+        Ok(octets) => Some(serde_json::from_slice(&octets)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    let mut record = record.resume(recorded);
+    let late = || {
+        arguments
+            .limit
+            .is_some_and(|limit| began.elapsed() >= limit)
+    };
+    while record.streams < arguments.streams && !late() {
+        let Some(device) = record.next() else { break };
+        record.advance(device)?;
+        write(&arguments.record, &record)?;
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{} of {} streams", record.streams, arguments.streams);
+        }
+    }
+    println!(
+        "{} streams in {} s, no difference",
+        record.streams, record.seconds
+    );
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

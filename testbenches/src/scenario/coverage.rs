@@ -1,0 +1,431 @@
+//! What random scenarios have reached: functional coverage, counted from the scenario and what is expected of it.
+//!
+//! ```text
+//!  Scenario ─┬─ octets of each stream ─► chain of FPDUs ─► where markers and cuts fall
+//!            ├─ segments ─► edge and islands ─► kinds of arrival
+//!  Expected ─┴─ reports, records ─► errors, checks, remarks, ends
+//!                                             │
+//!                                             ▼  Bins: (group, bin) ─► how often; `empty` of those that have to be reached
+//! ```
+//!
+//! A bin that can be reached and is not says that the traffic has a hole there, whatever the number of streams.
+
+use std::collections::BTreeMap;
+
+use warpline_driver::{Checks, ErrorDetail};
+use warpline_hdl::Config;
+use warpline_wire::{crc, ddp, marker, mpa};
+
+use super::{Expected, Report, Scenario, Stream};
+
+/// Error numbers, type and code, that the traffic has to bring about: all that the receive path can raise.
+pub const ERRORS: [u16; 15] = [
+    0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x301,
+    0x302, 0x303,
+];
+
+/// Parts of an FPDU that a marker can stand in, or in front of.
+const MARKERS: [&str; 6] = [
+    "in front of ULPDU_Length",
+    "behind ULPDU_Length",
+    "in the header",
+    "in the payload",
+    "in front of the last dword of payload and pad",
+    "in front of the CRC",
+];
+/// Parts of an FPDU that a segment can end in.
+const CUTS: [&str; 7] = [
+    "between FPDUs",
+    "in a marker",
+    "in ULPDU_Length",
+    "in the header",
+    "in the payload",
+    "in the pad",
+    "in the CRC",
+];
+/// Kinds of arrival.
+const ARRIVALS: [&str; 10] = [
+    "in order",
+    "behind a gap",
+    "closes a gap",
+    "closes a gap in front of others",
+    "in front of an island",
+    "overlaps what is there",
+    "received before, whole",
+    "received before, with other octets",
+    "2 islands or more",
+    "more islands than there are",
+];
+/// Remarks on messages.
+const REMARKS: [&str; 5] = [
+    "hole",
+    "anomaly",
+    "unverified",
+    "buffer given back",
+    "sequence numbers wrap",
+];
+/// Ends of streams.
+const ENDS: [&str; 5] = [
+    "closed by its peer",
+    "cut by a FIN",
+    "lost between FPDUs",
+    "lost within an FPDU",
+    "octets behind a FIN",
+];
+/// Checks that are evaluated side by side, so that they can fail together; a segment that leaves 2^64 leaves its region,
+/// too, so that `WRAP` never fails alone.
+const PAIRS: [[Checks; 2]; 8] = [
+    [Checks::ASSOC, Checks::ACCESS],
+    [Checks::ASSOC, Checks::TO],
+    [Checks::ASSOC, Checks::END],
+    [Checks::ACCESS, Checks::TO],
+    [Checks::ACCESS, Checks::END],
+    [Checks::TO, Checks::END],
+    [Checks::WRAP, Checks::END],
+    [Checks::MO, Checks::LEN],
+];
+
+/// How often each bin was reached, by group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bins {
+    counts: BTreeMap<(String, String), u64>,
+}
+
+impl Bins {
+    /// What a scenario reaches.
+    #[must_use]
+    pub fn of(scenario: &Scenario, expected: &Expected, config: &Config) -> Self {
+        let mut bins = Self::default();
+        for (index, stream) in scenario.streams.iter().enumerate() {
+            bins.wire(stream);
+            bins.arrivals(scenario, index);
+            bins.reports(stream, &expected.reports[index]);
+            let Some(record) = &expected.records[index] else {
+                continue;
+            };
+            let lane = record.position as usize % config.octets() / 4;
+            let lane = if lane == 0 { "first" } else { "another" };
+            let markers = if stream.options.markers { "on" } else { "off" };
+            let number = error(record.number as u16);
+            bins.add("errors", format!("{number}, {} bits", config.width));
+            let place = format!("{number}, markers {markers}, begins in {lane} dword of a beat");
+            bins.add("errors by place", place);
+            for (name, _) in record.checks.iter_names() {
+                let alone = record.checks.bits().count_ones() == 1;
+                bins.add(
+                    "checks",
+                    format!("{name}{}", if alone { " alone" } else { "" }),
+                );
+            }
+            for pair in PAIRS {
+                if pair.iter().all(|&check| record.checks.contains(check)) {
+                    bins.add("checks together", name(pair));
+                }
+            }
+            if let ErrorDetail::Connection(ending) = record.detail {
+                use warpline_driver::Ending;
+                let between = record.position as usize == stream.wire.len();
+                bins.add(
+                    "ends",
+                    ENDS[match ending {
+                        Ending::Truncated => 1,
+                        Ending::Lost if between => 2,
+                        Ending::Lost => 3,
+                        Ending::BehindFin => 4,
+                    }],
+                );
+            }
+        }
+        bins
+    }
+
+    fn add(&mut self, group: &str, bin: impl Into<String>) {
+        *self.counts.entry((group.into(), bin.into())).or_default() += 1;
+    }
+
+    /// Adds what others have reached.
+    pub fn merge(&mut self, other: &Self) {
+        for (key, count) in &other.counts {
+            *self.counts.entry(key.clone()).or_default() += count;
+        }
+    }
+
+    /// How often a bin was reached.
+    #[must_use]
+    pub fn count(&self, group: &str, bin: &str) -> u64 {
+        let key = (group.into(), bin.into());
+        self.counts.get(&key).copied().unwrap_or(0)
+    }
+
+    /// All bins with their counts, in order: those that were reached, and those that have to be.
+    #[must_use]
+    pub fn all(&self, widths: &[usize]) -> Vec<(String, String, u64)> {
+        let mut all = self.counts.clone();
+        for (group, bin) in wanted(widths) {
+            all.entry((group.into(), bin)).or_default();
+        }
+        let rows = all.into_iter();
+        rows.map(|((group, bin), count)| (group, bin, count))
+            .collect()
+    }
+
+    /// Bins that have to be reached at these widths, and are not.
+    #[must_use]
+    pub fn empty(&self, widths: &[usize]) -> Vec<String> {
+        let wanted = wanted(widths).into_iter();
+        wanted
+            .filter(|(group, bin)| self.count(group, bin) == 0)
+            .map(|(group, bin)| format!("{group}: {bin}"))
+            .collect()
+    }
+
+    /// Markers of each FPDU of the chain, as far as it goes.
+    fn wire(&mut self, stream: &Stream) {
+        for fpdu in chain(stream) {
+            for at in fpdu.markers() {
+                let content = fpdu.content(at);
+                let last = fpdu.content_len - crc::LEN;
+                self.add(
+                    "markers",
+                    MARKERS[match content {
+                        0 => 0,
+                        4 => 1,
+                        _ if content == last => 5,
+                        _ if content + 4 == last && content > fpdu.header_end => 4,
+                        _ if content < fpdu.header_end => 2,
+                        _ => 3,
+                    }],
+                );
+            }
+        }
+    }
+
+    /// Segments of a stream: what each is to those before it, and where it ends.
+    fn arrivals(&mut self, scenario: &Scenario, index: usize) {
+        let stream = &scenario.streams[index];
+        let fpdus: Vec<Fpdu> = chain(stream).collect();
+        let mut have = vec![false; stream.wire.len()];
+        let mut edge = 0;
+        let mut wraps = false;
+        for phase in &scenario.phases {
+            for arrival in phase
+                .arrivals
+                .iter()
+                .filter(|arrival| arrival.stream == index)
+            {
+                let start = arrival.sequence.wrapping_sub(stream.options.sequence_start) as usize;
+                let end = start + arrival.octets.len();
+                if start == end {
+                    continue;
+                }
+                wraps |= arrival
+                    .sequence
+                    .checked_add(arrival.octets.len() as u32)
+                    .is_none();
+                let old = have[start..end].iter().filter(|&&have| have).count();
+                let same = stream.wire[start..end] == arrival.octets[..];
+                let before = edge;
+                let islands_before = islands(&have, edge);
+                have[start..end].fill(true);
+                while have.get(edge) == Some(&true) {
+                    edge += 1;
+                }
+                let mut add = |kind: usize| self.add("arrivals", ARRIVALS[kind]);
+                match old {
+                    _ if !same => add(7),
+                    _ if old == end - start => add(6),
+                    _ if old > 0 => add(5),
+                    _ if start > before && have.get(end) == Some(&true) => add(4),
+                    _ if start > before => add(1),
+                    _ if edge > end && islands(&have, edge) > 0 => add(3),
+                    _ if edge > end => add(2),
+                    _ => add(0),
+                }
+                match islands(&have, edge) {
+                    0..2 => {}
+                    2..=4 => add(8),
+                    now if now > islands_before => add(9),
+                    _ => {}
+                }
+                self.add("cuts modulo 512", format!("{:03}", end % 512));
+                self.add("cuts", CUTS[cut(&fpdus, end)]);
+            }
+        }
+        if wraps {
+            self.add("remarks", REMARKS[4]);
+        }
+    }
+
+    fn reports(&mut self, stream: &Stream, reports: &[Report]) {
+        let mut deepest: BTreeMap<u32, u32> = BTreeMap::new();
+        for report in reports {
+            match report {
+                Report::Untagged {
+                    queue,
+                    hole,
+                    anomaly,
+                    ..
+                } => {
+                    *deepest.entry(*queue).or_default() += 1;
+                    for (seen, remark) in [(*hole, 0), (*anomaly, 1)] {
+                        if seen {
+                            self.add("remarks", REMARKS[remark]);
+                        }
+                    }
+                }
+                Report::Tagged(completion) if completion.unverified => {
+                    self.add("remarks", REMARKS[2]);
+                }
+                Report::Flushed { .. } => self.add("remarks", REMARKS[3]),
+                Report::Closed(_) => self.add("ends", ENDS[0]),
+                Report::Tagged(_) | Report::Error(_) => {}
+            }
+        }
+        for queue in deepest.keys() {
+            let window = if stream.options.msn_window {
+                "window"
+            } else {
+                "strict"
+            };
+            self.add("messages", format!("queue {queue}, {window} MSNs"));
+        }
+    }
+}
+
+fn error(number: u16) -> String {
+    format!("{:#x}/{:#04x}", number >> 8, number & 0xFF)
+}
+
+fn name(pair: [Checks; 2]) -> String {
+    let names = pair.iter().flat_map(|checks| checks.iter_names());
+    let names: Vec<_> = names.map(|(name, _)| name).collect();
+    names.join(" and ")
+}
+
+/// Bins that have to be reached.
+fn wanted(widths: &[usize]) -> Vec<(&'static str, String)> {
+    let mut wanted = Vec::new();
+    for number in ERRORS.map(error) {
+        for width in widths {
+            wanted.push(("errors", format!("{number}, {width} bits")));
+        }
+        for markers in ["on", "off"] {
+            for lane in ["first", "another"] {
+                let place =
+                    format!("{number}, markers {markers}, begins in {lane} dword of a beat");
+                wanted.push(("errors by place", place));
+            }
+        }
+    }
+    let lists: [(_, &[&str]); 5] = [
+        ("markers", &MARKERS),
+        ("cuts", &CUTS),
+        ("arrivals", &ARRIVALS),
+        ("remarks", &REMARKS),
+        ("ends", &ENDS),
+    ];
+    for (group, bins) in lists {
+        wanted.extend(bins.iter().map(|&bin| (group, bin.to_string())));
+    }
+    wanted.extend((0..512).map(|at| ("cuts modulo 512", format!("{at:03}"))));
+    for (name, check) in Checks::all().iter_names() {
+        let alone = if check == Checks::WRAP { "" } else { " alone" };
+        wanted.push(("checks", format!("{name}{alone}")));
+    }
+    wanted.extend(PAIRS.map(|pair| ("checks together", name(pair))));
+    for queue in 0..super::QUEUES {
+        for window in ["window", "strict"] {
+            wanted.push(("messages", format!("queue {queue}, {window} MSNs")));
+        }
+    }
+    wanted
+}
+
+/// Stretches of octets behind `edge` that are there.
+fn islands(have: &[bool], edge: usize) -> usize {
+    let behind = &have[edge..];
+    behind.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+}
+
+/// An FPDU of the chain of lengths. Offsets in its content count from ULPDU_Length on, without markers.
+#[derive(Clone, Copy, Debug)]
+struct Fpdu {
+    start: usize,
+    end: usize,
+    markers: bool,
+    /// Offset behind its DDP header.
+    header_end: usize,
+    /// Offset behind its payload.
+    payload_end: usize,
+    /// Its content, CRC included.
+    content_len: usize,
+}
+
+impl Fpdu {
+    fn markers(self) -> impl Iterator<Item = usize> {
+        let markers = self.markers;
+        (self.start..self.end).filter(move |&at| markers && marker::is_due(at as u32))
+    }
+
+    /// Offset in the content of what stands at `at`, or behind the marker that stands there.
+    fn content(self, at: usize) -> usize {
+        let before = self.markers().filter(|&marker| marker < at).count();
+        at - self.start - marker::LEN * before
+    }
+}
+
+/// FPDUs that lie whole in a stream, up to the first length that leads nowhere.
+fn chain(stream: &Stream) -> impl Iterator<Item = Fpdu> {
+    let (wire, markers) = (&stream.wire, stream.options.markers);
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let lead = if markers && marker::is_due(start as u32) {
+            marker::LEN
+        } else {
+            0
+        };
+        let length = wire.get(start + lead..start + lead + 2)?;
+        let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+        let end = start + mpa::fpdu_len(start as u32, length, markers);
+        if end > wire.len() {
+            return None;
+        }
+        // A marker may stand behind ULPDU_Length and what shares its dword, not in front of the control field.
+        let tagged = wire
+            .get(start + lead + 2)
+            .is_some_and(|control| control & 0x80 != 0);
+        let header = if tagged {
+            ddp::TAGGED_HEADER_LEN
+        } else {
+            ddp::UNTAGGED_HEADER_LEN
+        };
+        let fpdu = Fpdu {
+            start,
+            end,
+            markers,
+            header_end: 2 + header.min(length),
+            payload_end: 2 + length,
+            content_len: (2 + length).next_multiple_of(4) + crc::LEN,
+        };
+        start = end;
+        Some(fpdu)
+    })
+}
+
+/// Where a segment that ends at `end` cuts the chain.
+fn cut(fpdus: &[Fpdu], end: usize) -> usize {
+    let Some(fpdu) = fpdus.iter().find(|fpdu| fpdu.start < end && end < fpdu.end) else {
+        return 0;
+    };
+    if fpdu.markers().any(|at| at < end && end < at + marker::LEN) {
+        return 1;
+    }
+    let before = fpdu.markers().filter(|&marker| marker < end).count();
+    match end - fpdu.start - marker::LEN * before {
+        0..2 => 2,
+        at if at < fpdu.header_end => 3,
+        at if at < fpdu.payload_end => 4,
+        at if at < fpdu.content_len - crc::LEN => 5,
+        _ => 6,
+    }
+}
