@@ -78,7 +78,8 @@ long: setup
 
 long-streams: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example long_streams -- \
-		--streams $(TOTAL) --minutes $(MINUTES) --record docs/bench/streams.json
+		--streams $(TOTAL) --minutes $(MINUTES) --commit "$(shell git rev-parse --short HEAD)" \
+		--record docs/bench/streams.json
 
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)

@@ -5,7 +5,8 @@
 //! cargo run --release -p warpline-testbenches --example long_streams -- --streams 1000000 --record docs/bench/streams.json
 //! ```
 //!
-//! `--minutes M` stops after that time. The record starts anew when the text of a device has changed.
+//! `--minutes M` stops after that time, `--commit C` says whose sources these are. The record starts anew when the text of
+//! a device has changed.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -16,22 +17,25 @@ use sha2::{Digest, Sha256};
 use warpline_design::design;
 use warpline_testbenches::scenario::long::Record;
 
-const USAGE: &str = "--streams COUNT [--minutes MINUTES] --record FILE.json";
+const USAGE: &str = "--streams COUNT [--minutes MINUTES] [--commit COMMIT] --record FILE.json";
 const WIDTHS: [usize; 4] = [64, 128, 256, 512];
 
 struct Arguments {
     streams: usize,
     limit: Option<Duration>,
+    commit: String,
     record: PathBuf,
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     let (mut streams, mut limit, mut record) = (None, None, None);
+    let mut commit = String::new();
     while let Some(name) = arguments.next() {
         let value = arguments.next()?;
         match name.as_str() {
             "--streams" => streams = Some(value.parse().ok()?),
             "--minutes" => limit = Some(Duration::from_secs(60 * value.parse::<u64>().ok()?)),
+            "--commit" => commit = value,
             "--record" => record = Some(value.into()),
             _ => return None,
         }
@@ -39,6 +43,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     Some(Arguments {
         streams: streams?,
         limit,
+        commit,
         record: record?,
     })
 }
@@ -67,7 +72,7 @@ fn write(path: &Path, record: &Record) -> Result<(), Box<dyn std::error::Error>>
     Ok(std::fs::rename(new, path)?)
 }
 
-fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error>> {
     let began = Instant::now();
     let mut record = Record::new("", &WIDTHS);
     record.text = text(&record)?;
@@ -77,6 +82,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         Err(error) => return Err(error.into()),
     };
     let mut record = record.resume(recorded);
+    record.commit.clone_from(&arguments.commit);
     let late = || {
         arguments
             .limit
@@ -84,17 +90,13 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     };
     while record.streams < arguments.streams && !late() {
         let Some(device) = record.next() else { break };
-        record.advance(device)?;
+        record.advance(device);
         write(&arguments.record, &record)?;
         if std::io::stderr().is_terminal() {
             eprint!("\r{} of {} streams", record.streams, arguments.streams);
         }
     }
-    println!(
-        "{} streams in {} s, no difference",
-        record.streams, record.seconds
-    );
-    Ok(())
+    Ok(record)
 }
 
 fn main() -> ExitCode {
@@ -103,7 +105,21 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(record) => {
+            let (streams, seconds) = (record.streams, record.milliseconds / 1000);
+            println!(
+                "{streams} streams in {seconds} s, {} failures",
+                record.failures.len()
+            );
+            record
+                .failures
+                .iter()
+                .for_each(|failure| println!("{failure}"));
+            match record.failures.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
+        }
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE

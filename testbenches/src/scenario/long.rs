@@ -1,12 +1,15 @@
 //! A long run of random scenarios that can be stopped and taken up again, and what is recorded of it.
 //!
 //! ```text
-//!  Record ─► the device that lags most ─► its next seeds ─► run_streams ─► Record ─► file ─► …
+//!  Record ─► the device that lags most ─► its next seeds, chain by chain ─► Record ─► file ─► …
 //! ```
 //!
-//! A record belongs to one text of the devices: of another one, nothing was shown yet.
+//! A record belongs to one text of the devices: of another one, nothing was shown yet. A chain that fails is recorded, and
+//! its streams do not count.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use warpline_hdl::Config;
@@ -23,7 +26,7 @@ pub struct Run {
     pub width: usize,
     /// It has the smallest buffers.
     pub small: bool,
-    /// Seeds from 0 up to this one were run, each without a difference.
+    /// Seeds from 0 up to this one were run, each without a difference unless `failures` says otherwise.
     pub seeds: u64,
     /// Streams.
     pub streams: usize,
@@ -47,8 +50,7 @@ impl Run {
         }
     }
 
-    fn add(&mut self, seeds: u64, tally: &Tally) {
-        self.seeds = seeds;
+    fn add(&mut self, tally: &Tally) {
         self.streams += tally.streams;
         self.octets += tally.octets;
         self.fpdus += tally.fpdus;
@@ -65,10 +67,14 @@ impl Run {
 pub struct Record {
     /// Stands for the text of the devices.
     pub text: String,
+    /// Commit of the sources that ran last.
+    pub commit: String,
     /// Streams of all devices.
     pub streams: usize,
-    /// Time that was spent, on all cores together.
-    pub seconds: u64,
+    /// Time that was spent, others that wanted the processor included.
+    pub milliseconds: u64,
+    /// What failed, and how to see it again.
+    pub failures: Vec<String>,
     /// Each device.
     pub devices: Vec<Run>,
 }
@@ -90,8 +96,10 @@ impl Record {
         });
         Self {
             text: text.into(),
+            commit: String::new(),
             streams: 0,
-            seconds: 0,
+            milliseconds: 0,
+            failures: Vec::new(),
             devices: devices.collect(),
         }
     }
@@ -116,23 +124,37 @@ impl Record {
     }
 
     /// Runs the next [`STEP`] seeds of a device.
-    ///
-    /// # Errors
-    /// The first scenario that fails; the record is as before.
-    pub fn advance(&mut self, device: usize) -> Result<(), Failed> {
-        let began = std::time::Instant::now();
-        let run = &mut self.devices[device];
-        let seeds = run.seeds..run.seeds + STEP;
-        let tally = run_streams(&run.config(), seeds.clone(), usize::MAX, |_| {})?;
-        run.add(seeds.end, &tally);
-        self.streams += tally.streams;
-        self.seconds += began.elapsed().as_secs();
-        Ok(())
+    pub fn advance(&mut self, device: usize) {
+        let config = self.devices[device].config();
+        let run = |seeds| run_streams(&config, seeds, usize::MAX, |_| {});
+        self.advance_by(device, run);
+    }
+
+    fn advance_by(
+        &mut self,
+        device: usize,
+        mut run: impl FnMut(Range<u64>) -> Result<Tally, Failed>,
+    ) {
+        let began = Instant::now();
+        let end = self.devices[device].seeds + STEP;
+        while self.devices[device].seeds < end {
+            let start = self.devices[device].seeds;
+            self.devices[device].seeds = start + CHAIN;
+            match run(start..start + CHAIN) {
+                Ok(tally) => {
+                    self.devices[device].add(&tally);
+                    self.streams += tally.streams;
+                }
+                Err(failed) => self.failures.push(failed.to_string()),
+            }
+        }
+        self.milliseconds += began.elapsed().as_millis() as u64;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Failure;
     use super::*;
 
     #[test]
@@ -144,12 +166,31 @@ mod tests {
             errors: BTreeMap::from([(0x301, 2)]),
             ..Tally::default()
         };
-        record.devices[0].add(STEP, &tally);
-        record.devices[0].add(2 * STEP, &tally);
+        let mut seen = Vec::new();
+        record.advance_by(0, |seeds| {
+            seen.push(seeds.clone());
+            match seeds.contains(&20) {
+                false => Ok(tally.clone()),
+                true => Err(Failed {
+                    config: small(64),
+                    seeds: 20..21,
+                    failure: Failure {
+                        lines: vec!["completion 3 is gone".into()],
+                    },
+                }),
+            }
+        });
         assert_eq!(record.next(), Some(1), "the one that lags");
-        let run = &record.devices[0];
-        assert_eq!((run.seeds, run.streams), (2 * STEP, 14));
-        assert_eq!(run.errors, BTreeMap::from([("0x3/0x01".into(), 4)]));
+        assert_eq!((&seen[0], seen.last().unwrap().end), (&(0..CHAIN), STEP));
+        let (run, chains) = (&record.devices[0], STEP / CHAIN - 1);
+        assert_eq!((run.seeds, run.streams), (STEP, 7 * chains as usize));
+        assert_eq!(record.streams, run.streams);
+        let errors = BTreeMap::from([("0x3/0x01".into(), 2 * chains as usize)]);
+        assert_eq!(run.errors, errors);
+        let [failure] = &record.failures[..] else {
+            panic!("{:?}", record.failures)
+        };
+        assert!(failure.contains("width 64 --small, seed 20") && failure.contains("is gone"));
 
         let text = serde_json::to_string(&record).unwrap();
         let read: Record = serde_json::from_str(&text).unwrap();
