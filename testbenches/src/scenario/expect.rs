@@ -9,11 +9,12 @@ use warpline_driver::{
 use warpline_hdl::Config;
 use warpline_wire::ddp::UntaggedSegment;
 use warpline_wire::error::{self, Detail};
-use warpline_wire::marker;
+use warpline_wire::marker::{self, Marker};
 use warpline_wire::receive::{
     Delivery, Event, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, Scope,
     StagEntry, StreamConfig, Target,
 };
+use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::{Late, Phase, Post, Scenario};
 
@@ -73,7 +74,9 @@ pub struct Image {
     contested: BTreeMap<usize, BTreeMap<(u8, u32), u8>>,
     /// What else may stand there because of a stream that failed: see [`Ahead`].
     loose: BTreeMap<usize, Vec<u8>>,
-    /// What was written in this phase: stream, octet, what was there before.
+    /// The same of earlier phases, as far as nobody has written there since.
+    loose_before: BTreeMap<usize, Vec<u8>>,
+    /// What was written out of order in this phase: stream, octet, what was there before.
     journal: Vec<(u8, usize, u8)>,
     /// Writes of this phase.
     writes: u32,
@@ -119,16 +122,7 @@ impl Ahead {
         let Some((first, rest)) = found[at..].split_first() else {
             return Some("there is no error".into());
         };
-        let same = |record: &ErrorRecord| {
-            *first
-                == Report::Error(ErrorEvent {
-                    stream: record.stream,
-                    number: record.number,
-                    checks: record.checks,
-                    segment_length: record.segment_length.into(),
-                    position: record.position,
-                })
-        };
+        let same = |record: &ErrorRecord| *first == Report::Error(event_of(record));
         if wanted.get(last) != Some(first) && !self.errors.iter().any(same) {
             return Some(format!(
                 "{first:x?}\n    should be {:x?} or one of {:x?}",
@@ -184,6 +178,7 @@ impl Image {
             writers: vec![NOBODY; octets.len()],
             contested: BTreeMap::new(),
             loose: BTreeMap::new(),
+            loose_before: BTreeMap::new(),
             journal: Vec::new(),
             writes: 0,
             octets,
@@ -196,9 +191,14 @@ impl Image {
         self.writes += 1;
         let write = if ordered { 0 } else { self.writes };
         for (at, &octet) in (self.start + offset..).zip(octets) {
-            self.journal.push((stream, at, self.octets[at]));
+            if !ordered {
+                self.journal.push((stream, at, self.octets[at]));
+            }
             match self.writers[at] {
-                NOBODY => drop(self.contested.remove(&at)),
+                NOBODY => {
+                    self.contested.remove(&at);
+                    self.loose_before.remove(&at);
+                }
                 other if other != stream || !ordered => {
                     let contest = self.contested.entry(at).or_default();
                     contest.entry((other, 0)).or_insert(self.octets[at]);
@@ -231,16 +231,19 @@ impl Image {
     fn end_phase(&mut self) {
         self.writers.fill(NOBODY);
         self.journal.clear();
+        for (at, mut octets) in std::mem::take(&mut self.loose) {
+            self.loose_before.entry(at).or_default().append(&mut octets);
+        }
     }
 
     /// Whether octet `at` may be `found`.
     #[must_use]
     pub fn allows(&self, at: usize, found: u8) -> bool {
         let contest = self.contested.get(&at);
-        let loose = self.loose.get(&at);
+        let mut loose = [&self.loose, &self.loose_before].into_iter();
         found == self.octets[at]
             || contest.is_some_and(|contest| contest.values().any(|&octet| octet == found))
-            || loose.is_some_and(|loose| loose.contains(&found))
+            || loose.any(|loose| loose.get(&at).is_some_and(|octets| octets.contains(&found)))
     }
 }
 
@@ -303,22 +306,6 @@ impl Expected {
                 enabled.expect("each queue is enabled once");
             }
         }
-        for region in &scenario.regions {
-            let scope = match region.stream {
-                Some(stream) => Scope::Stream(stream.into()),
-                None => Scope::ProtectionDomain(domains[region.domain].into()),
-            };
-            receiver.set_stag(
-                region.stag,
-                StagEntry {
-                    valid: true,
-                    scope,
-                    remote_write: region.remote_write,
-                    base: region.base,
-                    length: region.length as u64,
-                },
-            );
-        }
         let mut expected = Self {
             regions: (0..scenario.regions.len())
                 .map(|region| Image::of_region(scenario, region))
@@ -338,11 +325,7 @@ impl Expected {
         let mut before = vec![0; scenario.streams.len()];
         let mut disordered = vec![false; scenario.streams.len()];
         for (number, phase) in scenario.phases.iter().enumerate() {
-            for region in &scenario.regions {
-                if region.revoked == Some(number) {
-                    receiver.revoke_stag(region.stag);
-                }
-            }
+            set_stags(&mut receiver, scenario, domains, number);
             for post in &phase.posts {
                 let id = expected.buffers.len();
                 let image = Image::of_buffer(scenario, id, post);
@@ -377,8 +360,7 @@ impl Expected {
                 if expected.records[index].is_some() && expected.failed_in[index].is_none() {
                     expected.failed_in[index] = Some(number);
                     if let Some(buffers) = buffers {
-                        let end = phase.received[index];
-                        expected.loosen(scenario, index, end, domains, &receiver, &buffers);
+                        expected.loosen(scenario, index, number, domains, &receiver, &buffers);
                     }
                 }
             }
@@ -408,8 +390,8 @@ impl Expected {
                 expected.records[index].is_none() && receiver.at_boundary(number) == Ok(false);
             let failed = expected.records[index].is_some() && expected.failed_in[index].is_none();
             if !ordered && (stuck || failed) {
-                let end = stream.wire.len();
-                expected.loosen(scenario, index, end, domains, &receiver, &buffers);
+                let last = scenario.phases.len() - 1;
+                expected.loosen(scenario, index, last, domains, &receiver, &buffers);
             }
             let counters = receiver.counters(number).expect("the stream is open");
             let edge = receiver.next_sequence(number).expect("the stream is open");
@@ -423,12 +405,13 @@ impl Expected {
         expected
     }
 
-    /// What the FPDUs of a stream may have done that lie behind the one that fails, up to `end`.
+    /// What the FPDUs of a stream may have done that lie behind the one that fails, as far as they were there in phase
+    /// `last`. Each may have been judged in any phase since it came, by the STags of then.
     fn loosen(
         &mut self,
         scenario: &Scenario,
         index: usize,
-        end: usize,
+        last: usize,
         domains: &[u16],
         receiver: &Receiver,
         posted: &Posted,
@@ -442,7 +425,8 @@ impl Expected {
             .as_ref()
             .map_or(0, |record| record.position);
         let mut ahead = Ahead::default();
-        for (position, ulpdu) in behind(&stream.wire[..end], failed as usize) {
+        let wire = &stream.wire[..scenario.phases[last].received[index]];
+        for (position, ulpdu) in behind(wire, failed as usize) {
             // The FPDU alone, on the same stream, which begins with it.
             let mut alone = receiver.clone();
             alone.close(number).expect("the stream is open");
@@ -451,39 +435,42 @@ impl Expected {
                 crc: false,
                 ..StreamConfig::default()
             };
-            alone.open(number, config).expect("it is closed");
-            let length = u16::try_from(ulpdu.len()).expect("ULPDU_Length has 16 bits");
-            let mut fpdu = length.to_be_bytes().to_vec();
-            fpdu.extend_from_slice(&ulpdu);
-            fpdu.resize(fpdu.len().next_multiple_of(4) + 4, 0);
-            let (regions, buffers) = (&mut self.regions, &mut self.buffers);
-            let sink = &mut |event: Event<'_>| match event {
-                Event::Place {
-                    target: Target::Tagged { stag, to },
-                    octets,
-                    ..
-                } => {
-                    let region = scenario.regions.iter().position(|r| r.stag == stag);
-                    let region = region.expect("accepted STags are in the table");
-                    let offset = to.wrapping_sub(scenario.regions[region].base);
-                    regions[region].loosen(offset as usize, octets);
-                }
-                Event::Failed(record) => {
-                    let mut record = as_the_device(stream.number, &record);
-                    record.position = position as u32;
-                    ahead.errors.push(record);
-                }
-                _ => {}
-            };
-            alone
-                .receive(number, &fpdu, sink)
-                .expect("the stream is open");
+            let mut writer = FpduWriter::new(false, CrcField::Zero);
+            let mut fpdu = vec![0; writer.fpdu_len(ulpdu.len())];
+            writer
+                .emit(&ulpdu, &[], &mut fpdu)
+                .expect("it was an FPDU before");
+            for phase in 0..=last {
+                set_stags(&mut alone, scenario, domains, phase);
+                alone.open(number, config).expect("it is closed");
+                let regions = &mut self.regions;
+                let sink = &mut |event: Event<'_>| match event {
+                    Event::Place {
+                        target: Target::Tagged { stag, to },
+                        octets,
+                        ..
+                    } => {
+                        let (region, offset) = place_of(scenario, stag, to);
+                        regions[region].loosen(offset, octets);
+                    }
+                    Event::Failed(record) => {
+                        let mut record = as_the_device(stream.number, &record);
+                        record.position = position as u32;
+                        ahead.errors.push(record);
+                    }
+                    _ => {}
+                };
+                alone
+                    .receive(number, &fpdu, sink)
+                    .expect("the stream is open");
+                alone.close(number).expect("the stream is open");
+            }
             // Queues know more than an FPDU alone tells.
             if let Ok(segment) = UntaggedSegment::new_checked(&ulpdu[..])
                 && !segment.control().tagged()
                 && let Some(&buffer) = posted.get(&(index, segment.qn(), segment.msn()))
             {
-                buffers[buffer].loosen(segment.mo() as usize, segment.payload());
+                self.buffers[buffer].loosen(segment.mo() as usize, segment.payload());
             }
         }
         // An untagged segment's error depends on what came before, but for its first octets (AMB-11).
@@ -507,13 +494,8 @@ impl Expected {
             Event::Place { target, octets, .. } => {
                 let (image, offset) = match target {
                     Target::Tagged { stag, to } => {
-                        let region = scenario
-                            .regions
-                            .iter()
-                            .position(|region| region.stag == stag);
-                        let region = region.expect("accepted STags are in the table");
-                        let offset = to.wrapping_sub(scenario.regions[region].base);
-                        (&mut self.regions[region], offset as usize)
+                        let (region, offset) = place_of(scenario, stag, to);
+                        (&mut self.regions[region], offset)
                     }
                     Target::Untagged { queue, msn, offset } => {
                         let buffer = posted[&(index, queue, msn)];
@@ -562,14 +544,9 @@ impl Expected {
                 }));
             }
             Event::Failed(record) => {
-                self.reports[index].push(Report::Error(ErrorEvent {
-                    stream: number,
-                    number: record.number,
-                    checks: record.checks,
-                    segment_length: record.segment_len.into(),
-                    position: record.position,
-                }));
-                self.records[index] = Some(as_the_device(number, &record));
+                let record = as_the_device(number, &record);
+                self.reports[index].push(Report::Error(event_of(&record)));
+                self.records[index] = Some(record);
                 self.flush(index, posted);
             }
         }
@@ -617,13 +594,21 @@ fn in_order(phase: &Phase, index: usize, start: u32, before: usize, config: &Con
 /// ULPDUs.
 fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for at in (0..wire.len().saturating_sub(3)).step_by(512) {
-        let pointer = u16::from_be_bytes([wire[at + 2], wire[at + 3]]) & marker::FPDUPTR_MASK;
-        let mut position = match at.checked_sub(pointer.into()) {
-            Some(header) if pointer != 0 && header % 512 == 4 => header - 4,
-            Some(header) => header,
-            None => continue,
+    for at in (0..wire.len()).step_by(marker::SPACING as usize) {
+        let Some(here) = Marker::new_checked(&wire[at..]) else {
+            continue;
         };
+        let header = marker::header_position(at as u32, here.fpduptr());
+        if header as usize > at + marker::LEN {
+            continue; // it points in front of the stream
+        }
+        // A marker in front of ULPDU_Length belongs to the FPDU.
+        let before = header.wrapping_sub(marker::LEN as u32);
+        let mut position = if marker::is_due(before) {
+            before
+        } else {
+            header
+        } as usize;
         while position > failed && !found.contains_key(&position) {
             let config = FramingConfig {
                 markers: true,
@@ -638,6 +623,35 @@ fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
         }
     }
     found
+}
+
+/// The region of an accepted STag, and where `to` lies in it.
+fn place_of(scenario: &Scenario, stag: u32, to: u64) -> (usize, usize) {
+    let mut regions = scenario.regions.iter();
+    let region = regions.position(|region| region.stag == stag);
+    let region = region.expect("accepted STags are in the table");
+    let offset = to.wrapping_sub(scenario.regions[region].base);
+    (region, offset as usize)
+}
+
+/// The STags as they are in a phase.
+fn set_stags(receiver: &mut Receiver, scenario: &Scenario, domains: &[u16], phase: usize) {
+    for region in &scenario.regions {
+        let scope = match region.stream {
+            Some(stream) => Scope::Stream(stream.into()),
+            None => Scope::ProtectionDomain(domains[region.domain].into()),
+        };
+        receiver.set_stag(
+            region.stag,
+            StagEntry {
+                valid: region.revoked.is_none_or(|revoked| phase < revoked),
+                scope,
+                remote_write: region.remote_write,
+                base: region.base,
+                length: region.length as u64,
+            },
+        );
+    }
 }
 
 /// Buffers by stream, queue and MSN.
@@ -668,5 +682,16 @@ fn as_the_device(stream: u8, record: &error::ErrorRecord) -> ErrorRecord {
         position: record.position,
         header: record.header,
         detail,
+    }
+}
+
+/// What the completion of an error says of it.
+fn event_of(record: &ErrorRecord) -> ErrorEvent {
+    ErrorEvent {
+        stream: record.stream,
+        number: record.number,
+        checks: record.checks,
+        segment_length: record.segment_length.into(),
+        position: record.position,
     }
 }
