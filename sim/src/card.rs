@@ -90,7 +90,7 @@ fn library(config: &Config, options: &CardOptions) -> Result<Library, Error> {
 }
 
 fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, String)>) -> Build {
-    let mut build = Build::new(TOP);
+    let mut build = Build::new(TOP).comparable();
     for (name, text) in sources {
         build = build.source(name, text);
     }
@@ -398,7 +398,7 @@ impl Card {
         let (segments, octets) = simulation.network.waiting();
         let octets = octets + simulation.resident_octets();
         let most = STUCK_CYCLES + SEGMENT_CYCLES * segments + OCTET_CYCLES * octets;
-        while !simulation.is_idle() {
+        while !simulation.is_idle() && !simulation.is_at_rest()? {
             simulation.cycle()?;
             let since = simulation.last_progress().max(start);
             let cycles = simulation.cycle.saturating_sub(since); // a stream's start is noted ahead

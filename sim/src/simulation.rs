@@ -29,6 +29,10 @@ const RESET_REACTION: u64 = 8;
 const ACCESS_CYCLES: u64 = 10_000;
 /// Cycles without any transfer after which the device has nothing left to do, apart from octets in its rings.
 const QUIET: u64 = 512;
+/// Cycles without any transfer after which the device's state is compared for the first time, a power of two.
+const REST: u64 = 64;
+/// Most cycles of a round of the device at rest: it looks after its streams in turn.
+const ROUND: u64 = 64;
 /// Units of simulated time in half a cycle.
 const HALF_CYCLE: u64 = 5;
 
@@ -414,15 +418,54 @@ impl Simulation {
     pub fn is_idle(&mut self) -> bool {
         let ring = self.config.ring_octets as u32;
         self.resident = self.resident.max(self.network.resident(ring));
-        let last_beat = self.network.last_beat.unwrap_or(0);
-        let last = self.last_progress().max(last_beat);
         let quiet = QUIET + 2 * self.resident / self.config.octets() as u64;
-        let buses = self.writes.is_idle() && self.reads.is_idle();
-        let idle = self.cycle > last + quiet && buses && self.network.is_idle();
+        let idle = self.cycle > self.last_transfer() + quiet && self.is_left_alone();
         if idle {
             self.resident = self.network.resident(ring);
         }
         idle
+    }
+
+    /// The device goes round and round, so that nothing happens any more: most often known long before it was quiet for
+    /// long enough. Takes some cycles, in which the host takes everything.
+    pub fn is_at_rest(&mut self) -> Result<bool, Error> {
+        let last = self.last_transfer();
+        let quiet = self.cycle.saturating_sub(last);
+        if quiet < REST || !quiet.is_power_of_two() || !self.is_left_alone() {
+            return Ok(false);
+        }
+        let pressure = std::mem::replace(&mut self.pressure, BackPressure::NONE);
+        let round = self.goes_round();
+        self.pressure = pressure;
+        let rests = round? && self.last_transfer() == last;
+        if rests {
+            self.resident = self.network.resident(self.config.ring_octets as u32);
+        }
+        Ok(rests)
+    }
+
+    /// Whether the device comes back to a state that it was in.
+    fn goes_round(&mut self) -> Result<bool, Error> {
+        self.cycle()?;
+        self.model.keep_state();
+        for _ in 0..ROUND {
+            self.cycle()?;
+            if self.model.is_as_kept() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Neither network nor host have anything to do.
+    fn is_left_alone(&self) -> bool {
+        self.writes.is_idle() && self.reads.is_idle() && self.network.is_idle()
+    }
+
+    /// Cycle of the last transfer on any port.
+    fn last_transfer(&self) -> u64 {
+        self.last_progress()
+            .max(self.network.last_beat.unwrap_or(0))
     }
 
     /// From now on, the host holds the card back like this.

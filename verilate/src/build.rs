@@ -21,6 +21,9 @@ use crate::{Error, Model, Tools, Warning, cache, error::at, header, messages};
 
 const SHIM: &str = include_str!("shim.cpp");
 
+/// Behind the shim in models whose state is compared.
+const STATE: &str = include_str!("state.cpp");
+
 /// Included before everything else, so that the runtime's text output ends in the shim.
 const PRELUDE: &str = "int warpline_printf(const char* format, ...);\n";
 
@@ -65,6 +68,7 @@ pub struct Build {
     trace: Trace,
     line_coverage: bool,
     toggle_coverage: bool,
+    state: bool,
     lint_off: Vec<String>,
     verilator_args: Vec<String>,
     seed: u32,
@@ -79,6 +83,7 @@ impl Build {
             trace: Trace::Off,
             line_coverage: false,
             toggle_coverage: false,
+            state: false,
             lint_off: Vec::new(),
             verilator_args: Vec::new(),
             seed: 1,
@@ -108,6 +113,12 @@ impl Build {
     /// initial value counts as a change.
     pub fn toggle_coverage(mut self) -> Self {
         self.toggle_coverage = true;
+        self
+    }
+
+    /// Lets the model's state be compared with an earlier one: [`Model::keep_state`](crate::Model::keep_state).
+    pub fn comparable(mut self) -> Self {
+        self.state = true;
         self
     }
 
@@ -244,6 +255,9 @@ impl Build {
         if self.trace == Trace::Fst {
             parts.push(FST_PRELUDE.to_owned());
         }
+        if self.state {
+            parts.push(STATE.to_owned());
+        }
         parts.extend(
             self.sources
                 .iter()
@@ -351,7 +365,15 @@ impl Build {
         }
         write(&cpp.join("model_ports.h"), &list)?;
         write(&cpp.join("prelude.h"), PRELUDE)?;
-        write(&cpp.join("shim.cpp"), SHIM)?;
+        let mut shim = SHIM.to_owned();
+        if self.state {
+            let path = cpp.join("Vmodel__Syms.h");
+            let header = fs::read_to_string(&path).map_err(at(&path))?;
+            let parts = header::parts(&header).map(|part| format!("PART({part})\n"));
+            write(&cpp.join("model_parts.h"), &parts.collect::<String>())?;
+            shim += STATE;
+        }
+        write(&cpp.join("shim.cpp"), &shim)?;
 
         let mut flags = compile_flags(tools);
         flags.extend(self.abilities());
@@ -394,6 +416,7 @@ impl Library {
             seed,
             self.description.trace,
             self.description.has_coverage(),
+            self.description.state,
         )
     }
 

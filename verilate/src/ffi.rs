@@ -59,14 +59,30 @@ pub(crate) struct Api {
     pub(crate) coverage_write: unsafe extern "C" fn(*mut Sim, *const c_char) -> u32,
 }
 
+/// Mirrors `StateApi` in `state.cpp`.
+#[repr(C)]
+pub(crate) struct StateApi {
+    pub(crate) size: unsafe extern "C" fn(*mut Sim) -> usize,
+    pub(crate) keep: unsafe extern "C" fn(*mut Sim, *mut u8),
+    pub(crate) same: unsafe extern "C" fn(*mut Sim, *const u8) -> u32,
+}
+
+/// The tables of a shared object.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded {
+    pub(crate) api: &'static Api,
+    /// In objects whose state can be compared.
+    pub(crate) state: Option<&'static StateApi>,
+}
+
 /// Loads a shared object that this crate built, once per process, and never unloads it: thread-local and static C++ objects
 /// live in it, and threads may end after the last model is gone.
-pub(crate) fn load(path: &Path) -> Result<&'static Api, Error> {
-    static LOADED: Mutex<Option<HashMap<PathBuf, &'static Api>>> = Mutex::new(None);
+pub(crate) fn load(path: &Path, state: bool) -> Result<Loaded, Error> {
+    static LOADED: Mutex<Option<HashMap<PathBuf, Loaded>>> = Mutex::new(None);
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let loaded = loaded.get_or_insert_default();
-    if let Some(api) = loaded.get(path) {
-        return Ok(api);
+    if let Some(known) = loaded.get(path) {
+        return Ok(*known);
     }
     let failed = |e: libloading::Error| Error::Load {
         path: path.into(),
@@ -81,6 +97,17 @@ pub(crate) fn load(path: &Path) -> Result<&'static Api, Error> {
         unsafe { library.get(b"warpline_verilate_api") }.map_err(failed)?;
     // SAFETY: a constant in a library that stays loaded for ever.
     let api: &'static Api = unsafe { &**api };
-    loaded.insert(path.into(), api);
-    Ok(api)
+    let state = match state {
+        false => None,
+        true => {
+            // SAFETY: as above, for state.cpp and `StateApi`.
+            let state: libloading::Symbol<'static, *const StateApi> =
+                unsafe { library.get(b"warpline_verilate_state") }.map_err(failed)?;
+            // SAFETY: as above.
+            Some(unsafe { &**state })
+        }
+    };
+    let known = Loaded { api, state };
+    loaded.insert(path.into(), known);
+    Ok(known)
 }

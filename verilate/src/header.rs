@@ -1,4 +1,4 @@
-//! The port list, read back from the C++ header that Verilator writes.
+//! The port list and the module instances, read back from the C++ headers that Verilator writes.
 //!
 //! ```text
 //!     // PORTS
@@ -6,6 +6,9 @@
 //!     VL_OUTW(&tdata,511,0,16);       wide ports add the number of 32-bit words
 //!     VlUnpacked<CData/*7:0*/, 4> &a; anything else is no packed vector
 //!     // CELLS
+//!
+//!     // MODULE INSTANCE STATE
+//!     Vmodel___024root               TOP;
 //! ```
 
 use crate::{Direction, Error};
@@ -35,6 +38,16 @@ pub(crate) fn ports(header: &str) -> Result<Vec<Declared>, Error> {
             })
         })
         .collect()
+}
+
+/// Members of the table of instances that hold state, by its header.
+pub(crate) fn parts(header: &str) -> impl Iterator<Item = &str> {
+    let lines = header.lines().map(str::trim);
+    let section = lines
+        .skip_while(|l| *l != "// MODULE INSTANCE STATE")
+        .skip(1)
+        .take_while(|l| !l.is_empty() && !l.starts_with("//"));
+    section.filter_map(|l| l.strip_suffix(';')?.split_whitespace().next_back())
 }
 
 fn port(declaration: &str) -> Option<Declared> {
@@ -108,6 +121,13 @@ mod tests {
                 ("z", Direction::InOut, 28)
             ]
         );
+    }
+
+    #[test]
+    fn instances_without_what_is_not_state() {
+        let header = "    bool __Vm_didInit = false;\n\n    // MODULE INSTANCE STATE\n    Vmodel___024root               TOP;\n    Vmodel_unit TOP__top__one;\n\n    // COVERAGE\n    uint32_t counts[3];";
+        assert_eq!(parts(header).collect::<Vec<_>>(), ["TOP", "TOP__top__one"]);
+        assert_eq!(parts("class Vmodel__Syms;").count(), 0);
     }
 
     #[test]

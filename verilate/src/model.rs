@@ -22,7 +22,7 @@ use std::{
 use crate::{
     Error, Trace,
     error::at,
-    ffi::{self, Api, Sim, StopView},
+    ffi::{self, Api, Loaded, Sim, StateApi, StopView},
 };
 
 /// Direction of a port, seen from the model.
@@ -110,6 +110,9 @@ pub struct Model {
     /// File of the open trace.
     tracing: Option<PathBuf>,
     coverage: bool,
+    state: Option<&'static StateApi>,
+    /// The state that was kept last.
+    kept: Vec<u8>,
     stopped: Option<Stopped>,
 }
 
@@ -147,9 +150,10 @@ impl Model {
         seed: u32,
         trace: Trace,
         coverage: bool,
+        state: bool,
     ) -> Result<Self, Error> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-        let api = ffi::load(object)?;
+        let Loaded { api, state } = ffi::load(object, state)?;
         // Verilator takes 1 to 2³¹-1; 0 would mean "a new one each time".
         let seed = (seed % i32::MAX as u32 + 1) as i32;
         // SAFETY: `create` may be called at any time on any thread.
@@ -169,6 +173,8 @@ impl Model {
             trace,
             tracing: None,
             coverage,
+            state,
+            kept: Vec::new(),
             stopped: None,
         };
         model
@@ -440,6 +446,29 @@ impl Model {
         // SAFETY: `sim` is alive; `octets` is used no more.
         unsafe { (self.api.clear_output)(self.sim.as_ptr()) };
         text
+    }
+
+    /// Keeps the model's state: ports, registers and memories.
+    ///
+    /// # Panics
+    /// When the model was built without [`comparable`](crate::Build::comparable).
+    pub fn keep_state(&mut self) {
+        let state = self.state.expect("the model was built as `comparable`");
+        // SAFETY: `sim` is alive; `kept` has room for as many octets as `size` says.
+        unsafe {
+            self.kept.resize((state.size)(self.sim.as_ptr()), 0);
+            (state.keep)(self.sim.as_ptr(), self.kept.as_mut_ptr());
+        }
+    }
+
+    /// Whether the state is the one that was kept last. If it is, and the inputs go on as they did since, the model goes
+    /// round for ever. Strings, queues, `$random` and `$time` do not count.
+    #[must_use]
+    pub fn is_as_kept(&self) -> bool {
+        // SAFETY: `sim` is alive; `kept` came from `keep`, or is empty and not looked at.
+        self.state.is_some_and(|state| unsafe {
+            !self.kept.is_empty() && (state.same)(self.sim.as_ptr(), self.kept.as_ptr()) != 0
+        })
     }
 
     /// Present time, in the model's time precision (`` `timescale ``; 1 ps when the text has none).

@@ -43,7 +43,11 @@ pub(super) fn arrivals(
                 sequence,
                 octets,
                 fin,
-                pause: if pauses { rng.u64(..100) } else { 0 },
+                // Long ones, as there are hundreds of segments, now and then.
+                pause: match pauses {
+                    true => 4 * rng.u64(..100).saturating_sub(75),
+                    false => 0,
+                },
             }),
             None => {
                 open.swap_remove(turn);

@@ -25,6 +25,8 @@ pub struct Tally {
     pub fpdus: u64,
     /// Messages that were delivered.
     pub messages: u64,
+    /// Cycles that all of them took.
+    pub cycles: u64,
     /// Streams that ended with an error, by its number.
     pub errors: BTreeMap<u16, usize>,
     /// What the scenarios have reached.
@@ -39,6 +41,7 @@ impl Tally {
         self.octets += outcome.octets;
         self.fpdus += outcome.fpdus;
         self.messages += outcome.messages;
+        self.cycles += outcome.cycles;
         for &error in &outcome.errors {
             *self.errors.entry(error as u16).or_default() += 1;
         }
@@ -52,6 +55,7 @@ impl Tally {
         self.octets += other.octets;
         self.fpdus += other.fpdus;
         self.messages += other.messages;
+        self.cycles += other.cycles;
         for (error, count) in &other.errors {
             *self.errors.entry(*error).or_default() += count;
         }
@@ -67,12 +71,13 @@ impl fmt::Display for Tally {
             octets,
             fpdus,
             messages,
+            cycles,
             errors,
             ..
         } = self;
         write!(
             f,
-            "{scenarios} scenarios, {streams} streams, {octets} octets, {fpdus} FPDUs, {messages} messages; errors"
+            "{scenarios} scenarios, {streams} streams, {octets} octets, {fpdus} FPDUs, {messages} messages, {cycles} cycles; errors"
         )?;
         for (error, count) in errors {
             write!(f, " {:#x}/{:#04x}: {count}", error >> 8, error & 0xFF)?;
