@@ -58,7 +58,7 @@ formal: setup-fpga
 bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \
 		--plot docs/bench/receive-cycles.svg --latency docs/bench/receive-latency.json \
-		--host-path docs/bench/host-path.json
+		--reversed docs/bench/receive-reversed.json --host-path docs/bench/host-path.json
 
 # WIDTH's default is that of `make long`.
 bitstream: WIDTH = 64

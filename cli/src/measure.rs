@@ -13,6 +13,9 @@
 //! timed from their first beat to their last write response, and the figure is the difference of the two. So neither
 //! filling the pipeline nor the FPDU that has to be stored as a whole before the first octet goes on counts; **latency**
 //! tells these, from the last beat of a single segment to the first beat of payload on the bus to memory.
+//!
+//! **Reversed** is the worst order that a TCP window allows: of each 64 KiB the last segment first. Markers find the FPDUs,
+//! which are placed at once; the last segment to come closes the gap.
 
 use serde::{Deserialize, Serialize};
 use warpline_driver::{Completion, DmaMemory, Options, Registration, Stream, StreamOptions};
@@ -28,8 +31,15 @@ pub const WIDTHS: [usize; 4] = [64, 128, 256, 512];
 /// Octets of the ULPDUs that are measured.
 pub const ULPDUS: [usize; 6] = [20, 64, 256, 1442, 8960, 64768];
 
+/// Those that are measured in reverse: what fits a segment of Ethernet, and jumbo frames.
+pub const REVERSED: [usize; 2] = [1442, 8960];
+
 /// Octets that small FPDUs are packed into: the payload of a TCP segment with time stamps on Ethernet.
 const SEGMENT: usize = 1448;
+/// Octets that arrive in reverse.
+const WINDOW: usize = 64 << 10;
+/// Windows of the long run, of which the short one has a quarter.
+const WINDOWS: usize = 16;
 /// FPDUs of the long run: enough that the bus alone needs so many cycles, within limits.
 const CYCLES: usize = 1 << 15;
 const FEWEST_FPDUS: usize = 64;
@@ -96,13 +106,31 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
         let bus_alone = (CYCLES * beat).div_ceil(ulpdu);
         bus_alone.clamp(FEWEST_FPDUS, MOST_FPDUS)
     };
-    let short = run(card, ulpdu, markers, streams, |beat| count(beat) / SHORT)?;
-    let long = run(card, ulpdu, markers, streams, count)?;
+    let short = run(card, ulpdu, markers, streams, None, |beat| {
+        count(beat) / SHORT
+    })?;
+    let long = run(card, ulpdu, markers, streams, None, count)?;
+    Ok(steady(ulpdu, markers, streams, &short, &long))
+}
+
+/// Sends tagged ULPDUs of `ulpdu` octets with markers, the segments of each 64 KiB in reverse.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_reversed(card: &Card, ulpdu: usize) -> Result<Figure, Error> {
+    let count = (WINDOWS * WINDOW).div_ceil(ulpdu);
+    let short = run(card, ulpdu, true, 1, Some(WINDOW), |_| count / SHORT)?;
+    let long = run(card, ulpdu, true, 1, Some(WINDOW), |_| count)?;
+    Ok(steady(ulpdu, true, 1, &short, &long))
+}
+
+/// What the long run has more than the short one.
+fn steady(ulpdu: usize, markers: bool, streams: u8, short: &Run, long: &Run) -> Figure {
     let (octets, cycles) = (long.octets - short.octets, long.cycles - short.cycles);
     let stream_beats = long.stream_beats - short.stream_beats;
     let memory_beats = long.memory_beats - short.memory_beats;
     let octets_per_cycle = octets as f64 / cycles as f64;
-    Ok(Figure {
+    Figure {
         width: long.beat * 8,
         ulpdu,
         markers,
@@ -112,7 +140,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
         cycles,
         octets_per_cycle,
         of_bus: octets_per_cycle / long.beat as f64,
-    })
+    }
 }
 
 /// Sends a single tagged ULPDU of `ulpdu` octets.
@@ -120,7 +148,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
 /// # Errors
 /// As [`measure`].
 pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Error> {
-    let run = run(card, ulpdu, markers, 1, |_| 1)?;
+    let run = run(card, ulpdu, markers, 1, None, |_| 1)?;
     Ok(Latency {
         width: run.beat * 8,
         ulpdu,
@@ -131,12 +159,13 @@ pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Erro
 }
 
 /// Sends tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams: `count` of them, which knows the
-/// octets of a beat.
+/// octets of a beat. The segments of each `window` octets come in reverse if there is one.
 fn run(
     card: &Card,
     ulpdu: usize,
     markers: bool,
     streams: u8,
+    window: Option<usize>,
     count: impl Fn(usize) -> usize,
 ) -> Result<Run, Error> {
     let context = open(card, Options::default())?;
@@ -191,12 +220,9 @@ fn run(
     card.clear_timing();
     let mut octets = 0;
     for (stream, segments) in sent {
-        let mut sequence = 0_u32;
-        for segment in segments {
-            let length = segment.len() as u32;
-            card.feed(stream, sequence, segment)?;
-            sequence = sequence.wrapping_add(length);
-            octets += u64::from(length);
+        for (begin, segment) in arrivals(segments, window) {
+            octets += segment.len() as u64;
+            card.feed(stream, begin as u32, segment)?;
         }
     }
     card.run_until_idle()?;
@@ -234,6 +260,21 @@ fn run(
         cycles: last - first + 1,
         latency: write.saturating_sub(last_beat),
     })
+}
+
+/// Segments and where they begin, those that begin in the same `window` octets in reverse.
+fn arrivals(segments: Vec<Vec<u8>>, window: Option<usize>) -> Vec<(usize, Vec<u8>)> {
+    let mut end = 0;
+    let placed = segments.into_iter().map(|segment| {
+        end += segment.len();
+        (end - segment.len(), segment)
+    });
+    let mut placed: Vec<_> = placed.collect();
+    if let Some(window) = window {
+        let same = |a: &(usize, _), b: &(usize, _)| a.0 / window == b.0 / window;
+        placed.chunk_by_mut(same).for_each(<[_]>::reverse);
+    }
+    placed
 }
 
 /// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments; and the FPDUs' lengths.
@@ -276,6 +317,25 @@ fn segments(
 mod tests {
     use super::*;
     use warpline_capture::{Flow, Segmentation, resegment};
+
+    #[test]
+    fn segments_of_a_window_arrive_in_reverse() {
+        let segments: Vec<_> = [30, 30, 50, 20, 10].map(|length| vec![0; length]).into();
+        let begins = |window| {
+            let arrivals = arrivals(segments.clone(), window).into_iter();
+            arrivals
+                .map(|(begin, s)| (begin, s.len()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            begins(None),
+            [(0, 30), (30, 30), (60, 50), (110, 20), (130, 10)]
+        );
+        assert_eq!(
+            begins(Some(100)),
+            [(60, 50), (30, 30), (0, 30), (130, 10), (110, 20)]
+        );
+    }
 
     #[test]
     fn segments_are_those_of_an_mpa_sender() {

@@ -217,6 +217,9 @@ pub(crate) struct Bench {
     /// Write how long a single FPDU is under way into this file as well
     #[arg(long, value_name = "FILE")]
     pub latency: Option<PathBuf>,
+    /// Also measure segments that come in reverse, 64 KiB at a time, and write that into this file
+    #[arg(long, value_name = "FILE")]
+    pub reversed: Option<PathBuf>,
     /// Also measure what register accesses and completions cost through driver and vfio-user, and write that into this file
     #[arg(long, value_name = "FILE")]
     pub host_path: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! The receive path takes what the bus brings: cycles counted in simulation, exact and the same on every run.
 
-use warpline::measure::{Figure, Latency, ULPDUS, latency, measure};
+use warpline::measure::{Figure, Latency, REVERSED, ULPDUS, latency, measure, measure_reversed};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
 
@@ -12,12 +12,17 @@ const fn goal(width: usize) -> f64 {
 }
 /// Cycles that FPDUs of any size may take for each beat that they touch.
 const BUBBLES: f64 = 1.02;
+/// Share of the bus when each 64 KiB come in reverse.
+const REVERSED_GOAL: f64 = 0.90;
 /// Share of a recorded figure that has to be reached again.
 const KEPT: f64 = 0.99;
 
 /// Whether `figure` is worse than what `docs/bench/receive-cycles.json` records for it; `make bench` renews that.
 fn is_worse(figure: &Figure) -> bool {
-    let recorded = include_str!("../../docs/bench/receive-cycles.json");
+    is_worse_than(figure, include_str!("../../docs/bench/receive-cycles.json"))
+}
+
+fn is_worse_than(figure: &Figure, recorded: &str) -> bool {
     let recorded: Vec<Figure> = serde_json::from_str(recorded).unwrap();
     let key = |of: &Figure| (of.width, of.ulpdu, of.markers, of.streams);
     let recorded = recorded.iter().find(|of| key(of) == key(figure));
@@ -92,6 +97,33 @@ fn goal_is_reached_at_256_bits() {
 #[test]
 fn goal_is_reached_at_512_bits() {
     check(512);
+}
+
+/// Fully reversed arrival within a window of 64 KiB, with markers.
+#[test]
+fn reversed_segments_reach_their_goal() {
+    let recorded = include_str!("../../docs/bench/receive-reversed.json");
+    let figures = [64, 128, 256, 512].map(|width| {
+        let card = Card::open(&Config::simulated(width), CardOptions::default()).unwrap();
+        let figures = REVERSED.map(|ulpdu| measure_reversed(&card, ulpdu).unwrap());
+        println!("{figures:?}");
+        assert!(figures.iter().all(|figure| figure.width == width));
+        figures
+    });
+    for figure in figures.as_flattened() {
+        let share = figure.of_bus;
+        assert!((REVERSED_GOAL..=1.0).contains(&share), "{figure:?}");
+        let worse = is_worse_than(figure, recorded);
+        assert!(!worse, "more than 1 % worse: {figure:?}");
+    }
+    // A card that takes one beat of two cannot go unnoticed.
+    let slow = CardOptions {
+        idle: 50,
+        ..CardOptions::default()
+    };
+    let card = Card::open(&Config::simulated(64), slow).unwrap();
+    let figure = measure_reversed(&card, REVERSED[0]).unwrap();
+    assert!(is_worse_than(&figure, recorded), "{figure:?}");
 }
 
 /// A network that pauses in half of all cycles cannot go unnoticed.

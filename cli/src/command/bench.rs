@@ -10,7 +10,9 @@ use super::output::{writable, write_text};
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
 use crate::host_path::{self, HostPath, Ways};
-use crate::measure::{Figure, Latency, ULPDUS, WIDTHS, latency, measure};
+use crate::measure::{
+    Figure, Latency, REVERSED, ULPDUS, WIDTHS, latency, measure, measure_reversed,
+};
 use crate::options::Bench;
 
 /// A colour for each width.
@@ -26,6 +28,7 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
         &options.json,
         &options.plot,
         &options.latency,
+        &options.reversed,
         &options.host_path,
     ];
     for path in paths.into_iter().flatten() {
@@ -33,6 +36,7 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     }
     let mut figures = Vec::new();
     let mut latencies = Vec::new();
+    let mut reversed = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false)?;
         with_bar(format!("{width:>3} bits"), |progress| {
@@ -43,6 +47,11 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
                 figures.push(measure(&card, ulpdu, true, 1)?);
                 latencies.push(latency(&card, ulpdu, false)?);
                 latencies.push(latency(&card, ulpdu, true)?);
+            }
+            if options.reversed.is_some() {
+                for ulpdu in REVERSED {
+                    reversed.push(measure_reversed(&card, ulpdu)?);
+                }
             }
             Ok::<_, Error>(())
         })?;
@@ -61,6 +70,10 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     }
     if let Some(path) = &options.latency {
         write(path, &latencies)?;
+    }
+    if let Some(path) = &options.reversed {
+        show(&reversed_table(&reversed))?;
+        write(path, &reversed)?;
     }
     if let Some(path) = &options.host_path {
         let [width, ..] = WIDTHS;
@@ -111,6 +124,18 @@ fn latency_table(latencies: &[Latency]) -> String {
         row.map(|l| format!("{:>7} {DIM}{:>6}{DIM:#}", l.cycles, l.beats))
             .collect()
     })
+}
+
+/// A line for each ULPDU.
+fn reversed_table(figures: &[Figure]) -> String {
+    let mut text = format!(
+        "\n{STRONG}Markers on, each 64 KiB in reverse: octets per cycle, share of the bus, cycles per beat{STRONG:#}\n"
+    );
+    for ulpdu in REVERSED {
+        let row = figures.iter().filter(|f| f.ulpdu == ulpdu).map(cell);
+        text += &format!("{ulpdu:>6} on     {}\n", row.collect::<String>());
+    }
+    text
 }
 
 /// A table with a row for each ULPDU, without and with markers, and the cells that `row` has for it, one for each width.
@@ -261,6 +286,17 @@ mod tests {
         let picture = include_str!("../../../docs/bench/receive-cycles.svg");
         assert_eq!(plot(&figures).unwrap(), picture);
         assert_ne!(plot(&figures[1..]).unwrap(), picture);
+    }
+
+    #[test]
+    fn reversed_segments_have_a_line_for_each_ulpdu() {
+        let figures = WIDTHS.map(|width| figure(width, REVERSED[0], true, width as u32 * 100));
+        let table = reversed_table(&figures);
+        let lines: Vec<_> = table.lines().collect();
+        assert_eq!(lines.len(), 2 + REVERSED.len());
+        let line = anstream::adapter::strip_str(lines[2]).to_string();
+        let words: Vec<_> = line.split_whitespace().take(5).collect();
+        assert_eq!(words, ["1442", "on", "6.40", "80.0", "%"]);
     }
 
     #[test]
