@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
 use warpline_driver::Address;
 use warpline_hdl::STREAMS;
+use warpline_synth::Family;
 
 /// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -40,7 +41,7 @@ and 16 KiB rings, and the self-test that constraints/README.md tells of. The sam
 
 Exit codes:
   0  made
-  1  slower than --at-least, or more than 5 % slower or larger than --against
+  1  slower than --at-least, or more than 5 % slower, larger or deeper than --against
   2  unusable options, a device too large for the part, or output that cannot be written
   3  a tool is missing or failed";
 
@@ -149,6 +150,9 @@ pub(crate) struct Synth {
     /// Clock that every seed has to reach
     #[arg(long, value_name = "MHZ")]
     pub at_least: Option<f64>,
+    /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
+    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "at_least"])]
+    pub estimate: Option<Family>,
 }
 
 #[derive(Debug, Args)]
@@ -252,6 +256,10 @@ fn width(text: &str) -> Result<usize, &'static str> {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
     }
+}
+
+fn family(text: &str) -> Result<Family, &'static str> {
+    Family::of_name(text).ok_or("choose ecp5 or xcup")
 }
 
 fn streams(text: &str) -> Result<usize, &'static str> {

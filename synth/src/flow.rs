@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warpline_design::design;
 
+use crate::netlist::{Family, Netlist, Source, netlist};
 use crate::report::{rounded, worst_path};
 use crate::selftest::PINS;
 use crate::{BOARD, Error, Part, Placed, Report, Tools, WorstPath, config, sources};
@@ -50,31 +52,31 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let versions = tools.versions()?; // not after hours
     progress(Stage::Generate);
     let device = config(job.width);
-    let rtl = job.out.join("rtl");
-    fs::create_dir_all(&rtl).map_err(Error::at(&rtl))?;
+    fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
     let files = sources(&design, job.width, None)?;
-    for (name, text) in &files {
-        let path = rtl.join(name);
-        fs::write(&path, text).map_err(Error::at(&path))?;
-    }
     let pins = job.out.join("pins.lpf");
     let text = if job.part.board { PINS } else { "" };
     let text = format!("{text}\nFREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n");
     fs::write(&pins, text).map_err(Error::at(&pins))?;
 
     progress(Stage::Synthesise);
-    synthesise(job, tools, &files)?;
-    let statistics = job.out.join("statistics.json");
-    fits(job, &read(&statistics)?, &statistics)?;
+    let source = Source {
+        top: BOARD,
+        files: &files,
+        parameters: &[("W", job.width)],
+    };
+    fits(
+        job,
+        &netlist(&tools.yosys, Family::Ecp5, &source, &job.out)?,
+    )?;
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
-    let settings = settings(job.part);
+    let settings = settings(job.part, job.part.board);
     let mut runs: Vec<Run> = Vec::new();
     for &seed in &job.seeds {
         progress(Stage::Place(seed));
-        let path = place(job, tools, &settings, seed)?;
-        let report = read(&path)?;
+        let (path, report) = place(&job.out, tools, &settings, seed)?;
         let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
         let used = |kind| used(&report, kind).map_err(Error::output(&path));
         runs.push(Run {
@@ -135,25 +137,8 @@ fn used(report: &Value, kind: &str) -> Result<u64, String> {
     used.ok_or_else(|| format!("no utilization of {kind}"))
 }
 
-fn synthesise(job: &Job, tools: &Tools, files: &[(String, String)]) -> Result<(), Error> {
-    let names: Vec<_> = files
-        .iter()
-        .map(|(name, _)| format!("rtl/{name}"))
-        .collect();
-    let script = format!(
-        "read_verilog -sv {}\nchparam -set W {} {BOARD}\nsynth_ecp5 -top {BOARD} -json netlist.json\ntee -q -o statistics.json stat -json\n",
-        names.join(" "),
-        job.width,
-    );
-    let path = job.out.join("synth.ys");
-    fs::write(&path, script).map_err(Error::at(&path))?;
-    let mut yosys = Command::new(&tools.yosys);
-    yosys.args(["-q", "-s", "synth.ys"]);
-    call("yosys", &mut yosys, &job.out, "yosys.log")
-}
-
 /// Options of nextpnr besides netlist, pins and seed.
-fn settings(part: &Part) -> Vec<String> {
+pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     let speed = part.speed.to_string();
     let mut settings: Vec<String> = [
         part.device,
@@ -165,28 +150,34 @@ fn settings(part: &Part) -> Vec<String> {
     ]
     .map(Into::into)
     .into();
-    if !part.board {
+    if !board {
         settings.push("--lpf-allow-unconstrained".into());
     }
     settings
 }
 
-/// Places and routes; gives the report's path.
-fn place(job: &Job, tools: &Tools, settings: &[String], seed: u32) -> Result<PathBuf, Error> {
-    let seed = seed.to_string();
+/// Places and routes `netlist.json` with `pins.lpf` in `folder`; gives the report and its path.
+pub(crate) fn place(
+    folder: &Path,
+    tools: &Tools,
+    settings: &[String],
+    seed: u32,
+) -> Result<(PathBuf, Value), Error> {
     let report = format!("report-{seed}.json");
     let mut nextpnr = Command::new(&tools.nextpnr);
-    nextpnr.args(settings).args(["--seed", &seed]);
-    nextpnr.args(["--json", "netlist.json", "--lpf", "pins.lpf"]);
-    nextpnr.args(["--textcfg", &format!("placed-{seed}.config")]);
-    nextpnr.args(["--report", &report, "-q"]);
-    call(
-        "nextpnr-ecp5",
-        &mut nextpnr,
-        &job.out,
-        &format!("nextpnr-{seed}.log"),
-    )?;
-    Ok(job.out.join(report))
+    nextpnr
+        .args(settings)
+        .args(["--seed", &seed.to_string()])
+        .args(["--json", "netlist.json", "--lpf", "pins.lpf"])
+        .args(["--textcfg", &format!("placed-{seed}.config")])
+        .args(["--report", &report])
+        // All of it into a file as it comes, warnings on standard error only.
+        .args(["-q", "--log", &format!("progress-{seed}.log")]);
+    let log = format!("nextpnr-{seed}.log");
+    call("nextpnr-ecp5", &mut nextpnr, folder, &log)?;
+    let path = folder.join(report);
+    let report = read(&path)?;
+    Ok((path, report))
 }
 
 fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
@@ -200,7 +191,7 @@ fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
 }
 
 /// Runs a tool in the output folder: names in its files are then the same everywhere.
-fn call(
+pub(crate) fn call(
     program: &'static str,
     command: &mut Command,
     folder: &Path,
@@ -233,7 +224,7 @@ fn call(
     })
 }
 
-fn read(path: &Path) -> Result<Value, Error> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = fs::read_to_string(path).map_err(Error::at(path))?;
     // yosys writes a comment line in front
     let start = text.find('{').unwrap_or_default();
@@ -250,11 +241,8 @@ fn block(text: &str) -> Option<String> {
 }
 
 /// Compares what the netlist needs with what the part has.
-fn fits(job: &Job, statistics: &Value, path: &Path) -> Result<(), Error> {
-    let cells = statistics["design"]["num_cells_by_type"].as_object();
-    let cells = cells.ok_or("no number of cells".to_owned());
-    let cells = cells.map_err(Error::output(path))?;
-    let count = |kind: &str| cells.get(kind).and_then(Value::as_u64).unwrap_or_default();
+fn fits(job: &Job, netlist: &Netlist) -> Result<(), Error> {
+    let count = |kind: &str| netlist.count(|other| other == kind);
     // A carry takes two LUTs, a RAM of LUTs four and two slots for its write port.
     let lut4 = count("LUT4") + 2 * count("CCU2C") + 6 * count("TRELLIS_DPR16X4");
     let needs: Vec<_> = [
@@ -294,15 +282,17 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said_with_numbers() {
         let cells = json!({"LUT4": 30_000, "CCU2C": 1000, "TRELLIS_FF": 20_000, "DP16KD": 60});
-        let statistics = json!({"design": {"num_cells_by_type": cells}});
-        let fit = |part| fits(&job(part), &statistics, Path::new("statistics.json"));
+        let netlist = Netlist {
+            folder: PathBuf::new(),
+            cells: serde_json::from_value(cells).unwrap(),
+        };
+        let fit = |part| fits(&job(part), &netlist);
         assert!(fit("lfe5um5g-85f").is_ok());
         assert_eq!(
             fit("lfe5um5g-25f").unwrap_err().to_string(),
             "the 512-bit device is too large for lfe5um5g-25f: 32000 LUT4 of 24288, 7712 too many, \
              60 block RAMs of 56, 4 too many"
         );
-        assert!(fits(&job("lfe5um5g-85f"), &json!({}), Path::new("s.json")).is_err());
     }
 
     #[test]

@@ -13,7 +13,9 @@
 #![deny(missing_docs)]
 
 mod error;
+mod estimate;
 mod flow;
+mod netlist;
 pub mod packaging;
 mod part;
 mod report;
@@ -21,7 +23,9 @@ mod selftest;
 mod tools;
 
 pub use error::Error;
+pub use estimate::{Estimate, estimate};
 pub use flow::{Job, Stage, run};
+pub use netlist::{Family, Netlist, Source, netlist};
 pub use part::{Part, part};
 pub use report::{Hop, Placed, Report, Tool, WorstPath};
 pub use selftest::{BOARD, Fault, SelfTest, sources};

@@ -1,7 +1,7 @@
 //! Where yosys and nextpnr are.
 
 use std::env;
-use std::path::{self, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use crate::{Error, Tool};
@@ -32,29 +32,35 @@ impl Tools {
     /// # Errors
     /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not say its version.
     pub fn versions(&self) -> Result<Vec<Tool>, Error> {
-        let version = |name: &str, path: &PathBuf| {
-            let output = Command::new(path).arg("--version").output();
-            let output = output.map_err(Error::start(path))?;
-            let text = [output.stdout, output.stderr].concat();
-            let text = String::from_utf8_lossy(&text);
-            // "Yosys 0.70 (git …", "… -- Next Generation Place and Route (Version nextpnr-0.11…)"
-            let tails = text.lines().filter_map(|line| line.rsplit_once(name));
-            let version = tails
-                .map(|(_, tail)| tail.trim_start_matches([' ', '-']))
-                .filter_map(|tail| tail.split([' ', ')', '(']).next())
-                .find(|version| !version.is_empty())
-                .ok_or_else(|| format!("no version of {name}: {:?}", text.trim()))
-                .map_err(Error::output(path))?;
-            Ok::<_, Error>(Tool {
-                name: name.to_lowercase(),
-                version: version.to_owned(),
-            })
-        };
         Ok(vec![
-            version("Yosys", &self.yosys)?,
+            self.yosys_version()?,
             version("nextpnr", &self.nextpnr)?,
         ])
     }
+
+    pub(crate) fn yosys_version(&self) -> Result<Tool, Error> {
+        version("Yosys", &self.yosys)
+    }
+}
+
+/// The version that a program says behind its name.
+fn version(name: &str, path: &Path) -> Result<Tool, Error> {
+    let output = Command::new(path).arg("--version").output();
+    let output = output.map_err(Error::start(path))?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    // "Yosys 0.70 (git …", "… -- Next Generation Place and Route (Version nextpnr-0.11…)"
+    let tails = text.lines().filter_map(|line| line.rsplit_once(name));
+    let version = tails
+        .map(|(_, tail)| tail.trim_start_matches([' ', '-']))
+        .filter_map(|tail| tail.split([' ', ')', '(']).next())
+        .find(|version| !version.is_empty())
+        .ok_or_else(|| format!("no version of {name}: {:?}", text.trim()))
+        .map_err(Error::output(path))?;
+    Ok(Tool {
+        name: name.to_lowercase(),
+        version: version.to_owned(),
+    })
 }
 
 /// Finds a program of the project's own environment, as its wheel calls it.
@@ -98,7 +104,6 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
 
     #[test]
     fn what_is_missing_is_told_with_the_way_to_get_it() {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use warpline_synth::{Job, Report, Stage, Tools, part};
+use serde::de::DeserializeOwned;
+use warpline_synth::{Estimate, Family, Job, Report, Stage, Tools, part};
 
 use super::output::{writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
@@ -21,6 +22,44 @@ const ULPDU: usize = 1442;
 const WORSE: f64 = 0.05;
 
 pub(super) fn run(options: &Synth) -> Result<u8, Error> {
+    match options.estimate {
+        Some(family) => count(options, family),
+        None => place(options),
+    }
+}
+
+/// Counts cells only.
+fn count(options: &Synth, family: Family) -> Result<u8, Error> {
+    let before = options.against.as_deref().map(|path| {
+        let of = |before: &Estimate| before.is_of(family, options.width);
+        let told = |before: &Estimate| format!("{} at {} bits", before.family, before.width);
+        before_of(path, of, told)
+    });
+    let before = before.transpose()?;
+    if let Some(path) = &options.report {
+        writable(path)?;
+    }
+    let tools = Tools::find()?;
+    let spinner = spinner();
+    spinner.set_message("yosys makes a netlist (minutes)");
+    let made = warpline_synth::estimate(family, options.width, &tools, &options.out);
+    spinner.finish_and_clear();
+    let estimate = made?;
+
+    let json = serde_json::to_string_pretty(&estimate)? + "\n";
+    show(&match options.json {
+        true => json.clone(),
+        false => counted(&estimate),
+    })?;
+    if let Some(path) = &options.report {
+        write_text(path, &json)?;
+    }
+    Ok(verdict(
+        &[before.and_then(|before| estimate.worse(&before))],
+    ))
+}
+
+fn place(options: &Synth) -> Result<u8, Error> {
     let job = Job {
         part: part(&options.part)?,
         width: options.width,
@@ -28,8 +67,13 @@ pub(super) fn run(options: &Synth) -> Result<u8, Error> {
         octets_per_cycle: octets_per_cycle(options.width)?,
         out: options.out.clone(),
     };
-    let before = options.against.as_deref();
-    let before = before.map(|path| before_of(path, &job)).transpose()?;
+    let before = options.against.as_deref().map(|path| {
+        let of =
+            |before: &Report| (before.part.as_str(), before.width) == (job.part.name, job.width);
+        let told = |before: &Report| format!("{} at {} bits", before.part, before.width);
+        before_of(path, of, told)
+    });
+    let before = before.transpose()?;
     if let Some(path) = &options.report {
         writable(path)?; // not after hours of tools
     }
@@ -55,17 +99,19 @@ pub(super) fn run(options: &Synth) -> Result<u8, Error> {
     if let Some(path) = &options.report {
         write_text(path, &json)?;
     }
-    let wrong: Vec<_> = [
+    Ok(verdict(&[
         options.at_least.and_then(|least| too_slow(&report, least)),
         before.and_then(|before| worse(&report, &before)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ]))
+}
+
+/// Says what is wrong; gives the exit code.
+fn verdict(wrong: &[Option<String>]) -> u8 {
+    let wrong: Vec<_> = wrong.iter().flatten().collect();
     for reason in &wrong {
         complain(reason);
     }
-    Ok(if wrong.is_empty() { OK } else { DIFFERENT })
+    if wrong.is_empty() { OK } else { DIFFERENT }
 }
 
 fn octets_per_cycle(width: usize) -> Result<f64, Error> {
@@ -81,19 +127,22 @@ fn octets_per_cycle(width: usize) -> Result<f64, Error> {
     Ok(figure.octets_per_cycle)
 }
 
-/// The report in `path`, which has to be of the same part and width.
-fn before_of(path: &Path, job: &Job) -> Result<Report, Error> {
+/// The report in `path`, which has to be `of` the same device; `told` says which one it is of.
+fn before_of<T: DeserializeOwned>(
+    path: &Path,
+    of: impl Fn(&T) -> bool,
+    told: impl Fn(&T) -> String,
+) -> Result<T, Error> {
     let wrong = |reason: String| Error::Against {
         path: path.into(),
         reason,
     };
     let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let before: Report = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if (before.part.as_str(), before.width) != (job.part.name, job.width) {
-        let reason = format!("it is of {} at {} bits", before.part, before.width);
-        return Err(wrong(reason));
+    let before: T = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    match of(&before) {
+        true => Ok(before),
+        false => Err(wrong(format!("it is of {}", told(&before)))),
     }
-    Ok(before)
 }
 
 fn too_slow(report: &Report, least: f64) -> Option<String> {
@@ -124,6 +173,27 @@ fn worse(report: &Report, before: &Report) -> Option<String> {
         }
     }
     (!wrong.is_empty()).then(|| format!("more than 5 % worse than before: {}", wrong.join(", ")))
+}
+
+fn counted(estimate: &Estimate) -> String {
+    format!(
+        "{STRONG}{} at {} bits, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
+  LUTs, carries  {:>7}, {}
+  flip-flops     {:>7}
+  memories       {:>7} block RAMs of 18 kbit, {} of LUTs
+  LUTs in a row  {:>7}
+",
+        estimate.family,
+        estimate.width,
+        estimate.streams,
+        grouped(estimate.ring_octets as u64),
+        grouped(estimate.lut),
+        grouped(estimate.carry),
+        grouped(estimate.ff),
+        grouped(estimate.ram18),
+        grouped(estimate.lut_ram),
+        estimate.lut_levels,
+    )
 }
 
 fn text(report: &Report, job: &Job) -> String {
@@ -221,19 +291,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report.json");
         fs::write(&path, serde_json::to_string(&report(150.0, 1000)).unwrap()).unwrap();
-        let job = |name, width| Job {
-            part: part(name).unwrap(),
-            width,
-            seeds: vec![1],
-            octets_per_cycle: 1.0,
-            out: folder.path().into(),
-        };
-        assert!(before_of(&path, &job("lfe5um5g-85f", 64)).is_ok());
-        for other in [job("lfe5um5g-85f", 128), job("lfe5um5g-45f", 64)] {
-            let error = before_of(&path, &other).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains("at 64 bits"), "{error}");
-        }
+        let told = |report: &Report| format!("{} bits", report.width);
+        let same = before_of(&path, |report: &Report| report.width == 64, told);
+        assert_eq!(same.unwrap().lut4, 1000);
+        let error = before_of(&path, |report: &Report| report.width == 128, told).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().ends_with("it is of 64 bits"), "{error}");
     }
 
     #[test]

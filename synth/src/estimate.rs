@@ -1,0 +1,166 @@
+//! How large a device is and how many LUTs lie between its registers, by yosys alone: no placement, so no clock.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use warpline_design::{TOP, design};
+use warpline_hdl::Config;
+
+use crate::netlist::{Family, Netlist, Source, netlist};
+use crate::{Error, Tool, Tools, config};
+
+/// How much more than before is too much.
+const WORSE: f64 = 0.05;
+
+/// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Family: `ecp5`, or `xcup`, UltraScale+.
+    pub family: String,
+    /// Bits of the data path.
+    pub width: usize,
+    /// Streams.
+    pub streams: usize,
+    /// Octets of each ring.
+    pub ring_octets: usize,
+    /// LUTs: LUT4 of ECP5; LUT1 to LUT6 of UltraScale+. Neither carry chains nor RAM of LUTs.
+    pub lut: u64,
+    /// Carry cells: CCU2C, 2 bits each; CARRY4 or CARRY8.
+    pub carry: u64,
+    /// Flip-flops.
+    pub ff: u64,
+    /// Memories made of LUTs: TRELLIS_DPR16X4, or RAM…M and others.
+    pub lut_ram: u64,
+    /// Block RAMs of 18 kbit; one of 36 kbit counts as two.
+    pub ram18: u64,
+    /// LUTs on the longest path between registers or ports.
+    pub lut_levels: usize,
+    /// All cells by kind.
+    pub cells: BTreeMap<String, u64>,
+    /// Tools and their versions.
+    pub tools: Vec<Tool>,
+}
+
+/// Makes a netlist of the device of `width` bits in `folder`, and counts.
+///
+/// # Errors
+/// [`Error`] when the device cannot be written, or yosys fails.
+pub fn estimate(
+    family: Family,
+    width: usize,
+    tools: &Tools,
+    folder: &Path,
+) -> Result<Estimate, Error> {
+    let config = config(width);
+    let versions = vec![tools.yosys_version()?];
+    let device = design(&config)?;
+    let files: Vec<_> = (device.modules.iter())
+        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
+        .collect();
+    let source = Source {
+        top: TOP,
+        files: &files,
+        parameters: &[],
+    };
+    let netlist = netlist(&tools.yosys, family, &source, folder)?;
+    Estimate::of(family, &config, netlist, versions)
+}
+
+impl Estimate {
+    /// What `netlist`, of `family` and the device that `config` describes, holds.
+    ///
+    /// # Errors
+    /// As [`Netlist::lut_levels`].
+    pub fn of(
+        family: Family,
+        config: &Config,
+        netlist: Netlist,
+        tools: Vec<Tool>,
+    ) -> Result<Self, Error> {
+        let starts = |starts: &'static [&str]| {
+            netlist.count(|kind| starts.iter().any(|start| kind.starts_with(start)))
+        };
+        Ok(Self {
+            family: family.name().into(),
+            width: config.width,
+            streams: config.streams,
+            ring_octets: config.ring_octets,
+            lut: starts(&["LUT", "INV"]),
+            carry: starts(&["CCU2C", "CARRY"]),
+            ff: starts(&["TRELLIS_FF", "FD"]),
+            lut_ram: starts(&["TRELLIS_DPR", "RAM", "SRL"]) - starts(&["RAMB"]),
+            ram18: starts(&["DP16KD", "RAMB18"]) + 2 * starts(&["RAMB36"]),
+            lut_levels: netlist.lut_levels(TOP)?,
+            cells: netlist.cells,
+            tools,
+        })
+    }
+
+    /// What is more than 5 % larger than `before`, or deeper by a LUT and 5 %; none for another device.
+    #[must_use]
+    pub fn worse(&self, before: &Self) -> Option<String> {
+        let levels = |estimate: &Self| estimate.lut_levels as u64;
+        let larger: Vec<_> = [
+            ("LUTs", self.lut, before.lut),
+            ("carry cells", self.carry, before.carry),
+            ("flip-flops", self.ff, before.ff),
+            ("memories of LUTs", self.lut_ram, before.lut_ram),
+            ("block RAMs", self.ram18, before.ram18),
+            ("LUTs in a row", levels(self), levels(before)),
+        ]
+        .into_iter()
+        .filter(|&(_, now, then)| now as f64 > then as f64 * (1.0 + WORSE))
+        .map(|(what, now, then)| format!("{now} {what} instead of {then}"))
+        .collect();
+        (!larger.is_empty())
+            .then(|| format!("more than 5 % worse than before: {}", larger.join(", ")))
+    }
+
+    /// Whether both are of the same family and device.
+    #[must_use]
+    pub fn is_of(&self, family: Family, width: usize) -> bool {
+        (self.family.as_str(), self.width) == (family.name(), width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grew_by_more_than_five_percent_is_told() {
+        let before = Estimate {
+            family: "ecp5".into(),
+            width: 64,
+            streams: 4,
+            ring_octets: 16 << 10,
+            lut: 10_000,
+            carry: 1000,
+            ff: 5000,
+            lut_ram: 100,
+            ram18: 80,
+            lut_levels: 12,
+            cells: BTreeMap::new(),
+            tools: Vec::new(),
+        };
+        let same = Estimate {
+            lut: 10_500,
+            ff: 4000,
+            ..before.clone()
+        };
+        assert_eq!(same.worse(&before), None);
+        let larger = Estimate {
+            lut: 10_501,
+            ram18: 85,
+            lut_levels: 13,
+            ..before.clone()
+        };
+        assert_eq!(
+            larger.worse(&before).unwrap(),
+            "more than 5 % worse than before: 10501 LUTs instead of 10000, 85 block RAMs instead of 80, \
+             13 LUTs in a row instead of 12"
+        );
+        assert!(before.is_of(Family::Ecp5, 64) && !before.is_of(Family::UltraScalePlus, 64));
+    }
+}
