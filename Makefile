@@ -12,6 +12,7 @@
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
+#   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
@@ -35,7 +36,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all long long-streams long-host coverage docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -71,6 +72,9 @@ synth-all: setup-fpga
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) \
 			--out target/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
+
+crc32c: setup-fpga
+	$(CARGO) run --quiet --package warpline-synth --example crc32c -- constraints/reports/crc32c.json
 
 long: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example scenarios -- \

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod comparison;
 mod error;
 mod estimate;
 mod flow;

@@ -1,0 +1,319 @@
+//! CRC32C as it is usually built, to compare the device's with: one XOR network from state and data to the next state.
+//!
+//! ```text
+//!  data ─►[register]─┬─► next state of a full beat ─►[state]─┐
+//!                    ├─► next state of 1 dword ──┐           │
+//!                    ├─► … of 2 dwords ──────────┼─► which? ─┴─►[register]─► residue? ─► verdict
+//!                    └─► … one network a length ─┘
+//! ```
+//!
+//! A beat a cycle, three cycles to the verdict. Written for the comparison; the device does not use it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use warpline_hdl::crc32c::Crc32c;
+use warpline_hdl::writer::{self, Design, Direction, Module, Port};
+use warpline_wire::crc::crc32c;
+
+use crate::flow::{place, settings};
+use crate::netlist::{Family, Source, netlist};
+use crate::report::worst_path;
+use crate::{Error, Part, Tool, Tools, part};
+
+/// CRC32C's polynomial, bit 31 the coefficient of x⁰ (RFC 3385).
+const POLYNOMIAL: u32 = 0x82f6_3b78;
+
+/// The register behind `octets`, bit by bit.
+fn behind(register: u32, octets: &[u8]) -> u32 {
+    octets.iter().fold(register, |register, octet| {
+        (0..8).fold(register ^ u32::from(*octet), |r, _| {
+            (r >> 1) ^ (POLYNOMIAL & (r & 1).wrapping_neg())
+        })
+    })
+}
+
+/// The next state behind `dwords` dwords: for each of its bits the bits of state and data to add.
+fn next_state(dwords: usize) -> Vec<String> {
+    let mut sums = vec![Vec::new(); 32];
+    let mut add = |term: String, column: u32| {
+        for (bit, sum) in sums.iter_mut().enumerate() {
+            if column >> bit & 1 == 1 {
+                sum.push(term.clone());
+            }
+        }
+    };
+    let zeros = vec![0; 4 * dwords];
+    for bit in 0..32 {
+        add(format!("s[{bit}]"), behind(1 << bit, &zeros));
+    }
+    for bit in 0..32 * dwords {
+        let mut octets = zeros.clone();
+        octets[bit / 8] = 1 << (bit % 8);
+        add(format!("d[{bit}]"), behind(0, &octets));
+    }
+    sums.iter().map(|sum| sum.join(" ^ ")).collect()
+}
+
+/// The module `parallel_crc32c` for beats of `width` bits; inputs are those of the device's CRC unit.
+#[must_use]
+pub fn parallel(width: usize) -> Design {
+    let dwords = width / 32;
+    let residue = behind(!0, &crc32c(&[]).to_le_bytes());
+    let (mut networks, mut tails, mut fields) = (String::new(), String::new(), String::new());
+    for count in 1..=dwords {
+        let _ = writeln!(networks, "    wire [31:0] next_{count};");
+        for (bit, sum) in next_state(count).into_iter().enumerate() {
+            let _ = writeln!(networks, "    assign next_{count}[{bit}] = {sum};");
+        }
+        let _ = writeln!(tails, "            5'd{count}: tail <= next_{count};");
+        let _ = writeln!(
+            fields,
+            "            5'd{count}: field <= d[{}:{}];",
+            32 * count - 1,
+            32 * (count - 1)
+        );
+    }
+    let text = format!(
+        "module parallel_crc32c (
+    input wire clock, input wire reset,
+    input wire [{top}:0] data, input wire valid, input wire first, input wire last, input wire [4:0] count,
+    output reg good, output reg [31:0] state, output reg [31:0] received, output reg verdict_valid
+);
+    reg [{top}:0] d;
+    reg [31:0] register, tail, field;
+    reg [4:0] n;
+    reg v, f, l, done;
+    wire [31:0] s = f ? 32'hffffffff : register;
+{networks}    always @(posedge clock) begin
+        d <= data;
+        n <= count;
+        f <= first;
+        l <= last;
+        v <= valid & ~reset;
+        if (v) register <= next_{dwords};
+        case (n)
+{tails}            default: tail <= 32'h0;
+        endcase
+        case (n)
+{fields}            default: field <= 32'h0;
+        endcase
+        done <= v & l & ~reset;
+        good <= tail == 32'h{residue:08x};
+        state <= tail;
+        received <= field;
+        verdict_valid <= done & ~reset;
+    end
+endmodule
+",
+        top = width - 1,
+    );
+    let port = |name: &str, width, direction| Port {
+        name: name.into(),
+        direction,
+        width,
+        clock: name == "clock",
+    };
+    let inputs = [
+        ("clock", 1),
+        ("reset", 1),
+        ("data", width),
+        ("valid", 1),
+        ("first", 1),
+        ("last", 1),
+        ("count", 5),
+    ];
+    let outputs = [
+        ("good", 1),
+        ("state", 32),
+        ("received", 32),
+        ("verdict_valid", 1),
+    ];
+    let inputs = inputs.map(|(name, width)| port(name, width, Direction::Input));
+    let outputs = outputs.map(|(name, width)| port(name, width, Direction::Output));
+    Design {
+        modules: vec![Module {
+            name: "parallel_crc32c".into(),
+            text,
+        }],
+        ports: [&inputs[..], &outputs].concat(),
+    }
+}
+
+/// The device's own CRC unit; none at a width that it does not have.
+///
+/// # Errors
+/// [`Error::Width`].
+pub fn own(width: usize) -> Result<Design, Error> {
+    // rust-hdl keeps many copies of a wide block on the stack while it builds it.
+    let written = thread::Builder::new().stack_size(512 << 20).spawn(move || {
+        Some(match width {
+            64 => writer::write(&Crc32c::<64, 2>::default(), "crc32c"),
+            128 => writer::write(&Crc32c::<128, 4>::default(), "crc32c"),
+            256 => writer::write(&Crc32c::<256, 8>::default(), "crc32c"),
+            512 => writer::write(&Crc32c::<512, 16>::default(), "crc32c"),
+            _ => return None,
+        })
+    });
+    match written.map_err(Error::at("a thread"))?.join() {
+        Ok(Some(written)) => written.map_err(|error| Error::Design(error.into())),
+        Ok(None) => Err(Error::Width { width }),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// `design` between registers that are loaded and read in a row: its own paths alone limit the clock.
+fn harness(design: &Design) -> (String, String) {
+    let top = design.modules.last().map_or("", |module| &module.name);
+    let (mut inputs, mut outputs, mut connections) = (0, 0, Vec::new());
+    for port in &design.ports {
+        let (vector, at) = match port.direction {
+            _ if port.clock => {
+                connections.push(format!(".{}(clk)", port.name));
+                continue;
+            }
+            Direction::Input => ("i", &mut inputs),
+            Direction::Output => ("o", &mut outputs),
+        };
+        connections.push(format!(
+            ".{}({vector}[{} +: {}])",
+            port.name, *at, port.width
+        ));
+        *at += port.width;
+    }
+    let text = format!(
+        "module harness (input wire clk, input wire serial_in, output reg serial_out);
+    reg [{i}:0] i;
+    wire [{o}:0] o;
+    reg [{o}:0] seen;
+    always @(posedge clk) begin
+        i <= {{i[{i}-1:0], serial_in}};
+        seen <= {{seen[{o}-1:0], 1'b0}} ^ o;
+        serial_out <= seen[{o}];
+    end
+    {top} unit ({});
+endmodule
+",
+        connections.join(", "),
+        i = inputs - 1,
+        o = outputs - 1,
+    );
+    ("harness.sv".into(), text)
+}
+
+/// One way to the CRC, at one width.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Built {
+    /// `warpline`, or `parallel`.
+    pub what: String,
+    /// Bits of a beat.
+    pub width: usize,
+    /// LUT4s of the unit alone, before placement; a bit of a carry chain is one.
+    pub lut4: u64,
+    /// Its flip-flops.
+    pub ff: u64,
+    /// LUTs in a row, before placement.
+    pub lut_levels: usize,
+    /// Slowest clock of all seeds, behind place and route.
+    pub fmax_mhz_min: f64,
+}
+
+/// All of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Part.
+    pub part: String,
+    /// Speed grade.
+    pub speed: u8,
+    /// Seeds of placement.
+    pub seeds: Vec<u32>,
+    /// Clock that nextpnr aims at.
+    pub aim_mhz: f64,
+    /// What was built.
+    pub built: Vec<Built>,
+    /// Tools and their versions.
+    pub tools: Vec<Tool>,
+}
+
+/// What nextpnr aims at.
+const AIM_MHZ: f64 = 300.0;
+
+/// Builds both at each of `widths` with the same tools and settings.
+///
+/// # Errors
+/// [`Error`] when a tool fails.
+pub fn compare(
+    widths: &[usize],
+    seeds: &[u32],
+    tools: &Tools,
+    folder: &Path,
+    progress: &mut dyn FnMut(&Built),
+) -> Result<Comparison, Error> {
+    let on = part("lfe5um5g-85f")?;
+    let versions = tools.versions()?;
+    let mut built = Vec::new();
+    for &width in widths {
+        for (what, design) in [("warpline", own(width)?), ("parallel", parallel(width))] {
+            let folder = folder.join(format!("{what}-{width}"));
+            let one = build(what, width, &design, on, seeds, tools, &folder)?;
+            progress(&one);
+            built.push(one);
+        }
+    }
+    Ok(Comparison {
+        part: on.name.into(),
+        speed: on.speed,
+        seeds: seeds.into(),
+        aim_mhz: AIM_MHZ,
+        built,
+        tools: versions,
+    })
+}
+
+fn build(
+    what: &str,
+    width: usize,
+    design: &Design,
+    part: &Part,
+    seeds: &[u32],
+    tools: &Tools,
+    folder: &Path,
+) -> Result<Built, Error> {
+    let mut files: Vec<_> = (design.modules.iter())
+        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
+        .collect();
+    let top = design.modules.last().map_or("", |module| &module.name);
+    let alone = Source {
+        top,
+        files: &files,
+        parameters: &[],
+    };
+    let alone = netlist(&tools.yosys, Family::Ecp5, &alone, &folder.join("alone"))?;
+    files.push(harness(design));
+    let between = Source {
+        top: "harness",
+        files: &files,
+        parameters: &[],
+    };
+    netlist(&tools.yosys, Family::Ecp5, &between, folder)?;
+    let pins = folder.join("pins.lpf");
+    fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
+        .map_err(Error::at(&pins))?;
+    let mut slowest = f64::INFINITY;
+    for &seed in seeds {
+        let (path, report) = place(folder, tools, &settings(part, false), seed)?;
+        let (fmax, _) = worst_path(&report, &[]).map_err(Error::output(&path))?;
+        slowest = slowest.min(fmax);
+    }
+    Ok(Built {
+        what: what.into(),
+        width,
+        lut4: alone.count(|kind| kind == "LUT4") + 2 * alone.count(|kind| kind == "CCU2C"),
+        ff: alone.count(|kind| kind == "TRELLIS_FF"),
+        lut_levels: alone.lut_levels(top)?,
+        fmax_mhz_min: slowest,
+    })
+}
