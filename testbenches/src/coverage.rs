@@ -197,6 +197,12 @@ impl Report {
                 bins.len()
             );
         }
+        if !self.problems.is_empty() {
+            page.push_str("\nNot reached, and not waived:\n\n");
+            for problem in &self.problems {
+                let _ = writeln!(page, "- {problem}");
+            }
+        }
         for (group, bins) in groups.iter().filter(|(_, bins)| bins.len() <= 60) {
             let _ = writeln!(page, "\n### {group}\n\n| bin | count |\n|---|---:|");
             for (bin, count) in bins {
@@ -206,6 +212,10 @@ impl Report {
         page.push_str(
             "\n## Which parts of the RTL run\n\nRandom streams and the directed tests of the whole device, merged over widths. Lines are blocks of statements and\nbranches; those that cannot run are waived with a reason in `testbenches/coverage-waivers.json`.\n\n| block | lines | waived | toggles |\n|---|---:|---:|---:|\n",
         );
+        if self.blocks.is_empty() {
+            page.push_str("| not counted in this run | | | |\n");
+            return page;
+        }
         let share = |share: Share| match share.total {
             0 => "-".into(),
             total => format!(

@@ -3,7 +3,7 @@
 mod common;
 
 use common::cycle;
-use warpline_verilate::{Build, Model};
+use warpline_verilate::{Build, Model, Trace};
 
 /// A memory that is written while `we`, and a counter in an instance of its own that runs while `run`.
 const TEXT: &str = "module counter(input wire clk, input wire run, output reg [1:0] q); /* verilator no_inline_module */
@@ -36,6 +36,7 @@ fn same_after(model: &mut Model, cycles: usize) -> bool {
 fn a_state_is_the_same_when_registers_memories_and_inputs_are() {
     for build in [
         Build::new("top").comparable(),
+        Build::new("top").comparable().trace(Trace::Fst),
         Build::new("top")
             .comparable()
             .line_coverage()

@@ -11,6 +11,7 @@
 //! A bin that can be reached and is not says that the traffic has a hole there, whatever the number of streams.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use warpline_driver::{Checks, ErrorDetail};
 use warpline_hdl::Config;
@@ -204,8 +205,7 @@ impl Bins {
     fn arrivals(&mut self, scenario: &Scenario, index: usize) {
         let stream = &scenario.streams[index];
         let fpdus: Vec<Fpdu> = chain(stream).collect();
-        let mut have = vec![false; stream.wire.len()];
-        let mut edge = 0;
+        let mut have = Stretches::default();
         let mut wraps = false;
         for phase in &scenario.phases {
             for arrival in phase
@@ -222,26 +222,24 @@ impl Bins {
                     .sequence
                     .checked_add(arrival.octets.len() as u32)
                     .is_none();
-                let old = have[start..end].iter().filter(|&&have| have).count();
+                let old = have.overlap(start..end);
                 let same = stream.wire[start..end] == arrival.octets[..];
-                let before = edge;
-                let islands_before = islands(&have, edge);
-                have[start..end].fill(true);
-                while have.get(edge) == Some(&true) {
-                    edge += 1;
-                }
+                let (before, islands_before) = (have.edge(), have.islands());
+                let in_front = have.begins_at(end);
+                have.insert(start..end);
+                let (edge, islands) = (have.edge(), have.islands());
                 let mut add = |kind: usize| self.add("arrivals", ARRIVALS[kind]);
                 match old {
                     _ if !same => add(7),
                     _ if old == end - start => add(6),
                     _ if old > 0 => add(5),
-                    _ if start > before && have.get(end) == Some(&true) => add(4),
+                    _ if start > before && in_front => add(4),
                     _ if start > before => add(1),
-                    _ if edge > end && islands(&have, edge) > 0 => add(3),
+                    _ if edge > end && islands > 0 => add(3),
                     _ if edge > end => add(2),
                     _ => add(0),
                 }
-                match islands(&have, edge) {
+                match islands {
                     0..2 => {}
                     2..=4 => add(8),
                     now if now > islands_before => add(9),
@@ -341,10 +339,48 @@ fn wanted(widths: &[usize]) -> Vec<(&'static str, String)> {
     wanted
 }
 
-/// Stretches of octets behind `edge` that are there.
-fn islands(have: &[bool], edge: usize) -> usize {
-    let behind = &have[edge..];
-    behind.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+/// Which octets of a stream are there: stretches with gaps between them, by where they begin.
+#[derive(Debug, Default)]
+struct Stretches(BTreeMap<usize, usize>);
+
+impl Stretches {
+    /// Where the first gap begins.
+    fn edge(&self) -> usize {
+        self.0.get(&0).copied().unwrap_or(0)
+    }
+
+    /// Stretches behind the first gap.
+    fn islands(&self) -> usize {
+        self.0.len() - usize::from(self.0.contains_key(&0))
+    }
+
+    /// How much of `range` is there.
+    fn overlap(&self, range: Range<usize>) -> usize {
+        let before = self.0.range(..range.end);
+        let shared = before.map(|(&begin, &end)| {
+            let end = end.min(range.end);
+            end.saturating_sub(begin.max(range.start))
+        });
+        shared.sum()
+    }
+
+    /// A stretch begins at `at`.
+    fn begins_at(&self, at: usize) -> bool {
+        self.0.contains_key(&at)
+    }
+
+    /// Now `range` is there.
+    fn insert(&mut self, range: Range<usize>) {
+        let Range { mut start, mut end } = range;
+        let touching = self.0.range(..=end);
+        let touching = touching.filter(|&(_, &until)| until >= start);
+        let touching: Vec<_> = touching.map(|(&from, &until)| (from, until)).collect();
+        for (from, until) in touching {
+            self.0.remove(&from);
+            (start, end) = (start.min(from), end.max(until));
+        }
+        self.0.insert(start, end);
+    }
 }
 
 /// An FPDU of the chain of lengths. Offsets in its content count from ULPDU_Length on, without markers.
@@ -363,8 +399,9 @@ struct Fpdu {
 
 impl Fpdu {
     fn markers(self) -> impl Iterator<Item = usize> {
-        let markers = self.markers;
-        (self.start..self.end).filter(move |&at| markers && marker::is_due(at as u32))
+        let spacing = marker::SPACING as usize;
+        let end = if self.markers { self.end } else { 0 };
+        (self.start.next_multiple_of(spacing)..end).step_by(spacing)
     }
 
     /// Offset in the content of what stands at `at`, or behind the marker that stands there.
@@ -427,5 +464,50 @@ fn cut(fpdus: &[Fpdu], end: usize) -> usize {
         at if at < fpdu.payload_end => 4,
         at if at < fpdu.content_len - crc::LEN => 5,
         _ => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_those_of_a_map_of_octets() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        for _ in 0..200 {
+            let (mut stretches, mut octets) = (Stretches::default(), vec![false; 66]);
+            for _ in 0..rng.usize(1..20) {
+                let start = rng.usize(..60);
+                let range = start..start + rng.usize(1..6);
+                let there = octets[range.clone()].iter().filter(|&&there| there);
+                assert_eq!(stretches.overlap(range.clone()), there.count());
+                let begins = octets[range.end] && !octets[range.end - 1];
+                assert!(octets[range.end - 1] || stretches.begins_at(range.end) == begins);
+                octets[range.clone()].fill(true);
+                stretches.insert(range);
+                let edge = octets.iter().position(|there| !there).unwrap();
+                assert_eq!(stretches.edge(), edge);
+                let behind = octets[edge..].windows(2);
+                let islands = behind.filter(|pair| !pair[0] && pair[1]).count();
+                assert_eq!(stretches.islands(), islands);
+            }
+        }
+    }
+
+    #[test]
+    fn markers_of_an_fpdu_stand_at_multiples_of_512() {
+        let fpdu = |start, end, markers| Fpdu {
+            start,
+            end,
+            markers,
+            header_end: 16,
+            payload_end: end - start,
+            content_len: end - start,
+        };
+        let of = |start, end| fpdu(start, end, true).markers().collect::<Vec<_>>();
+        assert_eq!(of(0, 512), [0]);
+        assert_eq!(of(4, 1028), [512, 1024]);
+        assert!(of(516, 1024).is_empty());
+        assert_eq!(fpdu(0, 2000, false).markers().count(), 0);
     }
 }
