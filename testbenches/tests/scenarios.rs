@@ -125,13 +125,29 @@ fn a_changed_expectation_is_told() {
     is_told(crc_fails, other_crc, "error record of stream");
     let edge = |e: &mut Expected| e.edges[0] = e.edges[0].wrapping_add(1);
     is_told(has_region, edge, "edge should be");
+    let is_ahead = |expected: &Expected| expected.ahead.iter().any(Option::is_some);
+    for (change, counter) in [
+        (
+            (|e| e.certain_octets += 1 << 20) as fn(&mut Expected),
+            "counter of payload octets",
+        ),
+        (|e| e.certain_fpdus += 1 << 20, "counter of FPDUs"),
+    ] {
+        is_told(is_ahead, change, counter);
+    }
     for (change, counter) in [
         (
             (|e| e.octets += 1) as fn(&mut Expected),
             "counter of octets",
         ),
-        (|e| e.payload_octets += 1, "counter of payload octets"),
-        (|e| e.fpdus += 1, "counter of FPDUs"),
+        (
+            |e| (e.payload_octets, e.certain_octets) = (e.payload_octets + 1, e.certain_octets + 1),
+            "counter of payload octets",
+        ),
+        (
+            |e| (e.fpdus, e.certain_fpdus) = (e.fpdus + 1, e.certain_fpdus + 1),
+            "counter of FPDUs",
+        ),
     ] {
         is_told(has_region, change, counter);
     }

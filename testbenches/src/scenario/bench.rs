@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use warpline_driver::{
-    Buffer, Completion, Context, Counters, DmaMemory, Error, ErrorNumber, MemoryRegion, OpenError,
-    Options, ProtectionDomain, Registration, Returned, Scope, Stream, VfioUser,
+    Buffer, Completion, Context, Counters, DmaMemory, Error, ErrorNumber, ErrorRecord,
+    MemoryRegion, OpenError, Options, ProtectionDomain, Registration, Returned, Scope, Stream,
+    VfioUser,
 };
 use warpline_hdl::Config;
 use warpline_regmap::{Register, register};
@@ -80,7 +81,7 @@ pub struct Outcome {
     pub cycles: u64,
     /// Errors of the streams that met one.
     pub errors: Vec<ErrorNumber>,
-    /// What the scenario has reached, if coverage is wanted.
+    /// What the scenario has reached.
     pub bins: Bins,
 }
 
@@ -396,10 +397,7 @@ impl Bench {
             messages: expected.messages,
             cycles: 0,
             errors: errors.map(|record| record.number).collect(),
-            bins: match coverage::directory() {
-                Some(_) => Bins::of(scenario, expected, &self.config),
-                None => Bins::default(), // as long as a tenth of the simulation
-            },
+            bins: Bins::of(scenario, expected, &self.config),
         })
     }
 }
@@ -580,10 +578,15 @@ impl Differences {
         let since = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
         let failed = expected.records.iter().flatten().count() as u64;
         // FPDUs that MPA refuses leave the ring as well; the end of a connection is no FPDU.
-        let refused = expected.records.iter().flatten();
-        let refused = refused
-            .filter(|record| matches!(record.number, ErrorNumber::MpaCrc | ErrorNumber::MpaMarker));
-        let judged = expected.fpdus + refused.count() as u64;
+        let refused = |record: &&ErrorRecord| {
+            matches!(record.number, ErrorNumber::MpaCrc | ErrorNumber::MpaMarker)
+        };
+        let streams = || expected.records.iter().zip(&expected.ahead);
+        let all_refused = streams().filter_map(|(record, _)| record.as_ref());
+        let judged = expected.fpdus + all_refused.filter(refused).count() as u64;
+        let certain = streams().filter(|(_, ahead)| ahead.is_none());
+        let certain = certain.filter_map(|(record, _)| record.as_ref());
+        let certain = expected.certain_fpdus + certain.filter(refused).count() as u64;
         let fpdus = since(now.fpdus, before.fpdus);
         let discarded = since(now.fpdus_discarded, before.fpdus_discarded);
         let octets = since(now.octets, before.octets);
@@ -593,22 +596,31 @@ impl Differences {
         if !(failed..=failed + ahead).contains(&errors) {
             self.note(|| "counter of errors".into(), &errors, &failed);
         }
-        if ahead > 0 {
-            return; // how much of it came before the error is not fixed
-        }
-        for (name, found, wanted) in [
+        // How much of a stream that failed came before its error is not fixed if it came out of order: from nothing to
+        // all that it could be, and the FPDU of the error.
+        let failed_ahead = || expected.ahead.iter().flatten();
+        let octets_ahead: u64 = failed_ahead().map(|ahead| ahead.octets).sum();
+        let fpdus_ahead: u64 = failed_ahead().map(|ahead| ahead.fpdus + 1).sum();
+        for (name, found, from, to) in [
             (
                 "payload octets",
                 since(now.payload_octets, before.payload_octets),
-                expected.payload_octets,
+                expected.certain_octets,
+                expected.payload_octets + octets_ahead,
             ),
             (
                 "FPDUs without those discarded",
                 fpdus.wrapping_sub(discarded),
-                judged,
+                certain,
+                judged + fpdus_ahead,
             ),
         ] {
-            self.note(|| format!("counter of {name}"), &found, &wanted);
+            if from == to {
+                self.note(|| format!("counter of {name}"), &found, &to);
+            } else if !(from..=to).contains(&found) {
+                let line = format!("counter of {name}: {found}\n    should be in {from}..={to}");
+                self.0.push(line);
+            }
         }
     }
 

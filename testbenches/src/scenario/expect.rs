@@ -96,6 +96,10 @@ pub struct Image {
 pub struct Ahead {
     /// Errors of valid FPDUs behind the first one in order.
     pub errors: Vec<ErrorRecord>,
+    /// FPDUs behind it that may have been counted.
+    pub fpdus: u64,
+    /// Their octets.
+    pub octets: u64,
 }
 
 impl Ahead {
@@ -268,8 +272,12 @@ pub struct Expected {
     pub octets: u64,
     /// Payload octets placed.
     pub payload_octets: u64,
+    /// Those of streams whose octets came in order, or that did not fail.
+    pub certain_octets: u64,
     /// FPDUs that MPA found valid.
     pub fpdus: u64,
+    /// Those of the same streams.
+    pub certain_fpdus: u64,
     /// Messages delivered.
     pub messages: u64,
 }
@@ -318,7 +326,9 @@ impl Expected {
             edges: Vec::new(),
             octets: 0,
             payload_octets: 0,
+            certain_octets: 0,
             fpdus: 0,
+            certain_fpdus: 0,
             messages: 0,
         };
         let mut posted = Posted::default();
@@ -399,6 +409,10 @@ impl Expected {
             expected.octets += u64::from(edge.wrapping_sub(stream.options.sequence_start));
             expected.payload_octets += counters.placed_octets;
             expected.fpdus += counters.fpdus;
+            if expected.ahead[index].is_none() {
+                expected.certain_octets += counters.placed_octets;
+                expected.certain_fpdus += counters.fpdus;
+            }
             expected.messages += counters.delivered;
             expected.flush(index, &mut posted);
         }
@@ -427,6 +441,8 @@ impl Expected {
         let mut ahead = Ahead::default();
         let wire = &stream.wire[..scenario.phases[last].received[index]];
         for (position, ulpdu) in behind(wire, failed as usize) {
+            ahead.fpdus += 1;
+            ahead.octets += ulpdu.len() as u64;
             // The FPDU alone, on the same stream, which begins with it.
             let mut alone = receiver.clone();
             alone.close(number).expect("the stream is open");
