@@ -12,8 +12,8 @@ use warpline_driver::{
 use warpline_hdl::Config;
 use warpline_sim::{BackPressure, Card, CardOptions};
 use warpline_testbenches::coverage::{self, Counted};
-use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
+use warpline_wire::{crc, marker, mpa};
 
 const WIDTHS: [usize; 2] = [64, 512];
 /// Time for an answer of the card, on a busy machine.
@@ -1561,36 +1561,60 @@ fn without_crc_or_markers_nothing_behind_a_gap_is_placed() {
     }
 }
 
-/// A marker locates an FPDU that is right; the FPDU in front of it turns out to end elsewhere when the gap is closed.
+/// A marker locates an FPDU that is right; the FPDU in front of it turns out to end elsewhere when the gap is closed. The
+/// CRC is judged first (AMB-19): the marker is what is wrong only if that is valid.
 // req: MPA-ERR-07
 #[test]
 fn a_marker_that_the_chain_of_lengths_contradicts_is_found_when_the_gap_is_closed() {
+    /// Octets of the longer first FPDU: it reaches into the third one's payload.
+    const LONGER: usize = 1100;
     for bench in Bench::each() {
         let region = bench.region();
-        let octets = stream_of(true, 600, &(0..4).map(message).collect::<Vec<_>>());
-        let at = begins(&octets, true);
-        // Another first FPDU, 100 octets longer: its end lies within the second one.
-        let longer = stream_of(true, 700, &[(write(BASE), pattern(0, 600))]);
-        let stream = bench.arm(3, markers(true));
-        bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
-        assert_eq!(bench.settle(), []);
-        assert!(region.to_vec().unwrap() == memory_with(1..4));
-        bench.card.feed(3, 0, &longer[..at[1]]).unwrap();
-        let seen = bench.settle();
-        assert!(
-            matches!(
-                seen[..],
-                [Seen::Error(
-                    3,
-                    ErrorNumber::MpaMarker | ErrorNumber::MpaCrc,
-                    _,
-                    0
-                )]
-            ),
-            "{seen:?}"
-        );
-        assert!(region.to_vec().unwrap() == memory_with(1..4));
-        stream.close().unwrap();
+        // Another first FPDU in the octets of the first one; its rest is what stands there.
+        let payload = LONGER - 3 * marker::LEN - 2 - 14 - crc::LEN;
+        let longer = stream_of(true, 2000, &[(write(BASE), pattern(9, payload))]);
+        assert_eq!(longer.len(), LONGER);
+        let mut messages: Vec<_> = (0..4).map(message).collect();
+        for valid in [false, true] {
+            let mut octets = stream_of(true, 600, &messages);
+            let at = begins(&octets, true);
+            assert!(at[2] + 16 < LONGER - crc::LEN && 1024 < at[2]);
+            octets[..at[1]].copy_from_slice(&longer[..at[1]]);
+            let sum = crc::crc32c(&octets[..LONGER - crc::LEN]);
+            if valid {
+                // its CRC in the third one's payload
+                let within = LONGER - crc::LEN - at[2] - 2 - 14;
+                messages[2].1[within..within + crc::LEN].copy_from_slice(&crc::to_wire(sum));
+                octets.splice(at[1].., stream_of(true, 600, &messages)[at[1]..].to_vec());
+                assert_eq!(octets[LONGER - crc::LEN..LONGER], crc::to_wire(sum));
+            }
+            let mut memory = vec![UNTOUCHED; LENGTH];
+            for (i, (_, payload)) in messages.iter().enumerate().skip(1) {
+                memory[500 * i..][..500].copy_from_slice(payload);
+            }
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            let stream = bench.arm(3, markers(true));
+            bench.card.feed(3, at[1] as u32, &octets[at[1]..]).unwrap();
+            assert_eq!(bench.settle(), []);
+            assert!(region.to_vec().unwrap() == memory);
+            bench.card.feed(3, 0, &octets[..at[1]]).unwrap();
+            let number = match valid {
+                false => ErrorNumber::MpaCrc,
+                true => ErrorNumber::MpaMarker,
+            };
+            let seen = bench.settle();
+            assert!(
+                matches!(seen[..], [Seen::Error(3, found, _, 0)] if found == number),
+                "{number:?} expected: {seen:?}"
+            );
+            if valid {
+                let detail = stream.error_record().unwrap().unwrap().detail;
+                let (expected, received) = (1024 - 4, 1024 - at[1] as u16);
+                assert_eq!(detail, ErrorDetail::Marker { expected, received });
+            }
+            assert!(region.to_vec().unwrap() == memory);
+            stream.close().unwrap();
+        }
     }
 }
 
