@@ -5,11 +5,14 @@
 //!      …                                          input s_valid,
 //!      queue_store store (…);                     input [2:0] store__proof_row, …
 //!      …                                      );
-//!      (* hierconn *) wire [2:0] \store.proof_row ;      ◄── yosys joins it with the instance's signal when it flattens
-//!      queue_properties properties (.s_valid(s_valid), .store__proof_row(\store.proof_row ), …);
+//!      (* hierconn *) wire [2:0] \store.proof_proof_row_is ;     ◄── yosys joins it with that of the instance
+//!      queue_properties properties_queue_properties (.s_valid(s_valid), .store__proof_row(\store.proof_proof_row_is ), …);
 //!  endmodule
 //! ```
 use crate::Error;
+
+/// Memories of so many bits show all of their rows, as `proof_rows`.
+const SMALL: usize = 256;
 
 /// `text` with an arbitrary row to look at in each memory.
 pub fn with_proof_rows(text: &str) -> String {
@@ -27,8 +30,18 @@ pub fn with_proof_rows(text: &str) -> String {
         let rows: usize = last.parse().map_or(2, |last: usize| last + 1);
         let top = rows.next_power_of_two().ilog2() - 1;
         out += &format!(
-            "    (* anyconst *) wire [{top}:0] proof_row;\n    wire [{range} proof_data = rows[proof_row];\n"
+            "    (* anyconst *) wire [{top}:0] proof_row;\n    wire [{range} proof_data = rows[proof_row];\n    \
+             wire [{top}:0] proof_row_before = proof_row - 1'b1;\n    wire [{range} proof_before = rows[proof_row_before];\n"
         );
+        let width = range
+            .trim_end_matches(":0]")
+            .parse()
+            .map_or(1, |high: usize| high + 1);
+        if rows * width <= SMALL {
+            let all: Vec<String> = (0..rows).rev().map(|row| format!("rows[{row}]")).collect();
+            let high = rows * width - 1;
+            out += &format!("    wire [{high}:0] proof_rows = {{{}}};\n", all.join(", "));
+        }
     }
     out
 }
@@ -46,10 +59,10 @@ pub fn bind(
         module = module_of(text, &module, instance)?;
     }
     let (name, ports) = header(checker)?;
-    let body = module_text(text, &module)?;
     let instance = format!(" properties_{name} (");
-    if body.contains(&instance) {
-        return Ok(text.into());
+    let mut text = text.to_string();
+    if module_text(&text, &module)?.contains(&instance) {
+        return Ok(text);
     }
     let mut added = String::new();
     let mut connections = vec![];
@@ -58,20 +71,27 @@ pub fn bind(
         let (signal, instances) = steps.split_last().expect("split gives one part at least");
         let mut inside = module.clone();
         for instance in instances {
-            inside = module_of(text, &inside, instance)?;
+            inside = module_of(&text, &inside, instance)?;
         }
         let range =
-            range_of(module_text(text, &inside)?, signal).ok_or_else(|| Error::NoSignal {
+            range_of(module_text(&text, &inside)?, signal).ok_or_else(|| Error::NoSignal {
                 module: inside.clone(),
                 signal: (*signal).into(),
             })?;
         if instances.is_empty() {
             connections.push(format!(".{port}({port})"));
-        } else {
-            let path = steps.join(".");
-            added += &format!("    (* hierconn *) wire {range} \\{path} ;\n");
-            connections.push(format!(".{port}(\\{path} )"));
+            continue;
         }
+        // by another name: joining a register itself would take its power-up value away
+        let alias = format!("    wire {range} proof_{signal}_is = {signal};\n");
+        let body = module_text(&text, &inside)?.to_string();
+        if !body.contains(&alias) {
+            let with = body.replacen("\nendmodule", &format!("\n{alias}endmodule"), 1);
+            text = text.replacen(&body, &with, 1);
+        }
+        let path = format!("{}.proof_{signal}_is", instances.join("."));
+        added += &format!("    (* hierconn *) wire {range} \\{path} ;\n");
+        connections.push(format!(".{port}(\\{path} )"));
     }
     let values = parameters
         .iter()
@@ -82,12 +102,13 @@ pub fn bind(
         false => format!(" #({values})"),
     };
     added += &format!("    {name}{values}{instance}{});\n", connections.join(", "));
+    let body = module_text(&text, &module)?.to_string();
     let bound = body.replacen("\nendmodule", &format!("\n{added}endmodule"), 1);
-    let mut out = text.replacen(body, &bound, 1);
+    text = text.replacen(&body, &bound, 1);
     if !text.contains(checker) {
-        out += checker;
+        text += checker;
     }
-    Ok(out)
+    Ok(text)
 }
 
 /// Text from `module name (` to `endmodule`.
@@ -185,9 +206,11 @@ endmodule
         let text = with_proof_rows(DESIGN);
         let checker = "module c #(parameter N = 1) (\n input clock, input [3:0] count_q, // next\n input [3:0] store__proof_row\n);\nendmodule\n";
         let bound = bind(&text, "outer", "", checker, &[("N", 3)]).unwrap();
-        assert!(bound.contains("(* hierconn *) wire [3:0] \\store.proof_row ;\n"));
+        assert!(bound.contains("    wire [3:0] proof_proof_row_is = proof_row;\nendmodule"));
+        assert!(bound.contains("(* hierconn *) wire [3:0] \\store.proof_proof_row_is ;\n"));
         assert!(bound.contains(
-            "c #(.N(3)) properties_c (.clock(clock), .count_q(count_q), .store__proof_row(\\store.proof_row ));\nendmodule"
+            "c #(.N(3)) properties_c (.clock(clock), .count_q(count_q), \
+             .store__proof_row(\\store.proof_proof_row_is ));\nendmodule"
         ));
         assert_eq!(bind(&bound, "outer", "", checker, &[]).unwrap(), bound);
     }

@@ -11,7 +11,7 @@
 //! A checker module is [bound](Proof::bind) to a module of the design by the names of its ports: `count` is the signal of
 //! that name there, `store__proof_row` the signal `proof_row` of the instance `store`. Thereby a checker sees inside of a
 //! block without a port or a line of the block being there for it. `proof_row` and `proof_data` are what is added to every
-//! memory: an arbitrary row, and what it holds.
+//! memory: an arbitrary row, and what it holds; `proof_before` is the row in front of it. Small memories show all rows, `proof_rows`.
 //!
 //! A proof is one step of induction: a checker asserts what it is about, and as many facts about the block's registers as
 //! it takes for all of them together to follow from themselves a cycle earlier.

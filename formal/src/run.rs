@@ -60,7 +60,7 @@ impl Tools {
     pub(crate) fn model(&self, top: &str, text: &str) -> Result<Model<'_>, Error> {
         let script = format!(
             "hierarchy -check -top {top}; proc; flatten; select -assert-none a:hierconn; opt_clean; check -assert; \
-             opt_expr; opt_clean; memory -nomap; opt_clean; async2sync; dffunmap; opt_clean; \
+             opt_expr; opt_clean; memory -nordff -nomap; opt_clean; async2sync; dffunmap; opt_clean; \
              write_smt2 -wires model.smt2"
         );
         let folder = self.yosys(text, &script)?;

@@ -5,19 +5,30 @@
 use rust_hdl_core::prelude::*;
 use std::time::Instant;
 use warpline_formal::{Error, Proof, Tools};
+use warpline_hdl::check::stag_table::StagTable;
+use warpline_hdl::check::tagged::TaggedChecks;
 use warpline_hdl::completion::CompletionWriter;
 use warpline_hdl::interrupts::Interrupts;
+use warpline_hdl::place::Place;
 use warpline_hdl::queue::Queue;
+use warpline_hdl::refill::Refill;
 use warpline_hdl::registers::Registers;
 use warpline_hdl::window::Window;
+use warpline_hdl::write_mux::WriteMux;
 use warpline_hdl::{Config, writer};
 
+const BOUNDS: &str = include_str!("../properties/bounds.sv");
 const COMPLETION: &str = include_str!("../properties/completion.sv");
 const HANDSHAKE: &str = include_str!("../properties/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
+const PLACE_READ: &str = include_str!("../properties/place_read.sv");
+const PLACE_SPLIT: &str = include_str!("../properties/place_split.sv");
 const QUEUE: &str = include_str!("../properties/queue.sv");
+const REFILL: &str = include_str!("../properties/refill.sv");
 const REGISTERS: &str = include_str!("../properties/registers.sv");
+const STAG_TABLE: &str = include_str!("../properties/stag_table.sv");
 const WINDOW: &str = include_str!("../properties/window.sv");
+const WRITE_MUX: &str = include_str!("../properties/write_mux.sv");
 
 /// The smallest device: what is proved does not depend on sizes, only the time does.
 const SMALL: Config = Config {
@@ -65,6 +76,14 @@ fn on_large_stack(run: impl FnOnce() + Send + 'static) {
 fn checked<B: Block>(block: &B, name: &str, checker: &str) -> Proof {
     let proof = Proof::of(&writer::write(block, name).unwrap()).unwrap();
     proof.with(HANDSHAKE).bind("", checker, &[]).unwrap()
+}
+
+/// With the checker of queues at the queues that are named, with the log2 of their records and the width of one.
+fn with_queues(proof: Proof, queues: &[(&str, usize, usize)]) -> Proof {
+    queues.iter().fold(proof, |proof, (path, log, width)| {
+        let parameters = [("LOG", *log), ("WIDTH", *width), ("COVERS", 0)];
+        proof.bind(path, QUEUE, &parameters).unwrap()
+    })
 }
 
 fn queue_proof<const LOG: usize>() -> Proof {
@@ -176,5 +195,145 @@ fn completion_entries_stay_in_their_queue_and_keep_the_rules_of_axi4() {
             &[outside, between, long, early],
             20,
         );
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn what_passes_the_tagged_checks_lies_inside_of_its_region() {
+    let proof = checked(&TaggedChecks::default(), "bounds", BOUNDS).steps(4);
+    let at_the_end = (
+        "last_below_low_3_d = last_low_2_q < end_2_q[31:0];",
+        "last_below_low_3_d = last_low_2_q <= end_2_q[31:0];",
+    );
+    let carry = (
+        "address_high_2_d = address_high_1_q + (32'(address_low_1_q[32]));",
+        "address_high_2_d = address_high_1_q;",
+    );
+    let others = ("associated = entry[56:49] == stream;", "associated = 1'b1;");
+    let faults = [at_the_end, carry, others];
+    show("tagged checks", &proof, 6, &faults, 6);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn stag_table_holds_regions_as_they_were_given() {
+    on_large_stack(|| {
+        let block = StagTable::new(SMALL.stag_slots);
+        let proof = checked(&block, "stag_table", STAG_TABLE);
+        let carry = (
+            "end_carried_d = end_high_q + (33'(end_low_q[32]));",
+            "end_carried_d = end_high_q;",
+        );
+        let borrow = (
+            "shift_borrowed_d = shift_high_q - (32'(shift_low_q[32]));",
+            "shift_borrowed_d = shift_high_q;",
+        );
+        let kept = ("if (clear) begin", "if (clear & (~write)) begin");
+        show("STag table", &proof, 12, &[carry, borrow, kept], 10);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn bursts_of_a_placement_hold_its_octets_each_once_and_no_other() {
+    on_large_stack(|| {
+        let block = Place::<64, 8, 3>::new(&SMALL);
+        let proof = checked(&block, "place", PLACE_SPLIT);
+        let queues = [
+            ("placements", 1, 120),
+            ("deliveries", 3, 266),
+            ("extents", 3, 154),
+        ];
+        let proof = with_queues(proof, &queues);
+        let behind = (
+            "taken_less_one_d = placements_m_data[119:104] - 16'h1;",
+            "taken_less_one_d = placements_m_data[119:104];",
+        );
+        let front = (
+            "measured_d[153:137] = in_block[16:0] + (17'(taken_less_one_q));",
+            "measured_d[153:137] = 17'(taken_less_one_q);",
+        );
+        show("place, bursts", &proof, 14, &[behind, front], 7);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn beats_of_a_burst_write_its_lanes_and_no_other() {
+    on_large_stack(|| {
+        let block = Place::<64, 8, 3>::new(&SMALL);
+        let proof = checked(&block, "place", PLACE_READ);
+        let queues = [
+            ("addresses", 3, 72),
+            ("beat_data", 4, 64),
+            ("beat_strobes", 4, 8),
+            ("beat_last", 4, 1),
+        ];
+        let proof = with_queues(proof, &queues);
+        let front = (
+            "if (at_first_q) begin\n            asked_d",
+            "if (1'b0) begin\n            asked_d",
+        );
+        let end = (
+            "if (now_q[9] & (~(|left_q))) begin",
+            "if (now_q[9] & (~(|left_q[7:1]))) begin",
+        );
+        let withdrawn = (
+            "assign beat_strobes_s_valid = side_q[0];",
+            "assign beat_strobes_s_valid = side_q[0] & (~side_q[17]);",
+        );
+        show("place, beats", &proof, 15, &[front, end, withdrawn], 16);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn reads_of_descriptors_keep_the_rules_of_axi4() {
+    on_large_stack(|| {
+        let config = Config {
+            receive_slots: 16,
+            ..SMALL
+        };
+        let block = Refill::<64, 8, 4>::new(&config);
+        let proof = Proof::of(&writer::write(&block, "refill").unwrap()).unwrap();
+        let proof = proof
+            .with(HANDSHAKE)
+            .bind("", REFILL, &[("SLOTS", 16)])
+            .unwrap();
+        let withdrawn = ("if (m_axi_arready) begin", "if (1) begin");
+        let longer = (
+            "assign to = (from + (left_q[7:0] << 4)) - 8'h1;",
+            "assign to = (from + (left_q[7:0] << 4));",
+        );
+        let early = (
+            "assign takes = (step_q == Step_Beats)",
+            "assign takes = (step_q >= Step_Address)",
+        );
+        show("m_axi, reads", &proof, 18, &[withdrawn, longer, early], 20);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn writes_keep_the_rules_of_axi4_and_answers_find_their_way_back() {
+    on_large_stack(|| {
+        let block = WriteMux::<64, 8>::default();
+        let proof = checked(&block, "write_mux", WRITE_MUX);
+        let proof = with_queues(proof, &[("answers", 1, 1)]);
+        let overtaken = (
+            "assign grant = (((payload_addresses_m_valid | completion_addresses_m_valid) & ((~address_valid_q) | m_axi_awready))",
+            "assign grant = (((payload_addresses_m_valid | completion_addresses_m_valid))",
+        );
+        let lost = (
+            "if (m_axi_wready | (~out_valid_q)) begin",
+            "if (m_axi_wready | (~skid_valid_q)) begin",
+        );
+        let swapped = (
+            "assign payload_b_valid = (answers_m_valid & answer_owners_m_valid) & (~answer_owners_m_data);",
+            "assign payload_b_valid = (answers_m_valid & answer_owners_m_valid) & (~beat_owners_m_data);",
+        );
+        let faults = [overtaken, lost, swapped];
+        show("m_axi, writes", &proof, 9, &faults, 7);
     });
 }

@@ -44,9 +44,9 @@ mod error_records;
 mod event;
 mod judge;
 pub mod receive_queues;
-mod stag_table;
+pub mod stag_table;
 mod table;
-mod tagged;
+pub mod tagged;
 pub mod untagged;
 
 use crate::delay::Delay;

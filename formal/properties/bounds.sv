@@ -1,0 +1,80 @@
+// What passes the tagged checks lies inside of its region, octet for octet.
+//
+//   entry, STag, TO, n ──► 3 cycles ──► nothing fails  ⇒  entry valid, its STag, of the stream or protection domain, writable
+//                                                         and for each octet k < n:  base ≤ TO + k < end,
+//                                                         bus address + k = TO + k + shift
+//
+// With `stag_table.sv` (end = base + length, shift = address − base) that is: octet k goes to
+// address + (TO + k − base), which lies in [address, address + length). Sums are taken without loss (66 bits), and the
+// order of the comparisons in the block plays no part here. n ≥ 1 is the caller's (AMB-02); octet k is any.
+//
+// The block is a pipeline without loops: what it says depends on the inputs of three cycles ago alone, and so four steps
+// of induction need no helpers.
+module bounds_properties (
+    input clock,
+    input [7:0] stream,
+    input [15:0] protection_domain,
+    input [31:0] stag,
+    input [31:0] offset_high,
+    input [31:0] offset_low,
+    input [15:0] last,
+    input [252:0] entry,
+    input fails_stag,
+    input fails_association,
+    input fails_access,
+    input fails_offset,
+    input fails_wrap,
+    input fails_end,
+    input [63:0] address
+);
+    localparam BITS = 253 + 64 + 16 + 32 + 16 + 8;
+    reg [BITS-1:0] one = 0, two = 0, three = 0;
+    reg [1:0] age = 0;
+    always @(posedge clock) begin
+        one <= {entry, offset_high, offset_low, last, stag, protection_domain, stream};
+        two <= one;
+        three <= two;
+        if (age != 3) age <= age + 1;
+    end
+    wire [252:0] its;
+    wire [63:0] offset;
+    wire [15:0] n_less_one, domain;
+    wire [31:0] name;
+    wire [7:0] origin;
+    assign {its, offset, n_less_one, name, domain, origin} = three;
+    wire valid = its[0];
+    wire [31:0] its_stag = its[32:1];
+    wire [15:0] its_domain = its[48:33];
+    wire [7:0] its_stream = its[56:49];
+    wire scope = its[57], writable = its[58], empty = its[59];
+    wire [65:0] base = its[123:60], region_end = its[188:124];
+    wire [63:0] shift = its[252:189];
+
+    (* anyconst *) wire [15:0] k;
+    wire [65:0] octet = {2'b0, offset} + {50'b0, k};
+    wire passes = !(fails_stag | fails_association | fails_access | fails_offset | fails_wrap | fails_end);
+    wire settled = age == 3;
+    // what the table promises (stag_table.sv)
+    always @* assume (its[188:124] <= 65'h1_0000_0000_0000_0000);
+
+    always @* if (settled & passes & k <= n_less_one) begin
+        region: assert (valid & its_stag == name & writable & !empty);
+        owner: assert (scope ? its_stream == origin : its_domain == domain);
+        inside: assert (base <= octet & octet < region_end);
+        where: assert (address + k == offset + k + shift);
+    end
+
+    // and nothing that is right is refused
+    wire [65:0] behind = {2'b0, offset} + {50'b0, n_less_one} + 66'd1;
+    wire right = valid & its_stag == name & writable & !empty & (scope ? its_stream == origin : its_domain == domain)
+        & base <= offset & behind <= region_end;
+    always @* if (settled & right) begin
+        nothing_refused: assert (passes);
+    end
+
+    always @* if (settled) begin
+        to_the_very_end: cover (passes & n_less_one == 1459 & region_end == 66'h1_0000_0000_0000_0000 & behind == region_end);
+        over_a_half: cover (passes & offset[31:0] == 32'hffff_ffff & n_less_one == 1 & scope);
+        one_too_many: cover (fails_end & !fails_offset & behind == region_end + 1);
+    end
+endmodule
