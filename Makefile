@@ -3,7 +3,7 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
-#   make test-fpga    FuseSoC on the integrators' files; no synthesis yet; adds half a gigabyte of tools to .venv
+#   make test-fpga    FuseSoC, netlists in simulation, area of the 64-bit device; adds half a gigabyte of tools to .venv
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
@@ -49,6 +49,10 @@ test: setup lint
 
 test-fpga: setup-fpga
 	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
+	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
+	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
+	$(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 --out target/synth/ecp5-w64 \
+		--against constraints/reports/ecp5-w64.json
 
 test-kernel: setup
 	@tools/kernel/test.sh

@@ -21,6 +21,7 @@ pub mod packaging;
 mod part;
 mod report;
 mod selftest;
+mod simulate;
 mod tools;
 
 pub use error::Error;
@@ -30,6 +31,7 @@ pub use netlist::{Family, Netlist, Source, netlist};
 pub use part::{Part, part};
 pub use report::{Hop, Placed, Report, Tool, WorstPath};
 pub use selftest::{BOARD, Fault, SelfTest, sources};
+pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};
 
 use warpline_hdl::Config;

