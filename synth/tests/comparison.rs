@@ -122,7 +122,6 @@ fn check(design: &Design, width: usize) {
     }
 }
 
-// req: MPA-CRC-15
 #[test]
 fn the_parallel_unit_computes_crc32c_behind_every_tail() {
     for width in [64, 512] {
