@@ -4,7 +4,7 @@
 //!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
 //!       └─► lanes skip..count, rotated ─┤
 //!       └─► rows: position / K, and + 1 ┼──► header RAM ──► scan (ULPDU_Length of any dword)
-//!                                       └──► marker RAM ──► scan (FPDUPTR at any multiple of 512)
+//!                                       └──► pointer RAM ─► scan (FPDUPTR at any multiple of 512)
 //!       └─► edge of the stream, delayed ───► landed
 //! ```
 //!
@@ -16,11 +16,12 @@
 //! octets. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
 use crate::delay::Delay;
 use crate::lane_mask::LaneMask;
-use crate::lane_ram::{HeaderRam, LaneRam, MarkerRam};
+use crate::lane_ram::{HeaderRam, LaneRam};
 use crate::rotate::{self, Rotate};
 use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
+use warpline_wire::marker;
 
 /// Cycles from a beat to its octets being in the ring, for beats of `octets`.
 #[must_use]
@@ -95,7 +96,7 @@ pub struct Assembly<
 
     lanes: LaneRam<W, K, 20>,
     headers: HeaderRam<W, K, D, 20, H>,
-    markers: MarkerRam<W, K, 20>,
+    pointers: LaneRam<16, 2, 20>,
     rotate_data: Rotate<W, K, LOGK>,
     rotate_mask: Rotate<K, K, LOGK>,
     fresh: LaneMask<K, K>,
@@ -105,12 +106,19 @@ pub struct Assembly<
     row: Signal<Local, Bits<32>>,
     row_base: Signal<Local, Bits<20>>,
     landing: Signal<Local, Landing>,
+    marks_0: Signal<Local, Bits<2>>,
+    marks_1: Signal<Local, Bits<2>>,
+    in_row_1: Signal<Local, Bits<2>>,
     zero: Constant<Bits<32>>,
     none: Constant<Bits<8>>,
     lane_bits: Constant<Bits<8>>,
     row_mask: Constant<Bits<32>>,
     stream_shift: Constant<Bits<8>>,
     no_lanes: Constant<Bits<K>>,
+    neither: Constant<Bits<2>>,
+    both: Constant<Bits<2>>,
+    in_apart: Constant<Bits<20>>,
+    apart_bits: Constant<Bits<8>>,
 }
 
 impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize>
@@ -121,6 +129,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
     pub fn new(config: &Config) -> Self {
         assert!(W == 8 * K && K == 4 * D && H == 16 * D && K == 1 << LOGK);
         let rows = config.ring_octets / K;
+        let apart = marker::SPACING as usize / K;
         Self {
             clock: d(),
             beat_valid: d(),
@@ -143,7 +152,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             marker_data: d(),
             lanes: LaneRam::new(config.streams.next_power_of_two() * rows),
             headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
-            markers: MarkerRam::new(config.streams.next_power_of_two() * rows),
+            pointers: LaneRam::new(config.streams.next_power_of_two() * rows / apart),
             rotate_data: Default::default(),
             rotate_mask: Default::default(),
             fresh: d(),
@@ -153,12 +162,19 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             row: d(),
             row_base: d(),
             landing: d(),
+            marks_0: d(),
+            marks_1: d(),
+            in_row_1: d(),
             zero: Constant::new(0_u64.into()),
             none: Constant::new(0_u64.into()),
             lane_bits: Constant::new((LOGK as u64).into()),
             row_mask: Constant::new((rows as u64 - 1).into()),
             stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
             no_lanes: Constant::new(Default::default()),
+            neither: Constant::new(0_u64.into()),
+            both: Constant::new(3_u64.into()),
+            in_apart: Constant::new((apart as u64 - 1).into()),
+            apart_bits: Constant::new(u64::from(apart.ilog2()).into()),
         }
     }
 }
@@ -173,7 +189,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             clock,
             lanes,
             headers,
-            markers,
+            pointers,
             rotate_data,
             rotate_mask,
             side
@@ -206,11 +222,9 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.wrapped.to.next = self.side.q.val().lane;
         self.lanes.write_enable.next = self.no_lanes.val();
         self.headers.write_enable.next = self.no_lanes.val();
-        self.markers.write_enable.next = self.no_lanes.val();
         if self.side.q.val().valid {
             self.lanes.write_enable.next = self.rotate_mask.out.val();
             self.headers.write_enable.next = self.rotate_mask.out.val();
-            self.markers.write_enable.next = self.rotate_mask.out.val();
         }
         self.lanes.write_select.next = self.wrapped.mask.val();
         self.lanes.write_row_0.next = self.side.q.val().row_0;
@@ -220,13 +234,30 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.headers.write_row_0.next = self.side.q.val().row_0;
         self.headers.write_row_1.next = self.side.q.val().row_1;
         self.headers.write_data.next = self.rotate_data.out.val();
-        self.markers.write_select.next = self.wrapped.mask.val();
-        self.markers.write_row_0.next = self.side.q.val().row_0;
-        self.markers.write_row_1.next = self.side.q.val().row_1;
-        self.markers.write_data.next = self.rotate_data.out.val();
         self.landed.next = self.side.q.val().valid;
         self.landed_stream.next = self.side.q.val().stream;
         self.landed_edge.next = self.side.q.val().landed;
+
+        comment!("FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins");
+        self.marks_0.next = self.neither.val();
+        if !(self.side.q.val().row_0 & self.in_apart.val()).any() {
+            self.marks_0.next = self.both.val();
+        }
+        self.marks_1.next = self.neither.val();
+        if !(self.side.q.val().row_1 & self.in_apart.val()).any() {
+            self.marks_1.next = self.both.val();
+        }
+        self.in_row_1.next = self.wrapped.mask.val().get_bits::<2>(2);
+        self.pointers.write_enable.next = self.neither.val();
+        if self.side.q.val().valid {
+            self.pointers.write_enable.next = self.rotate_mask.out.val().get_bits::<2>(2)
+                & ((self.in_row_1.val() & self.marks_1.val())
+                    | (!self.in_row_1.val() & self.marks_0.val()));
+        }
+        self.pointers.write_select.next = self.in_row_1.val();
+        self.pointers.write_row_0.next = self.side.q.val().row_0 >> self.apart_bits.val();
+        self.pointers.write_row_1.next = self.side.q.val().row_1 >> self.apart_bits.val();
+        self.pointers.write_data.next = self.rotate_data.out.val().get_bits::<16>(16);
 
         comment!("the readers");
         self.lanes.read_row_0.next = self.read_row_0.val();
@@ -235,7 +266,10 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.read_data.next = self.lanes.read_data.val();
         self.headers.read_row.next = self.header_row.val();
         self.header_data.next = self.headers.read_data.val();
-        self.markers.read_row.next = self.marker_row.val();
-        self.marker_data.next = self.markers.read_data.val();
+        self.pointers.read_row_0.next = self.marker_row.val() >> self.apart_bits.val();
+        self.pointers.read_row_1.next = self.marker_row.val() >> self.apart_bits.val();
+        self.pointers.read_select.next = self.neither.val();
+        self.marker_data.next =
+            (self.pointers.read_data.val() << 8) | (self.pointers.read_data.val() >> 8);
     }
 }

@@ -17,7 +17,6 @@
 //!
 //! [`HeaderRam`] listens to the same write port and keeps the first two octets of every dword: where an FPDU may begin,
 //! these hold ULPDU_Length (RFC 5044 §4.1), so that a second reader can follow the length chain beside the first.
-//! [`MarkerRam`] keeps the other two octets of a dword, FPDUPTR, where markers stand: at multiples of 512 (§4.3).
 use rust_hdl_core::prelude::*;
 
 /// Cycles from a row at a read port to its data, for both blocks.
@@ -192,130 +191,6 @@ impl<const W: usize, const K: usize, const D: usize, const A: usize, const H: us
             self._octets
                 .text(W, A, &["read_row"], &format!("read_row[{top}:0]")),
         )
-    }
-}
-
-/// FPDUPTR of the marker at each multiple of [`INTERVAL`] octets; the other ports as in [`LaneRam`].
-#[derive(LogicBlock)]
-pub struct MarkerRam<const W: usize, const K: usize, const A: usize> {
-    /// Clock of both ports.
-    pub clock: Signal<In, Clock>,
-    /// Lanes to write.
-    pub write_enable: Signal<In, Bits<K>>,
-    /// Row of each lane: `write_row_0` where zero, `write_row_1` where one.
-    pub write_select: Signal<In, Bits<K>>,
-    /// Row of the lanes whose select bit is zero.
-    pub write_row_0: Signal<In, Bits<A>>,
-    /// Row of the lanes whose select bit is one.
-    pub write_row_1: Signal<In, Bits<A>>,
-    /// Octets to write, lane i in bits 8i+7 to 8i.
-    pub write_data: Signal<In, Bits<W>>,
-    /// Row to read, one that a marker stands in.
-    pub read_row: Signal<In, Bits<A>>,
-    /// FPDUPTR in the row given two cycles ago.
-    pub read_data: Signal<Out, Bits<16>>,
-    _octets: Octets,
-    _register: Bits<16>,
-}
-
-/// Octets from a marker to the next one (MPA-MRK-03).
-pub const INTERVAL: usize = 512;
-
-/// Octet lanes of FPDUPTR in a row with a marker.
-const POINTER: [usize; 2] = [2, 3];
-
-impl<const W: usize, const K: usize, const A: usize> MarkerRam<W, K, A> {
-    /// Rows from a marker to the next one.
-    const APART: usize = INTERVAL / K;
-
-    /// For a memory of `rows` rows; address bits above those that `rows` needs are ignored.
-    ///
-    /// # Panics
-    /// When W is not 8·K, or `rows` is not a power of two that holds four markers or more, up to 2^A.
-    #[must_use]
-    pub fn new(rows: usize) -> Self {
-        assert_eq!(W, 8 * K, "a lane is an octet");
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_select: Default::default(),
-            write_row_0: Default::default(),
-            write_row_1: Default::default(),
-            write_data: Default::default(),
-            read_row: Default::default(),
-            read_data: Default::default(),
-            _octets: Octets::new(rows / Self::APART, POINTER.to_vec(), A),
-            _register: Default::default(),
-        }
-    }
-}
-
-impl<const W: usize, const K: usize, const A: usize> Logic for MarkerRam<W, K, A> {
-    fn update(&mut self) {
-        if !self.clock.pos_edge() {
-            return;
-        }
-        let marker = |row: Bits<A>| Bits::<A>::from((row.index() / Self::APART) as u64);
-        self.read_data.next = self._register;
-        let row = marker(self.read_row.val());
-        self._register = (bit_cast::<16, 8>(self._octets.read(0, row)) << 8)
-            | bit_cast::<16, 8>(self._octets.read(1, row));
-        let rows = [self.write_row_0.val(), self.write_row_1.val()];
-        let mut enable = self.write_enable.val();
-        for lane in POINTER {
-            let row = rows[usize::from(self.write_select.val().get_bit(lane))].index();
-            let stands = row.is_multiple_of(Self::APART);
-            enable = enable.replace_bit(lane, enable.get_bit(lane) && stands);
-        }
-        let (select, data) = (self.write_select.val(), self.write_data.val());
-        self._octets.write(enable, select, rows.map(marker), data);
-    }
-
-    fn connect(&mut self) {
-        self.read_data.connect();
-    }
-
-    fn hdl(&self) -> Verilog {
-        let (low, last) = (Self::APART.ilog2() as usize, self._octets.rows - 1);
-        let (top, high) = (low + self._octets.row_bits() - 1, K - 1);
-        let mut text = String::from(
-            "reg [15:0] marker_register;\ninitial marker_register = 0;\ninitial read_data = 0;\n\
-             always @(posedge clock) read_data <= marker_register;\n",
-        );
-        for (kept, lane) in POINTER.into_iter().enumerate() {
-            let at = 8 * (1 - kept);
-            text += &format!(
-                "\
-(* no_rw_check *) reg [7:0] octets_{lane} [0:{last}];
-`ifndef SYNTHESIS
-integer row_{lane};
-initial for (row_{lane} = 0; row_{lane} <= {last}; row_{lane} = row_{lane} + 1) octets_{lane}[row_{lane}] = 8'h0;
-`endif
-wire [{top}:0] write_row_of_{lane} = write_select[{lane}] ? write_row_1[{top}:0] : write_row_0[{top}:0];
-always @(posedge clock) begin
-    marker_register[{at} +: 8] <= octets_{lane}[read_row[{top}:{low}]];
-    if (write_enable[{lane}] && write_row_of_{lane}[{}:0] == 0)
-        octets_{lane}[write_row_of_{lane}[{top}:{low}]] <= write_data[{} +: 8];
-end
-",
-                low - 1,
-                8 * lane
-            );
-        }
-        let mut ignored = vec![
-            "1'b0".to_string(),
-            format!("write_enable[{high}:4], write_enable[1:0]"),
-            format!("write_select[{high}:4], write_select[1:0]"),
-            format!("write_data[{}:32], write_data[15:0]", W - 1),
-            format!("read_row[{}:0]", low - 1),
-        ];
-        if top + 1 < A {
-            for port in ["write_row_0", "write_row_1", "read_row"] {
-                ignored.push(format!("{port}[{}:{}]", A - 1, top + 1));
-            }
-        }
-        text += &format!("wire unused = &{{{}}};\n", ignored.join(", "));
-        Verilog::Custom(text)
     }
 }
 
