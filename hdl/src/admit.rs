@@ -33,6 +33,8 @@
 //!
 //! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
 //! that a stream is armed again only when the beats of its former connection have come through.
+use crate::axi::{USER_ABORT, USER_FIN};
+use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::keep_count::KeepCount;
 use crate::util::{array, d};
@@ -139,8 +141,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     keep_0: Dff<Bits<K>>,
     stream_0: Dff<Bits<8>>,
     sequence_0: Dff<Bits<32>>,
-    fin_0: Dff<Bit>,
-    abort_0: Dff<Bit>,
     keep_count: KeepCount<K>,
 
     // stage 1: octets counted, context fetched
@@ -153,8 +153,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     sequence_1: Dff<Bits<32>>,
     start_1: Dff<Bits<32>>,
     armed_1: Dff<Bit>,
-    fin_1: Dff<Bit>,
-    abort_1: Dff<Bit>,
 
     // stage 2: position known
     valid_2: Dff<Bit>,
@@ -165,8 +163,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     stream_2: Dff<Bits<8>>,
     position_2: Dff<Bits<32>>,
     armed_2: Dff<Bit>,
-    fin_2: Dff<Bit>,
-    abort_2: Dff<Bit>,
 
     // stage 3: end, edge, islands and limit known: decide
     valid_3: Dff<Bit>,
@@ -183,9 +179,11 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     finish_3: [Dff<Bits<32>>; N],
     limit_3: Dff<Bits<32>>,
     armed_3: Dff<Bit>,
-    fin_3: Dff<Bit>,
-    abort_3: Dff<Bit>,
     lost: Dff<Bit>,
+
+    // what goes beside the octets up to stage 3
+    fin: Delay<Bit>,
+    abort: Delay<Bit>,
 
     // stage 4: out
     valid_4: Dff<Bit>,
@@ -250,6 +248,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     none: Constant<Bits<32>>,
     index: [Constant<Bits<8>>; S],
     octets_of_beat: Constant<Bits<32>>,
+    user_fin: Constant<Bits<8>>,
+    user_abort: Constant<Bits<8>>,
     ring_octets: Constant<Bits<32>>,
 }
 
@@ -311,8 +311,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             keep_0: d(),
             stream_0: d(),
             sequence_0: d(),
-            fin_0: d(),
-            abort_0: d(),
             keep_count: d(),
             valid_1: d(),
             first_1: d(),
@@ -323,8 +321,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             sequence_1: d(),
             start_1: d(),
             armed_1: d(),
-            fin_1: d(),
-            abort_1: d(),
             valid_2: d(),
             first_2: d(),
             last_2: d(),
@@ -333,8 +329,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             stream_2: d(),
             position_2: d(),
             armed_2: d(),
-            fin_2: d(),
-            abort_2: d(),
             valid_3: d(),
             first_3: d(),
             last_3: d(),
@@ -349,9 +343,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             finish_3: array(),
             limit_3: d(),
             armed_3: d(),
-            fin_3: d(),
-            abort_3: d(),
             lost: d(),
+            fin: Delay::new(LATENCY - 1),
+            abort: Delay::new(LATENCY - 1),
             valid_4: d(),
             data_4: d(),
             stream_4: d(),
@@ -409,6 +403,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             none: Constant::new(0_u64.into()),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             octets_of_beat: Constant::new((K as u64).into()),
+            user_fin: Constant::new((USER_FIN as u64).into()),
+            user_abort: Constant::new((USER_ABORT as u64).into()),
             ring_octets: Constant::new((config.ring_octets as u64).into()),
         }
     }
@@ -432,8 +428,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
         dff_setup!(self, clock, segment_4, dropped_4, octets_4, beyond_4);
         dff_setup!(self, clock, asked_at, found, found_begin, found_end);
-        dff_setup!(self, clock, fin_0, abort_0, fin_1, abort_1, fin_2, abort_2, fin_3, abort_3);
         dff_setup!(self, clock, fin_4, end_4, abort_4);
+        clock!(self, clock, fin, abort);
         for i in 0..S {
             self.armed_of[i].clock.next = self.clock.val();
             self.armed_of[i].d.next = self.armed_of[i].q.val();
@@ -468,8 +464,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.last_0.d.next = self.tlast.val();
         self.stream_0.d.next = self.tdest.val();
         self.sequence_0.d.next = self.tuser.val().get_bits::<32>(0);
-        self.fin_0.d.next = self.tuser.val().get_bit(32);
-        self.abort_0.d.next = self.tuser.val().get_bit(33);
+        self.fin.d.next = self.tuser.val().get_bit(self.user_fin.val().index());
+        self.abort.d.next = self.tuser.val().get_bit(self.user_abort.val().index());
         if self.valid_0.q.val() {
             self.first_0.d.next = self.last_0.q.val();
         }
@@ -483,8 +479,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_1.d.next = self.keep_count.count.val();
         self.stream_1.d.next = self.stream_0.q.val();
         self.sequence_1.d.next = self.sequence_0.q.val();
-        self.fin_1.d.next = self.fin_0.q.val();
-        self.abort_1.d.next = self.abort_0.q.val();
         self.armed_1.d.next = false;
         for i in 0..S {
             if self.stream_0.q.val() == self.index[i].val() {
@@ -501,8 +495,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_2.d.next = self.count_1.q.val();
         self.stream_2.d.next = self.stream_1.q.val();
         self.armed_2.d.next = self.armed_1.q.val();
-        self.fin_2.d.next = self.fin_1.q.val();
-        self.abort_2.d.next = self.abort_1.q.val();
         if self.valid_1.q.val() {
             self.position_2.d.next = self.position_2.q.val() + self.octets_of_beat.val();
             if self.first_1.q.val() {
@@ -642,8 +634,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_3.d.next = self.count_2.q.val();
         self.stream_3.d.next = self.stream_2.q.val();
         self.armed_3.d.next = self.armed_2.q.val();
-        self.fin_3.d.next = self.fin_2.q.val();
-        self.abort_3.d.next = self.abort_2.q.val();
         self.position_3.d.next = self.position_2.q.val();
         self.end_3.d.next = self.position_2.q.val() + bit_cast::<32, 8>(self.count_2.q.val());
         for k in 0..N {
@@ -697,14 +687,12 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
         self.fin_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
-            & self.fin_3.q.val()
+            & self.fin.q.val()
             & self.armed_3.q.val()
             & self.fits.val();
         self.end_4.d.next = self.end_3.q.val();
-        self.abort_4.d.next = self.valid_3.q.val()
-            & self.last_3.q.val()
-            & self.abort_3.q.val()
-            & self.armed_3.q.val();
+        self.abort_4.d.next =
+            self.valid_3.q.val() & self.last_3.q.val() & self.abort.q.val() & self.armed_3.q.val();
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
         self.dropped_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
