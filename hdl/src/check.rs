@@ -64,6 +64,7 @@ use rust_hdl_widgets::dff_setup;
 use stag_table::StagTable;
 use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
+use warpline_regmap::layout::refused;
 
 /// What `control` asks for. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -338,6 +339,9 @@ pub struct Check<const S: usize> {
     shut: Signal<Local, Bit>,
     wrong: Signal<Local, Bit>,
     settle: Signal<Local, Bit>,
+    has_tag: Signal<Local, Bit>,
+    counts: Signal<Local, Bit>,
+    is_judged: Signal<Local, Bit>,
     changes: Signal<Local, Bit>,
     leaves: Signal<Local, Bit>,
     settle_freezes: Signal<Local, Bit>,
@@ -367,6 +371,7 @@ pub struct Check<const S: usize> {
     next_patience: Constant<Bits<4>>,
     beyond: Constant<Bits<32>>,
     crowd: Constant<Bits<8>>,
+    ends_closed: Constant<Bits<3>>,
     no_context: Constant<Context>,
     no_completion: Constant<Completion>,
     no_error_event: Constant<ErrorEvent>,
@@ -515,6 +520,9 @@ impl<const S: usize> Check<S> {
             shut: d(),
             wrong: d(),
             settle: d(),
+            has_tag: d(),
+            counts: d(),
+            is_judged: d(),
             changes: d(),
             leaves: d(),
             settle_freezes: d(),
@@ -544,6 +552,7 @@ impl<const S: usize> Check<S> {
             next_patience: Constant::new(receive_queues::NEXT.into()),
             beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
             crowd: Constant::new(CROWD.into()),
+            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
             no_context: Constant::new(Context::default()),
             no_completion: Constant::new(Completion::default()),
             no_error_event: Constant::new(ErrorEvent::default()),
@@ -993,7 +1002,7 @@ impl<const S: usize> Logic for Check<S> {
                 self.shut.next = !self.open[i].q.val();
             }
         }
-        self.closes_clean.next = self.waiting.m_data.val().refused == 3;
+        self.closes_clean.next = self.waiting.m_data.val().refused == self.ends_closed.val();
         self.wrong.next = self.loaded.val().failed
             & !self.closes_clean.val()
             & !(self.loaded.val().postponed & self.waiting.m_data.val().ahead);
@@ -1108,13 +1117,13 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!("an FPDU; an untagged one still holds the key of its queue");
-        self.changes.next = self.settle.val()
-            & self.accepted.q.val()
-            & !self.settled.q.val().ahead
-            & !self.settled.q.val().header_0.get_bit(15);
+        self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
         self.ends.next = self.settled.q.val().header_0.get_bit(14);
-        self.is_end.next = self.settled.q.val().refused >= 3;
-        self.is_clean.next = self.settled.q.val().refused == 3;
+        self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
+        self.is_clean.next = self.settled.q.val().refused == self.ends_closed.val();
+        self.counts.next = self.accepted.q.val() & !self.settled.q.val().ahead;
+        self.changes.next = self.settle.val() & self.counts.val() & !self.has_tag.val();
+        self.is_judged.next = !self.settled.q.val().ahead & !self.is_end.val();
         if self.settle.val() {
             if self.state.q.val() == State::Give {
                 self.state.d.next = State::Idle;
@@ -1123,13 +1132,12 @@ impl<const S: usize> Logic for Check<S> {
             self.out_placement.d.next.rows = self.settled.q.val().rows;
             self.out_delivery.d.next.stream = self.settled.q.val().stream;
             self.consumed_now.d.next = true;
-            self.judged_now.d.next = !self.settled.q.val().ahead & !self.is_end.val();
-            self.discarded_now.d.next =
-                self.frozen.q.val() & !self.settled.q.val().ahead & !self.is_end.val();
+            self.judged_now.d.next = self.is_judged.val();
+            self.discarded_now.d.next = self.is_judged.val() & self.frozen.q.val();
             self.ahead_now.d.next = self.settled.q.val().ahead;
             self.completion.next.stream = self.settled.q.val().stream;
             self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
-            if self.settled.q.val().header_0.get_bit(15) {
+            if self.has_tag.val() {
                 self.out_placement.d.next.skip = 16.into();
                 self.completion.next.kind = 1.into();
                 self.completion.next.unverified = !self.outcome.q.val().length.any();
@@ -1150,13 +1158,12 @@ impl<const S: usize> Logic for Check<S> {
             if self.accepted.q.val() & !self.settled.q.val().placed {
                 self.out_placement.d.next.length = self.outcome.q.val().length;
             }
-            if self.accepted.q.val() & !self.settled.q.val().ahead {
+            if self.counts.val() {
                 self.payload_now.d.next = self.outcome.q.val().length;
             }
             if (self.changes.val() & self.direct.val())
-                | (self.accepted.q.val()
-                    & !self.settled.q.val().ahead
-                    & self.settled.q.val().header_0.get_bit(15)
+                | (self.counts.val()
+                    & self.has_tag.val()
                     & self.ends.val()
                     & self.outcome.q.val().tagged_completions)
             {

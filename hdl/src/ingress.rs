@@ -59,6 +59,8 @@ pub struct Ingress<
     pub ahead_done: Signal<In, Bit>,
     /// Its stream.
     pub ahead_stream: Signal<In, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<In, Bits<32>>,
     /// It is placed.
     pub ahead_accepted: Signal<In, Bit>,
     /// Pulse: an FPDU of `issued_stream` is on its way.
@@ -132,6 +134,7 @@ impl<
             limit_sequence: array(),
             ahead_done: d(),
             ahead_stream: d(),
+            ahead_position: d(),
             ahead_accepted: d(),
             issued: d(),
             issued_stream: d(),
@@ -254,6 +257,7 @@ impl<
         self.scan.ahead_started.next = self.fetch.start_valid.val() & self.fetch.start.val().ahead;
         self.scan.ahead_done.next = self.ahead_done.val();
         self.scan.ahead_stream.next = self.ahead_stream.val();
+        self.scan.ahead_position.next = self.ahead_position.val();
         self.scan.ahead_accepted.next = self.ahead_accepted.val();
         self.issued.next = self.scan.issued.val();
         self.issued_stream.next = self.scan.issued_stream.val();

@@ -142,6 +142,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub ahead_done: Signal<In, Bit>,
     /// Its stream.
     pub ahead_stream: Signal<In, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<In, Bits<32>>,
     /// It is placed.
     pub ahead_accepted: Signal<In, Bit>,
     /// Whole FPDUs, or refused ones.
@@ -288,6 +290,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             ahead_started: d(),
             ahead_done: d(),
             ahead_stream: d(),
+            ahead_position: d(),
             ahead_accepted: d(),
             fpdu: d(),
             fpdu_valid: d(),
@@ -729,8 +732,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.room.next = self.placed.room.val();
         self.placed.answer.next = self.ahead_done.val();
         self.placed.answer_stream.next = self.ahead_stream.val();
-        self.placed.answer_at.next = self.look_ahead.answered.val().at;
-        self.placed.answer_behind.next = self.look_ahead.answered.val().behind;
+        self.placed.answer_at.next = self.ahead_position.val().get_bits::<20>(0);
+        self.placed.answer_behind.next = self.look_ahead.answered.val();
         self.placed.accepted.next = self.ahead_accepted.val();
         self.in_order.next = self.passes.val() | self.gift_passes.val();
         self.ahead_goes.next =

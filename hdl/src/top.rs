@@ -177,6 +177,7 @@ impl<
         self.ingress.consumed.next = self.check.consumed.val();
         self.ingress.ahead_done.next = self.check.ahead_done.val();
         self.ingress.ahead_stream.next = self.check.ahead_stream.val();
+        self.ingress.ahead_position.next = self.check.ahead_position.val();
         self.ingress.ahead_accepted.next = self.check.ahead_accepted.val();
         self.place.s_placement.next = self.check.placement.val();
         self.place.s_delivery.next = self.check.delivery.val();

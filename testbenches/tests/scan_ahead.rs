@@ -104,6 +104,7 @@ struct Seen {
 struct Flying {
     due: usize,
     stream: usize,
+    position: u32,
     index: Option<usize>,
     life: usize,
     accept: bool,
@@ -325,6 +326,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.ahead_stream.next = answer
             .map_or(noise % 4, |answer| answer.stream as u64)
             .into();
+        b.ahead_position.next = answer
+            .map_or(noise & 0xFFFF_FFFF, |answer| answer.position.into())
+            .into();
         b.ahead_accepted.next = answer.map_or(noise & 1 == 0, |answer| answer.accept);
         b.fpdu_ready.next = self.busy <= self.cycle + 25;
         if let Err(error) = self.lockstep.settle() {
@@ -442,6 +446,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             self.flying.push_back(Flying {
                 due,
                 stream,
+                position: found.position.to_u32(),
                 index,
                 life: self.lives[stream],
                 accept: chance(&mut self.rng, self.good),

@@ -18,6 +18,7 @@ use crate::records::Segment;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::refused;
 
 /// Cycles from an FPDU to what the tables say of it.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
@@ -128,6 +129,7 @@ pub struct Judge {
     final_postponed: Dff<Bit>,
     final_number: Dff<Bits<12>>,
     final_checks: Dff<Checks>,
+    ends_closed: Constant<Bits<3>>,
     none: Constant<Checks>,
 }
 
@@ -164,6 +166,7 @@ impl Default for Judge {
             final_postponed: d(),
             final_number: d(),
             final_checks: d(),
+            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
             none: Constant::new(Checks::default()),
         }
     }
@@ -194,7 +197,7 @@ impl Logic for Judge {
         self.first.d.next.empty = false;
         self.first.d.next.mpa =
             self.refused.val() | self.crc.val() | self.segment.val().marker_wrong;
-        self.first.d.next.end = self.segment.val().refused >= 3;
+        self.first.d.next.end = self.segment.val().refused >= self.ends_closed.val();
         self.first.d.next.crc = self.crc.val();
         self.first.d.next.short = self.short.val();
         self.first.d.next.version = self.version.val() & !self.short.val();

@@ -29,6 +29,7 @@ use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_wire::marker;
 
 /// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
 pub const FIND: usize = 23;
@@ -78,15 +79,6 @@ pub enum Step {
     Weigh,
     /// It is given out.
     Give,
-}
-
-/// An FPDU that is not answered yet.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Flying {
-    /// Where it begins.
-    pub at: Bits<20>,
-    /// Where it ends.
-    pub behind: Bits<20>,
 }
 
 /// The look-ahead over S streams, header rows of H bits = 16·D, D = 2^LOGD dwords.
@@ -158,8 +150,8 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     pub done_stream: Signal<In, Bits<8>>,
     /// It is placed.
     pub accepted: Signal<In, Bit>,
-    /// Where it begins and ends, for `Placed`.
-    pub answered: Signal<Out, Flying>,
+    /// Where it ends, for `Placed`.
+    pub answered: Signal<Out, Bits<20>>,
 
     // streams: where to look, and where to look again once an answer has come
     wanted: [Dff<Bit>; S],
@@ -191,7 +183,7 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     full: Dff<Bit>,
     open: Dff<Bit>,
     owed: Dff<Bit>,
-    flying: Queue<Flying, 4>,
+    flying: Queue<Bits<20>, 4>,
     turn: Turn<S>,
 
     distance: Signal<Local, Bits<20>>,
@@ -210,7 +202,6 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     over: Signal<Local, Bit>,
     answer_here: Signal<Local, Bit>,
     row_base: Signal<Local, Bits<20>>,
-    fresh: Signal<Local, Flying>,
     index: [Constant<Bits<8>>; S],
     lane_mask: Constant<Bits<16>>,
     lane_bits: Constant<Bits<8>>,
@@ -310,16 +301,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             over: d(),
             answer_here: d(),
             row_base: d(),
-            fresh: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             lane_mask: Constant::new((D as u64 - 1).into()),
             lane_bits: Constant::new((LOGD as u64 + 2).into()),
             row_mask: Constant::new((rows as u64 - 1).into()),
             stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-            pointer_mask: Constant::new(0xFFFC_u64.into()),
-            interval: Constant::new(512_u64.into()),
-            one_less: Constant::new(511_u64.into()),
-            begin_of_interval: Constant::new(0xFFFF_FE00_u64.into()),
+            pointer_mask: Constant::new(u64::from(marker::FPDUPTR_MASK).into()),
+            interval: Constant::new(u64::from(marker::SPACING).into()),
+            one_less: Constant::new(u64::from(marker::SPACING - 1).into()),
+            begin_of_interval: Constant::new(u64::from(!(marker::SPACING - 1)).into()),
             without_leading: Constant::new(0xFFFF_FFFB_u64.into()),
             max_ulpdu: Constant::new((config.max_ulpdu() as u64).into()),
         }
@@ -587,9 +577,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & !self.owed.q.val()
             & !self.done.val()
             & self.flying.s_ready.val();
-        self.fresh.next.at = self.here.q.val().get_bits::<20>(0);
-        self.fresh.next.behind = self.ends.q.val().get_bits::<20>(0);
-        self.flying.s_data.next = self.fresh.val();
+        self.flying.s_data.next = self.ends.q.val().get_bits::<20>(0);
         self.flying.s_valid.next = self.taken.val();
         self.flying.m_ready.next = self.done.val();
         self.answered.next = self.flying.m_data.val();
