@@ -5,8 +5,8 @@
 //!  s_ready ◄─ not full                 not empty ─► m_valid
 //! ```
 //!
-//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle, `s_ready` and `m_valid` come from
-//! registers alone. LOG is 1 to 7: the pointers have one bit more than the rows need, so that all rows can be filled.
+//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle. `s_ready` and `m_valid` are registers: a
+//! difference of pointers in front of them was part of most of the longest paths. LOG is 1 to 7.
 use crate::dff::Dff;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -23,10 +23,14 @@ pub struct Queue<T: Synth, const LOG: usize> {
     pub m_valid: Signal<Out, Bit>,
     pub m_ready: Signal<In, Bit>,
     store: Store<T, LOG>,
-    write: Dff<Bits<8>>,
-    read: Dff<Bits<8>>,
-    filled: Signal<Local, Bits<8>>,
-    depth: Constant<Bits<8>>,
+    write: Dff<Bits<LOG>>,
+    read: Dff<Bits<LOG>>,
+    filled: Dff<Bits<8>>,
+    full: Dff<Bit>,
+    some: Dff<Bit>,
+    put: Signal<Local, Bit>,
+    take: Signal<Local, Bit>,
+    depth_less_one: Constant<Bits<8>>,
 }
 
 impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
@@ -45,7 +49,11 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
             write: Default::default(),
             read: Default::default(),
             filled: Default::default(),
-            depth: Constant::new((1_u64 << LOG).into()),
+            full: Default::default(),
+            some: Default::default(),
+            put: Default::default(),
+            take: Default::default(),
+            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
         }
     }
 }
@@ -53,25 +61,42 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
 impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, read);
-        self.filled.next = self.write.q.val() - self.read.q.val();
-        self.s_ready.next = self.filled.val() != self.depth.val();
-        self.m_valid.next = self.filled.val() != 0;
+        dff_setup!(self, clock, write, read, filled, full, some);
+        self.s_ready.next = !self.full.q.val();
+        self.m_valid.next = self.some.q.val();
+        self.put.next = self.s_valid.val() & !self.full.q.val();
+        self.take.next = self.m_ready.val() & self.some.q.val();
+
         self.m_data.next = self.store.out.val();
         self.store.clock.next = self.clock.val();
         self.store.data.next = self.s_data.val();
-        self.store.write_row.next = self.write.q.val().get_bits::<LOG>(0);
-        self.store.read_row.next = self.read.q.val().get_bits::<LOG>(0);
-        self.store.write.next = self.s_valid.val() & (self.filled.val() != self.depth.val());
-        if self.s_valid.val() & (self.filled.val() != self.depth.val()) {
+        self.store.write_row.next = self.write.q.val();
+        self.store.read_row.next = self.read.q.val();
+        self.store.write.next = self.put.val();
+        if self.put.val() {
             self.write.d.next = self.write.q.val() + 1;
         }
-        if self.m_ready.val() & (self.filled.val() != 0) {
+        if self.take.val() {
             self.read.d.next = self.read.q.val() + 1;
+        }
+
+        comment!("as many as before when one comes and one goes");
+        if self.put.val() & !self.take.val() {
+            self.filled.d.next = self.filled.q.val() + 1;
+            self.full.d.next = self.filled.q.val() == self.depth_less_one.val();
+            self.some.d.next = true;
+        }
+        if self.take.val() & !self.put.val() {
+            self.filled.d.next = self.filled.q.val() - 1;
+            self.full.d.next = false;
+            self.some.d.next = self.filled.q.val() != 1;
         }
         if self.reset.val() {
             self.write.d.next = 0.into();
             self.read.d.next = 0.into();
+            self.filled.d.next = 0.into();
+            self.full.d.next = false;
+            self.some.d.next = false;
         }
     }
 }
