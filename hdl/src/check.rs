@@ -1,17 +1,18 @@
 //! The one place that decides about an FPDU: discard it, place and deliver it, or freeze its stream.
 //!
 //! ```text
-//!  Segment ────►[queue]─┐   ┌─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
-//!                       ├─►─┤        key                    ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
-//!  CrcVerdict ─►[queue]─┘   └─► receive_queues ─► untagged ─┘           └─── held ────┘           └─► error_records
-//!  arbiter ─► command ──┘                ▲                    Segment, CrcVerdict ─►[waiting]─► settle
-//!                       refill ─ coming ─┘
+//!  Segment ────►[queue]─►─┬─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
+//!                    key  │                               ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
+//!  arbiter ─► command ─►──┴─► receive_queues ─► untagged ─┘           └─── held ────┤           └─► error_records
+//!                                         ▲                 Segment ─►[waiting]─────┤
+//!                        refill ─ coming ─┘                 Verdict ─►[queue]───────┘
 //! ```
 //!
 //! **Tagged FPDUs** follow each other every cycle. Tables and arithmetic answer [`PATIENCE`] cycles later, without ever
 //! stopping; the outcome waits in a queue that has room for all that are in between. `settle` takes one a cycle, in order,
 //! and is the only place where a stream is found frozen or gets frozen: what the tables said of an FPDU behind a failing
-//! one does not matter. A pair is out 11 cycles after the later one of `Segment` and `CrcVerdict`.
+//! one does not matter. What DDP says of an FPDU is looked up while the rest of it comes and its CRC is computed: `settle`
+//! waits for both. A pair is out 11 cycles after its `Segment`, or 3 after its `Verdict`, whichever is later.
 //!
 //! **Untagged FPDUs** change their queue. Such a one holds the key, nothing enters behind it, and when all in front are
 //! settled its outcome goes straight to `settle`, which changes everything in one cycle: 9 cycles from one to the next.
@@ -20,7 +21,8 @@
 //! A stream's first error takes 15 cycles more: the record is written first.
 //!
 //! **Commands and bus faults** begin when nothing else is in work: while one asks, no FPDU enters. A command takes 9
-//! cycles, `Arm` 25. It waits for at most the FPDUs that have entered (14), if `place` takes their pairs. After a command
+//! cycles, `Arm` 25. It waits for at most the FPDUs that have entered (14), the last of which may still be read out of its
+//! ring, if `place` takes their pairs. After a command
 //! one FPDU goes first, if one is there, so that neither starves the other. After a reset the tables are cleared first, a
 //! row a cycle, and `command_ready` stays low.
 //!
@@ -39,7 +41,7 @@
 //! and delivered like any other, but not written again. `ahead_done` tells what became of it.
 //!
 //! Assumptions: at most [`UNDER_WAY`](crate::fetch::UNDER_WAY) FPDUs are under way, so that the queues in front never
-//! overflow; a `CrcVerdict` comes for every `Segment`, in the same order; streams come as numbers below S.
+//! overflow; a `Verdict` comes for every `Segment`, in the same order, before it or after; streams come as numbers below S.
 mod error_records;
 mod event;
 mod judge;
@@ -52,7 +54,7 @@ pub mod untagged;
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::queue::{Queue, Store};
-use crate::records::{CrcVerdict, Delivery, Placement, Segment};
+use crate::records::{Delivery, Placement, Segment, Verdict};
 use crate::util::{array, d};
 use crate::Config;
 use error_records::ErrorRecords;
@@ -139,12 +141,12 @@ struct Beside {
     tagged_completions: Bit,
 }
 
-/// What the checks say of an FPDU, if its stream is not frozen by then.
+/// What DDP says of an FPDU, if its stream is not frozen by then.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Outcome {
     /// It is in error.
     failed: Bit,
-    /// The error is one of MPA, or depends on the FPDUs in front.
+    /// The error depends on the FPDUs in front.
     postponed: Bit,
     /// Error type and code.
     number: Bits<12>,
@@ -164,13 +166,13 @@ pub struct Check<const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
 
-    /// An FPDU whose payload is in the commit buffer.
+    /// An FPDU whose header has come.
     pub segment: Signal<In, Segment>,
     /// It is there in this cycle.
     pub segment_valid: Signal<In, Bit>,
-    /// What the CRC unit says of it.
-    pub verdict: Signal<In, CrcVerdict>,
-    /// It says so in this cycle.
+    /// What MPA says of it. Its last octet is in the commit buffer when its pair is out.
+    pub verdict: Signal<In, Verdict>,
+    /// It is there in this cycle.
     pub verdict_valid: Signal<In, Bit>,
 
     /// What to do between two FPDUs.
@@ -244,7 +246,7 @@ pub struct Check<const S: usize> {
 
     // in front
     segments: Queue<Segment, 5>,
-    verdicts: Queue<CrcVerdict, 5>,
+    verdicts: Queue<Verdict, 5>,
     fault: [Dff<Bit>; S],
     read_failed: [Dff<Bit>; S],
     fault_found: Dff<Bit>,
@@ -259,7 +261,6 @@ pub struct Check<const S: usize> {
     order: Dff<CheckCommand>,
     argument: [Dff<Bits<32>>; 8],
     fpdu: Dff<Segment>,
-    crc_good: Dff<Bit>,
     stream: Dff<Bits<8>>,
     stag: Dff<Bits<32>>,
     queue: Dff<Bits<2>>,
@@ -273,11 +274,10 @@ pub struct Check<const S: usize> {
     room: Dff<Bit>,
     drained: Dff<Bit>,
     waiting: Queue<Segment, 4>,
-    waiting_crc: Queue<CrcVerdict, 4>,
     outcomes: Queue<Outcome, 4>,
     settling: Dff<Bit>,
     settled: Dff<Segment>,
-    settled_crc: Dff<CrcVerdict>,
+    settled_verdict: Dff<Verdict>,
     outcome: Dff<Outcome>,
     frozen: Dff<Bit>,
     accepted: Dff<Bit>,
@@ -324,7 +324,6 @@ pub struct Check<const S: usize> {
 
     // wires
     idle: Signal<Local, Bit>,
-    there: Signal<Local, Bit>,
     quiet: Signal<Local, Bit>,
     fault_starts: Signal<Local, Bit>,
     command_waits: Signal<Local, Bit>,
@@ -336,6 +335,9 @@ pub struct Check<const S: usize> {
     load_queued: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
     loaded: Signal<Local, Outcome>,
+    is_refused: Signal<Local, Bit>,
+    bad_crc: Signal<Local, Bit>,
+    mpa_fails: Signal<Local, Bit>,
     shut: Signal<Local, Bit>,
     wrong: Signal<Local, Bit>,
     settle: Signal<Local, Bit>,
@@ -375,11 +377,12 @@ pub struct Check<const S: usize> {
     no_context: Constant<Context>,
     no_completion: Constant<Completion>,
     no_error_event: Constant<ErrorEvent>,
-    no_verdict: Constant<CrcVerdict>,
     no_placement: Constant<Placement>,
     no_delivery: Constant<Delivery>,
 }
 
+/// Cycles from a `Verdict` to its pair, when the tables have answered.
+pub const FROM_VERDICT: usize = 3;
 /// Cycles from a key to the answers.
 const PATIENCE: u64 = judge::TABLES + judge::LATENCY;
 /// Tagged FPDUs between the queues in front and the output register that let another one enter. Two more come in before
@@ -448,7 +451,6 @@ impl<const S: usize> Check<S> {
             order: d(),
             argument: array(),
             fpdu: d(),
-            crc_good: d(),
             stream: d(),
             stag: d(),
             queue: d(),
@@ -460,11 +462,10 @@ impl<const S: usize> Check<S> {
             room: d(),
             drained: d(),
             waiting: d(),
-            waiting_crc: d(),
             outcomes: d(),
             settling: d(),
             settled: d(),
-            settled_crc: d(),
+            settled_verdict: d(),
             outcome: d(),
             frozen: d(),
             accepted: d(),
@@ -505,7 +506,6 @@ impl<const S: usize> Check<S> {
             ahead_good: d(),
             ahead_at: d(),
             idle: d(),
-            there: d(),
             quiet: d(),
             fault_starts: d(),
             command_waits: d(),
@@ -517,6 +517,9 @@ impl<const S: usize> Check<S> {
             load_queued: d(),
             load: d(),
             loaded: d(),
+            is_refused: d(),
+            bad_crc: d(),
+            mpa_fails: d(),
             shut: d(),
             wrong: d(),
             settle: d(),
@@ -556,7 +559,6 @@ impl<const S: usize> Check<S> {
             no_context: Constant::new(Context::default()),
             no_completion: Constant::new(Completion::default()),
             no_error_event: Constant::new(ErrorEvent::default()),
-            no_verdict: Constant::new(CrcVerdict::default()),
             no_placement: Constant::new(Placement::default()),
             no_delivery: Constant::new(Delivery::default()),
         }
@@ -577,8 +579,7 @@ impl<const S: usize> Logic for Check<S> {
             timer,
             sweep,
             order,
-            fpdu,
-            crc_good
+            fpdu
         );
         dff_setup!(
             self,
@@ -589,7 +590,7 @@ impl<const S: usize> Logic for Check<S> {
             drained,
             settling,
             settled,
-            settled_crc,
+            settled_verdict,
             outcome,
             frozen,
             accepted,
@@ -655,12 +656,10 @@ impl<const S: usize> Logic for Check<S> {
             error_records,
             entered,
             waiting,
-            waiting_crc,
             outcomes
         );
         clock!(self, clock, tagged_key, beside);
         self.waiting.reset.next = self.reset.val();
-        self.waiting_crc.reset.next = self.reset.val();
         self.outcomes.reset.next = self.reset.val();
         self.segments.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
@@ -695,11 +694,11 @@ impl<const S: usize> Logic for Check<S> {
         self.verdicts.s_data.next = self.verdict.val();
         self.verdicts.s_valid.next = self.verdict_valid.val();
         self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
-        self.there.next = self.segments.m_valid.val() & self.verdicts.m_valid.val();
         self.quiet.next = self.drained.q.val() & !self.flight.q.val().any();
         self.fault_starts.next =
             (self.state.q.val() == State::Idle) & self.fault_found.q.val() & self.quiet.val();
-        self.command_waits.next = self.fpdu_next.q.val() & (self.kept.q.val() | self.there.val());
+        self.command_waits.next =
+            self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
         self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
         self.again.next = self.idle.val()
             & (!self.command_valid.val() | self.command_waits.val())
@@ -707,11 +706,10 @@ impl<const S: usize> Logic for Check<S> {
         self.pop.next = self.idle.val()
             & (!self.command_valid.val() | self.command_waits.val())
             & !self.kept.q.val()
-            & self.there.val()
+            & self.segments.m_valid.val()
             & self.room.q.val();
         self.enters.next = self.pop.val() & self.segments.m_data.val().header_0.get_bit(15);
         self.segments.m_ready.next = self.pop.val();
-        self.verdicts.m_ready.next = self.pop.val();
         self.entered.d.next = self.enters.val();
         self.candidate.next = self.segments.m_data.val();
         if self.kept.q.val() {
@@ -723,10 +721,6 @@ impl<const S: usize> Logic for Check<S> {
             self.reports.d.next = false;
             self.subject.d.next = Subject::Fpdu;
             self.fpdu.d.next = self.candidate.val();
-            if !self.kept.q.val() {
-                self.crc_good.d.next =
-                    self.verdicts.m_data.val().good | self.segments.m_data.val().placed;
-            }
             self.stream.d.next = self.candidate.val().stream;
             self.stag.d.next = self.candidate.val().header_1;
             self.queue.d.next = self.candidate.val().header_2.get_bits::<2>(0);
@@ -760,14 +754,9 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
-        comment!("all that has entered waits for its outcome; the CRC of what is placed was looked at ahead");
+        comment!("all that has entered waits for its outcome");
         self.waiting.s_data.next = self.segments.m_data.val();
         self.waiting.s_valid.next = self.pop.val();
-        self.waiting_crc.s_data.next = self.verdicts.m_data.val();
-        if self.segments.m_data.val().placed {
-            self.waiting_crc.s_data.next = self.no_verdict.val();
-        }
-        self.waiting_crc.s_valid.next = self.pop.val();
 
         comment!("look: the key is held, the answers form");
         self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
@@ -839,7 +828,6 @@ impl<const S: usize> Logic for Check<S> {
         self.untagged_checks.rsvd_ulp_first.next = self.fpdu.q.val().header_0.get_bits::<8>(0);
         self.untagged_checks.rsvd_ulp_low.next = self.fpdu.q.val().header_1;
         self.judge.segment.next = self.fpdu.q.val();
-        self.judge.crc_good.next = self.crc_good.q.val();
         self.judge.empty.next = !self.length.q.val().any();
         self.judge.fails_stag.next = self.tagged_checks.fails_stag.val();
         self.judge.fails_association.next = self.tagged_checks.fails_association.val();
@@ -852,9 +840,18 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.fails_buffer.next = self.untagged_checks.fails_buffer.val();
         self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
         self.judge.fails_length.next = self.untagged_checks.fails_length.val();
-        comment!("answered: in time, and all in front is settled");
-        self.answered.next =
-            (self.state.q.val() == State::Look) & (self.timer.q.val() == 0) & self.quiet.val();
+        comment!("MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead");
+        self.is_refused.next = self.waiting.m_data.val().refused.any();
+        self.bad_crc.next = self.waiting.m_data.val().crc
+            & !self.waiting.m_data.val().placed
+            & !self.verdicts.m_data.val().good;
+        self.mpa_fails.next =
+            self.is_refused.val() | self.bad_crc.val() | self.verdicts.m_data.val().marker_wrong;
+        comment!("answered: in time, all in front is settled, and of an FPDU all has come");
+        self.answered.next = (self.state.q.val() == State::Look)
+            & (self.timer.q.val() == 0)
+            & self.quiet.val()
+            & (self.verdicts.m_valid.val() | (self.subject.q.val() != Subject::Fpdu));
         if (self.state.q.val() == State::Look) & (self.timer.q.val() != 0) {
             self.timer.d.next = self.timer.q.val() - 1;
         }
@@ -864,6 +861,7 @@ impl<const S: usize> Logic for Check<S> {
         self.near.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
         self.waits.next = !self.closed.q.val()
             & !self.fpdu.q.val().ahead
+            & !self.mpa_fails.val()
             & self.judge.checks.val().buffer
             & self.near.val()
             & self.coming.val();
@@ -986,11 +984,12 @@ impl<const S: usize> Logic for Check<S> {
         self.load_held.next =
             self.answered.val() & (self.subject.q.val() == Subject::Fpdu) & !self.waits.val();
         self.load_queued.next = self.outcomes.m_valid.val()
+            & self.verdicts.m_valid.val()
             & (!self.settling.q.val() | (self.settle.val() & !self.first_error.q.val()));
         self.outcomes.m_ready.next = self.load_queued.val();
         self.load.next = self.load_held.val() | self.load_queued.val();
         self.waiting.m_ready.next = self.load.val();
-        self.waiting_crc.m_ready.next = self.load.val();
+        self.verdicts.m_ready.next = self.load.val();
         self.loaded.next = self.outcomes.m_data.val();
         if self.load_held.val() {
             self.loaded.next = self.answer.val();
@@ -1003,9 +1002,10 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
         self.closes_clean.next = self.waiting.m_data.val().refused == self.ends_closed.val();
-        self.wrong.next = self.loaded.val().failed
+        self.wrong.next = (self.loaded.val().failed | self.mpa_fails.val())
             & !self.closes_clean.val()
-            & !(self.loaded.val().postponed & self.waiting.m_data.val().ahead);
+            & !((self.loaded.val().postponed | self.mpa_fails.val())
+                & self.waiting.m_data.val().ahead);
         if self.settle.val() {
             self.settling.d.next = false;
             self.recorded.d.next = false;
@@ -1013,10 +1013,27 @@ impl<const S: usize> Logic for Check<S> {
         if self.load.val() {
             self.settling.d.next = true;
             self.settled.d.next = self.waiting.m_data.val();
-            self.settled_crc.d.next = self.waiting_crc.m_data.val();
+            self.settled_verdict.d.next = self.verdicts.m_data.val();
+            if self.waiting.m_data.val().placed {
+                self.settled_verdict.d.next.good = false;
+                self.settled_verdict.d.next.state = 0.into();
+                self.settled_verdict.d.next.zeros = 0.into();
+                self.settled_verdict.d.next.received = 0.into();
+            }
             self.outcome.d.next = self.loaded.val();
+            if self.mpa_fails.val() {
+                self.outcome.d.next.checks = 0.into();
+                self.outcome.d.next.number = 0x303.into();
+                if self.bad_crc.val() & !self.is_refused.val() {
+                    self.outcome.d.next.number = 0x302.into();
+                }
+                if self.waiting.m_data.val().refused >= self.ends_closed.val() {
+                    self.outcome.d.next.number = 0x301.into();
+                }
+            }
             self.frozen.d.next = self.shut.val();
-            self.accepted.d.next = !self.shut.val() & !self.loaded.val().failed;
+            self.accepted.d.next =
+                !self.shut.val() & !self.loaded.val().failed & !self.mpa_fails.val();
             self.first_error.d.next = !self.shut.val() & self.wrong.val();
         }
         self.leaves.next = self.settle.val() & (self.state.q.val() != State::Give);
@@ -1044,7 +1061,7 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.number.next = self.outcome.q.val().number;
         self.error_records.checks.next = self.outcome.q.val().checks;
         self.error_records.fpdu.next = self.settled.q.val();
-        self.error_records.crc.next = self.settled_crc.q.val();
+        self.error_records.verdict.next = self.settled_verdict.q.val();
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 

@@ -1,16 +1,18 @@
 //! Commit buffer: whole FPDUs wait here, markers removed, for the verdict of `check`.
 //!
 //! ```text
-//!  Start ──► queue ───────────────────────────────────────────────────────┐
-//!  plain beat ─► dword index in the FPDU ─► rotate ─► lane RAM ──► place  ├─► Segment ─► check
-//!                                              └─► dwords 0..4 ──► header ┘
+//!  Start ──► queue ───────────────────────────────────────┐
+//!  plain beat ─► dword index in the FPDU ─► dwords 0 to 4 ─┴─► Segment ─► check
+//!                             └─► rotate ─► lane RAM ──► place
 //! ```
 //!
 //! An FPDU begins at lane 0 of a row. A removed marker leaves the dwords behind it one lane lower than they came, so
 //! beats are rotated by the dwords written so far; the lane RAM takes a beat that straddles two rows in one cycle.
 //!
-//! Latency from the last plain beat to its Segment: [`latency`] cycles. A beat a cycle. Nothing unverified leaves the
-//! buffer: `place` reads only what `check` tells it to (MPA-RCV-01).
+//! The Segment goes out as soon as the header has come, so that `check` can look up what it needs while the rest comes
+//! and its CRC is computed: [`LATENCY`] cycles behind the plain beat that holds the fifth dword, or the last one. A beat
+//! can be read [`written`] cycles after it came. A beat a cycle. Nothing unverified leaves the buffer: `place` reads only
+//! what `check` tells it to (MPA-RCV-01).
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::fetch::Start;
@@ -25,10 +27,16 @@ use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 
-/// Cycles from a last beat to its Segment, for beats of `dwords`.
+/// Dwords of a Segment's header.
+const HEADER: usize = 5;
+
+/// Cycles from the beat that ends a header to the Segment.
+pub const LATENCY: usize = 2;
+
+/// Cycles from a beat to the first read that returns it, for beats of `dwords`.
 #[must_use]
-pub const fn latency(dwords: usize) -> usize {
-    rotate::latency(dwords) + 3
+pub const fn written(dwords: usize) -> usize {
+    rotate::latency(dwords) + 2
 }
 
 /// What a beat takes along while it is rotated.
@@ -36,18 +44,6 @@ pub const fn latency(dwords: usize) -> usize {
 pub struct Going {
     /// A beat is there.
     pub valid: Bit,
-    /// First beat of its FPDU.
-    pub first: Bit,
-    /// Last beat of its FPDU.
-    pub last: Bit,
-    /// As in [`Plain`].
-    pub wrong: Bit,
-    /// As in [`Plain`].
-    pub expected: Bits<16>,
-    /// As in [`Plain`].
-    pub received: Bits<16>,
-    /// Row of the beat's first dword, counted from the FPDU's first row.
-    pub relative: Bits<16>,
     /// Row in the buffer of the lanes at and above the first dword's.
     pub row_0: Bits<16>,
     /// Row in the buffer of the lanes below.
@@ -71,7 +67,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     pub plain: Signal<In, Plain>,
     /// Their octets, from lane 0 up.
     pub plain_data: Signal<In, Bits<W>>,
-    /// One a FPDU, once its last octet is in the buffer.
+    /// One an FPDU, once its header is known.
     pub segment: Signal<Out, Segment>,
     /// Pulse: `segment` is there.
     pub segment_valid: Signal<Out, Bit>,
@@ -99,26 +95,30 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     side: Delay<Going>,
     lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
-    done: Dff<Going>,
+    sent: Dff<Bit>,
+    whole: Dff<Bit>,
     out: Dff<Segment>,
     out_valid: Dff<Bit>,
 
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
     at: Signal<Local, Bits<16>>,
+    behind: Signal<Local, Bits<16>>,
+    near: Signal<Local, Bits<256>>,
     dword: [Signal<Local, Bits<32>>; 5],
-    row_of: [Signal<Local, Bits<16>>; 5],
-    relative: Signal<Local, Bits<16>>,
+    lane_bit: [Signal<Local, Bits<8>>; 5],
     here: [Signal<Local, Bit>; 5],
+    complete: Signal<Local, Bit>,
+    relative: Signal<Local, Bits<16>>,
     zero: Constant<Bits<16>>,
     none: Constant<Bits<8>>,
     no_lanes: Constant<Bits<K>>,
     lane_bits: Constant<Bits<8>>,
     row_mask: Constant<Bits<16>>,
     octet_1: Constant<Bits<32>>,
-    header_row: [Constant<Bits<16>>; 5],
-    header_bit: [Constant<Bits<16>>; 5],
-    header_octet: [Constant<Bits<16>>; 5],
+    number: [Constant<Bits<16>>; 5],
+    shifted: Constant<Bits<8>>,
+    header_dwords: Constant<Bits<16>>,
 }
 
 impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W, K, D, LOGD> {
@@ -155,29 +155,30 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             side: Delay::new(rotate::latency(D)),
             lanes: LaneRam::new(rows),
             header: array(),
-            done: d(),
+            sent: d(),
+            whole: d(),
             out: d(),
             out_valid: d(),
             going: d(),
             back: d(),
             at: d(),
+            behind: d(),
+            near: d(),
             dword: array(),
-            row_of: array(),
-            relative: d(),
+            lane_bit: array(),
             here: array(),
+            complete: d(),
+            relative: d(),
             zero: Constant::new(0_u64.into()),
             none: Constant::new(0_u64.into()),
             no_lanes: Constant::new(d()),
             lane_bits: Constant::new((LOGD as u64).into()),
             row_mask: Constant::new((rows as u64 - 1).into()),
             octet_1: Constant::new(0xff00_u64.into()),
-            header_row: std::array::from_fn(|dword| Constant::new(((dword / D) as u64).into())),
-            header_bit: std::array::from_fn(|dword| {
-                Constant::new((32 * (dword % D) as u64).into())
-            }),
-            header_octet: std::array::from_fn(|dword| {
-                Constant::new((4 * (dword % D) as u64).into())
-            }),
+            number: std::array::from_fn(|dword| Constant::new((dword as u64).into())),
+            // a header that a marker cannot push into a second beat has fixed lanes
+            shifted: Constant::new(if D > HEADER { 0 } else { 7_u64 }.into()),
+            header_dwords: Constant::new((HEADER as u64).into()),
         }
     }
 }
@@ -188,7 +189,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, index, plain_1, data_1, index_1, base_1, above_1, done, out, out_valid
+            self, clock, index, plain_1, data_1, index_1, base_1, above_1, sent, whole, out,
+            out_valid
         );
         clock!(
             self,
@@ -220,8 +222,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             self.base_1.d.next = self.bases.m_data.val();
             self.above_1.d.next = self.bases.m_data.val() + 1;
         }
+        self.behind.next = self.at.val() + bit_cast::<16, 5>(self.plain.val().count);
         if self.plain.val().valid {
-            self.index.d.next = self.at.val() + bit_cast::<16, 5>(self.plain.val().count);
+            self.index.d.next = self.behind.val();
         }
         self.plain_1.d.next = self.plain.val();
         self.data_1.d.next = self.plain_data.val();
@@ -237,12 +240,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.rotate_mask.amount.next = self.back.val().get_bits::<LOGD>(0);
         self.relative.next = self.index_1.q.val() >> self.lane_bits.val();
         self.going.next.valid = self.plain_1.q.val().valid;
-        self.going.next.first = self.plain_1.q.val().first;
-        self.going.next.last = self.plain_1.q.val().last;
-        self.going.next.wrong = self.plain_1.q.val().wrong;
-        self.going.next.expected = self.plain_1.q.val().expected;
-        self.going.next.received = self.plain_1.q.val().received;
-        self.going.next.relative = self.relative.val();
         self.going.next.row_0 = (self.relative.val() + self.base_1.q.val()) & self.row_mask.val();
         self.going.next.row_1 = (self.relative.val() + self.above_1.q.val()) & self.row_mask.val();
         self.going.next.lane = bit_cast::<8, LOGD>(self.index_1.q.val().get_bits::<LOGD>(0));
@@ -264,33 +261,22 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.lanes.read_select.next = self.read_select.val();
         self.read_data.next = self.lanes.read_data.val();
 
-        comment!("header: the first five dwords, each with a lane and a row of its own; what never came reads 0");
+        comment!("header: the first five dwords, in one beat or several; what never comes reads 0");
+        self.near.next = bit_cast::<256, W>(self.plain_data.val());
         for i in 0..5 {
+            self.lane_bit[i].next = (self.number[i].val().get_bits::<8>(0)
+                - (self.at.val().get_bits::<8>(0) & self.shifted.val()))
+                << 5;
             self.dword[i].next = self
-                .rotate_data
-                .out
+                .near
                 .val()
-                .get_bits::<32>(self.header_bit[i].val().index());
-            self.row_of[i].next = self.side.q.val().relative;
-            if self
-                .wrapped
-                .mask
-                .val()
-                .get_bit(self.header_octet[i].val().index())
-            {
-                self.row_of[i].next = self.side.q.val().relative + 1;
-            }
-            self.here[i].next = self.side.q.val().valid
-                & self
-                    .rotate_mask
-                    .out
-                    .val()
-                    .get_bit(self.header_octet[i].val().index())
-                & (self.row_of[i].val() == self.header_row[i].val());
-            if self.side.q.val().valid & self.side.q.val().first {
+                .get_bits::<32>(self.lane_bit[i].val().index());
+            self.here[i].next = (self.at.val() <= self.number[i].val())
+                & (self.number[i].val() < self.behind.val());
+            if self.plain.val().valid & self.plain.val().first {
                 self.header[i].d.next = 0.into();
             }
-            if self.here[i].val() {
+            if self.plain.val().valid & self.here[i].val() {
                 self.header[i].d.next = (self.dword[i].val() << 24)
                     | ((self.dword[i].val() & self.octet_1.val()) << 8)
                     | ((self.dword[i].val() >> 8) & self.octet_1.val())
@@ -298,11 +284,17 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             }
         }
 
-        comment!("the Segment, a cycle behind the last beat, when the header is whole");
-        self.done.d.next = self.side.q.val();
-        self.done.d.next.valid = self.side.q.val().valid & self.side.q.val().last;
-        self.starts.m_ready.next = self.done.q.val().valid;
-        self.out_valid.d.next = self.done.q.val().valid;
+        comment!("the Segment, once, when the header is whole");
+        self.complete.next =
+            (self.behind.val() >= self.header_dwords.val()) | self.plain.val().last;
+        self.whole.d.next = self.plain.val().valid
+            & self.complete.val()
+            & (self.plain.val().first | !self.sent.q.val());
+        if self.plain.val().valid {
+            self.sent.d.next = self.complete.val();
+        }
+        self.starts.m_ready.next = self.whole.q.val();
+        self.out_valid.d.next = self.whole.q.val();
         self.out.d.next.stream = self.starts.m_data.val().stream;
         self.out.d.next.position = self.starts.m_data.val().position;
         self.out.d.next.row = self.starts.m_data.val().row;
@@ -312,9 +304,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.out.d.next.ulpdu = self.starts.m_data.val().ulpdu;
         self.out.d.next.ahead = self.starts.m_data.val().ahead;
         self.out.d.next.placed = self.starts.m_data.val().placed;
-        self.out.d.next.marker_wrong = self.done.q.val().wrong;
-        self.out.d.next.marker_expected = self.done.q.val().expected;
-        self.out.d.next.marker_received = self.done.q.val().received;
         self.out.d.next.header_0 = self.header[0].q.val();
         self.out.d.next.header_1 = self.header[1].q.val();
         self.out.d.next.header_2 = self.header[2].q.val();
@@ -324,7 +313,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.segment_valid.next = self.out_valid.q.val();
         if self.reset.val() {
             self.plain_1.d.next.valid = false;
-            self.done.d.next.valid = false;
+            self.whole.d.next = false;
             self.out_valid.d.next = false;
         }
     }

@@ -35,7 +35,7 @@ pub const fn latency(dwords: usize) -> usize {
     lane_ram::LATENCY + rotate::latency(dwords)
 }
 
-/// FPDUs that may be under way between `fetch` and `check`: at 512 bits the way takes 27 cycles, and one FPDU may begin in each.
+/// FPDUs that may be under way between `fetch` and `check`: more than the cycles that the way takes at any width, in each of which one may begin.
 pub const UNDER_WAY: u64 = 32;
 
 /// What is known of a beat besides its octets.

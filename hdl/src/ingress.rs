@@ -1,8 +1,8 @@
 //! The network side of the receive path: TCP segments in, whole FPDUs in the commit buffer out.
 //!
 //! ```text
-//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ───────────► CrcVerdict
-//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─► commit ──► Segment
+//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ──┬────────► Verdict
+//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─┬─┴► commit ─► Segment
 //!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄──── read by `place`
 //!           └─► ending ─► scan: FIN, connection gone
 //! ```
@@ -11,13 +11,15 @@
 use crate::admit::Admit;
 use crate::assembly::Assembly;
 use crate::axi::SegmentStreamIn;
-use crate::commit::Commit;
-use crate::crc32c::Crc32c;
+use crate::check;
+use crate::commit::{self, Commit};
+use crate::crc32c::{self, Crc32c};
+use crate::delay::Delay;
 use crate::ending::Ending;
 use crate::fetch::Fetch;
-use crate::records::{CrcVerdict, Segment};
+use crate::records::{Segment, Verdict};
 use crate::scan::Scan;
-use crate::strip::Strip;
+use crate::strip::{self, Plain, Strip};
 use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
@@ -72,7 +74,7 @@ pub struct Ingress<
     /// Pulse: `segment` is there.
     pub segment_valid: Signal<Out, Bit>,
     /// Their CRCs, in the same order.
-    pub verdict: Signal<Out, CrcVerdict>,
+    pub verdict: Signal<Out, Verdict>,
     /// Pulse: `verdict` is there.
     pub verdict_valid: Signal<Out, Bit>,
     /// Pulse: `check` has taken an FPDU.
@@ -104,6 +106,7 @@ pub struct Ingress<
     strip: Strip<W, D>,
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
+    markers_said: Delay<Plain>,
 }
 
 impl<
@@ -120,6 +123,11 @@ impl<
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(config.width == W && config.streams == S);
+        // what `check` decides on is whole in the commit buffer by then
+        assert!(
+            strip::LATENCY + commit::written(D) <= crc32c::latency(W) + check::FROM_VERDICT,
+            "the last beat of an FPDU is read before it is written"
+        );
         Self {
             clock: d(),
             reset: d(),
@@ -160,6 +168,7 @@ impl<
             strip: d(),
             commit: Commit::new(config),
             crc32c: d(),
+            markers_said: Delay::new(crc32c::latency(W) - strip::LATENCY),
         }
     }
 }
@@ -176,7 +185,19 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, admit, assembly, ending, scan, fetch, strip, commit, crc32c);
+        clock!(
+            self,
+            clock,
+            admit,
+            assembly,
+            ending,
+            scan,
+            fetch,
+            strip,
+            commit,
+            crc32c,
+            markers_said
+        );
         self.admit.reset.next = self.reset.val();
         self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
@@ -282,7 +303,14 @@ impl<
         self.crc32c.first.next = self.fetch.beat.val().first;
         self.crc32c.last.next = self.fetch.beat.val().last;
         self.crc32c.count.next = self.fetch.beat.val().count;
-        self.verdict.next = self.crc32c.verdict.val();
+        self.markers_said.d.next = self.strip.plain.val();
+        self.verdict.next.good = self.crc32c.verdict.val().good;
+        self.verdict.next.state = self.crc32c.verdict.val().state;
+        self.verdict.next.zeros = self.crc32c.verdict.val().zeros;
+        self.verdict.next.received = self.crc32c.verdict.val().received;
+        self.verdict.next.marker_wrong = self.markers_said.q.val().wrong;
+        self.verdict.next.marker_expected = self.markers_said.q.val().expected;
+        self.verdict.next.marker_received = self.markers_said.q.val().received;
         self.verdict_valid.next = self.crc32c.verdict_valid.val();
         self.strip.beat.next = self.fetch.beat.val();
         self.strip.beat_data.next = self.fetch.beat_data.val();

@@ -1,7 +1,8 @@
 //! Records that travel between blocks, one a stage of an FPDU's way through the device.
 //!
 //! ```text
-//!  scan ──Fpdu──► fetch ──Fpdu──► commit ──Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
+//!  scan ──Fpdu──► fetch ──Start──► commit ───Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
+//!                      └─beats──► crc32c, strip ─Verdict──┘
 //! ```
 //!
 //! In the generated text a record is one vector, its first field in the lowest bits.
@@ -31,7 +32,7 @@ pub struct Fpdu {
     pub placed: Bit,
 }
 
-/// What `commit` knows of an FPDU whose last beat is in the commit buffer.
+/// What `commit` knows of an FPDU whose header has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Segment {
     /// Stream number.
@@ -52,12 +53,6 @@ pub struct Segment {
     pub ahead: Bit,
     /// As in [`Fpdu`].
     pub placed: Bit,
-    /// A marker held another FPDUPTR than it should.
-    pub marker_wrong: Bit,
-    /// FPDUPTR that the first wrong marker should have had.
-    pub marker_expected: Bits<16>,
-    /// FPDUPTR that it had, low two bits cleared.
-    pub marker_received: Bits<16>,
     /// The five dwords from ULPDU_Length on; the octet that came first is the most significant one.
     pub header_0: Bits<32>,
     /// Second dword: STag, or RsvdULP bits 8 to 39.
@@ -81,6 +76,25 @@ pub struct CrcVerdict {
     pub zeros: Bits<4>,
     /// CRC field as received, first octet least significant.
     pub received: Bits<32>,
+}
+
+/// What MPA says of an FPDU, once its last beat has come.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Verdict {
+    /// As in [`CrcVerdict`].
+    pub good: Bit,
+    /// As in [`CrcVerdict`].
+    pub state: Bits<32>,
+    /// As in [`CrcVerdict`].
+    pub zeros: Bits<4>,
+    /// As in [`CrcVerdict`].
+    pub received: Bits<32>,
+    /// A marker held another FPDUPTR than it should.
+    pub marker_wrong: Bit,
+    /// FPDUPTR that the first wrong marker should have had.
+    pub marker_expected: Bits<16>,
+    /// FPDUPTR that it had, low two bits cleared.
+    pub marker_received: Bits<16>,
 }
 
 /// What `check` lets `place` do with an FPDU in the commit buffer.

@@ -2,7 +2,7 @@
 //! back-pressure in between, in lockstep; and the validation cases of the conformance table, one by one.
 //!
 //! ```text
-//!  Sender ─ Segment, CrcVerdict ─►┌───────┐─ Placement, Delivery ─► compared
+//!  Sender ─ Segment, Verdict ────►┌───────┐─ Placement, Delivery ─► compared
 //!         ─ commands, faults ────►│ check │─ pulses ──────────────► say in which order the block took things
 //!         ─ coming ──────────────►└───────┘                             │
 //!                                   Model (DdpChecker of warpline-wire) ◄┘
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warpline_hdl::Config;
 use warpline_hdl::check::receive_queues::{MessageState, QueueState, ReceiveBuffer};
 use warpline_hdl::check::untagged::{self, UntaggedChecks};
-use warpline_hdl::check::{Check, CheckCommand};
-use warpline_hdl::records::{CrcVerdict, Delivery, Placement, Segment};
+use warpline_hdl::check::{self, Check, CheckCommand};
+use warpline_hdl::records::{Delivery, Placement, Segment, Verdict};
 use warpline_regmap::layout::{
     self, completion, error_event, error_record, kind, receive_buffer, revoke, stag_entry,
     stream_context,
@@ -34,6 +34,8 @@ const UNDER_WAY: usize = warpline_hdl::fetch::UNDER_WAY as usize;
 const PER_UNTAGGED: u64 = 9;
 /// Cycles from `segment_valid` to `m_valid` in an idle block, of a tagged FPDU; an untagged one takes one less.
 const LATENCY: u64 = 11;
+/// Cycles from `verdict_valid` to `m_valid`, when the tables have answered.
+const FROM_VERDICT: u64 = check::FROM_VERDICT as u64;
 /// Cycles that the record of a first error takes.
 const RECORD: u64 = 15;
 /// FPDUs that can have entered when a fault or a command asks.
@@ -155,7 +157,7 @@ fn fence() -> Order {
 #[derive(Clone, Copy, Debug)]
 struct Fpdu {
     segment: Segment,
-    verdict: CrcVerdict,
+    verdict: Verdict,
 }
 
 /// An FPDU without error below DDP: a DDP header of 14 or 18 octets, and what the payload begins with.
@@ -179,20 +181,20 @@ fn fpdu(rng: &mut Rng, stream: u32, header: &[u8], payload: usize) -> Fpdu {
             ulpdu: (ulpdu as u64).into(),
             ahead: false,
             placed: false,
-            marker_wrong: false,
-            marker_expected: u64::from(rng.u16(..)).into(),
-            marker_received: u64::from(rng.u16(..)).into(),
             header_0: dword(0),
             header_1: dword(1),
             header_2: dword(2),
             header_3: dword(3),
             header_4: dword(4),
         },
-        verdict: CrcVerdict {
+        verdict: Verdict {
             good: true,
             state: u64::from(rng.u32(..)).into(),
             zeros: u64::from(rng.u8(0..16)).into(),
             received: u64::from(rng.u32(..)).into(),
+            marker_wrong: false,
+            marker_expected: u64::from(rng.u16(..)).into(),
+            marker_received: u64::from(rng.u16(..)).into(),
         },
     }
 }
@@ -394,7 +396,7 @@ impl Model {
         if segment.crc && !fpdu.verdict.good && !segment.placed {
             return Err((0x302, Checks::empty()));
         }
-        if segment.marker_wrong {
+        if fpdu.verdict.marker_wrong {
             return Err((0x303, Checks::empty()));
         }
         let number = segment.stream.to_u32();
@@ -513,8 +515,8 @@ impl Model {
             error_record::HEADER_2.put(record, headers[2].into());
             error_record::HEADER_3.put(record, headers[3].into());
             error_record::HEADER_4.put(record, headers[4].into());
-            error_record::MARKER_EXPECTED.put(record, segment.marker_expected.to_u64());
-            error_record::MARKER_RECEIVED.put(record, segment.marker_received.to_u64());
+            error_record::MARKER_EXPECTED.put(record, fpdu.verdict.marker_expected.to_u64());
+            error_record::MARKER_RECEIVED.put(record, fpdu.verdict.marker_received.to_u64());
             return (vec![pair], consumed);
         }
         let mut event = [0; 8];
@@ -814,7 +816,7 @@ impl<const S: usize> Bench<S> {
             block.segment.next.placed = false;
         }
         block.verdict_valid.next = verdict.is_some();
-        block.verdict.next = verdict.map_or_else(CrcVerdict::default, |fpdu| fpdu.verdict);
+        block.verdict.next = verdict.map_or_else(Verdict::default, |fpdu| fpdu.verdict);
         if self.plant == Some(Plant::CrcIgnored) {
             block.verdict.next.good = true;
         }
@@ -1405,14 +1407,14 @@ impl Traffic {
                 segment.refused = u64::from(rng.u8(1..most)).into();
             }
             1 => fpdu.verdict.good = false,
-            2 => segment.marker_wrong = true,
+            2 => fpdu.verdict.marker_wrong = true,
             3 => segment.ulpdu = u64::from(rng.u16(0..19)).into(),
             6..=9 => {
                 segment.header_0 = segment.header_0 ^ bits::<32>(u64::from(rng.u32(1..4)) << 8)
             }
             5 => {
                 segment.refused = u64::from(rng.u8(0..3)).into();
-                segment.marker_wrong = rng.bool();
+                fpdu.verdict.marker_wrong = rng.bool();
                 fpdu.verdict.good = rng.bool();
                 segment.header_0 = segment.header_0 ^ bits::<32>(u64::from(rng.u32(0..4)) << 8);
             }
@@ -2728,8 +2730,29 @@ fn latency_and_throughput() {
             "the record is written first"
         );
         assert_eq!(times[105] - times[100], 6);
-        // untagged ones hold the key
+        // what the tables say waits for the verdict, and costs nothing then
         bench.command(arm(0, 7, true, 1, 1)).unwrap();
+        let late: Vec<Fpdu> = (0..30)
+            .map(|_| fpdu(&mut bench.rng, 0, &header, 0))
+            .collect();
+        for lead in [6, 40] {
+            bench.segments.extend(&late);
+            (0..lead).for_each(|_| bench.cycle().unwrap());
+            bench.verdicts.extend(&late);
+            let begin = bench.lockstep.cycles();
+            bench.pair_times.clear();
+            bench.drain().unwrap();
+            let first = LATENCY.saturating_sub(lead).max(FROM_VERDICT);
+            assert_eq!(bench.pair_times[0] - begin, first);
+            for pair in bench
+                .pair_times
+                .windows(2)
+                .take(if lead == 6 { 30 } else { 10 })
+            {
+                assert_eq!(pair[1] - pair[0], 1);
+            }
+        }
+        // untagged ones hold the key
         for _ in 0..4 {
             bench.command(post(0, 0, 100, 0)).unwrap();
         }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  FpduWriter ─► faults ─► TCP sender ─ segments ─►┌─────────┐─ Segment ────┐
-//!      └──────► Framing                  arm,close │ ingress │─ CrcVerdict ─┴► Host: as Framing says?
+//!      └──────► Framing                  arm,close │ ingress │─ Verdict ────┴► Host: as Framing says?
 //!               └─► Expected ◄─ edge, limit ───────└─────────┘◄ rows, freed, consumed ─┘
 //! ```
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::ingress::Ingress;
 use warpline_hdl::lane_ram;
-use warpline_hdl::records::{CrcVerdict, Segment};
+use warpline_hdl::records::{Segment, Verdict};
 use warpline_regmap::layout::refused;
 use warpline_testbenches::lockstep::{Lockstep, on_large_stack};
 use warpline_testbenches::octets::{lowest, noisy_beat, octets};
@@ -155,7 +155,7 @@ struct Bench<
     /// Beats of the segment that is being sent.
     beats: VecDeque<(usize, u32, Vec<u8>, bool)>,
     segments: VecDeque<Segment>,
-    verdicts: VecDeque<CrcVerdict>,
+    verdicts: VecDeque<Verdict>,
     /// FPDUs that are checked and to be read: first row, rows, octets, rows read.
     readable: VecDeque<(usize, usize, Vec<u8>, usize)>,
     reads: VecDeque<Vec<Option<u8>>>,
@@ -416,7 +416,7 @@ impl<
     }
 
     /// Holds what came out against the stream's next FPDU.
-    fn judge(&mut self, segment: Segment, verdict: CrcVerdict) {
+    fn judge(&mut self, segment: Segment, verdict: Verdict) {
         let stream = &mut self.streams[segment.stream.index()];
         let Some(expected) = stream.fpdus.pop_front().filter(|_| stream.under_way > 0) else {
             self.wrong += 1;
@@ -436,10 +436,10 @@ impl<
                 && verdict.received == u64::from(field)
                 && crc::expected(state, zeros, field) == computed;
             let report = (
-                segment.marker_expected.to_u16(),
-                segment.marker_received.to_u16(),
+                verdict.marker_expected.to_u16(),
+                verdict.marker_received.to_u16(),
             );
-            same &= segment.marker_wrong.then_some(report) == expected.marker;
+            same &= verdict.marker_wrong.then_some(report) == expected.marker;
             let headers = [
                 segment.header_0,
                 segment.header_1,
@@ -738,7 +738,7 @@ fn small_fpdus_take_no_more_cycles_than_their_beats() {
 }
 
 #[test]
-fn an_fpdu_of_three_beats_is_in_the_commit_buffer_33_cycles_after_its_last_beat() {
+fn the_header_of_an_fpdu_of_three_beats_is_known_31_cycles_after_its_last_beat() {
     on_large_stack(|| {
         let mut bench = Bench64::new(6);
         bench.faults = false;
@@ -749,7 +749,7 @@ fn an_fpdu_of_three_beats_is_in_the_commit_buffer_33_cycles_after_its_last_beat(
         let last = bench.cycle - 1;
         bench.drain();
         (0..100).for_each(|_| bench.cycle(false));
-        assert_eq!((bench.segment_cycles[0] - last, bench.wrong), (33, 0));
+        assert_eq!((bench.segment_cycles[0] - last, bench.wrong), (31, 0));
     });
 }
 

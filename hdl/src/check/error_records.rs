@@ -1,7 +1,7 @@
 //! The sticky error record of each stream (AMB-09), written once by the stream's first error and read by the host.
 //!
 //! ```text
-//!  fpdu, crc, number, checks ─► one word a cycle, last word first ─►[register]─► kept ─► record_data
+//!  fpdu, verdict, number, checks ─► one word a cycle, last word first ─►[register]─► kept ─► record_data
 //!                                                                                 ▲ record_row
 //! ```
 //!
@@ -10,7 +10,7 @@
 //! clears every row.
 use super::table::Table;
 use crate::dff::Dff;
-use crate::records::{CrcVerdict, Segment};
+use crate::records::{Segment, Verdict};
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -34,8 +34,8 @@ pub struct ErrorRecords {
     pub checks: Signal<In, Bits<16>>,
     /// The FPDU.
     pub fpdu: Signal<In, Segment>,
-    /// What the CRC unit said of it.
-    pub crc: Signal<In, CrcVerdict>,
+    /// What MPA said of it.
+    pub verdict: Signal<In, Verdict>,
     /// Words are still to be written.
     pub busy: Signal<Out, Bit>,
     /// Clear row `clear_row`, while nothing is written.
@@ -70,7 +70,7 @@ impl Default for ErrorRecords {
             number: d(),
             checks: d(),
             fpdu: d(),
-            crc: d(),
+            verdict: d(),
             busy: d(),
             clear: d(),
             clear_row: d(),
@@ -102,17 +102,17 @@ impl Logic for ErrorRecords {
             | self.valid_bit.val();
         self.words[1].next = bit_cast::<32, 16>(self.checks.val());
         self.words[2].next = bit_cast::<32, 16>(self.fpdu.val().ulpdu)
-            | (bit_cast::<32, 4>(self.crc.val().zeros) << 16);
+            | (bit_cast::<32, 4>(self.verdict.val().zeros) << 16);
         self.words[3].next = self.fpdu.val().position;
         self.words[4].next = self.fpdu.val().header_0;
         self.words[5].next = self.fpdu.val().header_1;
         self.words[6].next = self.fpdu.val().header_2;
         self.words[7].next = self.fpdu.val().header_3;
         self.words[8].next = self.fpdu.val().header_4;
-        self.words[9].next = bit_cast::<32, 16>(self.fpdu.val().marker_expected)
-            | (bit_cast::<32, 16>(self.fpdu.val().marker_received) << 16);
-        self.words[10].next = self.crc.val().received;
-        self.words[11].next = self.crc.val().state;
+        self.words[9].next = bit_cast::<32, 16>(self.verdict.val().marker_expected)
+            | (bit_cast::<32, 16>(self.verdict.val().marker_received) << 16);
+        self.words[10].next = self.verdict.val().received;
+        self.words[11].next = self.verdict.val().state;
 
         comment!("one word a cycle, from the last one down");
         self.store.d.next = self.active.q.val() | self.clear.val();

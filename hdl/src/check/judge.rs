@@ -1,11 +1,12 @@
-//! The verdict on an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
+//! What DDP says of an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
 //!
 //! ```text
-//!  MPA:  end ─► length refused ─► CRC ─► marker ─┐ 3/01  3/03  3/02  3/03          (RFC 5044 §8)
-//!  DDP:  short ─► version ───────────────────────┤ 0/00  1/04 or 2/06              (RFC 5041 §7.1)
+//!  short ─► version ──────────────────────────────────────────────  0/00  1/04 or 2/06     (RFC 5041 §7.1)
 //!    T=1, n>0:  stag ─► assoc · access · to · wrap · end          1/00 02 00 01 03 01
 //!    T=0:       qn ─► msn ─► nobuf ─► mo · len                    2/01 03 02 04 05
 //! ```
+//!
+//! What MPA says comes before all of it, but later in time: `check` puts it in front when it settles the FPDU.
 //!
 //! What the FPDU alone tells is looked at first, and waits for the tables' answers. Of an FPDU that came ahead of others
 //! only what does not depend on them is an error already (AMB-11): `postponed` tells the rest from that.
@@ -18,7 +19,6 @@ use crate::records::Segment;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_regmap::layout::refused;
 
 /// Cycles from an FPDU to what the tables say of it.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
@@ -65,12 +65,6 @@ struct Early {
     is_tagged: Bit,
     /// It has no payload.
     empty: Bit,
-    /// An error of MPA.
-    mpa: Bit,
-    /// The end of the stream.
-    end: Bit,
-    /// That of a wrong CRC.
-    crc: Bit,
     /// ULPDU shorter than its header.
     short: Bit,
     /// DV is not 1.
@@ -83,8 +77,6 @@ pub struct Judge {
     pub clock: Signal<In, Clock>,
     /// The FPDU.
     pub segment: Signal<In, Segment>,
-    /// Its CRC field is right.
-    pub crc_good: Signal<In, Bit>,
     /// It has no payload; a cycle behind `segment`.
     pub empty: Signal<In, Bit>,
     /// See [`TaggedChecks`](super::tagged::TaggedChecks).
@@ -111,25 +103,22 @@ pub struct Judge {
     pub fails_length: Signal<In, Bit>,
     /// The FPDU is in error.
     pub failed: Signal<Out, Bit>,
-    /// The error is one of MPA, or depends on the FPDUs in front of this one.
+    /// The error depends on the FPDUs in front of this one.
     pub postponed: Signal<Out, Bit>,
     /// Error type in bits 11:8, code in bits 7:0 (RFC 5041 §7.2).
     pub number: Signal<Out, Bits<12>>,
-    /// All failed checks; none for errors of MPA.
+    /// All failed checks.
     pub checks: Signal<Out, Checks>,
 
     is_tagged: Signal<Local, Bit>,
     short: Signal<Local, Bit>,
     version: Signal<Local, Bit>,
-    refused: Signal<Local, Bit>,
-    crc: Signal<Local, Bit>,
     first: Dff<Early>,
     early: Delay<Early>,
     final_failed: Dff<Bit>,
     final_postponed: Dff<Bit>,
     final_number: Dff<Bits<12>>,
     final_checks: Dff<Checks>,
-    ends_closed: Constant<Bits<3>>,
     none: Constant<Checks>,
 }
 
@@ -138,7 +127,6 @@ impl Default for Judge {
         Self {
             clock: d(),
             segment: d(),
-            crc_good: d(),
             empty: d(),
             fails_stag: d(),
             fails_association: d(),
@@ -158,15 +146,12 @@ impl Default for Judge {
             is_tagged: d(),
             short: d(),
             version: d(),
-            refused: d(),
-            crc: d(),
             first: d(),
             early: Delay::new(TABLES as usize - 1),
             final_failed: d(),
             final_postponed: d(),
             final_number: d(),
             final_checks: d(),
-            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
             none: Constant::new(Checks::default()),
         }
     }
@@ -191,14 +176,8 @@ impl Logic for Judge {
         self.version.next = self.segment.val().header_0.get_bits::<2>(8) != 1;
 
         comment!("the FPDU alone");
-        self.refused.next = self.segment.val().refused != 0;
-        self.crc.next = !self.refused.val() & self.segment.val().crc & !self.crc_good.val();
         self.first.d.next.is_tagged = self.is_tagged.val();
         self.first.d.next.empty = false;
-        self.first.d.next.mpa =
-            self.refused.val() | self.crc.val() | self.segment.val().marker_wrong;
-        self.first.d.next.end = self.segment.val().refused >= self.ends_closed.val();
-        self.first.d.next.crc = self.crc.val();
         self.first.d.next.short = self.short.val();
         self.first.d.next.version = self.version.val() & !self.short.val();
         self.early.d.next = self.first.q.val();
@@ -280,18 +259,6 @@ impl Logic for Judge {
             }
             if self.early.q.val().version & self.early.q.val().is_tagged {
                 self.final_number.d.next = 0x104.into();
-            }
-        }
-        if self.early.q.val().mpa {
-            self.final_failed.d.next = true;
-            self.final_postponed.d.next = true;
-            self.final_number.d.next = 0x303.into();
-            self.final_checks.d.next = self.none.val();
-            if self.early.q.val().crc {
-                self.final_number.d.next = 0x302.into();
-            }
-            if self.early.q.val().end {
-                self.final_number.d.next = 0x301.into();
             }
         }
         self.failed.next = self.final_failed.q.val();
