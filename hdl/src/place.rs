@@ -1,10 +1,10 @@
 //! Place: writes the payload of verified FPDUs to host memory.
 //!
 //! ```text
-//!  Placement ─► queue ─► take ─► measure ─► queue ─► split ──► addresses ────────────────► AW
-//!                                                      │
-//!                                                      └────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
-//!  Delivery ──► queue ──────────────────────► number ─► deliver  └─► rows to give back
+//!  Placement ─► measure ─► queue ─► split ──► addresses ────────────────► AW
+//!                                        │
+//!                                        └────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
+//!  Delivery ──► queue ────────► number ─► deliver  └─► rows to give back
 //! ```
 //!
 //! The octets of bus beat b lie in the commit buffer from octet `row·K + skip − (address mod K) + b·K` on: in two rows,
@@ -20,11 +20,11 @@
 //! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
 //! FPDUs waiting.
 //!
-//! Latency from `s_valid` to the first beat: 11 cycles and the latency of the rotator. One beat a cycle, without gaps
-//! between bursts and between FPDUs, those of one beat included; one without payload costs a cycle. `take` and `measure`
-//! never stop: an FPDU is taken when the queue behind them has room, so that no stage waits for the next one within a
-//! cycle. AW runs up to 8 bursts ahead of W, and W does not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it
-//! has room for it.
+//! Latency from `s_valid` to the first beat: 9 cycles and the latency of the rotator. One beat a cycle, without gaps
+//! between bursts and between FPDUs, those of one beat included; one without payload costs a cycle. `measure` never stops:
+//! an FPDU is taken when the queue behind it has room, which a register says. AW runs up to 8 bursts ahead of W, and W does
+//! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it has
+//! room for it.
 use crate::axi::{WriteAddress, WriteRequestOut, BOUNDARY, MOST_BEATS};
 use crate::delay::Delay;
 use crate::dff::Dff;
@@ -76,10 +76,10 @@ pub struct Span {
 pub struct Extent {
     /// No payload.
     pub empty: Bit,
-    /// Row of the commit buffer that holds the octet for lane 0 of the first beat.
+    /// First row of the FPDU in the commit buffer.
     pub row: Bits<16>,
-    /// Its lane there.
-    pub turn: Bits<8>,
+    /// From there to the octet for lane 0 of the first beat, which may lie in front of it.
+    pub shift: Bits<24>,
     /// Rows to give back behind the FPDU.
     pub rows: Bits<16>,
     /// Address of the first payload octet, high half.
@@ -143,16 +143,9 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     /// They are taken.
     pub m_ready: Signal<In, Bit>,
 
-    placements: Queue<Placement, 1>,
     deliveries: Queue<Delivery, 3>,
 
-    // taken: lane of the first octet against its lane in the commit buffer
-    taken_valid: Dff<Bit>,
-    taken: Dff<Placement>,
-    taken_less_one: Dff<Bits<16>>,
-    taken_shift: Dff<Bits<32>>,
-
-    // measured: first and last octet as offsets in their blocks
+    // measured: lane of the first octet against its lane in the commit buffer; last octet as an offset in its block
     measured_valid: Dff<Bit>,
     measured: Dff<Extent>,
     extents: Queue<Extent, 3>,
@@ -206,8 +199,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     load: Signal<Local, Bit>,
     emit: Signal<Local, Bit>,
     done: Signal<Local, Bit>,
-    source_row: Signal<Local, Bits<32>>,
-    source_lane: Signal<Local, Bits<32>>,
+    low_address: Signal<Local, Bits<32>>,
     in_block: Signal<Local, Bits<32>>,
     end_in_block: Signal<Local, Bits<17>>,
     end_block: Signal<Local, Bits<17>>,
@@ -225,6 +217,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     lane_bits: Constant<Bits<8>>,
     block_bits: Constant<Bits<8>>,
     lane_mask: Constant<Bits<32>>,
+    lane_mask_24: Constant<Bits<24>>,
     block_mask: Constant<Bits<32>>,
     block_mask_17: Constant<Bits<17>>,
     lane_mask_17: Constant<Bits<17>>,
@@ -270,12 +263,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             m_issued: d(),
             m_valid: d(),
             m_ready: d(),
-            placements: d(),
             deliveries: d(),
-            taken_valid: d(),
-            taken: d(),
-            taken_less_one: d(),
-            taken_shift: d(),
             measured_valid: d(),
             measured: d(),
             extents: d(),
@@ -320,8 +308,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             load: d(),
             emit: d(),
             done: d(),
-            source_row: d(),
-            source_lane: d(),
+            low_address: d(),
             in_block: d(),
             end_in_block: d(),
             end_block: d(),
@@ -339,6 +326,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             lane_bits: Constant::new((LOGK as u64).into()),
             block_bits: Constant::new(u64::from(block_bits).into()),
             lane_mask: Constant::new((K as u64 - 1).into()),
+            lane_mask_24: Constant::new((K as u64 - 1).into()),
             block_mask: Constant::new((block - 1).into()),
             block_mask_17: Constant::new((block - 1).into()),
             lane_mask_17: Constant::new((K as u64 - 1).into()),
@@ -354,7 +342,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
 impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LOGK> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken_valid, taken, taken_less_one, taken_shift);
         dff_setup!(self, clock, measured_valid, measured, before_split, room);
         dff_setup!(
             self,
@@ -378,10 +365,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             asked_turn
         );
         dff_setup!(self, clock, freed, freed_rows);
-        clock!(self, clock, placements, deliveries, addresses, spans, side, amount, rotate);
+        clock!(self, clock, deliveries, addresses, spans, side, amount, rotate);
         clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
         self.extents.reset.next = self.reset.val();
-        self.placements.reset.next = self.reset.val();
         self.deliveries.reset.next = self.reset.val();
         self.addresses.reset.next = self.reset.val();
         self.spans.reset.next = self.reset.val();
@@ -390,11 +376,10 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.beat_last.reset.next = self.reset.val();
 
         comment!("in: a Placement goes ahead, its Delivery follows when the bursts are counted");
-        self.s_ready.next = self.placements.s_ready.val() & self.deliveries.s_ready.val();
-        self.placements.s_data.next = self.s_placement.val();
-        self.placements.s_valid.next = self.s_valid.val() & self.deliveries.s_ready.val();
+        self.s_ready.next = self.room.q.val() & self.deliveries.s_ready.val();
+        self.take.next = self.s_valid.val() & self.room.q.val() & self.deliveries.s_ready.val();
         self.deliveries.s_data.next = self.s_delivery.val();
-        self.deliveries.s_valid.next = self.s_valid.val() & self.placements.s_ready.val();
+        self.deliveries.s_valid.next = self.s_valid.val() & self.room.q.val();
 
         comment!("split takes the next FPDU with the last burst of the one before");
         self.emit.next = self.split_valid.q.val()
@@ -403,7 +388,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             & self.spans.s_ready.val();
         self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
         self.load.next = self.extents.m_valid.val() & (!self.split_valid.q.val() | self.done.val());
-        self.take.next = self.placements.m_valid.val() & self.room.q.val();
         if self.take.val() & !self.load.val() {
             self.before_split.d.next = self.before_split.q.val() + 1;
         }
@@ -412,28 +396,21 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         }
         self.room.d.next = self.before_split.q.val() < 6;
 
-        comment!("take: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not");
-        self.placements.m_ready.next = self.room.q.val();
-        self.taken_valid.d.next = self.take.val();
-        self.taken.d.next = self.placements.m_data.val();
-        self.taken_less_one.d.next = self.placements.m_data.val().length - 1;
-        self.taken_shift.d.next = bit_cast::<32, 8>(self.placements.m_data.val().skip)
-            - (self.placements.m_data.val().address.get_bits::<32>(0) & self.lane_mask.val());
-
-        comment!("measure: row and lane of that octet; offset of the last octet, counted from the first block's start");
-        self.source_row.next = self.taken_shift.q.val() >> self.lane_bits.val();
-        self.source_lane.next = self.taken_shift.q.val() & self.lane_mask.val();
-        self.in_block.next = self.taken.q.val().address.get_bits::<32>(0) & self.block_mask.val();
-        self.measured_valid.d.next = self.taken_valid.q.val();
-        self.measured.d.next.empty = !self.taken.q.val().length.any();
-        self.measured.d.next.row = self.taken.q.val().row + self.source_row.val().get_bits::<16>(0);
-        self.measured.d.next.turn = self.source_lane.val().get_bits::<8>(0);
-        self.measured.d.next.rows = self.taken.q.val().rows;
-        self.measured.d.next.high = self.taken.q.val().address.get_bits::<32>(32);
-        self.measured.d.next.high_next = self.taken.q.val().address.get_bits::<32>(32) + 1;
-        self.measured.d.next.low = self.taken.q.val().address.get_bits::<32>(0);
-        self.measured.d.next.end =
-            self.in_block.val().get_bits::<17>(0) + bit_cast::<17, 16>(self.taken_less_one.q.val());
+        comment!("measure: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not; offset of the last octet, counted from the first block's start");
+        self.low_address.next = self.s_placement.val().address.get_bits::<32>(0);
+        self.in_block.next = self.low_address.val() & self.block_mask.val();
+        self.measured_valid.d.next = self.take.val();
+        self.measured.d.next.empty = !self.s_placement.val().length.any();
+        self.measured.d.next.row = self.s_placement.val().row;
+        self.measured.d.next.shift = bit_cast::<24, 8>(self.s_placement.val().skip)
+            - (self.low_address.val() & self.lane_mask.val()).get_bits::<24>(0);
+        self.measured.d.next.rows = self.s_placement.val().rows;
+        self.measured.d.next.high = self.s_placement.val().address.get_bits::<32>(32);
+        self.measured.d.next.high_next = self.s_placement.val().address.get_bits::<32>(32) + 1;
+        self.measured.d.next.low = self.low_address.val();
+        self.measured.d.next.end = self.in_block.val().get_bits::<17>(0)
+            + bit_cast::<17, 16>(self.s_placement.val().length)
+            - 1;
         self.extents.s_data.next = self.measured.q.val();
         self.extents.s_valid.next = self.measured_valid.q.val();
         self.extents.m_ready.next = self.load.val();
@@ -488,8 +465,10 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.handing.d.next = true;
             self.split.d.next.first = true;
             self.split.d.next.empty = self.extent.val().empty;
-            self.split.d.next.row = self.extent.val().row;
-            self.split.d.next.turn = self.extent.val().turn;
+            self.split.d.next.row = self.extent.val().row
+                + (self.extent.val().shift >> self.lane_bits.val()).get_bits::<16>(0);
+            self.split.d.next.turn =
+                bit_cast::<8, 24>(self.extent.val().shift & self.lane_mask_24.val());
             self.split.d.next.rows = self.extent.val().rows;
             self.split.d.next.from =
                 bit_cast::<8, 32>(self.extent.val().low & self.lane_mask.val());
@@ -601,7 +580,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         }
 
         if self.reset.val() {
-            self.taken_valid.d.next = false;
             self.measured_valid.d.next = false;
             self.before_split.d.next = 0.into();
             self.room.d.next = false;

@@ -406,8 +406,8 @@ fn latency() {
         compare::<W, K, LOGK>(&Run::quick(vec![fpdu])).beat_cycles[0] - 21
     }
     on_large_stack(|| {
-        assert_eq!(first::<64, 8, 3>(), 11 + 2);
-        assert_eq!(first::<512, 64, 6>(), 11 + 3);
+        assert_eq!(first::<64, 8, 3>(), 9 + 2);
+        assert_eq!(first::<512, 64, 6>(), 9 + 3);
     });
 }
 
