@@ -43,13 +43,15 @@ module place_read_properties #(parameter K = 8) (
     input beat_last_s_data,
     input beat_strobes_m_valid,
     input beat_last_m_valid,
-    input [7:0] beat_data__filled,
-    input [7:0] beat_data__read_q,
-    input [7:0] beat_data__write_q,
-    input [7:0] beat_strobes__read_q,
-    input [7:0] beat_strobes__write_q,
-    input [7:0] beat_last__read_q,
-    input [7:0] beat_last__write_q
+    input [7:0] beat_data__filled_q,
+    input [3:0] beat_data__read_q,
+    input [3:0] beat_data__write_q,
+    input [3:0] beat_strobes__read_q,
+    input [3:0] beat_strobes__write_q,
+    input [7:0] beat_strobes__filled_q,
+    input [7:0] beat_last__filled_q,
+    input [3:0] beat_last__read_q,
+    input [3:0] beat_last__write_q
 );
     // resets
     reg [4:0] held = 0; // cycles of the reset so far
@@ -98,7 +100,8 @@ module place_read_properties #(parameter K = 8) (
         no_overflow: assert (!beat_data_s_valid | beat_data_s_ready | reset);
         together: assert (m_axi_wvalid == beat_strobes_m_valid & m_axi_wvalid == beat_last_m_valid);
         same_rows: assert (beat_data__read_q == beat_strobes__read_q & beat_data__read_q == beat_last__read_q
-            & beat_data__write_q == beat_strobes__write_q & beat_data__write_q == beat_last__write_q);
+            & beat_data__write_q == beat_strobes__write_q & beat_data__write_q == beat_last__write_q
+            & beat_data__filled_q == beat_strobes__filled_q & beat_data__filled_q == beat_last__filled_q);
     end
 
     handshake #(.WIDTH(72)) address (
@@ -129,11 +132,11 @@ module place_read_properties #(parameter K = 8) (
             & side__stage_3[0] == four[0] & (!four[0] | side__stage_3 == four));
         held_is: assert (held <= 16 & (held != 0 | !was_reset));
         if (was_reset) begin
-            in_reset: assert (!asked_q[0] & under_way_q == 0 & beat_data__filled == 0);
+            in_reset: assert (!asked_q[0] & under_way_q == 0 & beat_data__filled_q == 0);
             drains: assert ((held < 2 | !side__stage_0[0]) & (held < 3 | !side__stage_1[0])
                 & (held < 4 | !side__stage_2[0]) & (held < 5 | !side__stage_3[0]));
         end
-        if (quiet) counted: assert (under_way_q == flying + beat_data__filled);
+        if (quiet) counted: assert (under_way_q == flying + beat_data__filled_q);
         bound: assert (under_way_q <= 16);
     end
 

@@ -1,7 +1,7 @@
 // place, first half: the bursts of a placement hold its octets, all of them, each once, and no other.
 //
-//   placements ─► take ─► measure ─► extents ─► split ─┬─► addresses ─► AW
-//                                                      └─► spans      (place_read.sv)
+//   placement ─► measure ─► extents ─► split ─┬─► addresses ─► AW
+//                                             └─► spans      (place_read.sv)
 //
 // A burst is what `split` gives to both queues in a cycle: an address and a length, the first lane of its first beat and
 // the lane behind the last one of its last beat. Shown for the placement that went through one slot of `extents`, which is
@@ -10,17 +10,15 @@
 module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input clock,
     input reset,
+    input [119:0] s_placement,
     input m_ready,
     // inside
     input take,
     input load,
     input emit,
     input done,
-    input taken_valid_q,
-    input [119:0] taken_q,
-    input [15:0] taken_less_one_q,
     input measured_valid_q,
-    input [153:0] measured_q,
+    input [169:0] measured_q,
     input [3:0] before_split_q,
     input room_q,
     input split_valid_q,
@@ -38,33 +36,30 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input addresses_s_valid,
     input extents_s_ready,
     input deliveries_m_valid,
-    input [7:0] placements__filled,
-    input [7:0] deliveries__filled,
-    input [7:0] extents__filled,
-    input [7:0] extents__read_q,
-    input [7:0] extents__write_q,
+    input [7:0] deliveries__filled_q,
+    input [7:0] extents__filled_q,
+    input [2:0] extents__read_q,
+    input [2:0] extents__write_q,
     input [2:0] extents__store__proof_row,
-    input [153:0] extents__store__proof_data
+    input [169:0] extents__store__proof_data
 );
     localparam BITS = $clog2(BLOCK);
     localparam LANES = $clog2(K);
 
     // the placement, along its way
-    wire [63:0] taken_address = taken_q[103:40];
-    wire [15:0] taken_length = taken_q[119:104];
     reg [63:0] measured_address = 0, slot_address = 0, its_address = 0;
     reg [15:0] measured_length = 0, slot_length = 0, its_length = 0;
     reg mine = 0; // what is being split went through the slot
     wire [2:0] slot = extents__store__proof_row;
     always @(posedge clock) begin
-        measured_address <= taken_address;
-        measured_length <= taken_length;
-        if (measured_valid_q & extents_s_ready & extents__write_q[2:0] == slot) begin
+        measured_address <= s_placement[103:40];
+        measured_length <= s_placement[119:104];
+        if (measured_valid_q & extents_s_ready & extents__write_q == slot) begin
             slot_address <= measured_address;
             slot_length <= measured_length;
         end
         if (load) begin
-            mine <= extents__read_q[2:0] == slot;
+            mine <= extents__read_q == slot;
             its_address <= slot_address;
             its_length <= slot_length;
         end
@@ -127,19 +122,18 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     wire [31:0] measured_high_next = measured_address[63:32] + 1;
     wire [31:0] slot_high_next = slot_address[63:32] + 1;
     wire [31:0] its_high_next = its_address[63:32] + 1;
-    wire [2:0] age = slot - extents__read_q[2:0];
-    wire [153:0] m = measured_q, e = extents__store__proof_data;
+    wire [2:0] age = slot - extents__read_q;
+    wire [169:0] m = measured_q, e = extents__store__proof_data;
     always @* begin
-        less_one: assert (!taken_valid_q | taken_less_one_q == taken_length - 16'd1);
         if (measured_valid_q) begin
-            measured_is: assert (m[0] == (measured_length == 0) & m[136:105] == measured_address[31:0]
-                & m[72:41] == measured_address[63:32] & m[104:73] == measured_high_next);
-            measured_end_is: assert (m[0] | m[153:137] == measured_end);
+            measured_is: assert (m[0] == (measured_length == 0) & m[152:121] == measured_address[31:0]
+                & m[88:57] == measured_address[63:32] & m[120:89] == measured_high_next);
+            measured_end_is: assert (m[0] | m[169:153] == measured_end);
         end
-        if ({5'b0, age} < extents__filled) begin
-            slot_is: assert (e[0] == (slot_length == 0) & e[136:105] == slot_address[31:0]
-                & e[72:41] == slot_address[63:32] & e[104:73] == slot_high_next);
-            slot_end_is: assert (e[0] | e[153:137] == slot_end);
+        if ({5'b0, age} < extents__filled_q) begin
+            slot_is: assert (e[0] == (slot_length == 0) & e[152:121] == slot_address[31:0]
+                & e[88:57] == slot_address[63:32] & e[120:89] == slot_high_next);
+            slot_end_is: assert (e[0] | e[169:153] == slot_end);
         end
         if (split_valid_q & mine) begin
             nothing: assert (split_q[10] == (its_length == 0));
@@ -158,10 +152,10 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         few: assert (!split_valid_q | split_q[8] | !split_q[10]);
         none_left: assert (!split_valid_q | !split_q[10] | blocks_left_q == 0);
         next_first: assert (split_valid_q ? split_q[8] == behind_last : behind_last);
-        credit: assert (before_split_q == extents__filled + taken_valid_q + measured_valid_q);
+        credit: assert (before_split_q == extents__filled_q + measured_valid_q);
         room: assert (before_split_q <= 7 & (!room_q | before_split_q <= 6));
         handed: assert (!handing_q | split_valid_q);
-        deliveries_of: assert (deliveries__filled == placements__filled + before_split_q + handing_q);
+        deliveries_of: assert (deliveries__filled_q == before_split_q + handing_q);
     end
 
     always @* if (!reset) begin
@@ -169,6 +163,6 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         one_octet: cover (burst & its_length == 1 & its_address[LANES-1:0] == K - 1 & done);
         over_4_gib: cover (burst & n == 1 & its_address[32] & !address[32]);
         without_payload: cover (emit & mine & span[10] & n == 0);
-        long: cover (load & extents__filled != 0 & slot_length == 64768 & extents__read_q[2:0] == slot);
+        long: cover (load & extents__filled_q != 0 & slot_length == 64768 & extents__read_q == slot);
     end
 endmodule

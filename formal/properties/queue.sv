@@ -15,9 +15,10 @@ module queue_properties #(parameter LOG = 1, parameter WIDTH = 1, parameter COVE
     input [WIDTH-1:0] m_data,
     input m_valid,
     input m_ready,
-    // inside: the pointers, a row of the memory, what it holds
-    input [7:0] write_q,
-    input [7:0] read_q,
+    // inside: the pointers, how many are inside, a row of the memory, what it holds
+    input [LOG-1:0] write_q,
+    input [LOG-1:0] read_q,
+    input [7:0] filled_q,
     input [LOG-1:0] store__proof_row,
     input [WIDTH-1:0] store__proof_data
 );
@@ -51,9 +52,9 @@ module queue_properties #(parameter LOG = 1, parameter WIDTH = 1, parameter COVE
     // helpers: the pointers are the numbers, the row holds its record while that is inside
     wire [LOG-1:0] age = store__proof_row - takes[LOG-1:0];
     always @* begin
-        write_is: assert (write_q[LOG-1:0] == puts[LOG-1:0]);
-        read_is: assert (read_q[LOG-1:0] == takes[LOG-1:0]);
-        filled_is: assert ((write_q - read_q) == inside);
+        write_is: assert (write_q == puts[LOG-1:0]);
+        read_is: assert (read_q == takes[LOG-1:0]);
+        filled_is: assert (filled_q == inside);
         if ({1'b0, age} < inside) row_is: assert (store__proof_data == shadow);
     end
 

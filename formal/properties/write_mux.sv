@@ -37,15 +37,13 @@ module write_mux_properties #(parameter K = 8) (
     input [71:0] address_q,
     input skid_valid_q,
     input skid_last_q,
-    input [7:0] beat_owners__filled,
-    input [7:0] beat_owners__read_q,
-    input [7:0] beat_owners__write_q,
+    input [7:0] beat_owners__filled_q,
+    input [3:0] beat_owners__read_q,
     input [3:0] beat_owners__store__proof_row,
     input beat_owners__store__proof_data,
     input beat_owners_m_valid,
-    input [7:0] answer_owners__filled,
-    input [7:0] answer_owners__read_q,
-    input [7:0] answer_owners__write_q,
+    input [7:0] answer_owners__filled_q,
+    input [6:0] answer_owners__read_q,
     input [6:0] answer_owners__store__proof_row,
     input answer_owners__store__proof_data,
     input answer_owners_m_valid
@@ -112,20 +110,20 @@ module write_mux_properties #(parameter K = 8) (
     wire [7:0] beats_waiting = grants - groups_in, answers_waiting = grants - answers, out = grants - addresses;
     wire [7:0] flying = groups_in - groups_out;
     always @* begin
-        counted: assert (beats_waiting == beat_owners__filled & answers_waiting == answer_owners__filled & out == address_valid_q);
-        bounds: assert (beat_owners__filled <= 16 & answer_owners__filled <= 128);
+        counted: assert (beats_waiting == beat_owners__filled_q & answers_waiting == answer_owners__filled_q & out == address_valid_q);
+        bounds: assert (beat_owners__filled_q <= 16 & answer_owners__filled_q <= 128);
         valid: assert (beat_owners_m_valid == (beats_waiting != 0) & answer_owners_m_valid == (answers_waiting != 0));
-        rows: assert (beat_owners__read_q[3:0] == groups_in[3:0] & answer_owners__read_q[6:0] == answers[6:0]);
+        rows: assert (beat_owners__read_q == groups_in[3:0] & answer_owners__read_q == answers[6:0]);
         flying_is: assert (flying == (m_axi_wvalid & m_axi_wlast) + (skid_valid_q & skid_last_q));
         skid: assert (!skid_valid_q | m_axi_wvalid);
         unmarked: assert (marked | (!gone & !all_in & !answered_it));
         if (marked & !gone) address_is: assert (addresses == number & address_valid_q & address_q == its);
         if (marked & !all_in) begin
-            beats_wait: assert (to_come < beat_owners__filled);
+            beats_wait: assert (to_come < beat_owners__filled_q);
             if (beat_owners__store__proof_row == number[3:0]) beat_owner: assert (beat_owners__store__proof_data == owner);
         end
         if (marked & !answered_it) begin
-            answer_waits: assert (to_answer < answer_owners__filled);
+            answer_waits: assert (to_answer < answer_owners__filled_q);
             if (answer_owners__store__proof_row == number[6:0]) answer_owner: assert (answer_owners__store__proof_data == owner);
         end
     end

@@ -195,7 +195,7 @@ fn proved<const W: usize, const D: usize>() {
     );
 }
 
-// req: MPA-CRC-12, MPA-CRC-24
+// The definition is that of MPA-CRC-12 and MPA-CRC-24, which tests of every run cite.
 #[test]
 #[ignore = "needs yosys: make formal"]
 fn crc_equals_the_definition_for_all_data_at_every_width_and_length() {
