@@ -95,7 +95,6 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     side: Delay<Going>,
     lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
-    sent: Dff<Bit>,
     whole: Dff<Bit>,
     out: Dff<Segment>,
     out_valid: Dff<Bit>,
@@ -155,7 +154,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             side: Delay::new(rotate::latency(D)),
             lanes: LaneRam::new(rows),
             header: array(),
-            sent: d(),
             whole: d(),
             out: d(),
             out_valid: d(),
@@ -189,8 +187,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, index, plain_1, data_1, index_1, base_1, above_1, sent, whole, out,
-            out_valid
+            self, clock, index, plain_1, data_1, index_1, base_1, above_1, whole, out, out_valid
         );
         clock!(
             self,
@@ -284,15 +281,12 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             }
         }
 
-        comment!("the Segment, once, when the header is whole");
+        comment!("the Segment, with the beat that ends the header");
         self.complete.next =
             (self.behind.val() >= self.header_dwords.val()) | self.plain.val().last;
         self.whole.d.next = self.plain.val().valid
             & self.complete.val()
-            & (self.plain.val().first | !self.sent.q.val());
-        if self.plain.val().valid {
-            self.sent.d.next = self.complete.val();
-        }
+            & (self.at.val() < self.header_dwords.val());
         self.starts.m_ready.next = self.whole.q.val();
         self.out_valid.d.next = self.whole.q.val();
         self.out.d.next.stream = self.starts.m_data.val().stream;
