@@ -217,7 +217,6 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     lane_bits: Constant<Bits<8>>,
     block_bits: Constant<Bits<8>>,
     lane_mask: Constant<Bits<32>>,
-    lane_mask_24: Constant<Bits<24>>,
     block_mask: Constant<Bits<32>>,
     block_mask_17: Constant<Bits<17>>,
     lane_mask_17: Constant<Bits<17>>,
@@ -326,7 +325,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             lane_bits: Constant::new((LOGK as u64).into()),
             block_bits: Constant::new(u64::from(block_bits).into()),
             lane_mask: Constant::new((K as u64 - 1).into()),
-            lane_mask_24: Constant::new((K as u64 - 1).into()),
             block_mask: Constant::new((block - 1).into()),
             block_mask_17: Constant::new((block - 1).into()),
             lane_mask_17: Constant::new((K as u64 - 1).into()),
@@ -468,7 +466,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.split.d.next.row = self.extent.val().row
                 + (self.extent.val().shift >> self.lane_bits.val()).get_bits::<16>(0);
             self.split.d.next.turn =
-                bit_cast::<8, 24>(self.extent.val().shift & self.lane_mask_24.val());
+                bit_cast::<8, LOGK>(self.extent.val().shift.get_bits::<LOGK>(0));
             self.split.d.next.rows = self.extent.val().rows;
             self.split.d.next.from =
                 bit_cast::<8, 32>(self.extent.val().low & self.lane_mask.val());
