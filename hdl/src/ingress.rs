@@ -1,9 +1,10 @@
 //! The network side of the receive path: TCP segments in, whole FPDUs in the commit buffer out.
 //!
 //! ```text
-//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ──┬────────► Verdict
-//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─┬─┴► commit ─► Segment
-//!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄──── read by `place`
+//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ─────────┬──► Verdict
+//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─ markers ┘
+//!                 │                           │ │                   └──► commit ──────► Segment
+//!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄────── read by `place`
 //!           └─► ending ─► scan: FIN, connection gone
 //! ```
 //!
@@ -73,7 +74,7 @@ pub struct Ingress<
     pub segment: Signal<Out, Segment>,
     /// Pulse: `segment` is there.
     pub segment_valid: Signal<Out, Bit>,
-    /// Their CRCs, in the same order.
+    /// What MPA says of them, in the same order.
     pub verdict: Signal<Out, Verdict>,
     /// Pulse: `verdict` is there.
     pub verdict_valid: Signal<Out, Bit>,
