@@ -325,10 +325,11 @@ fn fpdus_are_kept_as_they_came_at_512_bits() {
 #[test]
 fn a_segment_follows_its_header_by_two_cycles_a_beat_a_cycle() {
     assert_eq!((LATENCY, [2, 4, 8, 16].map(written)), (2, [3, 3, 4, 4]));
-    for (late, written) in [(1, 3), (3, 3), (2, 2)] {
+    // an early read is wrong only where it meets the last beat
+    for (late, written, least) in [(1, 3, 20), (3, 3, 20), (2, 2, 0)] {
         let mut bench = Bench::<64, 8, 2, 1>::new(late, written);
         bench.traffic(40);
-        assert!(bench.wrong > 0, "{late} {written}");
+        assert!(bench.wrong > least, "{late} {written}");
     }
     // FPDUs of one beat, one each cycle
     let mut bench = Bench::<64, 8, 2, 1>::new(LATENCY, written(2));
