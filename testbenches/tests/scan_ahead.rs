@@ -133,6 +133,8 @@ struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     aheads: Vec<usize>,
     /// Cycles of those in order.
     outs: Vec<usize>,
+    /// The text is not the block's: a difference ends the run, where it is a defect otherwise.
+    planted: bool,
     /// What the simulators differ in, for planted faults.
     failed: Option<LockstepError>,
     cycle: usize,
@@ -174,6 +176,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             answer: 40,
             aheads: vec![],
             outs: vec![],
+            planted: false,
             failed: None,
             cycle: 0,
             wrong: 0,
@@ -273,6 +276,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         self.segment(stream, first.position, last.position + last.octets);
     }
 
+    fn fail(&mut self, error: LockstepError) {
+        assert!(self.planted, "{error}");
+        self.failed = Some(error);
+    }
+
     fn cycle(&mut self, beat_of: Option<(Segment, bool)>) {
         if self.failed.is_some() {
             return;
@@ -332,8 +340,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.ahead_accepted.next = answer.map_or(noise & 1 == 0, |answer| answer.accept);
         b.fpdu_ready.next = self.busy <= self.cycle + 25;
         if let Err(error) = self.lockstep.settle() {
-            self.failed = Some(error);
-            return;
+            return self.fail(error);
         }
         self.compare();
         if let Some(answer) = answer.filter(|answer| answer.life == self.lives[answer.stream]) {
@@ -359,8 +366,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         self.pointers = [self.pointers[1], pointer];
         self.told = [self.told[1], told];
         if let Err(error) = self.lockstep.edge() {
-            self.failed = Some(error);
-            return;
+            return self.fail(error);
         }
         if let Some((_, beat, ..)) = landed {
             let source = &mut self.sources[beat.stream];
@@ -742,6 +748,7 @@ fn fault(name: &str, right: &str, wrong: &str) -> Option<LockstepError> {
     let text = &mut module.unwrap_or_else(|| panic!("no {right}")).text;
     *text = text.replace(right, wrong);
     let mut bench = Bench64::of(small(64), 5, name, &design);
+    bench.planted = true;
     bench.arm(2, true, true);
     (0..9).for_each(|_| bench.plan(2, 300));
     bench.good = 60;
