@@ -1403,8 +1403,12 @@ impl Traffic {
             _ if self.calm => {}
             0 => {
                 // the runs of other shapes are too short for ends
-                let most = if S == 4 { 6 } else { 3 };
-                segment.refused = u64::from(rng.u8(1..most)).into();
+                let most = if S == 4 {
+                    layout::refused::BEHIND_FIN
+                } else {
+                    layout::refused::CLOSED - 1
+                };
+                segment.refused = u64::from(rng.u32(1..=most)).into();
             }
             1 => fpdu.verdict.good = false,
             2 => fpdu.verdict.marker_wrong = true,
@@ -1880,9 +1884,9 @@ fn in_a_window_the_buffer_of_the_very_message_has_to_be_coming() {
 }
 
 /// The numbers that this device's receive path can give an FPDU.
-const ALL_ERRORS: [u16; 14] = [
-    0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x302,
-    0x303,
+const ALL_ERRORS: [u16; 15] = [
+    0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x301,
+    0x302, 0x303,
 ];
 
 // req: DDP-HDR-02, DDP-HDR-03, DDP-HDR-08, DDP-HDR-11, DDP-HDR-12, DDP-HDR-13, DDP-HDR-14, DDP-HDR-15
