@@ -10,6 +10,7 @@ use warpline_hdl::Config;
 use warpline_wire::ddp::UntaggedSegment;
 use warpline_wire::error::{self, Detail};
 use warpline_wire::marker::{self, Marker};
+use warpline_wire::mpa;
 use warpline_wire::receive::{
     Delivery, Event, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, Scope,
     StagEntry, StreamConfig, Target,
@@ -440,23 +441,28 @@ impl Expected {
             .map_or(0, |record| record.position);
         let mut ahead = Ahead::default();
         let wire = &stream.wire[..scenario.phases[last].received[index]];
+        // Each FPDU alone, on the same stream, which begins with it.
+        let mut alone = receiver.clone();
+        alone.close(number).expect("the stream is open");
+        let config = StreamConfig {
+            protection_domain: domains[stream.domain].into(),
+            crc: false,
+            ..StreamConfig::default()
+        };
         for (position, ulpdu) in behind(wire, failed as usize) {
             ahead.fpdus += 1;
             ahead.octets += ulpdu.len() as u64;
-            // The FPDU alone, on the same stream, which begins with it.
-            let mut alone = receiver.clone();
-            alone.close(number).expect("the stream is open");
-            let config = StreamConfig {
-                protection_domain: domains[stream.domain].into(),
-                crc: false,
-                ..StreamConfig::default()
-            };
-            let mut writer = FpduWriter::new(false, CrcField::Zero);
-            let mut fpdu = vec![0; writer.fpdu_len(ulpdu.len())];
-            writer
-                .emit(&ulpdu, &[], &mut fpdu)
+            let mut fpdu = Vec::new();
+            FpduWriter::new(false, CrcField::Zero)
+                .append(&ulpdu, &[], &mut fpdu)
                 .expect("it was an FPDU before");
-            for phase in 0..=last {
+            let end = position + mpa::fpdu_len(position as u32, ulpdu.len(), true);
+            let came = scenario
+                .phases
+                .iter()
+                .position(|phase| phase.received[index] >= end)
+                .unwrap_or(last);
+            for phase in came..=last {
                 set_stags(&mut alone, scenario, domains, phase);
                 alone.open(number, config).expect("it is closed");
                 let regions = &mut self.regions;
