@@ -90,8 +90,12 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error>> {
     };
     while record.streams < arguments.streams && !late() {
         let Some(device) = record.next() else { break };
+        let before = record.streams;
         record.advance(device);
         write(&arguments.record, &record)?;
+        if record.streams == before {
+            break; // all of it failed: nothing more would come
+        }
         if std::io::stderr().is_terminal() {
             eprint!("\r{} of {} streams", record.streams, arguments.streams);
         }

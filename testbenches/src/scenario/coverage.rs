@@ -10,13 +10,14 @@
 //!
 //! A bin that can be reached and is not says that the traffic has a hole there, whatever the number of streams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use warpline_driver::{Checks, ErrorDetail};
-use warpline_hdl::Config;
+use warpline_hdl::{Config, ISLANDS};
 use warpline_wire::{crc, ddp, marker, mpa};
 
+use super::runs::error_name;
 use super::{Expected, Report, Scenario, Stream};
 
 /// Error numbers, type and code, that the traffic has to bring about: all that the receive path can raise.
@@ -107,7 +108,7 @@ impl Bins {
             let lane = record.position as usize % config.octets() / 4;
             let lane = if lane == 0 { "first" } else { "another" };
             let markers = if stream.options.markers { "on" } else { "off" };
-            let number = error(record.number as u16);
+            let number = error_name(record.number as u16);
             bins.add("errors", format!("{number}, {} bits", config.width));
             let place = format!("{number}, markers {markers}, begins in {lane} dword of a beat");
             bins.add("errors by place", place);
@@ -241,7 +242,7 @@ impl Bins {
                 }
                 match islands {
                     0..2 => {}
-                    2..=4 => add(8),
+                    2..=ISLANDS => add(8),
                     now if now > islands_before => add(9),
                     _ => {}
                 }
@@ -255,7 +256,7 @@ impl Bins {
     }
 
     fn reports(&mut self, stream: &Stream, reports: &[Report]) {
-        let mut deepest: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut queues = BTreeSet::new();
         for report in reports {
             match report {
                 Report::Untagged {
@@ -264,7 +265,7 @@ impl Bins {
                     anomaly,
                     ..
                 } => {
-                    *deepest.entry(*queue).or_default() += 1;
+                    queues.insert(*queue);
                     for (seen, remark) in [(*hole, 0), (*anomaly, 1)] {
                         if seen {
                             self.add("remarks", REMARKS[remark]);
@@ -279,7 +280,7 @@ impl Bins {
                 Report::Tagged(_) | Report::Error(_) => {}
             }
         }
-        for queue in deepest.keys() {
+        for queue in queues {
             let window = if stream.options.msn_window {
                 "window"
             } else {
@@ -288,10 +289,6 @@ impl Bins {
             self.add("messages", format!("queue {queue}, {window} MSNs"));
         }
     }
-}
-
-fn error(number: u16) -> String {
-    format!("{:#x}/{:#04x}", number >> 8, number & 0xFF)
 }
 
 fn name(pair: [Checks; 2]) -> String {
@@ -303,7 +300,7 @@ fn name(pair: [Checks; 2]) -> String {
 /// Bins that have to be reached.
 fn wanted(widths: &[usize]) -> Vec<(&'static str, String)> {
     let mut wanted = Vec::new();
-    for number in ERRORS.map(error) {
+    for number in ERRORS.map(error_name) {
         for width in widths {
             wanted.push(("errors", format!("{number}, {width} bits")));
         }

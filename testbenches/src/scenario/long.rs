@@ -14,6 +14,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpline_hdl::Config;
 
+use super::runs::error_name;
 use super::{CHAIN, Failed, Tally, run_streams, small};
 
 /// Scenarios that are run between two records: whole chains.
@@ -56,8 +57,7 @@ impl Run {
         self.fpdus += tally.fpdus;
         self.messages += tally.messages;
         for (error, count) in &tally.errors {
-            let name = format!("{:#x}/{:#04x}", error >> 8, error & 0xFF);
-            *self.errors.entry(name).or_default() += count;
+            *self.errors.entry(error_name(*error)).or_default() += count;
         }
     }
 }
@@ -117,10 +117,10 @@ impl Record {
         recorded.filter(same).unwrap_or(self)
     }
 
-    /// The device that has seen the fewest streams.
+    /// The device that has seen the fewest seeds: one that fails adds no streams, and must not hold up the others.
     #[must_use]
     pub fn next(&self) -> Option<usize> {
-        (0..self.devices.len()).min_by_key(|&index| self.devices[index].streams)
+        (0..self.devices.len()).min_by_key(|&index| self.devices[index].seeds)
     }
 
     /// Runs the next [`STEP`] seeds of a device.

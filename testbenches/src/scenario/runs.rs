@@ -80,10 +80,15 @@ impl fmt::Display for Tally {
             "{scenarios} scenarios, {streams} streams, {octets} octets, {fpdus} FPDUs, {messages} messages, {cycles} cycles; errors"
         )?;
         for (error, count) in errors {
-            write!(f, " {:#x}/{:#04x}: {count}", error >> 8, error & 0xFF)?;
+            write!(f, " {}: {count}", error_name(*error))?;
         }
         Ok(())
     }
+}
+
+/// Type and code of an error number.
+pub(super) fn error_name(number: u16) -> String {
+    format!("{:#x}/{:#04x}", number >> 8, number & 0xFF)
 }
 
 /// A scenario that failed, and how to see that again.
