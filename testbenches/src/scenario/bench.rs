@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
@@ -581,10 +582,10 @@ impl Differences {
         let refused = |record: &&ErrorRecord| {
             matches!(record.number, ErrorNumber::MpaCrc | ErrorNumber::MpaMarker)
         };
-        let streams = || expected.records.iter().zip(&expected.ahead);
-        let all_refused = streams().filter_map(|(record, _)| record.as_ref());
-        let judged = expected.fpdus + all_refused.filter(refused).count() as u64;
-        let certain = streams().filter(|(_, ahead)| ahead.is_none());
+        let all_refused = expected.records.iter().flatten().filter(refused);
+        let judged = expected.fpdus + all_refused.count() as u64;
+        let streams = expected.records.iter().zip(&expected.ahead);
+        let certain = streams.filter(|(_, ahead)| ahead.is_none());
         let certain = certain.filter_map(|(record, _)| record.as_ref());
         let certain = expected.certain_fpdus + certain.filter(refused).count() as u64;
         let fpdus = since(now.fpdus, before.fpdus);
@@ -593,34 +594,30 @@ impl Differences {
         self.note(|| "counter of octets".into(), &octets, &expected.octets);
         let errors = since(now.errors, before.errors);
         let ahead = expected.ahead.iter().flatten().count() as u64;
-        if !(failed..=failed + ahead).contains(&errors) {
-            self.note(|| "counter of errors".into(), &errors, &failed);
-        }
+        self.within("errors", errors, failed..=failed + ahead);
         // How much of a stream that failed came before its error is not fixed if it came out of order: from nothing to
         // all that it could be, and the FPDU of the error.
         let failed_ahead = || expected.ahead.iter().flatten();
         let octets_ahead: u64 = failed_ahead().map(|ahead| ahead.octets).sum();
         let fpdus_ahead: u64 = failed_ahead().map(|ahead| ahead.fpdus + 1).sum();
-        for (name, found, from, to) in [
-            (
-                "payload octets",
-                since(now.payload_octets, before.payload_octets),
-                expected.certain_octets,
-                expected.payload_octets + octets_ahead,
-            ),
-            (
-                "FPDUs without those discarded",
-                fpdus.wrapping_sub(discarded),
-                certain,
-                judged + fpdus_ahead,
-            ),
-        ] {
-            if from == to {
-                self.note(|| format!("counter of {name}"), &found, &to);
-            } else if !(from..=to).contains(&found) {
-                let line = format!("counter of {name}: {found}\n    should be in {from}..={to}");
-                self.0.push(line);
-            }
+        self.within(
+            "payload octets",
+            since(now.payload_octets, before.payload_octets),
+            expected.certain_octets..=expected.payload_octets + octets_ahead,
+        );
+        self.within(
+            "FPDUs without those discarded",
+            fpdus.wrapping_sub(discarded),
+            certain..=judged + fpdus_ahead,
+        );
+    }
+
+    fn within(&mut self, name: &str, found: u64, range: RangeInclusive<u64>) {
+        if range.start() == range.end() {
+            self.note(|| format!("counter of {name}"), &found, range.start());
+        } else if !range.contains(&found) {
+            let line = format!("counter of {name}: {found}\n    should be in {range:?}");
+            self.0.push(line);
         }
     }
 
