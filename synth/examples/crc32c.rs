@@ -3,6 +3,7 @@
 //! Arguments: the report to write, and the widths; without, 64 and 512 bits on standard output.
 
 use std::error::Error;
+use std::fs::File;
 use std::path::Path;
 
 use warpline_synth::Tools;
@@ -22,6 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     } else {
         widths
     };
+    if let Some(path) = arguments.first() {
+        // not after all placements
+        File::options().append(true).create(true).open(path)?;
+    }
     let tools = Tools::find()?;
     let folder = Path::new("target/crc32c");
     let comparison = compare(&widths, &SEEDS, &tools, folder, &mut |built| {

@@ -14,27 +14,15 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use warpline_hdl::crc_register::{RESIDUE, advance};
 use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
-use warpline_wire::crc::crc32c;
 
 use crate::flow::{place, settings};
-use crate::netlist::{Family, Source, netlist};
+use crate::netlist::{Family, Source, netlist, netlist_of};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
-
-/// CRC32C's polynomial, bit 31 the coefficient of x⁰ (RFC 3385).
-const POLYNOMIAL: u32 = 0x82f6_3b78;
-
-/// The register behind `octets`, bit by bit.
-fn behind(register: u32, octets: &[u8]) -> u32 {
-    octets.iter().fold(register, |register, octet| {
-        (0..8).fold(register ^ u32::from(*octet), |r, _| {
-            (r >> 1) ^ (POLYNOMIAL & (r & 1).wrapping_neg())
-        })
-    })
-}
 
 /// The next state behind `dwords` dwords: for each of its bits the bits of state and data to add.
 fn next_state(dwords: usize) -> Vec<String> {
@@ -46,14 +34,12 @@ fn next_state(dwords: usize) -> Vec<String> {
             }
         }
     };
-    let zeros = vec![0; 4 * dwords];
     for bit in 0..32 {
-        add(format!("s[{bit}]"), behind(1 << bit, &zeros));
+        add(format!("s[{bit}]"), advance(1 << bit, 32 * dwords));
     }
     for bit in 0..32 * dwords {
-        let mut octets = zeros.clone();
-        octets[bit / 8] = 1 << (bit % 8);
-        add(format!("d[{bit}]"), behind(0, &octets));
+        let to_come = 32 * (dwords - bit / 32);
+        add(format!("d[{bit}]"), advance(1 << (bit % 32), to_come));
     }
     sums.iter().map(|sum| sum.join(" ^ ")).collect()
 }
@@ -62,7 +48,6 @@ fn next_state(dwords: usize) -> Vec<String> {
 #[must_use]
 pub fn parallel(width: usize) -> Design {
     let dwords = width / 32;
-    let residue = behind(!0, &crc32c(&[]).to_le_bytes());
     let (mut networks, mut tails, mut fields) = (String::new(), String::new(), String::new());
     for count in 1..=dwords {
         let _ = writeln!(networks, "    wire [31:0] next_{count};");
@@ -102,7 +87,7 @@ pub fn parallel(width: usize) -> Design {
 {fields}            default: field <= 32'h0;
         endcase
         done <= v & l & ~reset;
-        good <= tail == 32'h{residue:08x};
+        good <= tail == 32'h{RESIDUE:08x};
         state <= tail;
         received <= field;
         verdict_valid <= done & ~reset;
@@ -167,7 +152,7 @@ pub fn own(width: usize) -> Result<Design, Error> {
 
 /// `design` between registers that are loaded and read in a row: its own paths alone limit the clock.
 fn harness(design: &Design) -> (String, String) {
-    let top = design.modules.last().map_or("", |module| &module.name);
+    let top = design.top();
     let (mut inputs, mut outputs, mut connections) = (0, 0, Vec::new());
     for port in &design.ports {
         let (vector, at) = match port.direction {
@@ -205,7 +190,7 @@ endmodule
 }
 
 /// One way to the CRC, at one width.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Built {
     /// `warpline`, or `parallel`.
     pub what: String,
@@ -222,7 +207,7 @@ pub struct Built {
 }
 
 /// All of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Part.
     pub part: String,
@@ -282,16 +267,8 @@ fn build(
     tools: &Tools,
     folder: &Path,
 ) -> Result<Built, Error> {
-    let mut files: Vec<_> = (design.modules.iter())
-        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
-        .collect();
-    let top = design.modules.last().map_or("", |module| &module.name);
-    let alone = Source {
-        top,
-        files: &files,
-        parameters: &[],
-    };
-    let alone = netlist(&tools.yosys, Family::Ecp5, &alone, &folder.join("alone"))?;
+    let alone = netlist_of(design, &tools.yosys, Family::Ecp5, &folder.join("alone"))?;
+    let mut files = design.sources();
     files.push(harness(design));
     let between = Source {
         top: "harness",
@@ -313,7 +290,7 @@ fn build(
         width,
         lut4: alone.count(|kind| kind == "LUT4") + 2 * alone.count(|kind| kind == "CCU2C"),
         ff: alone.count(|kind| kind == "TRELLIS_FF"),
-        lut_levels: alone.lut_levels(top)?,
+        lut_levels: alone.lut_levels(design.top())?,
         fmax_mhz_min: slowest,
     })
 }

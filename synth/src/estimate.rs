@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
 
-use crate::netlist::{Family, Netlist, Source, netlist};
+use crate::netlist::{Family, Netlist, netlist_of};
+use crate::worse::{larger, told};
 use crate::{Error, Tool, Tools, config};
-
-/// How much more than before is too much.
-const WORSE: f64 = 0.05;
 
 /// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,24 +53,13 @@ pub fn estimate(
     let config = config(width);
     let versions = vec![tools.yosys_version()?];
     let device = design(&config)?;
-    let files: Vec<_> = (device.modules.iter())
-        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
-        .collect();
-    let source = Source {
-        top: TOP,
-        files: &files,
-        parameters: &[],
-    };
-    let netlist = netlist(&tools.yosys, family, &source, folder)?;
+    let netlist = netlist_of(&device, &tools.yosys, family, folder)?;
     Estimate::of(family, &config, netlist, versions)
 }
 
 impl Estimate {
     /// What `netlist`, of `family` and the device that `config` describes, holds.
-    ///
-    /// # Errors
-    /// As [`Netlist::lut_levels`].
-    pub fn of(
+    fn of(
         family: Family,
         config: &Config,
         netlist: Netlist,
@@ -97,24 +84,18 @@ impl Estimate {
         })
     }
 
-    /// What is more than 5 % larger than `before`, or deeper by a LUT and 5 %; none for another device.
+    /// What is more than 5 % larger or deeper than `before`, which is of the same device.
     #[must_use]
     pub fn worse(&self, before: &Self) -> Option<String> {
         let levels = |estimate: &Self| estimate.lut_levels as u64;
-        let larger: Vec<_> = [
+        told(larger(&[
             ("LUTs", self.lut, before.lut),
             ("carry cells", self.carry, before.carry),
             ("flip-flops", self.ff, before.ff),
             ("memories of LUTs", self.lut_ram, before.lut_ram),
             ("block RAMs", self.ram18, before.ram18),
             ("LUTs in a row", levels(self), levels(before)),
-        ]
-        .into_iter()
-        .filter(|&(_, now, then)| now as f64 > then as f64 * (1.0 + WORSE))
-        .map(|(what, now, then)| format!("{now} {what} instead of {then}"))
-        .collect();
-        (!larger.is_empty())
-            .then(|| format!("more than 5 % worse than before: {}", larger.join(", ")))
+        ]))
     }
 
     /// Whether both are of the same family and device.

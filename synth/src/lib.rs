@@ -23,11 +23,12 @@ mod report;
 mod selftest;
 mod simulate;
 mod tools;
+mod worse;
 
 pub use error::Error;
 pub use estimate::{Estimate, estimate};
 pub use flow::{Job, Stage, run};
-pub use netlist::{Family, Netlist, Source, netlist};
+pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
 pub use report::{Hop, Placed, Report, Tool, WorstPath};
 pub use selftest::{BOARD, Fault, SelfTest, sources};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
+use warpline_hdl::writer::Design;
 
 use crate::Error;
 use crate::flow::{call, read};
@@ -50,7 +51,7 @@ impl Family {
 
 /// What to make a netlist of.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'s> {
+pub(crate) struct Source<'s> {
     /// Top module.
     pub top: &'s str,
     /// Names and texts of all files.
@@ -68,11 +69,29 @@ pub struct Netlist {
     pub cells: BTreeMap<String, u64>,
 }
 
+/// [`netlist`] of a design with nothing around it.
+///
+/// # Errors
+/// As [`netlist`].
+pub fn netlist_of(
+    design: &Design,
+    yosys: &Path,
+    family: Family,
+    folder: &Path,
+) -> Result<Netlist, Error> {
+    let source = Source {
+        top: design.top(),
+        files: &design.sources(),
+        parameters: &[],
+    };
+    netlist(yosys, family, &source, folder)
+}
+
 /// Has yosys make a netlist; sources, script and log are in `folder` as well.
 ///
 /// # Errors
 /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
-pub fn netlist(
+pub(crate) fn netlist(
     yosys: &Path,
     family: Family,
     source: &Source<'_>,

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::worse::{WORSE, larger, told};
+
 /// A placed and routed device, as `constraints/reports` keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -40,6 +42,21 @@ pub struct Report {
     pub settings: Vec<String>,
     /// Tools and their versions.
     pub tools: Vec<Tool>,
+}
+
+impl Report {
+    /// What is more than 5 % slower or larger than `before`, which is of the same device.
+    #[must_use]
+    pub fn worse(&self, before: &Self) -> Option<String> {
+        let (now, then) = (self.fmax_mhz_min, before.fmax_mhz_min);
+        let slower = (now < then * (1.0 - WORSE)).then(|| format!("{now} MHz instead of {then}"));
+        let larger = larger(&[
+            ("LUT4", self.lut4, before.lut4),
+            ("flip-flops", self.ff, before.ff),
+            ("block RAMs", self.ebr, before.ebr),
+        ]);
+        told(slower.into_iter().chain(larger).collect())
+    }
 }
 
 /// A tool.

@@ -359,10 +359,7 @@ pub fn sources(
     width: usize,
     fault: Option<Fault>,
 ) -> Result<Vec<(String, String)>, Error> {
-    let modules = device.modules.iter();
-    let mut files: Vec<_> = modules
-        .map(|m| (format!("{}.sv", m.name), m.text.clone()))
-        .collect();
+    let mut files = device.sources();
     files.extend(SelfTest::new(width, fault)?.roms());
     files.push(("warpline_selftest.sv".into(), SELFTEST.into()));
     files.push((format!("{BOARD}.sv"), BOARD_TEXT.into()));

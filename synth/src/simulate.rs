@@ -13,12 +13,12 @@ use std::path::Path;
 use warpline_hdl::writer::{Design, Direction};
 
 use crate::netlist::run;
-use crate::{Error, Family, Source, netlist};
+use crate::{Error, Family, netlist_of};
 
 /// All cells of the netlist of ECP5 in `folder` as plain SystemVerilog; its top module `top` is called `name`.
 ///
 /// # Errors
-/// As [`netlist`](crate::netlist()).
+/// As [`netlist_of`].
 pub fn simulation(folder: &Path, yosys: &Path, top: &str, name: &str) -> Result<String, Error> {
     let models = folder.join("models.v");
     fs::write(&models, LUT.to_owned() + &block_ram()).map_err(Error::at(&models))?;
@@ -61,19 +61,10 @@ write_verilog -noattr simulation.v
 /// The netlist of `design`, whose top module keeps its name, as plain SystemVerilog.
 ///
 /// # Errors
-/// As [`netlist`](crate::netlist()).
+/// As [`netlist_of`].
 pub fn mapped(design: &Design, yosys: &Path, folder: &Path) -> Result<String, Error> {
-    let files: Vec<_> = (design.modules.iter())
-        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
-        .collect();
-    let top = design.modules.last().map_or("", |module| &module.name);
-    let source = Source {
-        top,
-        files: &files,
-        parameters: &[],
-    };
-    netlist(yosys, Family::Ecp5, &source, folder)?;
-    simulation(folder, yosys, top, top)
+    netlist_of(design, yosys, Family::Ecp5, folder)?;
+    simulation(folder, yosys, design.top(), design.top())
 }
 
 /// Suffix of the RTL's top module beside a netlist.
@@ -85,13 +76,10 @@ pub const NETLIST: &str = "_netlist";
 /// rising edge of `clock` ends the simulation. `netlist` is the text of a module `<top>_netlist`.
 #[must_use]
 pub fn side_by_side(design: &Design, netlist: String, clock: &str) -> Vec<(String, String)> {
-    let mut files: Vec<_> = (design.modules.iter())
-        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
-        .collect();
+    let (mut files, top) = (design.sources(), design.top());
     let Some((file, text)) = files.last_mut() else {
         return files;
     };
-    let top = file.trim_end_matches(".sv").to_owned();
     *file = format!("{top}{RTL}.sv");
     *text = text.replacen(&format!("module {top} "), &format!("module {top}{RTL} "), 1);
 

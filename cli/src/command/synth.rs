@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use warpline_synth::{Estimate, Family, Job, Report, Stage, Tools, part};
 
@@ -17,9 +18,6 @@ use crate::options::Synth;
 const CYCLES: &str = include_str!("../../../docs/bench/receive-cycles.json");
 /// ULPDU of an Ethernet's segment, without markers: what the report's octets per cycle are of.
 const ULPDU: usize = 1442;
-
-/// How much worse than before is too much.
-const WORSE: f64 = 0.05;
 
 pub(super) fn run(options: &Synth) -> Result<u8, Error> {
     match options.estimate {
@@ -46,14 +44,7 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     spinner.finish_and_clear();
     let estimate = made?;
 
-    let json = serde_json::to_string_pretty(&estimate)? + "\n";
-    show(&match options.json {
-        true => json.clone(),
-        false => counted(&estimate),
-    })?;
-    if let Some(path) = &options.report {
-        write_text(path, &json)?;
-    }
+    tell(options, &estimate, || counted(&estimate))?;
     Ok(verdict(
         &[before.and_then(|before| estimate.worse(&before))],
     ))
@@ -91,18 +82,24 @@ fn place(options: &Synth) -> Result<u8, Error> {
     spinner.finish_and_clear();
     let report = made?;
 
-    let json = serde_json::to_string_pretty(&report)? + "\n";
-    show(&match options.json {
-        true => json.clone(),
-        false => text(&report, &job),
-    })?;
-    if let Some(path) = &options.report {
-        write_text(path, &json)?;
-    }
+    tell(options, &report, || text(&report, &job))?;
     Ok(verdict(&[
         options.at_least.and_then(|least| too_slow(&report, least)),
-        before.and_then(|before| worse(&report, &before)),
+        before.and_then(|before| report.worse(&before)),
     ]))
+}
+
+/// Shows what was `made`, as JSON or as `text`, and writes its report.
+fn tell(options: &Synth, made: &impl Serialize, text: impl Fn() -> String) -> Result<(), Error> {
+    let json = serde_json::to_string_pretty(made)? + "\n";
+    show(&match options.json {
+        true => json.clone(),
+        false => text(),
+    })?;
+    match &options.report {
+        Some(path) => write_text(path, &json),
+        None => Ok(()),
+    }
 }
 
 /// Says what is wrong; gives the exit code.
@@ -152,27 +149,6 @@ fn too_slow(report: &Report, least: f64) -> Option<String> {
             report.fmax_mhz_min, report.worst_path.to
         )
     })
-}
-
-fn worse(report: &Report, before: &Report) -> Option<String> {
-    let more = |now: u64, then: u64| now as f64 > then as f64 * (1.0 + WORSE);
-    let mut wrong = Vec::new();
-    if report.fmax_mhz_min < before.fmax_mhz_min * (1.0 - WORSE) {
-        wrong.push(format!(
-            "{} MHz instead of {}",
-            report.fmax_mhz_min, before.fmax_mhz_min
-        ));
-    }
-    for (what, now, then) in [
-        ("LUT4", report.lut4, before.lut4),
-        ("flip-flops", report.ff, before.ff),
-        ("block RAMs", report.ebr, before.ebr),
-    ] {
-        if more(now, then) {
-            wrong.push(format!("{now} {what} instead of {then}"));
-        }
-    }
-    (!wrong.is_empty()).then(|| format!("more than 5 % worse than before: {}", wrong.join(", ")))
 }
 
 fn counted(estimate: &Estimate) -> String {
@@ -276,8 +252,8 @@ mod tests {
     #[test]
     fn what_got_worse_is_told() {
         let before = report(150.0, 1000);
-        assert_eq!(worse(&report(143.0, 1049), &before), None);
-        let reason = worse(&report(142.0, 1051), &before).unwrap();
+        assert_eq!(report(143.0, 1049).worse(&before), None);
+        let reason = report(142.0, 1051).worse(&before).unwrap();
         assert_eq!(
             reason,
             "more than 5 % worse than before: 142 MHz instead of 150, 1051 LUT4 instead of 1000"

@@ -81,17 +81,27 @@ impl Design {
         texts.join("\n")
     }
 
-    /// One file per module, and `<top>.f`, the list of them in compile order.
+    /// Name of the top module; empty when there is none.
+    #[must_use]
+    pub fn top(&self) -> &str {
+        self.modules.last().map_or("", |module| &module.name)
+    }
+
+    /// One file per module, in compile order.
+    #[must_use]
+    pub fn sources(&self) -> Vec<(String, String)> {
+        let modules = self.modules.iter();
+        modules
+            .map(|module| (format!("{}.sv", module.name), module.text.clone()))
+            .collect()
+    }
+
+    /// [`sources`](Self::sources), and `<top>.f`, the list of them.
     pub fn files(&self) -> Vec<(String, String)> {
-        let file = |module: &Module| format!("{}.sv", module.name);
-        let mut files: Vec<_> = self
-            .modules
-            .iter()
-            .map(|m| (file(m), m.text.clone()))
-            .collect();
-        if let Some(top) = self.modules.last() {
-            let list = self.modules.iter().map(|m| file(m) + "\n").collect();
-            files.push((format!("{}.f", top.name), list));
+        let mut files = self.sources();
+        if !files.is_empty() {
+            let list = files.iter().map(|(name, _)| format!("{name}\n")).collect();
+            files.push((format!("{}.f", self.top()), list));
         }
         files
     }
