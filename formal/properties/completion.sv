@@ -86,14 +86,7 @@ module completion_properties #(parameter WIDTH = 64) (
         lanes: assert (m_axi_wstrb == half[OCTETS-1:0]);
     end
 
-    handshake #(.WIDTH(72)) address (
-        .clock(clock), .reset(reset), .valid(m_axi_awvalid), .ready(m_axi_awready),
-        .payload({m_axi_awaddr, m_axi_awlen})
-    );
-    handshake #(.WIDTH(WIDTH + OCTETS + 1)) beat (
-        .clock(clock), .reset(reset), .valid(m_axi_wvalid), .ready(m_axi_wready),
-        .payload({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
-    );
+    axi_writes #(.K(OCTETS)) writes (.*);
 
     // helpers
     wire [63:0] low = {36'b0, low_q} << 5;

@@ -104,14 +104,7 @@ module place_read_properties #(parameter K = 8) (
             & beat_data__filled_q == beat_strobes__filled_q & beat_data__filled_q == beat_last__filled_q);
     end
 
-    handshake #(.WIDTH(72)) address (
-        .clock(clock), .reset(reset), .valid(m_axi_awvalid), .ready(m_axi_awready),
-        .payload({m_axi_awaddr, m_axi_awlen})
-    );
-    handshake #(.WIDTH(9 * K + 1)) octets (
-        .clock(clock), .reset(reset), .valid(m_axi_wvalid), .ready(m_axi_wready),
-        .payload({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
-    );
+    axi_writes #(.K(K)) writes (.*);
 
     // helpers
     wire [7:0] flying = asked_q[0] + side__stage_0[0] + side__stage_1[0] + side__stage_2[0] + side__stage_3[0];

