@@ -35,8 +35,16 @@ use warpline_hdl::writer::Design;
 pub struct Proof {
     top: String,
     text: String,
-    /// What is assumed at every step before the one that is proved: 1, more where a checker says why.
-    steps: usize,
+    induction: Induction,
+}
+
+/// How the step of induction is asked for.
+#[derive(Clone, Copy)]
+enum Induction {
+    /// All assertions at once, assumed at so many steps before the one that is proved: 1, more where a checker says why.
+    Steps(usize),
+    /// Each assertion on its own, all of them being assumed one step before.
+    OneByOne,
 }
 
 /// What a proof took.
@@ -59,14 +67,22 @@ impl Proof {
         Ok(Self {
             top: top.name.clone(),
             text: bind::with_proof_rows(&design.text()),
-            steps: 1,
+            induction: Induction::Steps(1),
         })
     }
 
     /// With induction over `steps` steps.
     #[must_use]
     pub fn steps(mut self, steps: usize) -> Self {
-        self.steps = steps;
+        self.induction = Induction::Steps(steps);
+        self
+    }
+
+    /// With induction over one step, and a question to the solver for each assertion: many small questions may end where
+    /// the one about all of them does not. No trace is kept of the one that does not hold.
+    #[must_use]
+    pub fn one_by_one(mut self) -> Self {
+        self.induction = Induction::OneByOne;
         self
     }
 
@@ -117,8 +133,16 @@ impl Proof {
     pub fn prove(&self, tools: &Tools) -> Result<Proved, Error> {
         let start = Instant::now();
         let model = tools.model(&self.top, &self.text)?;
-        model.search(FIRST_CYCLES.max(self.steps + 1))?;
-        model.induction(self.steps)?;
+        match self.induction {
+            Induction::Steps(steps) => {
+                model.search(FIRST_CYCLES.max(steps + 1))?;
+                model.induction(steps)?;
+            }
+            Induction::OneByOne => {
+                model.search(FIRST_CYCLES)?;
+                model.induction_of_each()?;
+            }
+        }
         Ok(Proved {
             time: start.elapsed(),
         })

@@ -97,6 +97,43 @@ impl Model<'_> {
         found.map_or(Ok(()), |said| Err(Error::NotInductive(self.kept(said))))
     }
 
+    /// As `induction` over one step, each assertion asked for on its own.
+    pub fn induction_of_each(&self) -> Result<(), Error> {
+        let model = self.folder.path().join("model.smt2");
+        let text = std::fs::read_to_string(&model).map_err(Error::at(&model))?;
+        let assertions: Vec<(&str, &str)> = (text.lines())
+            .filter_map(|line| line.strip_prefix("; yosys-smt2-assert ")?.split_once(' '))
+            .collect();
+        let module = (text.lines()).find_map(|line| line.strip_prefix("; yosys-smt2-topmod "));
+        let (Some(module), false) = (module, assertions.is_empty()) else {
+            return Err(Error::Solver("a model without assertions".into()));
+        };
+        for (number, name) in assertions {
+            // what every state keeps, what leads from one to the next, and the one assertion there
+            let question = format!(
+                "(set-logic QF_AUFBV)
+{text}
+(declare-fun s0 () |{module}_s|)
+(declare-fun s1 () |{module}_s|)
+(assert (and (|{module}_h| s0) (|{module}_u| s0) (|{module}_a| s0) (not (|{module}_is| s0))))
+(assert (and (|{module}_h| s1) (|{module}_u| s1) (not (|{module}_is| s1))))
+(assert (|{module}_t| s0 s1))
+(assert (not (|{module}_a {number}| s1)))
+(check-sat)
+"
+            );
+            let file = self.folder.path().join("question.smt2");
+            std::fs::write(&file, question).map_err(Error::at(&file))?;
+            let output = (self.tools).run("yices-smt2", self.folder.path(), &["question.smt2"])?;
+            match said(&output).trim() {
+                "unsat" => {}
+                "sat" => return Err(Error::NotInductive(format!("{name}\n"))),
+                other => return Err(Error::Solver(format!("{name}: {other}"))),
+            }
+        }
+        Ok(())
+    }
+
     pub fn cover(&self, cycles: usize) -> Result<(), Error> {
         let found = self.solve(&["-c", "-t", &cycles.to_string()])?;
         found.map_or(Ok(()), |said| Err(Error::NotCovered(said)))

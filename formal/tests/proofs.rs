@@ -8,6 +8,7 @@ use warpline_formal::{Error, Proof, Tools};
 use warpline_hdl::check::stag_table::StagTable;
 use warpline_hdl::check::tagged::TaggedChecks;
 use warpline_hdl::completion::CompletionWriter;
+use warpline_hdl::deliver::Deliver;
 use warpline_hdl::interrupts::Interrupts;
 use warpline_hdl::place::Place;
 use warpline_hdl::queue::Queue;
@@ -19,6 +20,7 @@ use warpline_hdl::{Config, writer};
 
 const BOUNDS: &str = include_str!("../properties/bounds.sv");
 const COMPLETION: &str = include_str!("../properties/completion.sv");
+const DELIVER: &str = include_str!("../properties/deliver.sv");
 const HANDSHAKE: &str = include_str!("../properties/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
 const PLACE_READ: &str = include_str!("../properties/place_read.sv");
@@ -332,4 +334,29 @@ fn writes_keep_the_rules_of_axi4_and_answers_find_their_way_back() {
         let faults = [overtaken, lost, swapped];
         show("m_axi, writes", &proof, 9, &faults, 7);
     });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn what_an_fpdu_brings_about_comes_when_all_its_bursts_are_answered() {
+    // one question about all assertions does not end within minutes
+    let proof = checked(&Deliver::<1>::default(), "deliver", DELIVER).one_by_one();
+    let forgotten = ("failed_d = failed_q | b_error;", "failed_d = b_error;");
+    let early = (
+        "(none_left_q | (b_valid & one_left_q));",
+        "(none_left_q | b_valid);",
+    );
+    let unanswered = ("(read_q != settled_q)", "(read_q != look_q)");
+    let silent = ("is_fault = now_failed_q &", "is_fault = 1'b0 &");
+    let faults = [forgotten, early, unanswered, silent];
+    show("deliver", &proof, 10, &faults, 10);
+    // without a fact that another one follows from
+    let helper = "answers == bursts & failures__proof_data == refused";
+    let less = proof.planted(helper, "1'b1").unwrap();
+    match less.prove(&tools()) {
+        Err(Error::NotInductive(name)) => {
+            println!("deliver: without `settled`, no proof of {name}")
+        }
+        other => panic!("{other:?}"),
+    }
 }
