@@ -588,6 +588,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
         self.measured_fpdu.d.next.ahead = false;
         self.measured_fpdu.d.next.placed = self.placed.chain_now.val().any();
+        self.chained.d.next = self.chained.q.val() & self.placed.chain_valid.val();
         if self.walker.item_valid.val() {
             self.chained.d.next = self.placed.chain_now.val();
             self.behind.d.next = self.base.val() + self.item_octets.val();

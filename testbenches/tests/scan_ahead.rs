@@ -126,6 +126,8 @@ struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     flying: VecDeque<Flying>,
     /// Cycle in which `fetch` has read all it has been given.
     busy: usize,
+    /// Cycle up to which it takes nothing.
+    stalled: usize,
     /// Answers in a hundred that are good, and cycles to the answer.
     good: u32,
     answer: usize,
@@ -172,6 +174,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             started: VecDeque::new(),
             flying: VecDeque::new(),
             busy: 0,
+            stalled: 0,
             good: 100,
             answer: 40,
             aheads: vec![],
@@ -338,7 +341,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             .map_or(noise & 0xFFFF_FFFF, |answer| answer.position.into())
             .into();
         b.ahead_accepted.next = answer.map_or(noise & 1 == 0, |answer| answer.accept);
-        b.fpdu_ready.next = self.busy <= self.cycle + 25;
+        b.fpdu_ready.next = self.busy <= self.cycle + 25 && self.stalled <= self.cycle;
         if let Err(error) = self.lockstep.settle() {
             return self.fail(error);
         }
@@ -735,6 +738,62 @@ fn a_stream_closed_at_any_moment_leaves_nothing_to_its_next_owner() {
         bench.finish();
         assert_eq!((bench.wrong, bench.seen.placed), (0, 0), "moment {moment}");
     }
+}
+
+/// While the chain in order goes through an interval, the answer to the FPDU in front of it makes it the end of another one,
+/// and an FPDU behind the next gap takes its place: nothing of that is placed.
+// req: MPA-RCV-07
+#[test]
+fn an_interval_whose_place_is_taken_says_nothing_of_the_chain_that_was_in_it() {
+    let mut bench = armed();
+    let mut recorded = 0;
+    for (answer, stalled) in (76..88).flat_map(|answer| (74..86).map(move |at| (answer, at))) {
+        let (before, ahead) = (bench.seen.in_order, bench.aheads.len());
+        // 1, 6 and 9 have a marker; 1 to 7 follow each other within one visit. 6, then 1 to 4 are accepted, 5 is not answered
+        // when the chain comes to it, 7 is whole too late to be given out, 8 is missing, 9 waits until the queue is empty
+        for ulpdu in [440, 90, 90, 90, 90, 90, 100, 100, 320, 100] {
+            bench.plan(2, ulpdu);
+        }
+        let plan = bench.sources[2].plan.clone();
+        let missing = plan[0].octets - 8;
+        bench.segment(2, 0, missing);
+        bench.fpdus(2, 6..7);
+        bench.finish_ahead(ahead + 1);
+        bench.fpdus(2, 1..5);
+        bench.finish_ahead(ahead + 5);
+        bench.fpdus(2, 5..6);
+        while bench.aheads.len() < ahead + 6 {
+            bench.idle(1);
+        }
+        bench.flying.back_mut().unwrap().due = usize::MAX;
+        let ends = [plan[7], plan[9]].map(|last| last.position + last.octets);
+        bench.segment(2, plan[7].position, ends[0] - 8);
+        bench.segment(2, plan[9].position, ends[1] - 8);
+        bench.idle(60);
+        bench.segment(2, ends[1] - 8, ends[1]);
+        bench.segment(2, ends[0] - 8, ends[0]);
+        bench.segment(2, missing, plan[0].octets);
+        let closed = bench.cycle;
+        bench.flying.back_mut().unwrap().due = closed + answer;
+        while bench.seen.in_order == before {
+            bench.idle(1);
+        }
+        bench.stalled = closed + stalled;
+        bench.idle(200);
+        recorded +=
+            usize::from((80..92).contains(&(bench.aheads[bench.aheads.len() - 1] - closed)));
+        bench.fpdus(2, 8..9);
+        bench.finish();
+        assert_eq!(
+            bench.wrong, 0,
+            "answer {answer} stalled {stalled}: {:?}",
+            bench.seen
+        );
+        bench.close(2);
+        bench.idle(64);
+        bench.arm(2, true, true);
+    }
+    assert!(recorded > 20, "{recorded}");
 }
 
 /// A window of FPDUs behind a gap, which is closed, against a text in which `right` is `wrong`.

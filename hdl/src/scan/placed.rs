@@ -72,6 +72,8 @@ pub struct Placed<const S: usize, const N: usize> {
     pub chain_before: Signal<In, Bits<4>>,
     /// Intervals in which an FPDU that begins there is placed.
     pub chain_now: Signal<Out, Bits<4>>,
+    /// Intervals that the stream has: one that it was in before, and has no more, may be another one when it asks again.
+    pub chain_valid: Signal<Out, Bits<4>>,
 
     valid: [[Dff<Bit>; N]; S],
     from: [[Dff<Bits<20>>; N]; S],
@@ -147,6 +149,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             chain_at: d(),
             chain_before: d(),
             chain_now: d(),
+            chain_valid: d(),
             valid: std::array::from_fn(|_| array()),
             from: grid(),
             to: grid(),
@@ -352,6 +355,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
 
         comment!("the chain in order is in an interval when it meets its begin, or was in it and has not come to its end");
         self.chain_now.next = self.nothing.val();
+        self.chain_valid.next = self.nothing.val();
         for k in 0..N {
             self.c_under[k].next = self.chain_at.val() - self.c_good_to[k].val();
             self.c_here[k].next = self.c_valid[k].val()
@@ -359,6 +363,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 & (self.chain_before.val().get_bit(k)
                     | (self.chain_at.val() == self.c_good_from[k].val()));
             self.chain_now.next = self.chain_now.val().replace_bit(k, self.c_here[k].val());
+            self.chain_valid.next = self.chain_valid.val().replace_bit(k, self.c_valid[k].val());
         }
 
         comment!("what the chain has passed: the rest of the interval that it is in begins there, any other one is dropped");
