@@ -74,8 +74,6 @@ pub struct Measured {
     pub end: Bit,
     /// Position behind it; the same without an FPDU.
     pub behind: Bits<32>,
-    /// Intervals of [`Placed`] in which it begins.
-    pub chain: Bits<4>,
 }
 
 /// A length that is kept until its FPDU is whole.
@@ -186,13 +184,13 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
 
     // what the walker found: where it ends, how far the stream has landed
     behind: Dff<Bits<32>>,
-    chained: Dff<Bits<4>>,
     measured_valid: Dff<Bit>,
     measured: Dff<Measured>,
     measured_fpdu: Dff<Fpdu>,
     measured_edge: Dff<Bits<20>>,
     weighed_valid: Dff<Bit>,
     weighed: Dff<Measured>,
+    weighed_chain: Dff<Bits<4>>,
     weighed_fpdu: Dff<Fpdu>,
     whole: Dff<Bit>,
     dropped: Dff<Bit>,
@@ -319,13 +317,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             reader: Reader::new(config),
             walker: Walker::new(config),
             behind: d(),
-            chained: d(),
             measured_valid: d(),
             measured: d(),
             measured_fpdu: d(),
             measured_edge: d(),
             weighed_valid: d(),
             weighed: d(),
+            weighed_chain: d(),
             weighed_fpdu: d(),
             whole: d(),
             dropped: d(),
@@ -394,7 +392,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             chosen,
             chosen_valid,
             behind,
-            chained,
             measured_valid,
             measured,
             measured_fpdu,
@@ -405,6 +402,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             clock,
             weighed_valid,
             weighed,
+            weighed_chain,
             weighed_fpdu,
             whole,
             dropped,
@@ -558,17 +556,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.item.val().fpdu {
             self.item_octets.next = bit_cast::<32, 16>(self.item.val().dwords) << 2;
         }
-        self.placed.chain_stream.next = self.item.val().stream;
-        self.placed.chain_at.next = self.base.val().get_bits::<20>(0);
-        self.placed.chain_before.next = self.chained.q.val();
-        if self.item.val().start {
-            self.placed.chain_before.next = self.nowhere.val();
-        }
+        self.placed.visit.next =
+            self.reader.row_valid.val() & self.walker.row_ready.val() & self.reader.row.val().first;
+        self.placed.visited.next = self.reader.row.val().stream;
+        self.placed.item.next = self.walker.item_valid.val();
+        self.placed.item_start.next = self.item.val().start;
+        self.placed.chain_at.next = self.behind.q.val().get_bits::<20>(0);
         self.measured_valid.d.next = self.walker.item_valid.val();
         self.measured.d.next.found = self.item.val().fpdu;
         self.measured.d.next.end = self.item.val().end;
         self.measured.d.next.behind = self.base.val() + self.item_octets.val();
-        self.measured.d.next.chain = self.placed.chain_now.val();
         self.refusal.next = 0.into();
         if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
             self.refusal.next = self.refused_too_large.val();
@@ -588,9 +585,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
         self.measured_fpdu.d.next.ahead = false;
         self.measured_fpdu.d.next.placed = self.placed.chain_now.val().any();
-        self.chained.d.next = self.chained.q.val() & self.placed.chain_valid.val();
         if self.walker.item_valid.val() {
-            self.chained.d.next = self.placed.chain_now.val();
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
         for i in 0..S {
@@ -604,6 +599,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
         self.weighed_valid.d.next = self.measured_valid.q.val();
         self.weighed.d.next = self.measured.q.val();
+        self.weighed_chain.d.next = self.placed.chain_behind.val();
         self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
         self.whole.d.next = !self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any();
         self.dropped.d.next =
@@ -719,28 +715,31 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.peeked.next = self.look_ahead.peek.val() & self.reader.idle.val();
         self.look_ahead.header_data.next = self.header_data.val();
         self.look_ahead.started.next = self.ahead_started.val();
-        self.look_ahead.done.next = self.ahead_done.val();
-        self.look_ahead.done_stream.next = self.ahead_stream.val();
-        self.look_ahead.accepted.next = self.ahead_accepted.val();
+        self.look_ahead.heard.next = self.placed.heard.val();
+        self.look_ahead.heard_stream.next = self.placed.heard_stream.val();
         self.placed.gone.next = self.leaves.val();
         self.placed.gone_stream.next = self.stream.val();
+        self.placed.ask.next = self.look_ahead.ask.val();
+        self.placed.record.next = self.look_ahead.record.val();
+        self.placed.record_whole.next = self.look_ahead.record_whole.val();
         self.placed.asked.next = self.look_ahead.asked_stream.val();
         self.placed.asked_at.next = self.look_ahead.at.val();
         self.placed.asked_behind.next = self.look_ahead.behind.val();
+        self.look_ahead.told.next = self.placed.told.val();
         self.look_ahead.held.next = self.placed.held.val();
         self.look_ahead.held_to.next = self.placed.held_to.val();
         self.look_ahead.held_good.next = self.placed.held_good.val();
         self.look_ahead.room.next = self.placed.room.val();
-        self.placed.answer.next = self.ahead_done.val();
-        self.placed.answer_stream.next = self.ahead_stream.val();
-        self.placed.answer_at.next = self.ahead_position.val().get_bits::<20>(0);
-        self.placed.answer_behind.next = self.look_ahead.answered.val();
+        self.look_ahead.flies.next = self.placed.flies.val();
+        self.placed.done.next = self.ahead_done.val();
+        self.placed.done_stream.next = self.ahead_stream.val();
+        self.placed.done_at.next = self.ahead_position.val().get_bits::<20>(0);
         self.placed.accepted.next = self.ahead_accepted.val();
         self.in_order.next = self.passes.val() | self.gift_passes.val();
         self.ahead_goes.next =
             self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.waiting.q.val().any();
         self.look_ahead.taken.next = self.ahead_goes.val();
-        self.placed.record.next = self.ahead_goes.val();
+        self.placed.given.next = self.ahead_goes.val();
 
         comment!("out: the queue has room for all that can be on its way when it holds the walker");
         self.found.next = self.gift.q.val();
@@ -772,7 +771,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.stands.val() & (self.weighed_fpdu.q.val().stream == self.index[i].val()) {
                 if self.weighed.q.val().end {
                     self.at[i].d.next = self.weighed.q.val().behind;
-                    self.chain_of[i].d.next = self.weighed.q.val().chain;
+                    self.chain_of[i].d.next = self.weighed_chain.q.val();
                 }
                 if self.lacks.val() {
                     self.at[i].d.next = self.weighed_fpdu.q.val().position;

@@ -22,7 +22,6 @@
 //! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
 //! from there to the next one, 4 for each marker more.
 use crate::dff::Dff;
-use crate::queue::Queue;
 use crate::records::Fpdu;
 use crate::turn::Turn;
 use crate::util::{array, d};
@@ -32,9 +31,9 @@ use rust_hdl_widgets::dff_setup;
 use warpline_wire::marker;
 
 /// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
-pub const FIND: usize = 23;
+pub const FIND: usize = 25;
 /// Cycles from an FPDU to the next one, each with a marker.
-pub const NEXT: usize = 18;
+pub const NEXT: usize = 20;
 
 /// How far a visit is.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -47,10 +46,12 @@ pub enum Step {
     Wait,
     /// It is there, or is not.
     Told,
-    /// Has this position been given out?
+    /// Has this position been given out? `Placed` is asked.
     Look,
     /// Where to look next.
     Turn,
+    /// Behind what has been given out.
+    Jump,
     /// A marker is asked for.
     Mark,
     /// It is read.
@@ -75,7 +76,7 @@ pub enum Step {
     Dwords,
     /// Where the FPDU ends.
     End,
-    /// Is it whole, and can it be recorded?
+    /// Is it whole, and can it be recorded? `Placed` is asked.
     Weigh,
     /// It is given out.
     Give,
@@ -123,10 +124,18 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     /// First two octets of each dword of that row.
     pub header_data: Signal<In, Bits<H>>,
 
+    /// As in `Placed`: has it been given out?
+    pub ask: Signal<Out, Bit>,
+    /// As in `Placed`: it will be.
+    pub record: Signal<Out, Bit>,
+    /// As in `Placed`: if it is whole.
+    pub record_whole: Signal<Out, Bit>,
     /// As in `Placed`: the position that the visit has come to,
     pub at: Signal<Out, Bits<20>>,
     /// and the end of the FPDU there.
     pub behind: Signal<Out, Bits<20>>,
+    /// As in `Placed`.
+    pub told: Signal<In, Bit>,
     /// As in `Placed`.
     pub held: Signal<In, Bit>,
     /// As in `Placed`.
@@ -135,6 +144,8 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     pub held_good: Signal<In, Bit>,
     /// As in `Placed`.
     pub room: Signal<In, Bit>,
+    /// As in `Placed`.
+    pub flies: Signal<In, Bit>,
 
     /// An FPDU behind a gap.
     pub fpdu: Signal<Out, Fpdu>,
@@ -144,14 +155,10 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     pub taken: Signal<In, Bit>,
     /// Pulse: `fetch` has begun to read it.
     pub started: Signal<In, Bit>,
-    /// Pulse: `check` has an answer to the one that was given out first of those without one.
-    pub done: Signal<In, Bit>,
-    /// Its stream.
-    pub done_stream: Signal<In, Bits<8>>,
-    /// It is placed.
-    pub accepted: Signal<In, Bit>,
-    /// Where it ends, for `Placed`.
-    pub answered: Signal<Out, Bits<20>>,
+    /// As in `Placed`.
+    pub heard: Signal<In, Bit>,
+    /// As in `Placed`.
+    pub heard_stream: Signal<In, Bits<8>>,
 
     // streams: where to look, and where to look again once an answer has come
     wanted: [Dff<Bit>; S],
@@ -166,10 +173,12 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     finish: Dff<Bits<32>>,
     sure: Dff<Bit>,
     follows: Dff<Bit>,
-    heard: Dff<Bit>,
+    news: Dff<Bit>,
+    asking: Dff<Bit>,
     known: Dff<Bit>,
     known_good: Dff<Bit>,
-    onward: Dff<Bits<32>>,
+    known_to: Dff<Bits<20>>,
+    distance: Dff<Bits<20>>,
     marker: Dff<Bits<32>>,
     pointed: Dff<Bits<32>>,
     length: Dff<Bits<16>>,
@@ -179,14 +188,13 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     rest: Dff<Bits<16>>,
     dwords: Dff<Bits<16>>,
     ends: Dff<Bits<32>>,
+    whole: Dff<Bit>,
     gives: Dff<Bit>,
     full: Dff<Bit>,
     open: Dff<Bit>,
     owed: Dff<Bit>,
-    flying: Queue<Bits<20>, 4>,
     turn: Turn<S>,
 
-    distance: Signal<Local, Bits<20>>,
     pointer: Signal<Local, Bits<32>>,
     place: Signal<Local, Bits<32>>,
     beside: Signal<Local, Bits<32>>,
@@ -195,12 +203,12 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     lane: Signal<Local, Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
     octets: Signal<Local, Bits<16>>,
-    whole: Signal<Local, Bits<32>>,
+    lacking: Signal<Local, Bits<32>>,
     edge_here: Signal<Local, Bits<20>>,
     to_edge: Signal<Local, Bits<20>>,
     revisit: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
-    answer_here: Signal<Local, Bit>,
+    news_here: Signal<Local, Bit>,
     row_base: Signal<Local, Bits<20>>,
     index: [Constant<Bits<8>>; S],
     lane_mask: Constant<Bits<16>>,
@@ -242,20 +250,23 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             peek_row: d(),
             peeked: d(),
             header_data: d(),
+            ask: d(),
+            record: d(),
+            record_whole: d(),
             at: d(),
             behind: d(),
+            told: d(),
             held: d(),
             held_to: d(),
             held_good: d(),
             room: d(),
+            flies: d(),
             fpdu: d(),
             fpdu_valid: d(),
             taken: d(),
             started: d(),
-            done: d(),
-            done_stream: d(),
-            accepted: d(),
-            answered: d(),
+            heard: d(),
+            heard_stream: d(),
             wanted: array(),
             wanted_at: array(),
             again: array(),
@@ -266,10 +277,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             finish: d(),
             sure: d(),
             follows: d(),
-            heard: d(),
+            news: d(),
+            asking: d(),
             known: d(),
             known_good: d(),
-            onward: d(),
+            known_to: d(),
+            distance: d(),
             marker: d(),
             pointed: d(),
             length: d(),
@@ -279,13 +292,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             rest: d(),
             dwords: d(),
             ends: d(),
+            whole: d(),
             gives: d(),
             full: d(),
             open: d(),
             owed: d(),
-            flying: d(),
             turn: d(),
-            distance: d(),
             pointer: d(),
             place: d(),
             beside: d(),
@@ -294,12 +306,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             lane: d(),
             lane_bit: d(),
             octets: d(),
-            whole: d(),
+            lacking: d(),
             edge_here: d(),
             to_edge: d(),
             revisit: d(),
             over: d(),
-            answer_here: d(),
+            news_here: d(),
             row_base: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             lane_mask: Constant::new((D as u64 - 1).into()),
@@ -322,14 +334,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, stream, here, finish, sure, follows, heard, known, known_good,
-            onward, marker, pointed
+            self, clock, step, stream, here, finish, sure, follows, news, asking, known,
+            known_good, known_to, distance, marker, pointed
         );
         dff_setup!(
-            self, clock, length, content, span, base, rest, dwords, ends, gives, full, open, owed
+            self, clock, length, content, span, base, rest, dwords, ends, whole, gives, full, open,
+            owed
         );
-        clock!(self, clock, flying);
-        self.flying.reset.next = self.reset.val();
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
             self.wanted[i].d.next = self.wanted[i].q.val();
@@ -352,7 +363,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("the position that the visit has come to");
         self.at.next = self.here.q.val().get_bits::<20>(0);
         self.behind.next = self.ends.q.val().get_bits::<20>(0);
-        self.distance.next = self.held_to.val() - self.here.q.val().get_bits::<20>(0);
+        self.ask.next = self.asking.q.val();
+        self.record.next = self.step.q.val() == Step::Weigh;
+        self.record_whole.next = self.whole.q.val();
+        if self.told.val() & self.asking.q.val() {
+            self.asking.d.next = false;
+            self.known.d.next = self.held.val();
+            self.known_good.d.next = self.held_good.val();
+            self.known_to.d.next = self.held_to.val();
+        }
         self.leading.next = !self.here.q.val().get_bits::<9>(0).any();
         self.left.next = self.finish.q.val() - self.here.q.val();
         self.row_base.next = bit_cast::<20, 8>(self.stream.q.val()) << self.stream_shift.val();
@@ -393,7 +412,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.to_edge.next = self.edge_here.val() - self.here.q.val().get_bits::<20>(0);
         self.open.d.next = self.to_edge.val().get_bit(19);
-        self.whole.next = self.finish.q.val() - self.ends.q.val();
+        self.lacking.next = self.finish.q.val() - self.ends.q.val();
+        self.whole.d.next = !self.lacking.val().get_bit(31);
 
         self.revisit.next = false;
         self.over.next = false;
@@ -402,7 +422,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.stream.d.next = self.turn.choice.val();
                 self.sure.d.next = false;
                 self.follows.d.next = false;
-                self.heard.d.next = false;
+                self.news.d.next = false;
+                self.asking.d.next = false;
                 for i in 0..S {
                     if self.turn.choice.val() == self.index[i].val() {
                         self.here.d.next = self.wanted_at[i].q.val();
@@ -424,34 +445,39 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::Told => {
                 self.here.d.next = self.island_begin.val();
                 self.finish.d.next = self.island_end.val();
+                self.asking.d.next = true;
                 self.step.d.next = Step::Look;
                 if !self.island.val() {
                     self.step.d.next = Step::Rest;
                 }
             }
             Step::Look => {
-                self.known.d.next = self.held.val();
-                self.known_good.d.next = self.held_good.val();
-                self.onward.d.next = self.here.q.val() + bit_cast::<32, 20>(self.distance.val());
                 self.marker.d.next =
                     (self.here.q.val() + self.one_less.val()) & self.begin_of_interval.val();
-                self.step.d.next = Step::Turn;
+                if self.told.val() {
+                    self.step.d.next = Step::Turn;
+                }
             }
             Step::Turn => {
                 comment!("behind what is given out already, to the FPDU that begins here, or to the next marker");
+                self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
                 self.step.d.next = Step::Mark;
                 if self.sure.q.val() {
                     self.step.d.next = Step::Head;
                 }
                 if self.known.q.val() {
-                    self.here.d.next = self.onward.q.val();
-                    self.sure.d.next = self.known_good.q.val();
-                    self.follows.d.next = true;
-                    self.step.d.next = Step::Look;
+                    self.step.d.next = Step::Jump;
                 }
                 if !self.left.val().any() | self.left.val().get_bit(31) {
                     self.step.d.next = Step::Rest;
                 }
+            }
+            Step::Jump => {
+                self.here.d.next = self.here.q.val() + bit_cast::<32, 20>(self.distance.q.val());
+                self.sure.d.next = self.known_good.q.val();
+                self.follows.d.next = true;
+                self.asking.d.next = true;
+                self.step.d.next = Step::Look;
             }
             Step::Mark => {
                 self.step.d.next = Step::Read;
@@ -459,7 +485,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Read => {
                 self.step.d.next = Step::Point;
-                if self.whole.val().get_bit(31) {
+                if self.lacking.val().get_bit(31) {
                     comment!("no marker any more: the FPDUs up to the end can only follow from the ones before");
                     self.revisit.next = self.follows.q.val();
                     self.step.d.next = Step::Rest;
@@ -476,7 +502,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.here.d.next = self.place.val();
                     self.sure.d.next = true;
                     self.revisit.next = self.follows.q.val() & self.beside.val().any();
-                    self.step.d.next = Step::Look;
+                    comment!("ULPDU_Length is read while `Placed` is asked");
+                    self.asking.d.next = true;
+                    self.step.d.next = Step::Head;
                 }
             }
             Step::Head => {
@@ -511,9 +539,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                         + bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2))
                         - 2;
                 }
+                self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
                 self.step.d.next = Step::Divide;
                 if self.length.q.val() > self.max_ulpdu.val() {
                     self.step.d.next = Step::Rest;
+                }
+                if self.known.q.val() {
+                    self.step.d.next = Step::Jump;
+                }
+                if self.asking.q.val() {
+                    self.content.d.next = self.content.q.val();
+                    self.step.d.next = Step::Span;
                 }
             }
             Step::Divide => {
@@ -539,15 +575,18 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {
-                self.gives.d.next = !self.whole.val().get_bit(31) & self.room.val();
-                self.full.d.next = !self.whole.val().get_bit(31) & !self.room.val();
-                self.step.d.next = Step::Give;
+                self.gives.d.next = self.whole.q.val() & self.room.val();
+                self.full.d.next = self.whole.q.val() & !self.room.val();
+                if self.told.val() {
+                    self.step.d.next = Step::Give;
+                }
             }
             Step::Give => {
                 if self.taken.val() {
                     self.here.d.next = self.ends.q.val();
                     self.sure.d.next = false;
                     self.follows.d.next = true;
+                    self.asking.d.next = true;
                     self.step.d.next = Step::Look;
                     if self.finish.q.val() == self.ends.q.val() {
                         self.step.d.next = Step::Rest;
@@ -575,12 +614,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
-            & !self.done.val()
-            & self.flying.s_ready.val();
-        self.flying.s_data.next = self.ends.q.val().get_bits::<20>(0);
-        self.flying.s_valid.next = self.taken.val();
-        self.flying.m_ready.next = self.done.val();
-        self.answered.next = self.flying.m_data.val();
+            & self.flies.val();
         if self.started.val() {
             self.owed.d.next = false;
         }
@@ -589,16 +623,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
-        self.answer_here.next =
-            self.done.val() & self.accepted.val() & (self.done_stream.val() == self.stream.q.val());
-        if self.answer_here.val() {
-            self.heard.d.next = true;
+        self.news_here.next = self.heard.val() & (self.heard_stream.val() == self.stream.q.val());
+        if self.news_here.val() {
+            self.news.d.next = true;
         }
         for i in 0..S {
-            if self.done.val()
-                & self.accepted.val()
+            if self.heard.val()
                 & self.again[i].q.val()
-                & (self.done_stream.val() == self.index[i].val())
+                & (self.heard_stream.val() == self.index[i].val())
             {
                 self.again[i].d.next = false;
                 self.wanted[i].d.next = true;
@@ -607,7 +639,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.revisit.val() & (self.stream.q.val() == self.index[i].val()) {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.here.q.val();
-                if self.heard.q.val() | self.answer_here.val() {
+                if self.news.q.val() | self.news_here.val() {
                     self.again[i].d.next = false;
                     self.wanted[i].d.next = true;
                     self.wanted_at[i].d.next = self.here.q.val();
@@ -636,6 +668,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         if self.reset.val() {
             self.step.d.next = Step::Rest;
+            self.asking.d.next = false;
             self.owed.d.next = false;
         }
     }

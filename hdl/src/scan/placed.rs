@@ -4,23 +4,64 @@
 //!          at         from      good_from            good_to   to
 //!  ────────┴── gap ───┴───────────┴──────────────────┴─────────┴──►
 //!                     └ under way ┘└─ placed ────────┘└ u. way ┘
+//!
+//!  answers, look, record ─► read a stream's row ─► compare ─► write it ─┐   an op at a time, 3 cycles each
+//!                            ▲ Store ◄─────────────────────────────────┘
+//!  a visit of the chain ───► read ─► snapshot ─► where is the chain?        an FPDU a cycle
 //! ```
 //!
 //! Each stream has N intervals. The FPDUs in one follow each other without a gap; those from `from` to `to` have been given
-//! out, those from `good_from` to `good_to` have also been accepted. What is given out is recorded at once, so that nothing
-//! is given out twice; it counts as placed with the answer of `check`. Answers come in the order in which FPDUs were given
-//! out. What was not accepted stays recorded and never counts as placed, nor does what would join it (MPA-RCV-07).
+//! out, those from `good_from` to `good_to` have also been accepted. What is to be given out is recorded before, so that
+//! nothing is given out twice; it counts as placed with the answer of `check`. Answers come in the order in which FPDUs were
+//! given out. What was not accepted stays recorded and never counts as placed, nor does what would join it (MPA-RCV-07).
 //!
 //! The chain of lengths in order finds an interval when it arrives at `good_from` exactly: all FPDUs from there to
 //! `good_to` are placed. It follows the lengths itself; it is a matter of efficiency only that they must be the same. A
 //! chain that gets past `good_from` in another way shows that a marker has lied, and the interval is dropped: FPDUs are
 //! then placed once more, in order, and the wrong marker is found by `strip` (MPA-ERR-07).
 //!
-//! Positions have 20 bits: all lie within one ring. Answers to questions are combinational; what is told in a cycle counts
-//! from the next one on.
+//! What a visit of the chain asks is answered from the row as it was when the visit began: octets that were placed by then
+//! stay placed, whatever becomes of the interval meanwhile; what is placed later is placed again in order.
+//!
+//! Intervals are brought up to date with their stream's position when they are looked at, at the latest when the next visit
+//! begins. A visit moves the position by a ring at most, so positions of 20 bits never go round in between.
+//!
+//! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front.
 use crate::dff::Dff;
+use crate::queue::{Queue, Store};
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+
+/// What `check` says of an FPDU.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Answer {
+    pub stream: Bits<8>,
+    pub at: Bits<20>,
+    pub accepted: Bit,
+}
+
+/// What is done with a row.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Op {
+    /// An answer; a question otherwise,
+    pub answer: Bit,
+    /// or a record.
+    pub record: Bit,
+    /// The answer is good.
+    pub accepted: Bit,
+    /// Its stream is gone meanwhile.
+    pub void: Bit,
+    pub stream: Bits<8>,
+    /// Begin of the FPDU,
+    pub at: Bits<20>,
+    /// and its end.
+    pub behind: Bits<20>,
+    /// Position of the chain in order,
+    pub reached: Bits<20>,
+    /// and the intervals in which it came there.
+    pub chain: Bits<4>,
+}
 
 /// N intervals of each of S streams.
 #[derive(LogicBlock)]
@@ -36,12 +77,20 @@ pub struct Placed<const S: usize, const N: usize> {
     /// and in which of its intervals it was when it came there.
     pub chain: [Signal<In, Bits<4>>; S],
 
-    /// Stream of the following questions.
+    /// A question about `asked_at`, until it is `told`.
+    pub ask: Signal<In, Bit>,
+    /// An FPDU from there to `asked_behind` is to be recorded, until it is `told`.
+    pub record: Signal<In, Bit>,
+    /// It is whole; a cycle behind `record`.
+    pub record_whole: Signal<In, Bit>,
+    /// Stream of these.
     pub asked: Signal<In, Bits<8>>,
     /// A position.
     pub asked_at: Signal<In, Bits<20>>,
-    /// End of an FPDU that begins there.
+    /// End of the FPDU that begins there.
     pub asked_behind: Signal<In, Bits<20>>,
+    /// Pulse: the following is the answer.
+    pub told: Signal<Out, Bit>,
     /// The position lies in an interval.
     pub held: Signal<Out, Bit>,
     /// End of that interval.
@@ -50,73 +99,122 @@ pub struct Placed<const S: usize, const N: usize> {
     pub held_good: Signal<Out, Bit>,
     /// There is room to record the FPDU.
     pub room: Signal<Out, Bit>,
-    /// Pulse: it is given out.
-    pub record: Signal<In, Bit>,
+    /// Pulse: what was recorded last is given out. Not when `flies` is low.
+    pub given: Signal<In, Bit>,
+    /// One more FPDU can be on its way.
+    pub flies: Signal<Out, Bit>,
 
-    /// Pulse: the answer to an FPDU of `answer_stream`; not in the same cycle as `record`.
-    pub answer: Signal<In, Bit>,
-    /// That stream.
-    pub answer_stream: Signal<In, Bits<8>>,
-    /// Where the FPDU begins.
-    pub answer_at: Signal<In, Bits<20>>,
-    /// Where it ends.
-    pub answer_behind: Signal<In, Bits<20>>,
+    /// Pulse: the answer to the FPDU that was given out first of those without one.
+    pub done: Signal<In, Bit>,
+    /// Its stream.
+    pub done_stream: Signal<In, Bits<8>>,
+    /// Where it begins.
+    pub done_at: Signal<In, Bits<20>>,
     /// It is placed.
     pub accepted: Signal<In, Bit>,
+    /// Pulse: a good answer is recorded.
+    pub heard: Signal<Out, Bit>,
+    /// Its stream.
+    pub heard_stream: Signal<Out, Bits<8>>,
 
-    /// Stream whose chain is followed in order,
-    pub chain_stream: Signal<In, Bits<8>>,
-    /// position to which it has come,
-    pub chain_at: Signal<In, Bits<20>>,
-    /// and the intervals in which it was before.
-    pub chain_before: Signal<In, Bits<4>>,
-    /// Intervals in which an FPDU that begins there is placed.
+    /// Pulse: a visit of `visited` begins; its first item comes two cycles later at the earliest, and the last one of the
+    /// visit before in the next cycle at the latest.
+    pub visit: Signal<In, Bit>,
+    /// Stream of the visit.
+    pub visited: Signal<In, Bits<8>>,
+    /// Pulse: the next FPDU of the visit begins.
+    pub item: Signal<In, Bit>,
+    /// The visit begins with it.
+    pub item_start: Signal<In, Bit>,
+    /// Intervals in which that FPDU is placed.
     pub chain_now: Signal<Out, Bits<4>>,
-    /// Intervals that the stream has: one that it was in before, and has no more, may be another one when it asks again.
-    pub chain_valid: Signal<Out, Bits<4>>,
+    /// Where the last one ends.
+    pub chain_at: Signal<In, Bits<20>>,
+    /// Intervals in which an FPDU that begins there is placed.
+    pub chain_behind: Signal<Out, Bits<4>>,
 
+    // the intervals: given out, placed, and that once more for the chain
     valid: [[Dff<Bit>; N]; S],
-    from: [[Dff<Bits<20>>; N]; S],
-    to: [[Dff<Bits<20>>; N]; S],
-    good_from: [[Dff<Bits<20>>; N]; S],
-    good_to: [[Dff<Bits<20>>; N]; S],
+    froms: [Store<Bits<20>, 4>; N],
+    tos: [Store<Bits<20>, 4>; N],
+    good_froms: [Store<Bits<20>, 4>; N],
+    good_tos: [Store<Bits<20>, 4>; N],
+    chain_froms: [Store<Bits<20>, 4>; N],
+    chain_tos: [Store<Bits<20>, 4>; N],
+    flying: Queue<Bits<20>, 4>,
+    answers: Queue<Answer, 4>,
 
-    // the intervals of the stream that is asked for
-    a_valid: [Signal<Local, Bit>; N],
-    a_from: [Signal<Local, Bits<20>>; N],
-    a_to: [Signal<Local, Bits<20>>; N],
-    a_good_to: [Signal<Local, Bits<20>>; N],
-    a_over: [Signal<Local, Bits<20>>; N],
-    a_under: [Signal<Local, Bits<20>>; N],
-    grows_up: [Signal<Local, Bit>; N],
-    grows_down: [Signal<Local, Bit>; N],
-    some_up: Signal<Local, Bit>,
-    some_down: Signal<Local, Bit>,
+    // an op: a row is read,
+    compares: Dff<Bit>,
+    op: Dff<Op>,
+    valid_here: [Dff<Bit>; N],
+    from: [Dff<Bits<20>>; N],
+    to: [Dff<Bits<20>>; N],
+    good_from: [Dff<Bits<20>>; N],
+    good_to: [Dff<Bits<20>>; N],
+    // compared: what it has for an interval,
+    applies: Dff<Bit>,
+    free: [Dff<Bit>; N],
+    live: [Dff<Bit>; N],
+    passed: [Dff<Bit>; N],
+    inside: [Dff<Bit>; N],
+    // how that lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
+    holds: [Dff<Bit>; N],
+    below: [Dff<Bit>; N],
+    above: [Dff<Bit>; N],
+    good_below: [Dff<Bit>; N],
+    good_above: [Dff<Bit>; N],
+    whole: [Dff<Bit>; N],
+    late: Dff<Bit>,
+
+    // the visit
+    loads: Dff<Bit>,
+    loaded: Dff<Bits<8>>,
+    staged_valid: [Dff<Bit>; N],
+    staged_from: [Dff<Bits<20>>; N],
+    staged_to: [Dff<Bits<20>>; N],
+    snapshot_valid: [Dff<Bit>; N],
+    snapshot_from: [Dff<Bits<20>>; N],
+    snapshot_to: [Dff<Bits<20>>; N],
+    enters: Dff<Bits<4>>,
+    drops: Dff<Bits<4>>,
+    dropped: Dff<Bits<8>>,
+    chained: Dff<Bits<4>>,
+
+    accepts: Signal<Local, Bit>,
+    stream: Signal<Local, Bits<8>>,
+    from_edge: [Signal<Local, Bits<20>>; N],
+    to_end: [Signal<Local, Bits<20>>; N],
+    over: [Signal<Local, Bits<20>>; N],
+    under: [Signal<Local, Bits<20>>; N],
+    entered: [Signal<Local, Bit>; N],
+    from_at: Signal<Local, Bits<20>>,
+    some_below: Signal<Local, Bit>,
+    some_above: Signal<Local, Bit>,
     some_free: Signal<Local, Bit>,
     takes: [Signal<Local, Bit>; N],
-
-    // those of the stream that is answered
-    b_valid: [Signal<Local, Bit>; N],
-    b_to: [Signal<Local, Bits<20>>; N],
-    b_good_from: [Signal<Local, Bits<20>>; N],
-    b_good_to: [Signal<Local, Bits<20>>; N],
-    b_past: Signal<Local, Bits<20>>,
-    joins_up: [Signal<Local, Bit>; N],
-    joins_down: [Signal<Local, Bit>; N],
-    joined_up: Signal<Local, Bit>,
-    joined_down: Signal<Local, Bit>,
+    recorded: Signal<Local, Bit>,
+    accepted_now: Signal<Local, Bit>,
+    joined_below: Signal<Local, Bit>,
+    joined_above: Signal<Local, Bit>,
     other_to: Signal<Local, Bits<20>>,
     other_good_to: Signal<Local, Bits<20>>,
+    keeps: [Signal<Local, Bit>; N],
+    new_from: [Signal<Local, Bits<20>>; N],
+    new_to: [Signal<Local, Bits<20>>; N],
+    new_good_from: [Signal<Local, Bits<20>>; N],
+    new_good_to: [Signal<Local, Bits<20>>; N],
 
-    // those of the chain in order
-    c_valid: [Signal<Local, Bit>; N],
-    c_good_from: [Signal<Local, Bits<20>>; N],
-    c_good_to: [Signal<Local, Bits<20>>; N],
-    c_under: [Signal<Local, Bits<20>>; N],
-    c_here: [Signal<Local, Bit>; N],
-
-    past: [[Signal<Local, Bits<20>>; N]; S],
-    short: [[Signal<Local, Bits<20>>; N]; S],
+    visit_at: Signal<Local, Bits<20>>,
+    visit_chain: Signal<Local, Bits<4>>,
+    visit_valid: [Signal<Local, Bit>; N],
+    visit_past: [Signal<Local, Bits<20>>; N],
+    visit_short: [Signal<Local, Bits<20>>; N],
+    visit_in: [Signal<Local, Bit>; N],
+    entering: Signal<Local, Bits<4>>,
+    dropping: Signal<Local, Bits<4>>,
+    chain_under: [Signal<Local, Bits<20>>; N],
+    chain_here: [Signal<Local, Bit>; N],
     index: [Constant<Bits<8>>; S],
     nothing: Constant<Bits<4>>,
 }
@@ -124,7 +222,6 @@ pub struct Placed<const S: usize, const N: usize> {
 impl<const S: usize, const N: usize> Default for Placed<S, N> {
     fn default() -> Self {
         assert!(N <= 4, "a record holds four");
-        let grid = || std::array::from_fn(|_| array());
         Self {
             clock: d(),
             reset: d(),
@@ -132,59 +229,105 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             gone_stream: d(),
             at: array(),
             chain: array(),
+            ask: d(),
+            record: d(),
+            record_whole: d(),
             asked: d(),
             asked_at: d(),
             asked_behind: d(),
+            told: d(),
             held: d(),
             held_to: d(),
             held_good: d(),
             room: d(),
-            record: d(),
-            answer: d(),
-            answer_stream: d(),
-            answer_at: d(),
-            answer_behind: d(),
+            given: d(),
+            flies: d(),
+            done: d(),
+            done_stream: d(),
+            done_at: d(),
             accepted: d(),
-            chain_stream: d(),
+            heard: d(),
+            heard_stream: d(),
+            visit: d(),
+            visited: d(),
+            item: d(),
+            item_start: d(),
             chain_at: d(),
-            chain_before: d(),
             chain_now: d(),
-            chain_valid: d(),
+            chain_behind: d(),
             valid: std::array::from_fn(|_| array()),
-            from: grid(),
-            to: grid(),
-            good_from: grid(),
-            good_to: grid(),
-            a_valid: array(),
-            a_from: array(),
-            a_to: array(),
-            a_good_to: array(),
-            a_over: array(),
-            a_under: array(),
-            grows_up: array(),
-            grows_down: array(),
-            some_up: d(),
-            some_down: d(),
+            froms: array(),
+            tos: array(),
+            good_froms: array(),
+            good_tos: array(),
+            chain_froms: array(),
+            chain_tos: array(),
+            flying: d(),
+            answers: d(),
+            compares: d(),
+            op: d(),
+            valid_here: array(),
+            from: array(),
+            to: array(),
+            good_from: array(),
+            good_to: array(),
+            applies: d(),
+            free: array(),
+            live: array(),
+            passed: array(),
+            inside: array(),
+            holds: array(),
+            below: array(),
+            above: array(),
+            good_below: array(),
+            good_above: array(),
+            whole: array(),
+            late: d(),
+            loads: d(),
+            loaded: d(),
+            staged_valid: array(),
+            staged_from: array(),
+            staged_to: array(),
+            snapshot_valid: array(),
+            snapshot_from: array(),
+            snapshot_to: array(),
+            enters: d(),
+            drops: d(),
+            dropped: d(),
+            chained: d(),
+            accepts: d(),
+            stream: d(),
+            from_edge: array(),
+            to_end: array(),
+            over: array(),
+            under: array(),
+            entered: array(),
+            from_at: d(),
+            some_below: d(),
+            some_above: d(),
             some_free: d(),
             takes: array(),
-            b_valid: array(),
-            b_to: array(),
-            b_good_from: array(),
-            b_good_to: array(),
-            b_past: d(),
-            joins_up: array(),
-            joins_down: array(),
-            joined_up: d(),
-            joined_down: d(),
+            recorded: d(),
+            accepted_now: d(),
+            joined_below: d(),
+            joined_above: d(),
             other_to: d(),
             other_good_to: d(),
-            c_valid: array(),
-            c_good_from: array(),
-            c_good_to: array(),
-            c_under: array(),
-            c_here: array(),
-            past: std::array::from_fn(|_| array()),
-            short: std::array::from_fn(|_| array()),
+            keeps: array(),
+            new_from: array(),
+            new_to: array(),
+            new_good_from: array(),
+            new_good_to: array(),
+            visit_at: d(),
+            visit_chain: d(),
+            visit_valid: array(),
+            visit_past: array(),
+            visit_short: array(),
+            visit_in: array(),
+            entering: d(),
+            dropping: d(),
+            chain_under: array(),
+            chain_here: array(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             nothing: Constant::new(0_u64.into()),
         }
@@ -194,190 +337,341 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
 impl<const S: usize, const N: usize> Logic for Placed<S, N> {
     #[hdl_gen]
     fn update(&mut self) {
-        for i in 0..S {
-            for k in 0..N {
+        dff_setup!(
+            self, clock, compares, applies, op, late, loads, loaded, enters, drops, dropped,
+            chained
+        );
+        clock!(self, clock, flying, answers);
+        self.flying.reset.next = self.reset.val();
+        self.answers.reset.next = self.reset.val();
+        for k in 0..N {
+            self.froms[k].clock.next = self.clock.val();
+            self.tos[k].clock.next = self.clock.val();
+            self.good_froms[k].clock.next = self.clock.val();
+            self.good_tos[k].clock.next = self.clock.val();
+            self.chain_froms[k].clock.next = self.clock.val();
+            self.chain_tos[k].clock.next = self.clock.val();
+            self.valid_here[k].clock.next = self.clock.val();
+            self.valid_here[k].d.next = self.valid_here[k].q.val();
+            self.from[k].clock.next = self.clock.val();
+            self.from[k].d.next = self.from[k].q.val();
+            self.to[k].clock.next = self.clock.val();
+            self.to[k].d.next = self.to[k].q.val();
+            self.good_from[k].clock.next = self.clock.val();
+            self.good_from[k].d.next = self.good_from[k].q.val();
+            self.good_to[k].clock.next = self.clock.val();
+            self.good_to[k].d.next = self.good_to[k].q.val();
+            self.staged_valid[k].clock.next = self.clock.val();
+            self.staged_valid[k].d.next = self.staged_valid[k].q.val();
+            self.snapshot_valid[k].clock.next = self.clock.val();
+            self.snapshot_valid[k].d.next = self.staged_valid[k].q.val();
+            self.staged_from[k].clock.next = self.clock.val();
+            self.staged_from[k].d.next = self.staged_from[k].q.val();
+            self.snapshot_from[k].clock.next = self.clock.val();
+            self.snapshot_from[k].d.next = self.staged_from[k].q.val();
+            self.staged_to[k].clock.next = self.clock.val();
+            self.staged_to[k].d.next = self.staged_to[k].q.val();
+            self.snapshot_to[k].clock.next = self.clock.val();
+            self.snapshot_to[k].d.next = self.staged_to[k].q.val();
+            self.free[k].clock.next = self.clock.val();
+            self.live[k].clock.next = self.clock.val();
+            self.passed[k].clock.next = self.clock.val();
+            self.inside[k].clock.next = self.clock.val();
+            self.holds[k].clock.next = self.clock.val();
+            self.below[k].clock.next = self.clock.val();
+            self.above[k].clock.next = self.clock.val();
+            self.good_below[k].clock.next = self.clock.val();
+            self.good_above[k].clock.next = self.clock.val();
+            self.whole[k].clock.next = self.clock.val();
+            for i in 0..S {
                 self.valid[i][k].clock.next = self.clock.val();
                 self.valid[i][k].d.next = self.valid[i][k].q.val();
-                self.from[i][k].clock.next = self.clock.val();
-                self.from[i][k].d.next = self.from[i][k].q.val();
-                self.to[i][k].clock.next = self.clock.val();
-                self.to[i][k].d.next = self.to[i][k].q.val();
-                self.good_from[i][k].clock.next = self.clock.val();
-                self.good_from[i][k].d.next = self.good_from[i][k].q.val();
-                self.good_to[i][k].clock.next = self.clock.val();
-                self.good_to[i][k].d.next = self.good_to[i][k].q.val();
             }
         }
 
-        comment!("the intervals of the three streams that are asked for");
+        comment!("read: an answer, or what is asked");
+        self.accepts.next = !self.compares.q.val()
+            & !self.applies.q.val()
+            & (self.answers.m_valid.val() | self.ask.val() | self.record.val());
+        self.stream.next = self.asked.val();
+        if self.answers.m_valid.val() {
+            self.stream.next = self.answers.m_data.val().stream;
+        }
+        self.compares.d.next = self.accepts.val();
+        self.applies.d.next = self.compares.q.val();
+        self.flying.s_data.next = self.asked_behind.val();
+        self.flying.s_valid.next = self.given.val();
+        self.flies.next = self.flying.s_ready.val();
+        self.answers.s_data.next.stream = self.done_stream.val();
+        self.answers.s_data.next.at = self.done_at.val();
+        self.answers.s_data.next.accepted = self.accepted.val();
+        self.answers.s_valid.next = self.done.val();
+        self.answers.m_ready.next = self.accepts.val();
+        self.flying.m_ready.next = self.accepts.val() & self.answers.m_valid.val();
+        if self.accepts.val() {
+            self.op.d.next.answer = self.answers.m_valid.val();
+            self.op.d.next.record = self.record.val() & !self.answers.m_valid.val();
+            self.op.d.next.accepted = self.answers.m_data.val().accepted;
+            self.op.d.next.void = false;
+            self.op.d.next.stream = self.stream.val();
+            self.op.d.next.at = self.asked_at.val();
+            self.op.d.next.behind = self.asked_behind.val();
+            if self.answers.m_valid.val() {
+                self.op.d.next.at = self.answers.m_data.val().at;
+                self.op.d.next.behind = self.flying.m_data.val();
+            }
+        }
         for k in 0..N {
-            self.a_valid[k].next = false;
-            self.a_from[k].next = 0.into();
-            self.a_to[k].next = 0.into();
-            self.a_good_to[k].next = 0.into();
-            self.b_valid[k].next = false;
-            self.b_to[k].next = 0.into();
-            self.b_good_from[k].next = 0.into();
-            self.b_good_to[k].next = 0.into();
-            self.c_valid[k].next = false;
-            self.c_good_from[k].next = 0.into();
-            self.c_good_to[k].next = 0.into();
+            self.froms[k].read_row.next = self.stream.val().get_bits::<4>(0);
+            self.tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
+            self.good_froms[k].read_row.next = self.stream.val().get_bits::<4>(0);
+            self.good_tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
+            if self.accepts.val() {
+                self.from[k].d.next = self.froms[k].out.val();
+                self.to[k].d.next = self.tos[k].out.val();
+                self.good_from[k].d.next = self.good_froms[k].out.val();
+                self.good_to[k].d.next = self.good_tos[k].out.val();
+            }
         }
-        self.b_past.next = 0.into();
         for i in 0..S {
-            if self.asked.val() == self.index[i].val() {
+            if self.accepts.val() & (self.stream.val() == self.index[i].val()) {
+                self.op.d.next.reached = self.at[i].val();
+                self.op.d.next.chain = self.chain[i].val();
                 for k in 0..N {
-                    self.a_valid[k].next = self.valid[i][k].q.val();
-                    self.a_from[k].next = self.from[i][k].q.val();
-                    self.a_to[k].next = self.to[i][k].q.val();
-                    self.a_good_to[k].next = self.good_to[i][k].q.val();
+                    self.valid_here[k].d.next = self.valid[i][k].q.val();
                 }
             }
-            if self.answer_stream.val() == self.index[i].val() {
-                self.b_past.next = self.answer_at.val() - self.at[i].val();
-                for k in 0..N {
-                    self.b_valid[k].next = self.valid[i][k].q.val();
-                    self.b_to[k].next = self.to[i][k].q.val();
-                    self.b_good_from[k].next = self.good_from[i][k].q.val();
-                    self.b_good_to[k].next = self.good_to[i][k].q.val();
-                }
-            }
-            if self.chain_stream.val() == self.index[i].val() {
-                for k in 0..N {
-                    self.c_valid[k].next = self.valid[i][k].q.val();
-                    self.c_good_from[k].next = self.good_from[i][k].q.val();
-                    self.c_good_to[k].next = self.good_to[i][k].q.val();
-                }
-            }
+        }
+        if self.gone.val()
+            & ((self.accepts.val() & (self.gone_stream.val() == self.stream.val()))
+                | (!self.accepts.val() & (self.gone_stream.val() == self.op.q.val().stream)))
+        {
+            self.op.d.next.void = true;
         }
 
-        comment!(
-            "does the position lie in an interval, and where could an FPDU from there be recorded?"
-        );
+        comment!("compare: has the chain passed the interval, and how does it lie to the FPDU?");
+        self.from_at.next = self.op.q.val().at - self.op.q.val().reached;
+        self.late.d.next = self.from_at.val().get_bit(19);
+        for k in 0..N {
+            self.from_edge[k].next = self.good_from[k].q.val() - self.op.q.val().reached;
+            self.to_end[k].next = self.op.q.val().reached - self.good_to[k].q.val();
+            self.over[k].next = self.op.q.val().at - self.from[k].q.val();
+            self.under[k].next = self.op.q.val().at - self.to[k].q.val();
+            self.entered[k].next = self.from_edge[k].val().get_bit(19)
+                & self.to_end[k].val().get_bit(19)
+                & self.op.q.val().chain.get_bit(k);
+            self.free[k].d.next = !self.valid_here[k].q.val();
+            self.live[k].d.next = self.valid_here[k].q.val()
+                & (!self.from_edge[k].val().get_bit(19) | self.entered[k].val());
+            self.passed[k].d.next = self.valid_here[k].q.val()
+                & self.from_edge[k].val().get_bit(19)
+                & !self.entered[k].val();
+            self.inside[k].d.next = self.entered[k].val();
+            self.holds[k].d.next =
+                !self.over[k].val().get_bit(19) & self.under[k].val().get_bit(19);
+            self.below[k].d.next = self.to[k].q.val() == self.op.q.val().at;
+            self.above[k].d.next = self.from[k].q.val() == self.op.q.val().behind;
+            self.good_below[k].d.next = self.good_to[k].q.val() == self.op.q.val().at;
+            self.good_above[k].d.next = (self.good_from[k].q.val() == self.op.q.val().behind)
+                & (self.good_from[k].q.val() != self.good_to[k].q.val());
+            self.whole[k].d.next = self.to[k].q.val() == self.good_to[k].q.val();
+        }
+
+        comment!("tell: does the position lie in an interval, and where could an FPDU from there be recorded?");
+        self.told.next = self.applies.q.val() & !self.op.q.val().answer;
         self.held.next = false;
         self.held_to.next = 0.into();
         self.held_good.next = false;
-        self.some_up.next = false;
-        self.some_down.next = false;
+        self.some_below.next = false;
+        self.some_above.next = false;
         self.some_free.next = false;
-        for k in 0..N {
-            self.a_over[k].next = self.asked_at.val() - self.a_from[k].val();
-            self.a_under[k].next = self.asked_at.val() - self.a_to[k].val();
-            if self.a_valid[k].val()
-                & !self.a_over[k].val().get_bit(19)
-                & self.a_under[k].val().get_bit(19)
-            {
-                self.held.next = true;
-                self.held_to.next = self.a_to[k].val();
-                self.held_good.next = self.a_to[k].val() == self.a_good_to[k].val();
-            }
-            self.grows_up[k].next =
-                self.a_valid[k].val() & (self.a_to[k].val() == self.asked_at.val());
-            self.grows_down[k].next =
-                self.a_valid[k].val() & (self.a_from[k].val() == self.asked_behind.val());
-            self.takes[k].next = !self.a_valid[k].val() & !self.some_free.val();
-            if self.grows_up[k].val() {
-                self.some_up.next = true;
-            }
-            if self.grows_down[k].val() {
-                self.some_down.next = true;
-            }
-            if !self.a_valid[k].val() {
-                self.some_free.next = true;
-            }
-        }
-        self.room.next = self.some_up.val() | self.some_down.val() | self.some_free.val();
-
-        comment!("record it: above an interval, below one, or in one of its own, of which nothing is placed yet");
-        for i in 0..S {
-            if self.record.val() & (self.asked.val() == self.index[i].val()) {
-                for k in 0..N {
-                    if self.grows_up[k].val() {
-                        self.to[i][k].d.next = self.asked_behind.val();
-                    }
-                    if !self.some_up.val() & self.grows_down[k].val() {
-                        self.from[i][k].d.next = self.asked_at.val();
-                    }
-                    if !self.some_up.val() & !self.some_down.val() & self.takes[k].val() {
-                        self.valid[i][k].d.next = true;
-                        self.from[i][k].d.next = self.asked_at.val();
-                        self.to[i][k].d.next = self.asked_behind.val();
-                        self.good_from[i][k].d.next = self.asked_at.val();
-                        self.good_to[i][k].d.next = self.asked_at.val();
-                    }
-                }
-            }
-        }
-
-        comment!("an answer makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use");
-        self.joined_up.next = false;
-        self.joined_down.next = false;
+        self.joined_below.next = false;
+        self.joined_above.next = false;
         self.other_to.next = 0.into();
         self.other_good_to.next = 0.into();
         for k in 0..N {
-            self.joins_up[k].next =
-                self.b_valid[k].val() & (self.b_good_to[k].val() == self.answer_at.val());
-            self.joins_down[k].next = self.b_valid[k].val()
-                & (self.b_good_from[k].val() == self.answer_behind.val())
-                & (self.b_good_from[k].val() != self.b_good_to[k].val());
-            if self.joins_up[k].val() {
-                self.joined_up.next = true;
+            if self.live[k].q.val() & self.holds[k].q.val() {
+                self.held.next = true;
+                self.held_to.next = self.to[k].q.val();
+                self.held_good.next = self.whole[k].q.val();
             }
-            if self.joins_down[k].val() {
-                self.joined_down.next = true;
-                self.other_to.next = self.b_to[k].val();
-                self.other_good_to.next = self.b_good_to[k].val();
+            self.takes[k].next = self.free[k].q.val() & !self.some_free.val();
+            if self.live[k].q.val() & self.below[k].q.val() {
+                self.some_below.next = true;
+            }
+            if self.live[k].q.val() & self.above[k].q.val() {
+                self.some_above.next = true;
+            }
+            if self.free[k].q.val() {
+                self.some_free.next = true;
+            }
+            if self.live[k].q.val() & self.good_below[k].q.val() {
+                self.joined_below.next = true;
+            }
+            if self.live[k].q.val() & self.good_above[k].q.val() {
+                self.joined_above.next = true;
+                self.other_to.next = self.to[k].q.val();
+                self.other_good_to.next = self.good_to[k].q.val();
             }
         }
-        for i in 0..S {
-            if self.answer.val()
-                & self.accepted.val()
-                & !self.b_past.val().get_bit(19)
-                & (self.answer_stream.val() == self.index[i].val())
-            {
-                for k in 0..N {
-                    if self.joins_up[k].val() {
-                        self.good_to[i][k].d.next = self.answer_behind.val();
-                        if self.joined_down.val() {
-                            self.good_to[i][k].d.next = self.other_good_to.val();
-                            self.to[i][k].d.next = self.other_to.val();
-                        }
+        self.room.next = self.some_below.val() | self.some_above.val() | self.some_free.val();
+        self.recorded.next = self.op.q.val().record & self.record_whole.val();
+        self.accepted_now.next =
+            self.op.q.val().answer & self.op.q.val().accepted & !self.late.q.val();
+        self.heard.next = self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
+        self.heard_stream.next = self.op.q.val().stream;
+
+        comment!("record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer");
+        comment!("makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use");
+        for k in 0..N {
+            self.new_from[k].next = self.from[k].q.val();
+            self.new_to[k].next = self.to[k].q.val();
+            self.new_good_from[k].next = self.good_from[k].q.val();
+            self.new_good_to[k].next = self.good_to[k].q.val();
+            self.keeps[k].next = !self.passed[k].q.val();
+            if self.inside[k].q.val() {
+                self.new_from[k].next = self.op.q.val().reached;
+                self.new_good_from[k].next = self.op.q.val().reached;
+            }
+            if self.recorded.val() {
+                if self.below[k].q.val() {
+                    self.new_to[k].next = self.op.q.val().behind;
+                }
+                if !self.some_below.val() & self.above[k].q.val() {
+                    self.new_from[k].next = self.op.q.val().at;
+                }
+                if !self.some_below.val() & !self.some_above.val() & self.takes[k].val() {
+                    self.new_from[k].next = self.op.q.val().at;
+                    self.new_to[k].next = self.op.q.val().behind;
+                    self.new_good_from[k].next = self.op.q.val().at;
+                    self.new_good_to[k].next = self.op.q.val().at;
+                }
+            }
+            if self.accepted_now.val() {
+                if self.good_below[k].q.val() {
+                    self.new_good_to[k].next = self.op.q.val().behind;
+                    if self.joined_above.val() {
+                        self.new_good_to[k].next = self.other_good_to.val();
+                        self.new_to[k].next = self.other_to.val();
                     }
-                    if self.joins_down[k].val() & self.joined_up.val() {
-                        self.valid[i][k].d.next = false;
-                    }
-                    if self.joins_down[k].val() & !self.joined_up.val() {
-                        self.good_from[i][k].d.next = self.answer_at.val();
+                }
+                if self.good_above[k].q.val() {
+                    if self.joined_below.val() {
+                        self.keeps[k].next = false;
+                    } else {
+                        self.new_good_from[k].next = self.op.q.val().at;
                     }
                 }
             }
+            self.froms[k].write.next = self.applies.q.val();
+            self.froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.froms[k].data.next = self.new_from[k].val();
+            self.tos[k].write.next = self.applies.q.val();
+            self.tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.tos[k].data.next = self.new_to[k].val();
+            self.good_froms[k].write.next = self.applies.q.val();
+            self.good_froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.good_froms[k].data.next = self.new_good_from[k].val();
+            self.good_tos[k].write.next = self.applies.q.val();
+            self.good_tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.good_tos[k].data.next = self.new_good_to[k].val();
+            self.chain_froms[k].write.next = self.applies.q.val();
+            self.chain_froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.chain_froms[k].data.next = self.new_good_from[k].val();
+            self.chain_tos[k].write.next = self.applies.q.val();
+            self.chain_tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.chain_tos[k].data.next = self.new_good_to[k].val();
+        }
+
+        comment!("a visit: what there is of its stream when it begins; what the chain has passed is dropped");
+        self.loads.d.next = self.visit.val();
+        self.loaded.d.next = self.visited.val();
+        self.visit_at.next = 0.into();
+        self.visit_chain.next = 0.into();
+        for k in 0..N {
+            self.visit_valid[k].next = false;
+        }
+        for i in 0..S {
+            if self.loaded.q.val() == self.index[i].val() {
+                self.visit_at.next = self.at[i].val();
+                self.visit_chain.next = self.chain[i].val();
+                for k in 0..N {
+                    self.visit_valid[k].next = self.valid[i][k].q.val();
+                }
+            }
+        }
+        self.entering.next = self.nothing.val();
+        self.dropping.next = self.nothing.val();
+        for k in 0..N {
+            self.chain_froms[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
+            self.chain_tos[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
+            self.visit_past[k].next = self.chain_froms[k].out.val() - self.visit_at.val();
+            self.visit_short[k].next = self.visit_at.val() - self.chain_tos[k].out.val();
+            self.visit_in[k].next = self.visit_short[k].val().get_bit(19)
+                & ((self.chain_froms[k].out.val() == self.visit_at.val())
+                    | (self.visit_past[k].val().get_bit(19) & self.visit_chain.val().get_bit(k)));
+            self.entering.next = self
+                .entering
+                .val()
+                .replace_bit(k, self.visit_valid[k].val() & self.visit_in[k].val());
+            self.dropping.next = self.dropping.val().replace_bit(
+                k,
+                self.visit_valid[k].val()
+                    & self.visit_past[k].val().get_bit(19)
+                    & !self.visit_in[k].val(),
+            );
+            if self.loads.q.val() {
+                self.staged_from[k].d.next = self.chain_froms[k].out.val();
+                self.staged_to[k].d.next = self.chain_tos[k].out.val();
+                self.staged_valid[k].d.next = self.visit_valid[k].val();
+            }
+        }
+        self.drops.d.next = self.nothing.val();
+        self.dropped.d.next = self.loaded.q.val();
+        if self.loads.q.val() {
+            self.enters.d.next = self.entering.val();
+            self.drops.d.next = self.dropping.val();
         }
 
         comment!("the chain in order is in an interval when it meets its begin, or was in it and has not come to its end");
-        self.chain_now.next = self.nothing.val();
-        self.chain_valid.next = self.nothing.val();
+        self.chain_behind.next = self.nothing.val();
         for k in 0..N {
-            self.c_under[k].next = self.chain_at.val() - self.c_good_to[k].val();
-            self.c_here[k].next = self.c_valid[k].val()
-                & self.c_under[k].val().get_bit(19)
-                & (self.chain_before.val().get_bit(k)
-                    | (self.chain_at.val() == self.c_good_from[k].val()));
-            self.chain_now.next = self.chain_now.val().replace_bit(k, self.c_here[k].val());
-            self.chain_valid.next = self.chain_valid.val().replace_bit(k, self.c_valid[k].val());
+            self.chain_under[k].next = self.chain_at.val() - self.snapshot_to[k].q.val();
+            self.chain_here[k].next = self.snapshot_valid[k].q.val()
+                & self.chain_under[k].val().get_bit(19)
+                & (self.chained.q.val().get_bit(k)
+                    | (self.chain_at.val() == self.snapshot_from[k].q.val()));
+            self.chain_behind.next = self
+                .chain_behind
+                .val()
+                .replace_bit(k, self.chain_here[k].val());
+        }
+        self.chain_now.next = self.chain_behind.val();
+        if self.item_start.val() {
+            self.chain_now.next = self.enters.q.val();
+        }
+        if self.item.val() {
+            self.chained.d.next = self.chain_now.val();
         }
 
-        comment!("what the chain has passed: the rest of the interval that it is in begins there, any other one is dropped");
+        comment!("intervals come and go");
         for i in 0..S {
             for k in 0..N {
-                self.past[i][k].next = self.good_from[i][k].q.val() - self.at[i].val();
-                self.short[i][k].next = self.at[i].val() - self.good_to[i][k].q.val();
-                if self.valid[i][k].q.val() & self.past[i][k].val().get_bit(19) {
-                    if self.chain[i].val().get_bit(k) & self.short[i][k].val().get_bit(19) {
-                        self.from[i][k].d.next = self.at[i].val();
-                        self.good_from[i][k].d.next = self.at[i].val();
-                    } else {
+                if self.applies.q.val() & (self.op.q.val().stream == self.index[i].val()) {
+                    if !self.keeps[k].val() {
                         self.valid[i][k].d.next = false;
                     }
+                    if self.recorded.val()
+                        & !self.op.q.val().void
+                        & !self.some_below.val()
+                        & !self.some_above.val()
+                        & self.takes[k].val()
+                    {
+                        self.valid[i][k].d.next = true;
+                    }
+                }
+                if (self.dropped.q.val() == self.index[i].val()) & self.drops.q.val().get_bit(k) {
+                    self.valid[i][k].d.next = false;
                 }
                 if self.reset.val()
                     | (self.gone.val() & (self.gone_stream.val() == self.index[i].val()))
@@ -385,6 +679,12 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                     self.valid[i][k].d.next = false;
                 }
             }
+        }
+        if self.reset.val() {
+            self.compares.d.next = false;
+            self.applies.d.next = false;
+            self.loads.d.next = false;
+            self.drops.d.next = self.nothing.val();
         }
     }
 }
