@@ -12,9 +12,8 @@ use std::process::ExitCode;
 
 use warpline_design::design;
 use warpline_hdl::Config;
-use warpline_testbenches::coverage::{self, Report};
+use warpline_testbenches::coverage::{self, Report, Run};
 use warpline_testbenches::scenario::{Tally, run_chain};
-use warpline_verilate::coverage::Coverage;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const WIDTHS: [usize; 4] = [64, 128, 256, 512];
@@ -23,7 +22,11 @@ const CARD: u64 = 256;
 
 fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::Error>> {
     let mut all = Tally::default();
-    let mut texts = std::collections::HashMap::new();
+    let (mut runs, mut waivers) = (Vec::new(), Vec::new());
+    let directory = coverage::directory();
+    if directory.is_some() {
+        waivers = coverage::waivers(&Path::new(ROOT).join("testbenches/coverage-waivers.json"))?;
+    }
     for &width in widths {
         let config = Config::simulated(width);
         let (mut tally, mut seed) = (Tally::default(), 0);
@@ -33,19 +36,15 @@ fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::E
         }
         eprintln!("width {width}: {tally}");
         all.merge(&tally);
-        texts.extend(design(&config)?.files());
-    }
-    let (mut merged, mut waivers) = (Coverage::default(), Vec::new());
-    if let Some(directory) = coverage::directory() {
-        for entry in std::fs::read_dir(&directory)? {
-            merged.merge(Coverage::read(entry?.path())?);
+        if let Some(directory) = &directory {
+            runs.push(Run {
+                width,
+                coverage: coverage::kept(directory, width)?,
+                texts: design(&config)?.files().into_iter().collect(),
+            });
         }
-        waivers = coverage::waivers(&Path::new(ROOT).join("testbenches/coverage-waivers.json"))?;
     }
-    let text = |name: &str| texts.get(name).cloned();
-    Ok(Report::new(
-        streams, widths, &all.bins, &merged, &waivers, text,
-    ))
+    Ok(Report::new(streams, widths, &all.bins, &runs, &waivers))
 }
 
 fn write(report: &Report) -> Result<(), Box<dyn std::error::Error>> {

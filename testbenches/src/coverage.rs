@@ -1,16 +1,16 @@
 //! Coverage of a test run: what the random traffic reached, and which parts of the RTL ran. `make coverage` writes both.
 //!
 //! ```text
-//!  Bins of all widths ──────────────────────────────┐
-//!  <WARPLINE_COVERAGE>/*.dat ─► Coverage, merged ───┼─► Report ─► docs/coverage.md, docs/coverage.json
-//!  coverage-waivers.json: lines that cannot run ────┘       └─► problems: bins and lines that nothing reached
+//!  Bins of all widths ────────────────────────────────────────────┐
+//!  <WARPLINE_COVERAGE>/<width>-*.dat ─► Coverage of each width ───┼─► Report ─► docs/coverage.md, docs/coverage.json
+//!  coverage-waivers.json: lines that cannot run ──────────────────┘       └─► problems: bins and lines that nothing reached
 //! ```
 //!
-//! A line is named by its block and its text, so that a waiver lives until the line itself changes; a waiver of a line
-//! that ran, or is gone, is a problem, too. Toggles are counted and not enforced: constants and widths leave many bits
-//! still.
+//! Each width has a text of its own, so widths are never added up. A line is named by its block and its text, so that a
+//! waiver lives until the line itself changes; a waiver of a line that ran, or is gone, is a problem, too. Toggles are
+//! counted and not enforced: constants and widths leave many bits still.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,29 +30,45 @@ pub fn directory() -> Option<PathBuf> {
     std::env::var_os(DIRECTORY).map(PathBuf::from)
 }
 
-/// Keeps what a card that was opened with `coverage` has counted, if that is wanted.
+/// Keeps what a card of a width that was opened with `coverage` has counted, if that is wanted.
 ///
 /// # Errors
 /// Those of the card, and of the directory.
-pub fn keep(card: &Card) -> Result<(), Box<dyn std::error::Error>> {
+pub fn keep(card: &Card, width: usize) -> Result<(), Box<dyn std::error::Error>> {
     static CARDS: AtomicUsize = AtomicUsize::new(0);
     let Some(directory) = directory() else {
         return Ok(());
     };
     std::fs::create_dir_all(&directory)?;
     let number = CARDS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}-{number}.dat", std::process::id());
+    let name = format!("{width}-{}-{number}.dat", std::process::id());
     Ok(card.coverage_write(directory.join(name))?)
 }
 
-/// A card whose counts are kept when nobody needs it any more.
+/// What the cards of a width have left in a directory.
+///
+/// # Errors
+/// Those of the directory and its files.
+pub fn kept(directory: &Path, width: usize) -> Result<Coverage, Box<dyn std::error::Error>> {
+    let mut merged = Coverage::default();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(&format!("{width}-")) {
+            merged.merge(Coverage::read(&path)?);
+        }
+    }
+    Ok(merged)
+}
+
+/// A card whose counts are kept when nobody needs it any more, and its width.
 #[derive(Clone)]
-pub struct Counted(pub Card);
+pub struct Counted(pub Card, pub usize);
 
 impl Drop for Counted {
     fn drop(&mut self) {
         // After a failure nobody looks at them; otherwise the report lacks what is not kept, and says so.
-        if let Err(error) = keep(&self.0)
+        if let Err(error) = keep(&self.0, self.1)
             && !std::thread::panicking()
         {
             eprintln!("coverage is lost: {error}");
@@ -63,8 +79,12 @@ impl Drop for Counted {
 /// A line that cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
+    /// Widths of the devices in which it cannot.
+    pub widths: Vec<usize>,
     /// Its module.
     pub block: String,
+    /// What of it: `if`, `else`, `case`, ...
+    pub part: String,
     /// Its text without the space around it.
     pub line: String,
     /// Why it cannot run.
@@ -91,6 +111,29 @@ pub struct Block {
     pub toggles: Share,
 }
 
+impl Block {
+    fn add(&mut self, other: &Self) {
+        for (sum, part) in [
+            (&mut self.lines, other.lines),
+            (&mut self.toggles, other.toggles),
+        ] {
+            sum.hit += part.hit;
+            sum.total += part.total;
+        }
+        self.waived += other.waived;
+    }
+}
+
+/// What was counted in the devices of a width.
+pub struct Run {
+    /// Width.
+    pub width: usize,
+    /// Counts of all its devices.
+    pub coverage: Coverage,
+    /// Its sources.
+    pub texts: HashMap<String, String>,
+}
+
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -100,34 +143,21 @@ pub struct Report {
     pub widths: Vec<usize>,
     /// Group, bin and count.
     pub bins: Vec<(String, String, u64)>,
-    /// By module.
-    pub blocks: BTreeMap<String, Block>,
+    /// By width and module.
+    pub blocks: BTreeMap<usize, BTreeMap<String, Block>>,
     /// What has to be reached and was not.
     pub problems: Vec<String>,
 }
 
-impl Report {
-    /// Adds everything up. `text` gives the text of a source by its name.
-    #[must_use]
-    pub fn new(
-        streams: usize,
-        widths: &[usize],
-        bins: &Bins,
-        coverage: &Coverage,
-        waivers: &[Waiver],
-        text: impl Fn(&str) -> Option<String>,
-    ) -> Self {
-        let empty = bins.empty(widths);
-        let mut problems: Vec<String> = empty
-            .into_iter()
-            .map(|bin| format!("never reached: {bin}"))
-            .collect();
+impl Run {
+    /// Adds up each block; lines that never ran and are not waived, and waivers of others, are problems.
+    fn blocks(&self, waivers: &[Waiver], problems: &mut Vec<String>) -> BTreeMap<String, Block> {
+        let width = self.width;
         let mut blocks: BTreeMap<String, Block> = BTreeMap::new();
-        let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut used = BTreeSet::new();
-        for (point, count) in coverage.points() {
-            let name = point.file.trim_end_matches(".sv").to_owned();
-            let block = blocks.entry(name.clone()).or_default();
+        for (point, count) in self.coverage.points() {
+            let name = point.file.trim_end_matches(".sv");
+            let block = blocks.entry(name.to_owned()).or_default();
             let share = match point.kind {
                 Kind::Toggle => &mut block.toggles,
                 _ => &mut block.lines,
@@ -137,28 +167,57 @@ impl Report {
             if count > 0 || point.kind == Kind::Toggle {
                 continue;
             }
-            let lines = texts.entry(point.file.clone()).or_insert_with(|| {
-                let text = text(&point.file).unwrap_or_default();
-                text.lines().map(|line| line.trim().to_owned()).collect()
+            let text = self.texts.get(&point.file).map_or("", String::as_str);
+            let line = text.lines().nth((point.line as usize).saturating_sub(1));
+            let line = line.unwrap_or_default().trim();
+            let waiver = waivers.iter().position(|waiver| {
+                waiver.widths.contains(&width)
+                    && (&*waiver.block, &*waiver.part, &*waiver.line)
+                        == (name, &*point.comment, line)
             });
-            let line = lines.get((point.line as usize).saturating_sub(1));
-            let line = line.map_or("", String::as_str);
-            let waiver = waivers
-                .iter()
-                .position(|waiver| waiver.block == name && waiver.line == line);
             match waiver {
                 Some(waiver) => {
                     used.insert(waiver);
                     block.waived += 1;
                 }
-                None => problems.push(format!("never ran: {point}: {line}")),
+                None => problems.push(format!(
+                    "never ran at {width} bits: {name}, line {}, {}: {line}",
+                    point.line, point.comment
+                )),
             }
         }
         for (index, waiver) in waivers.iter().enumerate() {
-            if !used.contains(&index) {
-                let Waiver { block, line, .. } = waiver;
-                problems.push(format!("waived, but it ran or is gone: {block}: {line}"));
+            if waiver.widths.contains(&width) && !used.contains(&index) {
+                let Waiver {
+                    block, part, line, ..
+                } = waiver;
+                problems.push(format!(
+                    "waived at {width} bits, but it ran or is gone: {block}, {part}: {line}"
+                ));
             }
+        }
+        blocks
+    }
+}
+
+impl Report {
+    /// Adds everything up.
+    #[must_use]
+    pub fn new(
+        streams: usize,
+        widths: &[usize],
+        bins: &Bins,
+        runs: &[Run],
+        waivers: &[Waiver],
+    ) -> Self {
+        let empty = bins.empty(widths);
+        let mut problems: Vec<String> = empty
+            .into_iter()
+            .map(|bin| format!("never reached: {bin}"))
+            .collect();
+        let mut blocks = BTreeMap::new();
+        for run in runs {
+            blocks.insert(run.width, run.blocks(waivers, &mut problems));
         }
         Self {
             streams,
@@ -210,35 +269,39 @@ impl Report {
             }
         }
         page.push_str(
-            "\n## Which parts of the RTL run\n\nRandom streams and the directed tests of the whole device, merged over widths. Lines are blocks of statements and\nbranches; those that cannot run are waived with a reason in `testbenches/coverage-waivers.json`.\n\n| block | lines | waived | toggles |\n|---|---:|---:|---:|\n",
+            "\n## Which parts of the RTL run\n\nRandom streams and the directed tests of the whole device. Lines are blocks of statements and branches; those that cannot\nrun are waived with a reason in `testbenches/coverage-waivers.json`. A toggle is a bit that rises, or one that falls; signals\nof more than 256 bits are left out.\n\n| bits | lines | waived | toggles |\n|---:|---:|---:|---:|\n",
         );
         if self.blocks.is_empty() {
             page.push_str("| not counted in this run | | | |\n");
             return page;
         }
-        let share = |share: Share| match share.total {
-            0 => "-".into(),
-            total => format!(
-                "{} of {total}, {:.1} %",
-                share.hit,
-                100.0 * share.hit as f64 / total as f64
-            ),
-        };
-        let mut sum = Block::default();
-        for (name, block) in &self.blocks {
-            let (lines, toggles) = (share(block.lines), share(block.toggles));
+        let row = |page: &mut String, name: &str, block: &Block| {
+            let [lines, toggles] = [block.lines, block.toggles].map(|share| match share.total {
+                0 => "-".into(),
+                total => format!(
+                    "{} of {total}, {:.1} %",
+                    share.hit,
+                    100.0 * share.hit as f64 / total as f64
+                ),
+            });
             let _ = writeln!(page, "| {name} | {lines} | {} | {toggles} |", block.waived);
-            for (sum, part) in [
-                (&mut sum.lines, block.lines),
-                (&mut sum.toggles, block.toggles),
-            ] {
-                sum.hit += part.hit;
-                sum.total += part.total;
+        };
+        for (width, blocks) in &self.blocks {
+            let mut sum = Block::default();
+            for block in blocks.values() {
+                sum.add(block);
             }
-            sum.waived += block.waived;
+            row(&mut page, &width.to_string(), &sum);
         }
-        let (lines, toggles) = (share(sum.lines), share(sum.toggles));
-        let _ = writeln!(page, "| all | {lines} | {} | {toggles} |", sum.waived);
+        for (width, blocks) in &self.blocks {
+            let _ = writeln!(
+                page,
+                "\n### {width} bits\n\n| block | lines | waived | toggles |\n|---|---:|---:|---:|"
+            );
+            for (name, block) in blocks {
+                row(&mut page, name, block);
+            }
+        }
         page
     }
 }
@@ -255,57 +318,96 @@ pub fn waivers(path: &Path) -> Result<Vec<Waiver>, Box<dyn std::error::Error>> {
 mod tests {
     use super::*;
 
+    /// Devices whose line 2 ran at 128 bits only, and stands one line further there.
     fn report(waivers: &[Waiver]) -> Report {
         let point = |line: u32, page: &str, count: u32| {
             format!(
                 "C '\u{1}f\u{2}a.sv\u{1}l\u{2}{line}\u{1}n\u{2}3\u{1}page\u{2}{page}/a\u{1}o\u{2}if' {count}\n"
             )
         };
-        let text = point(1, "v_line", 5) + &point(2, "v_branch", 0) + &point(3, "v_toggle", 0);
-        let coverage = Coverage::parse(&text).unwrap();
-        let source = |_: &str| Some("one\n  two\nthree\n".to_owned());
-        Report::new(7, &[], &Bins::default(), &coverage, waivers, source)
+        let run = |width, first, text: &str| {
+            let points = point(1, "v_line", 5)
+                + &point(first, "v_branch", u32::from(first > 2))
+                + &point(first + 1, "v_toggle", 0);
+            Run {
+                width,
+                coverage: Coverage::parse(&points).unwrap(),
+                texts: HashMap::from([("a.sv".to_owned(), text.to_owned())]),
+            }
+        };
+        let runs = [
+            run(64, 2, "one\n  two\nthree\n"),
+            run(128, 3, "one\n\n  two\nthree\n"),
+        ];
+        Report::new(7, &[], &Bins::default(), &runs, waivers)
     }
 
-    fn waiver(line: &str) -> Waiver {
+    fn waiver(widths: &[usize], part: &str, line: &str) -> Waiver {
         Waiver {
+            widths: widths.to_vec(),
             block: "a".into(),
+            part: part.into(),
             line: line.into(),
             reason: "because".into(),
         }
     }
 
+    /// Problems with lines.
+    fn lines(report: &Report) -> Vec<&str> {
+        let problems = report.problems.iter().map(String::as_str);
+        problems
+            .filter(|line| !line.starts_with("never reached"))
+            .collect()
+    }
+
     #[test]
     fn a_line_that_never_ran_and_a_bin_that_was_never_reached_are_problems() {
         let found = report(&[]);
-        let lines: Vec<_> = found
-            .problems
-            .iter()
-            .filter(|line| line.contains("a.sv"))
-            .collect();
-        assert_eq!(lines, ["never ran: a.sv:2:3: branch if in a: two"]);
+        assert_eq!(lines(&found), ["never ran at 64 bits: a, line 2, if: two"]);
         let bins = |line: &&String| line.starts_with("never reached: cuts modulo 512: 511");
         assert_eq!(found.problems.iter().filter(bins).count(), 1);
-        let block = found.blocks["a"];
+        let block = found.blocks[&64]["a"];
         assert_eq!((block.lines, block.waived), (Share { hit: 1, total: 2 }, 0));
         assert_eq!(block.toggles, Share { hit: 0, total: 1 });
-        assert!(
-            found
-                .markdown()
-                .contains("| a | 1 of 2, 50.0 % | 0 | 0 of 1, 0.0 % |")
-        );
+        let page = found.markdown();
+        for row in [
+            "| 64 | 1 of 2, 50.0 % | 0 | 0 of 1, 0.0 % |",
+            "| a | 1 of 2, 50.0 % | 0 | 0 of 1, 0.0 % |",
+            "| 128 | 2 of 2, 100.0 % | 0 | 0 of 1, 0.0 % |",
+        ] {
+            assert!(page.contains(row), "{page}");
+        }
     }
 
     #[test]
     fn a_waiver_counts_while_its_line_does_not_run() {
-        let ran = |report: &Report| {
-            let lines = report.problems.iter();
-            let lines = lines.filter(|line| !line.starts_with("never reached"));
-            lines.cloned().collect::<Vec<_>>()
-        };
-        let found = report(&[waiver("two")]);
-        assert_eq!((ran(&found), found.blocks["a"].waived), (vec![], 1));
-        let found = report(&[waiver("two"), waiver("one")]);
-        assert_eq!(ran(&found), ["waived, but it ran or is gone: a: one"]);
+        let found = report(&[waiver(&[64], "if", "two")]);
+        assert_eq!((lines(&found), found.blocks[&64]["a"].waived), (vec![], 1));
+        let found = report(&[waiver(&[64, 128], "if", "two")]);
+        assert_eq!(
+            lines(&found),
+            ["waived at 128 bits, but it ran or is gone: a, if: two"]
+        );
+        let found = report(&[waiver(&[64], "else", "two")]);
+        assert_eq!(
+            lines(&found),
+            [
+                "never ran at 64 bits: a, line 2, if: two",
+                "waived at 64 bits, but it ran or is gone: a, else: two"
+            ]
+        );
+    }
+
+    #[test]
+    fn data_of_each_width_are_read_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, count) in [("64-1-0.dat", 1), ("64-1-1.dat", 2), ("128-1-0.dat", 4)] {
+            let text = format!("C '\u{1}f\u{2}a.sv\u{1}l\u{2}1\u{1}page\u{2}v_line/a' {count}\n");
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        for (width, count) in [(64, 3), (128, 4)] {
+            let kept = kept(directory.path(), width).unwrap();
+            assert_eq!(kept.points().map(|(_, n)| n).collect::<Vec<_>>(), [count]);
+        }
     }
 }

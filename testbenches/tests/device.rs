@@ -15,7 +15,6 @@ use warpline_testbenches::coverage::{self, Counted};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 use warpline_wire::{crc, marker, mpa};
 
-const WIDTHS: [usize; 2] = [64, 512];
 /// Time for an answer of the card, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// STag and Tagged Offset of the region that all benches have.
@@ -25,6 +24,13 @@ const BASE: u64 = 0x1_0000_0000;
 const LENGTH: usize = 70_000;
 /// What memory holds before anything is written.
 const UNTOUCHED: u8 = 0xEE;
+
+/// The narrowest and the widest; all where coverage is counted.
+fn widths() -> impl Iterator<Item = usize> {
+    let all = coverage::directory().is_some();
+    let between = if all { &[128, 256][..] } else { &[] };
+    [64].into_iter().chain(between.iter().copied()).chain([512])
+}
 
 fn vectors() -> Value {
     serde_json::from_str(include_str!("../../wire/tests/vectors.json")).unwrap()
@@ -76,7 +82,7 @@ impl Bench {
         let context = open(&card, completion_entries);
         let domain = context.protection_domain().unwrap();
         Self {
-            _counted: Counted(card.clone()),
+            _counted: Counted(card.clone(), width),
             card,
             context,
             domain,
@@ -85,9 +91,7 @@ impl Bench {
 
     /// A bench of each width.
     fn each() -> impl Iterator<Item = Self> {
-        WIDTHS
-            .into_iter()
-            .map(|width| Self::open(width, BackPressure::RANDOM, 256))
+        widths().map(|width| Self::open(width, BackPressure::RANDOM, 256))
     }
 
     fn register(&self, stag: u32, base: u64, length: usize) -> MemoryRegion {
@@ -849,7 +853,7 @@ fn nothing_is_written_once_revoke_has_returned() {
         stall: 60,
         latency: 1..=300,
     };
-    for width in WIDTHS {
+    for width in widths() {
         let bench = Bench::open(width, slow.clone(), 256);
         let mut rng = Rng::with_seed(width as u64);
         let (mut early, mut late) = (0, 0);
@@ -954,7 +958,7 @@ fn a_receive_queue_runs_dry() {
 // req: DDP-DEL-01, DDP-DEL-02, AMB-41
 #[test]
 fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
-    for width in WIDTHS {
+    for width in widths() {
         for entries in [1, 4] {
             let bench = Bench::open(width, BackPressure::RANDOM, entries);
             let region = bench.region();
@@ -1006,7 +1010,7 @@ fn a_full_completion_queue_is_neither_overrun_nor_forgotten() {
 #[test]
 fn an_error_waits_its_turn_in_a_full_completion_queue_and_is_not_lost() {
     const BEFORE: usize = 12;
-    for width in WIDTHS {
+    for width in widths() {
         let bench = Bench::open(width, BackPressure::RANDOM, 4);
         let _region = bench.region();
         let numbers = 0..4_u8;
@@ -1161,7 +1165,7 @@ fn a_stream_closed_anywhere_starts_afresh() {
 // req: AMB-16, DDP-SEC-22
 #[test]
 fn a_reset_ends_everything_and_hurts_nothing() {
-    for width in WIDTHS {
+    for width in widths() {
         let Bench {
             card,
             context,

@@ -141,7 +141,7 @@ impl Bench {
     fn new(config: &Config, card: Card) -> Self {
         Self {
             config: *config,
-            _counted: Counted(card.clone()),
+            _counted: Counted(card.clone(), config.width),
             card,
             mapped: Mapped::default(),
             context: None,
