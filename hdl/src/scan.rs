@@ -559,6 +559,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.placed.visit.next =
             self.reader.row_valid.val() & self.walker.row_ready.val() & self.reader.row.val().first;
         self.placed.visited.next = self.reader.row.val().stream;
+        self.placed.visited_at.next = self.reader.row.val().position.get_bits::<20>(0);
         self.placed.item.next = self.walker.item_valid.val();
         self.placed.item_start.next = self.item.val().start;
         self.placed.chain_at.next = self.behind.q.val().get_bits::<20>(0);

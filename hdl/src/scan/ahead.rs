@@ -16,7 +16,7 @@
 //! out in cycles that the chain in order does not need, and gives out the next FPDU when `fetch` has begun to read the one
 //! before: so an FPDU in order waits for one of these at most, and for the one that is being read.
 //!
-//! What is given out lies behind a gap that was there a cycle before: the chain in order, which takes longer to get there,
+//! What is given out lies behind a gap that was there two cycles before: the chain in order, which takes longer to get there,
 //! comes behind it in the queue, and the ring keeps its octets until then.
 //!
 //! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
@@ -31,15 +31,17 @@ use rust_hdl_widgets::dff_setup;
 use warpline_wire::marker;
 
 /// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
-pub const FIND: usize = 25;
+pub const FIND: usize = 27;
 /// Cycles from an FPDU to the next one, each with a marker.
-pub const NEXT: usize = 20;
+pub const NEXT: usize = 21;
 
 /// How far a visit is.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Step {
     /// There is none.
     Rest,
+    /// Its stream is known.
+    Pick,
     /// The island is asked for.
     Ask,
     /// It is looked up.
@@ -189,10 +191,12 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     dwords: Dff<Bits<16>>,
     ends: Dff<Bits<32>>,
     whole: Dff<Bit>,
+    recording: Dff<Bit>,
     gives: Dff<Bit>,
     full: Dff<Bit>,
     open: Dff<Bit>,
     owed: Dff<Bit>,
+    offers: Dff<Bit>,
     turn: Turn<S>,
 
     pointer: Signal<Local, Bits<32>>,
@@ -293,10 +297,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             dwords: d(),
             ends: d(),
             whole: d(),
+            recording: d(),
             gives: d(),
             full: d(),
             open: d(),
             owed: d(),
+            offers: d(),
             turn: d(),
             pointer: d(),
             place: d(),
@@ -338,8 +344,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             known_good, known_to, distance, marker, pointed
         );
         dff_setup!(
-            self, clock, length, content, span, base, rest, dwords, ends, whole, gives, full, open,
-            owed
+            self, clock, length, content, span, base, rest, dwords, ends, whole, recording, gives,
+            full, open, owed, offers
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -364,7 +370,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.at.next = self.here.q.val().get_bits::<20>(0);
         self.behind.next = self.ends.q.val().get_bits::<20>(0);
         self.ask.next = self.asking.q.val();
-        self.record.next = self.step.q.val() == Step::Weigh;
+        self.record.next = self.recording.q.val();
         self.record_whole.next = self.whole.q.val();
         if self.told.val() & self.asking.q.val() {
             self.asking.d.next = false;
@@ -420,21 +426,23 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         match self.step.q.val() {
             Step::Rest => {
                 self.stream.d.next = self.turn.choice.val();
+                self.recording.d.next = false;
                 self.sure.d.next = false;
                 self.follows.d.next = false;
                 self.news.d.next = false;
                 self.asking.d.next = false;
+                if self.turn.any.val() {
+                    self.step.d.next = Step::Pick;
+                }
+            }
+            Step::Pick => {
                 for i in 0..S {
-                    if self.turn.choice.val() == self.index[i].val() {
+                    if self.stream.q.val() == self.index[i].val() {
                         self.here.d.next = self.wanted_at[i].q.val();
-                        if self.turn.any.val() {
-                            self.wanted[i].d.next = false;
-                        }
+                        self.wanted[i].d.next = false;
                     }
                 }
-                if self.turn.any.val() {
-                    self.step.d.next = Step::Ask;
-                }
+                self.step.d.next = Step::Ask;
             }
             Step::Ask => {
                 self.step.d.next = Step::Wait;
@@ -572,12 +580,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::End => {
                 self.ends.d.next =
                     self.here.q.val() + (bit_cast::<32, 16>(self.dwords.q.val()) << 2);
+                self.recording.d.next = true;
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {
                 self.gives.d.next = self.whole.q.val() & self.room.val();
                 self.full.d.next = self.whole.q.val() & !self.room.val();
                 if self.told.val() {
+                    self.recording.d.next = false;
                     self.step.d.next = Step::Give;
                 }
             }
@@ -610,11 +620,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fpdu.next.ulpdu = self.length.q.val();
         self.fpdu.next.ahead = true;
         self.fpdu.next.placed = false;
-        self.fpdu_valid.next = (self.step.q.val() == Step::Give)
+        self.fpdu_valid.next = self.offers.q.val();
+        self.offers.d.next = (self.step.q.val() == Step::Give)
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
-            & self.flies.val();
+            & self.flies.val()
+            & !self.taken.val();
         if self.started.val() {
             self.owed.d.next = false;
         }
@@ -665,11 +677,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         if self.over.val() {
             self.step.d.next = Step::Rest;
+            self.offers.d.next = false;
         }
         if self.reset.val() {
             self.step.d.next = Step::Rest;
             self.asking.d.next = false;
+            self.recording.d.next = false;
             self.owed.d.next = false;
+            self.offers.d.next = false;
         }
     }
 }

@@ -122,6 +122,8 @@ pub struct Placed<const S: usize, const N: usize> {
     pub visit: Signal<In, Bit>,
     /// Stream of the visit.
     pub visited: Signal<In, Bits<8>>,
+    /// Its position.
+    pub visited_at: Signal<In, Bits<20>>,
     /// Pulse: the next FPDU of the visit begins.
     pub item: Signal<In, Bit>,
     /// The visit begins with it.
@@ -170,6 +172,7 @@ pub struct Placed<const S: usize, const N: usize> {
     // the visit
     loads: Dff<Bit>,
     loaded: Dff<Bits<8>>,
+    loaded_at: Dff<Bits<20>>,
     staged_valid: [Dff<Bit>; N],
     staged_from: [Dff<Bits<20>>; N],
     staged_to: [Dff<Bits<20>>; N],
@@ -205,7 +208,6 @@ pub struct Placed<const S: usize, const N: usize> {
     new_good_from: [Signal<Local, Bits<20>>; N],
     new_good_to: [Signal<Local, Bits<20>>; N],
 
-    visit_at: Signal<Local, Bits<20>>,
     visit_chain: Signal<Local, Bits<4>>,
     visit_valid: [Signal<Local, Bit>; N],
     visit_past: [Signal<Local, Bits<20>>; N],
@@ -250,6 +252,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             heard_stream: d(),
             visit: d(),
             visited: d(),
+            visited_at: d(),
             item: d(),
             item_start: d(),
             chain_at: d(),
@@ -285,6 +288,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             late: d(),
             loads: d(),
             loaded: d(),
+            loaded_at: d(),
             staged_valid: array(),
             staged_from: array(),
             staged_to: array(),
@@ -318,7 +322,6 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             new_to: array(),
             new_good_from: array(),
             new_good_to: array(),
-            visit_at: d(),
             visit_chain: d(),
             visit_valid: array(),
             visit_past: array(),
@@ -338,8 +341,8 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, compares, applies, op, late, loads, loaded, enters, drops, dropped,
-            chained
+            self, clock, compares, applies, op, late, loads, loaded, loaded_at, enters, drops,
+            dropped, chained
         );
         clock!(self, clock, flying, answers);
         self.flying.reset.next = self.reset.val();
@@ -586,14 +589,13 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         comment!("a visit: what there is of its stream when it begins; what the chain has passed is dropped");
         self.loads.d.next = self.visit.val();
         self.loaded.d.next = self.visited.val();
-        self.visit_at.next = 0.into();
+        self.loaded_at.d.next = self.visited_at.val();
         self.visit_chain.next = 0.into();
         for k in 0..N {
             self.visit_valid[k].next = false;
         }
         for i in 0..S {
             if self.loaded.q.val() == self.index[i].val() {
-                self.visit_at.next = self.at[i].val();
                 self.visit_chain.next = self.chain[i].val();
                 for k in 0..N {
                     self.visit_valid[k].next = self.valid[i][k].q.val();
@@ -605,10 +607,10 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         for k in 0..N {
             self.chain_froms[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
             self.chain_tos[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
-            self.visit_past[k].next = self.chain_froms[k].out.val() - self.visit_at.val();
-            self.visit_short[k].next = self.visit_at.val() - self.chain_tos[k].out.val();
+            self.visit_past[k].next = self.chain_froms[k].out.val() - self.loaded_at.q.val();
+            self.visit_short[k].next = self.loaded_at.q.val() - self.chain_tos[k].out.val();
             self.visit_in[k].next = self.visit_short[k].val().get_bit(19)
-                & ((self.chain_froms[k].out.val() == self.visit_at.val())
+                & ((self.chain_froms[k].out.val() == self.loaded_at.q.val())
                     | (self.visit_past[k].val().get_bit(19) & self.visit_chain.val().get_bit(k)));
             self.entering.next = self
                 .entering
