@@ -27,7 +27,8 @@ COUNT ?= 100000
 SEED ?= 1
 TOTAL ?= 1000000
 MINUTES ?= 600
-STREAMS ?= 5000
+STREAMS ?= 1200
+WIDTHS ?= 64 128 256 512
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
 ifneq ($(shell command -v cargo-nextest),)
@@ -93,6 +94,7 @@ long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)
 
 # Models that count are built anew; the data of former runs are of no use.
+coverage: export WARPLINE_COVERAGE_WIDTHS := $(WIDTHS)
 coverage: export WARPLINE_COVERAGE := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/coverage
 coverage: setup
 	rm -rf $(WARPLINE_COVERAGE)

@@ -31,7 +31,7 @@ const SEGMENT_CYCLES: u64 = 1000;
 pub struct CardOptions {
     /// The model can write waveforms (FST); costs some of the speed.
     pub trace: bool,
-    /// The model counts how often each line ran, and whether each bit rose and fell.
+    /// The model counts how often each line ran and, at 64 bits, each bit rose and fell.
     pub coverage: bool,
     /// Seed of all that is drawn: initial values of the model, idle cycles, back-pressure.
     pub seed: u64,
@@ -82,14 +82,21 @@ fn library(config: &Config, options: &CardOptions) -> Result<Library, Error> {
         match libraries.entry((*config, options.trace, options.coverage)) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(new) => {
-                let library = build(options, design(config)?.files()).build()?;
+                let library = build(config.width, options, design(config)?.files()).build()?;
                 new.insert(library).clone()
             }
         },
     )
 }
 
-fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, String)>) -> Build {
+/// Width whose toggles are counted: that halves a model's speed, so one width has to do.
+const TOGGLES: usize = 64;
+
+fn build(
+    width: usize,
+    options: &CardOptions,
+    sources: impl IntoIterator<Item = (String, String)>,
+) -> Build {
     let mut build = Build::new(TOP).comparable();
     for (name, text) in sources {
         build = build.source(name, text);
@@ -98,7 +105,10 @@ fn build(options: &CardOptions, sources: impl IntoIterator<Item = (String, Strin
         build = build.trace(Trace::Fst);
     }
     if options.coverage {
-        build = build.line_coverage().toggle_coverage();
+        build = build.line_coverage();
+        if width == TOGGLES {
+            build = build.toggle_coverage();
+        }
     }
     build
 }
@@ -171,7 +181,7 @@ impl Card {
         options: CardOptions,
         sources: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Error> {
-        let library = build(&options, sources).build()?;
+        let library = build(config.width, &options, sources).build()?;
         Self::open_library(config, options, &library)
     }
 

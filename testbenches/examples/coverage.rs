@@ -1,8 +1,10 @@
 //! Coverage of random streams at all widths, with what tests have left in `WARPLINE_COVERAGE`; `make coverage` runs it.
 //!
 //! ```text
-//! WARPLINE_COVERAGE=DIR cargo run -p warpline-testbenches --example coverage -- STREAMS [WIDTH]...
+//! WARPLINE_COVERAGE=DIR cargo run -p warpline-testbenches --example coverage -- STREAMS
 //! ```
+//!
+//! `WARPLINE_COVERAGE_WIDTHS="64 512"` leaves the other widths out.
 //!
 //! Without the directory the RTL's lines and toggles are not counted, which takes minutes less for each width.
 //! Ends with an error when something was not reached that has to be.
@@ -16,7 +18,6 @@ use warpline_testbenches::coverage::{self, Report, Run};
 use warpline_testbenches::scenario::{Tally, run_chain};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-const WIDTHS: [usize; 4] = [64, 128, 256, 512];
 /// Scenarios that share a card: what a card has counted is a large file.
 const CARD: u64 = 256;
 
@@ -55,14 +56,12 @@ fn write(report: &Report) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn main() -> ExitCode {
-    let numbers: Option<Vec<usize>> = std::env::args().skip(1).map(|n| n.parse().ok()).collect();
-    let numbers = numbers.unwrap_or_default();
-    let Some((&streams, widths)) = numbers.split_first() else {
-        eprintln!("STREAMS [WIDTH]...");
+    let Some(Ok(streams)) = std::env::args().nth(1).map(|streams| streams.parse()) else {
+        eprintln!("STREAMS");
         return ExitCode::from(2);
     };
-    let widths = if widths.is_empty() { &WIDTHS } else { widths };
-    match run(streams, widths).and_then(|report| write(&report).map(|()| report)) {
+    let report = coverage::widths().and_then(|widths| run(streams, &widths));
+    match report.and_then(|report| write(&report).map(|()| report)) {
         Ok(report) if report.problems.is_empty() => ExitCode::SUCCESS,
         Ok(report) => {
             eprintln!("{}", report.problems.join("\n"));

@@ -30,6 +30,30 @@ pub fn directory() -> Option<PathBuf> {
     std::env::var_os(DIRECTORY).map(PathBuf::from)
 }
 
+/// Environment variable with the widths that are counted, all unless it is set.
+pub const WIDTHS: &str = "WARPLINE_COVERAGE_WIDTHS";
+
+/// Widths that are counted.
+///
+/// # Errors
+/// A word of [`WIDTHS`] that is no number.
+pub fn widths() -> Result<Vec<usize>, Box<dyn std::error::Error>> {
+    let words = std::env::var(WIDTHS).unwrap_or_default();
+    let words = words.split_whitespace();
+    let widths: Result<Vec<usize>, _> = words
+        .map(|word| {
+            let refused = |error| format!("{WIDTHS}: {word:?}: {error}; give widths of the bus");
+            word.parse().map_err(refused)
+        })
+        .collect();
+    let widths = widths?;
+    Ok(if widths.is_empty() {
+        vec![64, 128, 256, 512]
+    } else {
+        widths
+    })
+}
+
 /// Keeps what a card of a width that was opened with `coverage` has counted, if that is wanted.
 ///
 /// # Errors
@@ -50,15 +74,15 @@ pub fn keep(card: &Card, width: usize) -> Result<(), Box<dyn std::error::Error>>
 /// # Errors
 /// Those of the directory and its files.
 pub fn kept(directory: &Path, width: usize) -> Result<Coverage, Box<dyn std::error::Error>> {
-    let mut merged = Coverage::default();
+    let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(&format!("{width}-")) {
-            merged.merge(Coverage::read(&path)?);
+            files.push(path);
         }
     }
-    Ok(merged)
+    Ok(Coverage::read_all(files)?)
 }
 
 /// A card whose counts are kept when nobody needs it any more, and its width.
@@ -269,7 +293,7 @@ impl Report {
             }
         }
         page.push_str(
-            "\n## Which parts of the RTL run\n\nRandom streams and the directed tests of the whole device. Lines are blocks of statements and branches; those that cannot\nrun are waived with a reason in `testbenches/coverage-waivers.json`. A toggle is a bit that rises, or one that falls; signals\nof more than 256 bits are left out.\n\n| bits | lines | waived | toggles |\n|---:|---:|---:|---:|\n",
+            "\n## Which parts of the RTL run\n\nRandom streams and the directed tests of the whole device. Lines are blocks of statements and branches; those that cannot\nrun are waived with a reason in `testbenches/coverage-waivers.json`. A toggle is a bit that rises, or one that falls; they are\ncounted at 64 bits only, and not in signals of more than 256 bits.\n\n| bits | lines | waived | toggles |\n|---:|---:|---:|---:|\n",
         );
         if self.blocks.is_empty() {
             page.push_str("| not counted in this run | | | |\n");

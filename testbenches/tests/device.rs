@@ -25,11 +25,12 @@ const LENGTH: usize = 70_000;
 /// What memory holds before anything is written.
 const UNTOUCHED: u8 = 0xEE;
 
-/// The narrowest and the widest; all where coverage is counted.
-fn widths() -> impl Iterator<Item = usize> {
-    let all = coverage::directory().is_some();
-    let between = if all { &[128, 256][..] } else { &[] };
-    [64].into_iter().chain(between.iter().copied()).chain([512])
+/// The narrowest and the widest, or those whose coverage is counted.
+fn widths() -> Vec<usize> {
+    match coverage::directory() {
+        Some(_) => coverage::widths().unwrap(),
+        None => vec![64, 512],
+    }
 }
 
 fn vectors() -> Value {
@@ -91,7 +92,9 @@ impl Bench {
 
     /// A bench of each width.
     fn each() -> impl Iterator<Item = Self> {
-        widths().map(|width| Self::open(width, BackPressure::RANDOM, 256))
+        widths()
+            .into_iter()
+            .map(|width| Self::open(width, BackPressure::RANDOM, 256))
     }
 
     fn register(&self, stag: u32, base: u64, length: usize) -> MemoryRegion {
