@@ -195,13 +195,19 @@ fn regions(
     regions
 }
 
+impl Region {
+    /// Whether a stream is one of those that the region was registered for.
+    pub(super) fn is_for(&self, stream: &Stream) -> bool {
+        match self.stream {
+            Some(number) => number == stream.number,
+            None => self.domain == stream.domain,
+        }
+    }
+}
+
 /// Whether a stream's peer may write to a region.
 fn is_usable(region: &Region, stream: &Stream, phase: usize) -> bool {
-    let associated = match region.stream {
-        Some(number) => number == stream.number,
-        None => region.domain == stream.domain,
-    };
-    associated
+    region.is_for(stream)
         && region.remote_write
         && region.length > 0
         && region.revoked.is_none_or(|revoked| phase < revoked)

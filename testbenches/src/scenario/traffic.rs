@@ -28,6 +28,7 @@ enum Wrong {
     AcrossEnd,
     WildOffset,
     AddressWrap,
+    Forbidden,
     TaggedVersion,
     UntaggedVersion,
     UnknownQueue,
@@ -37,6 +38,7 @@ enum Wrong {
     MsnWild,
     OffsetAtEnd,
     OffsetWild,
+    OffsetInside,
     TooLong,
     NoBuffer,
     ShortTagged,
@@ -80,6 +82,14 @@ impl Wrong {
         Self::Marker,
         Self::Garbage,
     ];
+
+    /// What needs a region or a stream of a certain kind, so that it seldom comes to pass.
+    const RARE: [Self; 4] = [
+        Self::AddressWrap,
+        Self::Forbidden,
+        Self::OffsetInside,
+        Self::TooLong,
+    ];
 }
 
 /// A segment to be sent: header octets and payload length.
@@ -103,6 +113,8 @@ pub(super) struct Traffic {
     budget: usize,
     wrong: Option<Wrong>,
     queues: [Queue; QUEUES as usize],
+    /// Draws what comes to a few streams only, so that the others stay what their seed made them.
+    rare: Rng,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -131,6 +143,8 @@ impl Traffic {
             Ok(fits) if chance(rng, 90) => fits,
             _ => mpa::MAX_ULPDU,
         };
+        let mut rare = Rng::with_seed(!rng.clone().u64(..));
+        let seldom = chance(&mut rare, 16).then(|| Wrong::RARE[rare.usize(..Wrong::RARE.len())]);
         Self {
             writer: FpduWriter::new(options.markers, field),
             field,
@@ -151,8 +165,12 @@ impl Traffic {
                 4..7 => 4000,
                 _ => 10_000,
             },
-            wrong: chance(rng, 60).then(|| Wrong::ALL[rng.usize(..Wrong::ALL.len())]),
+            wrong: {
+                let usual = chance(rng, 60).then(|| Wrong::ALL[rng.usize(..Wrong::ALL.len())]);
+                seldom.or(usual)
+            },
             queues: std::array::from_fn(|_| queue.clone()),
+            rare,
         }
     }
 
@@ -184,6 +202,9 @@ impl Traffic {
                 _ => 0,
             };
             messages.extend((0..more).map(|_| self.message(rng, usable, stream)));
+            if stream.options.msn_window && chance(&mut self.rare, 30) {
+                self.come_again(&mut messages);
+            }
             // The segments of a message keep their order; those of another one may come between.
             let mut messages: Vec<_> = messages.into_iter().map(Vec::into_iter).collect();
             while !messages.is_empty() {
@@ -194,6 +215,28 @@ impl Traffic {
                 }
             }
         }
+    }
+
+    /// A segment comes behind the last one of its message, which is not delivered yet: one of the same queue in front of it
+    /// lacks its last segment (AMB-06).
+    fn come_again(&mut self, messages: &mut Vec<Vec<Draft>>) {
+        let queue = |message: &Vec<Draft>| {
+            let header = ddp::UntaggedSegment::new_checked(&message.first()?.header).ok()?;
+            Some(header.qn())
+        };
+        let last = messages.len() - 1;
+        let Some(qn) = queue(&messages[last]) else {
+            return;
+        };
+        let Some(first) = (0..last).find(|&index| queue(&messages[index]) == Some(qn)) else {
+            return;
+        };
+        let closed = messages.pop().unwrap_or_default();
+        let again = closed[self.rare.usize(..closed.len())].clone();
+        let end = messages[first].pop();
+        messages[first].extend(closed);
+        messages[first].push(again);
+        messages[first].extend(end);
     }
 
     /// One message, or none where there is no room for any.
@@ -530,6 +573,13 @@ impl Traffic {
                 let payload = inside + rng.usize(1..9);
                 tagged(rng, region.stag, to, payload)
             }
+            Wrong::Forbidden => {
+                let mut regions = all.iter();
+                let region = regions.find(|region| {
+                    !region.remote_write && region.length > 0 && region.is_for(stream)
+                })?;
+                tagged(rng, region.stag, region.base, payload.min(region.length))
+            }
             Wrong::TaggedVersion | Wrong::UntaggedVersion => {
                 let mut draft = match wrong {
                     Wrong::TaggedVersion => tagged(rng, region.stag, region.base, payload),
@@ -575,6 +625,13 @@ impl Traffic {
                     false => 0_u32.wrapping_sub(rng.u32(..64)),
                 };
                 untagged(rng, qn, msn, mo, payload)
+            }
+            Wrong::OffsetInside => {
+                // In the buffer, and not where a strict receiver waits for it.
+                let room = room.filter(|&room| room > 1 && stream.options.strict_mo)?;
+                let payload = rng.u32(1..room.min(2000));
+                let mo = rng.u32(1..=room - payload);
+                untagged(rng, qn, msn, mo, payload as usize)
             }
             Wrong::TooLong => {
                 let room = room.filter(|&room| room > 0)?;
