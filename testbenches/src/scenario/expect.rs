@@ -90,7 +90,8 @@ pub struct Image {
 /// - the error may be another one: of a valid FPDU behind the one that fails in order, found by a marker or behind another
 ///   one found so, and one that does not depend on order (AMB-11);
 /// - then fewer messages are delivered, and their buffers come back; those that are delivered are the same;
-/// - valid FPDUs behind the error may be in memory, and what is in front of it may not be there.
+/// - valid FPDUs behind the error may be in memory, also that of an untagged one that fails because of those in front of
+///   it, and what is in front of the error may not be there.
 ///
 /// The same holds for a stream that ends within an FPDU whose length is wrong and reaches beyond its octets.
 #[derive(Clone, Debug, Default)]
@@ -450,6 +451,17 @@ impl Expected {
             ..StreamConfig::default()
         };
         for (position, ulpdu) in behind(wire, failed as usize) {
+            // Queues know more than an FPDU alone tells. The one that fails in order is among these, because its MSN may have
+            // been in the window before those in front of it came.
+            if let Ok(segment) = UntaggedSegment::new_checked(&ulpdu[..])
+                && !segment.control().tagged()
+                && let Some(&buffer) = posted.get(&(index, segment.qn(), segment.msn()))
+            {
+                self.buffers[buffer].loosen(segment.mo() as usize, segment.payload());
+            }
+            if position == failed as usize {
+                continue;
+            }
             ahead.fpdus += 1;
             ahead.octets += ulpdu.len() as u64;
             let mut fpdu = Vec::new();
@@ -486,13 +498,6 @@ impl Expected {
                     .receive(number, &fpdu, sink)
                     .expect("the stream is open");
                 alone.close(number).expect("the stream is open");
-            }
-            // Queues know more than an FPDU alone tells.
-            if let Ok(segment) = UntaggedSegment::new_checked(&ulpdu[..])
-                && !segment.control().tagged()
-                && let Some(&buffer) = posted.get(&(index, segment.qn(), segment.msn()))
-            {
-                self.buffers[buffer].loosen(segment.mo() as usize, segment.payload());
             }
         }
         // An untagged segment's error depends on what came before, but for its first octets (AMB-11).
@@ -612,7 +617,7 @@ fn in_order(phase: &Phase, index: usize, start: u32, before: usize, config: &Con
     follows && phase.received[index] <= config.ring_octets
 }
 
-/// Valid FPDUs behind the one at `failed` that a marker points to or that follow such a one: where they begin, and their
+/// Valid FPDUs from the one at `failed` on that a marker points to or that follow such a one: where they begin, and their
 /// ULPDUs.
 fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -631,7 +636,7 @@ fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
         } else {
             header
         } as usize;
-        while position > failed && !found.contains_key(&position) {
+        while position >= failed && !found.contains_key(&position) {
             let config = FramingConfig {
                 markers: true,
                 ..FramingConfig::default()
