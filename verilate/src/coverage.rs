@@ -137,34 +137,26 @@ impl Coverage {
     /// # Errors
     /// As [`read`](Self::read), of a file that fails.
     pub fn read_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
-        let mut counts: HashMap<String, u64> = HashMap::new();
+        let mut lines: HashMap<String, Entry> = HashMap::new();
         for path in paths {
             let path = path.as_ref();
             let text = fs::read_to_string(path).map_err(at(path))?;
-            for (i, line) in text.lines().enumerate() {
-                if line.is_empty() || line.starts_with('#') {
-                    continue;
-                }
-                let damaged = || Error::CoverageFormat {
-                    line: i + 1,
-                    text: line.into(),
-                };
-                let (point, count) = line.rsplit_once(' ').ok_or_else(damaged)?;
-                let count: u64 = count.parse().map_err(|_| damaged())?;
-                if let Some(known) = counts.get_mut(point) {
-                    *known = known.saturating_add(count);
+            for (i, line) in point_lines(&text) {
+                let (point, count) = line.rsplit_once(' ').ok_or_else(|| damaged(i, line))?;
+                if let Some(known) = lines.get_mut(point) {
+                    let count: u64 = count.parse().map_err(|_| damaged(i, line))?;
+                    known.count = known.count.saturating_add(count);
                 } else {
-                    entry(line).ok_or_else(damaged)?;
-                    counts.insert(point.to_owned(), count);
+                    let entry = entry(line).ok_or_else(|| damaged(i, line))?;
+                    lines.insert(point.to_owned(), entry);
                 }
             }
         }
-        let mut lines: Vec<_> = counts.into_iter().collect();
-        lines.sort_unstable();
-        let lines = lines
-            .iter()
-            .map(|(point, count)| format!("{point} {count}\n"));
-        Self::parse(&lines.collect::<String>())
+        // in order: of points that differ in their hierarchy the first one stays
+        let lines: BTreeMap<_, _> = lines.into_iter().collect();
+        let mut coverage = Self::default();
+        lines.into_values().for_each(|entry| coverage.add(entry));
+        Ok(coverage)
     }
 
     /// Reads the text of a file.
@@ -173,14 +165,8 @@ impl Coverage {
     /// [`Error::CoverageFormat`] with the first line that is not understood.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut coverage = Self::default();
-        for (i, line) in text.lines().enumerate() {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let entry = entry(line).ok_or_else(|| Error::CoverageFormat {
-                line: i + 1,
-                text: line.into(),
-            })?;
+        for (i, line) in point_lines(text) {
+            let entry = entry(line).ok_or_else(|| damaged(i, line))?;
             coverage.add(entry);
         }
         Ok(coverage)
@@ -259,6 +245,20 @@ impl Coverage {
     /// [`Error::Io`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         fs::write(&path, self.to_dat()).map_err(at(path.as_ref()))
+    }
+}
+
+/// The lines of a file that name points, and their numbers from 0.
+fn point_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate();
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// A line that is not understood.
+fn damaged(index: usize, line: &str) -> Error {
+    Error::CoverageFormat {
+        line: index + 1,
+        text: line.into(),
     }
 }
 
