@@ -17,7 +17,7 @@ mod expect;
 mod generate;
 pub mod long;
 mod runs;
-mod spy;
+mod slot;
 mod traffic;
 
 pub use bench::{Bench, Failure, Outcome};

@@ -10,14 +10,13 @@ use std::time::Duration;
 use warpline_driver::{
     Buffer, Completion, Context, Counters, DmaMemory, Error, ErrorNumber, ErrorRecord,
     MemoryRegion, OpenError, Options, ProtectionDomain, Registration, Returned, Scope, Stream,
-    VfioUser,
 };
 use warpline_hdl::Config;
 use warpline_regmap::{Register, register};
 use warpline_sim::{BackPressure, Card, CardOptions};
 
 use super::expect::{Expected, Image, Report};
-use super::spy::{self, Mapped, Spy};
+use super::slot::{self, Mapped, Slot};
 use super::{Bins, Late, Phase, STREAMS, Scenario};
 use crate::coverage::{self, Counted};
 
@@ -294,8 +293,7 @@ impl Bench {
             return Ok((context.clone(), *entries));
         }
         let entries = restart.unwrap_or(ENTRIES);
-        let card = VfioUser::over(self.card.connect()?, COMMAND_TIMEOUT)?;
-        let device = Spy::new(card, self.mapped.clone());
+        let device = Slot::new(&self.card, self.mapped.clone())?;
         let options = Options {
             completion_entries: entries,
             command_timeout: COMMAND_TIMEOUT,
@@ -552,7 +550,7 @@ impl Running<'_> {
 
 /// Fills the memory that was mapped last.
 fn prepare(mapped: &Mapped, image: &Image) -> Result<File, Failure> {
-    let file = spy::take(mapped).ok_or_else(|| std::io::Error::other("no memory was mapped"))?;
+    let file = slot::take(mapped).ok_or_else(|| std::io::Error::other("no memory was mapped"))?;
     file.write_all_at(&image.octets, 0)?;
     Ok(file)
 }
