@@ -273,6 +273,7 @@ pub struct Check<const S: usize> {
     flight: Dff<Bits<8>>,
     room: Dff<Bit>,
     drained: Dff<Bit>,
+    vacant: Dff<Bit>,
     waiting: Queue<Segment, 4>,
     outcomes: Queue<Outcome, 4>,
     settling: Dff<Bit>,
@@ -294,6 +295,8 @@ pub struct Check<const S: usize> {
     last: Dff<Bits<16>>,
     queue_missing: Dff<Bit>,
     post_missing: Dff<Bit>,
+    near: Dff<Bit>,
+    first: Dff<Bit>,
     stag_table: StagTable,
     tagged_key: Delay<TaggedKey>,
     tagged_domain: Dff<Bits<16>>,
@@ -349,7 +352,6 @@ pub struct Check<const S: usize> {
     settle_freezes: Signal<Local, Bit>,
     again: Signal<Local, Bit>,
     candidate: Signal<Local, Segment>,
-    near: Signal<Local, Bit>,
     direct: Signal<Local, Bit>,
     follows: Signal<Local, Bit>,
     waits: Signal<Local, Bit>,
@@ -461,6 +463,7 @@ impl<const S: usize> Check<S> {
             flight: d(),
             room: d(),
             drained: d(),
+            vacant: d(),
             waiting: d(),
             outcomes: d(),
             settling: d(),
@@ -480,6 +483,8 @@ impl<const S: usize> Check<S> {
             last: d(),
             queue_missing: d(),
             post_missing: d(),
+            near: d(),
+            first: d(),
             stag_table: StagTable::new(config.stag_slots),
             tagged_key: Delay::new(stag_table::LATENCY as usize),
             tagged_domain: d(),
@@ -531,7 +536,6 @@ impl<const S: usize> Check<S> {
             settle_freezes: d(),
             again: d(),
             candidate: d(),
-            near: d(),
             direct: d(),
             follows: d(),
             waits: d(),
@@ -588,6 +592,7 @@ impl<const S: usize> Logic for Check<S> {
             flight,
             room,
             drained,
+            vacant,
             settling,
             settled,
             settled_verdict,
@@ -614,7 +619,9 @@ impl<const S: usize> Logic for Check<S> {
             length,
             last,
             queue_missing,
-            post_missing
+            post_missing,
+            near,
+            first
         );
         dff_setup!(
             self,
@@ -694,7 +701,7 @@ impl<const S: usize> Logic for Check<S> {
         self.verdicts.s_data.next = self.verdict.val();
         self.verdicts.s_valid.next = self.verdict_valid.val();
         self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
-        self.quiet.next = self.drained.q.val() & !self.flight.q.val().any();
+        self.quiet.next = self.drained.q.val() & self.vacant.q.val();
         self.fault_starts.next =
             (self.state.q.val() == State::Idle) & self.fault_found.q.val() & self.quiet.val();
         self.command_waits.next =
@@ -858,14 +865,15 @@ impl<const S: usize> Logic for Check<S> {
         self.key_stream.next = self.stream.q.val();
         self.key_queue.next = self.queue.q.val();
         self.key_distance.next = self.untagged_checks.distance.val().get_bits::<8>(0);
-        self.near.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
+        self.near.d.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
+        self.first.d.next = !self.untagged_checks.distance.val().any();
         self.waits.next = !self.closed.q.val()
             & !self.fpdu.q.val().ahead
             & !self.mpa_fails.val()
             & self.judge.checks.val().buffer
-            & self.near.val()
+            & self.near.q.val()
             & self.coming.val();
-        self.direct.next = self.is_last.val() & !self.untagged_checks.distance.val().any();
+        self.direct.next = self.is_last.val() & self.first.q.val();
 
         comment!("answered: records begin to be written, commands change their tables");
         self.freeze.next = false;
@@ -1039,11 +1047,13 @@ impl<const S: usize> Logic for Check<S> {
         self.leaves.next = self.settle.val() & (self.state.q.val() != State::Give);
         if self.enters.val() & !self.leaves.val() {
             self.flight.d.next = self.flight.q.val() + 1;
+            self.vacant.d.next = false;
         }
         if self.leaves.val() & !self.enters.val() {
             self.flight.d.next = self.flight.q.val() - 1;
+            self.vacant.d.next = self.flight.q.val() == 1;
         }
-        self.drained.d.next = !self.flight.q.val().any();
+        self.drained.d.next = self.vacant.q.val();
         self.room.d.next = self.flight.q.val() < self.crowd.val();
 
         comment!("the error record: zeros when a stream is armed, a bare VALID for a fault");
@@ -1296,6 +1306,7 @@ impl<const S: usize> Logic for Check<S> {
             self.error_now.d.next = false;
             self.flight.d.next = 0.into();
             self.drained.d.next = true;
+            self.vacant.d.next = true;
             self.settling.d.next = false;
             self.recorded.d.next = false;
             self.fpdu_next.d.next = false;

@@ -101,7 +101,8 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
     }
 }
 
-/// Distributed memory: one synchronous write port, one asynchronous read port.
+/// Distributed memory: one synchronous write port, one asynchronous read port. Said so, since a tool that finds a register
+/// behind it takes a block RAM otherwise, whose output comes half a cycle later.
 #[derive(LogicBlock)]
 pub struct Store<T: Synth, const LOG: usize> {
     pub clock: Signal<In, Clock>,
@@ -140,7 +141,7 @@ impl<T: Synth, const LOG: usize> Logic for Store<T, LOG> {
     fn hdl(&self) -> Verilog {
         let (high, last) = (T::BITS - 1, (1 << LOG) - 1);
         Verilog::Custom(format!(
-            "reg [{high}:0] rows [0:{last}];\ninteger row;\ninitial for (row = 0; row <= {last}; row = row + 1) rows[row] = 0;\n\
+            "(* ram_style = \"distributed\" *) reg [{high}:0] rows [0:{last}];\ninteger row;\ninitial for (row = 0; row <= {last}; row = row + 1) rows[row] = 0;\n\
              always @(posedge clock) if (write) rows[write_row] <= data;\nalways @* out = rows[read_row];"
         ))
     }

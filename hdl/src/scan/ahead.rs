@@ -197,6 +197,8 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     open: Dff<Bit>,
     owed: Dff<Bit>,
     offers: Dff<Bit>,
+    back: Dff<Bit>,
+    back_at: Dff<Bits<32>>,
     turn: Turn<S>,
 
     pointer: Signal<Local, Bits<32>>,
@@ -303,6 +305,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             open: d(),
             owed: d(),
             offers: d(),
+            back: d(),
+            back_at: d(),
             turn: d(),
             pointer: d(),
             place: d(),
@@ -345,7 +349,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         );
         dff_setup!(
             self, clock, length, content, span, base, rest, dwords, ends, whole, recording, gives,
-            full, open, owed, offers
+            full, open, owed, offers, back, back_at
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -635,6 +639,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
+        comment!("a cycle later: the visit may be over then, but its stream is still held");
+        self.back.d.next = self.revisit.val();
+        self.back_at.d.next = self.here.q.val();
         self.news_here.next = self.heard.val() & (self.heard_stream.val() == self.stream.q.val());
         if self.news_here.val() {
             self.news.d.next = true;
@@ -648,13 +655,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.again_at[i].q.val();
             }
-            if self.revisit.val() & (self.stream.q.val() == self.index[i].val()) {
+            if self.back.q.val() & (self.stream.q.val() == self.index[i].val()) {
                 self.again[i].d.next = true;
-                self.again_at[i].d.next = self.here.q.val();
+                self.again_at[i].d.next = self.back_at.q.val();
                 if self.news.q.val() | self.news_here.val() {
                     self.again[i].d.next = false;
                     self.wanted[i].d.next = true;
-                    self.wanted_at[i].d.next = self.here.q.val();
+                    self.wanted_at[i].d.next = self.back_at.q.val();
                 }
             }
             if self.beyond.val() & (self.beyond_stream.val() == self.index[i].val()) {
@@ -678,8 +685,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.over.val() {
             self.step.d.next = Step::Rest;
             self.offers.d.next = false;
+            self.back.d.next = false;
         }
         if self.reset.val() {
+            self.back.d.next = false;
             self.step.d.next = Step::Rest;
             self.asking.d.next = false;
             self.recording.d.next = false;

@@ -135,6 +135,8 @@ pub struct Totals<const H: usize, const D: usize> {
     pub long: Signal<Out, Bits<D>>,
     /// It ends [`FAR`] rows away, or further.
     pub far: Signal<Out, Bits<D>>,
+    /// The next one begins in a row behind, markers inside or not.
+    pub crosses: Signal<Out, Bits<D>>,
     /// Its length is refused (AMB-21).
     pub refused: Signal<Out, Bits<D>>,
     _max_ulpdu: u32,
@@ -153,6 +155,7 @@ impl<const H: usize, const D: usize> Totals<H, D> {
             dwords: Default::default(),
             long: Default::default(),
             far: Default::default(),
+            crosses: Default::default(),
             refused: Default::default(),
             _max_ulpdu: max_ulpdu as u32,
         }
@@ -164,7 +167,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         let (lengths, markers) = (self.lengths.val(), self.markers.val());
         let leading = markers && !self.phase.val().any();
         let mut all = Bits::<H>::default();
-        let mut flags = [Bits::<D>::default(); 3];
+        let mut flags = [Bits::<D>::default(); 4];
         for lane in 0..D {
             let length = lengths.get_bits::<16>(16 * lane).to_u32();
             let long = markers && length >= LONG;
@@ -172,19 +175,30 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
             let added = 9 + 4 * u32::from(inside) + 4 * u32::from(leading && lane == 0);
             let dwords = (length + added) >> 2;
             all.set_bits::<16>(16 * lane, u64::from(dwords).into());
-            let found = [long, dwords >= (FAR * D) as u32, length > self._max_ulpdu];
+            let found = [
+                long,
+                dwords >= (FAR * D) as u32,
+                dwords >= (D - lane) as u32,
+                length > self._max_ulpdu,
+            ];
             for (flag, found) in flags.iter_mut().zip(found) {
                 *flag = flag.replace_bit(lane, found);
             }
         }
         self.dwords.next = all;
-        [self.long.next, self.far.next, self.refused.next] = flags;
+        [
+            self.long.next,
+            self.far.next,
+            self.crosses.next,
+            self.refused.next,
+        ] = flags;
     }
 
     fn connect(&mut self) {
         self.dwords.connect();
         self.long.connect();
         self.far.connect();
+        self.crosses.connect();
         self.refused.connect();
     }
 
@@ -206,8 +220,10 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                 "    dwords[{high}:{low}] = total_{lane}[15:0];\n    \
                  long[{lane}] = markers && lengths[{high}:{low}] >= 16'd{LONG};\n    \
                  far[{lane}] = total_{lane} >= 17'd{};\n    \
+                 crosses[{lane}] = total_{lane} >= 17'd{};\n    \
                  refused[{lane}] = lengths[{high}:{low}] > 16'd{};\n",
                 FAR * D,
+                D - lane,
                 self._max_ulpdu
             );
         }

@@ -114,12 +114,15 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     edge_now: Dff<Bits<20>>,
     cut: Dff<Bit>,
     rows: Dff<Bits<8>>,
+    lots: Dff<Bit>,
     room: Dff<Bits<4>>,
+    gave: Dff<Bit>,
 
     // a cycle later: how far it has landed
     on_way: Dff<Bit>,
     on_way_row: Dff<Row>,
     landed: Dff<Bits<20>>,
+    full: Dff<Bit>,
 
     // with its data
     arrived: Dff<Bit>,
@@ -132,14 +135,13 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
 
     quota: Signal<Local, Bit>,
     stops: Signal<Local, Bit>,
-    full: Signal<Local, Bit>,
     short: Signal<Local, Bit>,
     ask: Signal<Local, Bit>,
     finish: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     came: Signal<Local, Row>,
     row_base: Signal<Local, Bits<20>>,
-    whole_rows: Signal<Local, Bits<20>>,
+    to_edge: Signal<Local, Bits<20>>,
     most: Constant<Bits<8>>,
     queue_rows: Constant<Bits<4>>,
     lanes: Constant<Bits<8>>,
@@ -183,10 +185,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             edge_now: d(),
             cut: d(),
             rows: d(),
+            lots: d(),
             room: d(),
+            gave: d(),
             on_way: d(),
             on_way_row: d(),
             landed: d(),
+            full: d(),
             arrived: d(),
             arrived_row: d(),
             mask: d(),
@@ -196,15 +201,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             heads: d(),
             quota: d(),
             stops: d(),
-            full: d(),
             short: d(),
             ask: d(),
             finish: d(),
             take: d(),
             came: d(),
             row_base: d(),
-            whole_rows: d(),
-            most: Constant::new((VISIT - 1).into()),
+            to_edge: d(),
+            most: Constant::new((VISIT - 2).into()),
             queue_rows: Constant::new(ROWS.into()),
             lanes: Constant::new((D as u64).into()),
             none: Constant::new(0_u64.into()),
@@ -220,13 +224,15 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, room);
+        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room);
         dff_setup!(
             self,
             clock,
             on_way,
             on_way_row,
             landed,
+            full,
+            gave,
             arrived,
             arrived_row,
             mask
@@ -238,12 +244,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         comment!(
             "a row that has not landed whole is the last one; the one behind it is not asked for"
         );
-        self.whole_rows.next = self.landed.q.val() >> self.lane_bits.val();
-        self.full.next = !self.landed.q.val().get_bit(19) & self.whole_rows.val().any();
-        self.short.next = self.on_way.q.val() & !self.full.val() & !self.on_way_row.q.val().last;
+        self.short.next = self.on_way.q.val() & !self.full.q.val() & !self.on_way_row.q.val().last;
         self.stops.next = self.abort.val() & (self.abort_number.val() == self.asked.q.val().number);
-        self.quota.next =
-            self.cut.q.val() | (self.visit_valid.val() & (self.rows.q.val() >= self.most.val()));
+        self.quota.next = self.cut.q.val() | (self.visit_valid.val() & self.lots.q.val());
         self.ask.next =
             self.reading.q.val() & self.room.q.val().any() & !self.short.val() & !self.stops.val();
         self.finish.next = !self.reading.q.val()
@@ -267,13 +270,16 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.on_way_row.d.next = self.asked.q.val();
         self.on_way_row.d.next.last = self.quota.val();
         self.on_way_row.d.next.phase = self.asked_at.q.val().get_bits::<7>(2);
-        self.landed.d.next = self.edge_now.q.val() - self.asked_at.q.val();
+        self.to_edge.next = self.edge_now.q.val() - self.asked_at.q.val();
+        self.landed.d.next = self.to_edge.val();
+        self.full.d.next =
+            !self.to_edge.val().get_bit(19) & (self.to_edge.val() >> self.lane_bits.val()).any();
         if self.ask.val() {
             self.asked_at.d.next = self.asked_at.q.val() + self.octets_of_row.val();
             self.asked.d.next.first = false;
             self.rows.d.next = self.rows.q.val() + 1;
-            if self.rows.q.val() >= self.most.val() {
-                self.rows.d.next = self.rows.q.val();
+            if self.rows.q.val() == self.most.val() {
+                self.lots.d.next = true;
             }
         }
         if self.gone.val() & (self.gone_stream.val() == self.asked.q.val().stream) {
@@ -300,12 +306,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             self.cut.d.next = self.visit.val().cut
                 | (self.gone.val() & (self.gone_stream.val() == self.visit.val().stream));
             self.rows.d.next = 0.into();
+            self.lots.d.next = false;
         }
 
         comment!("a cycle later: which lanes have landed");
         self.lane_mask.from.next = self.none.val();
         self.lane_mask.to.next = self.lanes.val();
-        if !self.full.val() {
+        if !self.full.q.val() {
             self.lane_mask.to.next = bit_cast::<8, LOGD>(self.landed.q.val().get_bits::<LOGD>(2));
         }
         if self.landed.q.val().get_bit(19) {
@@ -313,7 +320,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         }
         self.arrived.d.next = self.on_way.q.val();
         self.arrived_row.d.next = self.on_way_row.q.val();
-        self.arrived_row.d.next.last = self.on_way_row.q.val().last | !self.full.val();
+        self.arrived_row.d.next.last = self.on_way_row.q.val().last | !self.full.q.val();
         self.mask.d.next = self.lane_mask.mask.val();
 
         comment!("with its data into the queue, which has room");
@@ -333,10 +340,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.row_valid.next = self.side.m_valid.val();
         self.side.m_ready.next = self.row_ready.val();
         self.heads.m_ready.next = self.row_ready.val();
-        if self.ask.val() & !(self.row_ready.val() & self.side.m_valid.val()) {
+        self.gave.d.next = self.row_ready.val() & self.side.m_valid.val();
+        if self.ask.val() & !self.gave.q.val() {
             self.room.d.next = self.room.q.val() - 1;
         }
-        if !self.ask.val() & self.row_ready.val() & self.side.m_valid.val() {
+        if !self.ask.val() & self.gave.q.val() {
             self.room.d.next = self.room.q.val() + 1;
         }
 
@@ -345,6 +353,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             self.on_way.d.next = false;
             self.arrived.d.next = false;
             self.room.d.next = self.queue_rows.val();
+            self.gave.d.next = false;
         }
     }
 }

@@ -7,7 +7,8 @@
 //!                                         └─► Item ─► wholeness and issue in `scan`
 //! ```
 //!
-//! The loop is one multiplexer over the lanes and one addition of lane and dwords. The row in work is left as soon as the
+//! The loop is one multiplexer over the lanes and one addition of lane and dwords; whether the next FPDU begins in a row
+//! behind is known of each lane beforehand. The row in work is left as soon as the
 //! next FPDU begins behind it, and rows in which none begins are dropped, one a cycle. So an FPDU costs one cycle, or as
 //! many as the rows that lie between its begin and the next one, whichever is more; that is never more than the beats in
 //! which `fetch` reads it.
@@ -83,6 +84,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     here_dwords: Dff<Bits<H>>,
     here_long: Dff<Bits<D>>,
     here_far: Dff<Bits<D>>,
+    here_crosses: Dff<Bits<D>>,
     here_refused: Dff<Bits<D>>,
 
     // where the next FPDU begins: lane, and above it rows; the first of them has been taken already
@@ -131,7 +133,6 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     take: Signal<Local, Bit>,
     step: Signal<Local, Bits<16>>,
     lane_mask: Constant<Bits<16>>,
-    lane_bits: Constant<Bits<8>>,
     rows_bits: Constant<Bits<8>>,
     less_a_row: Constant<Bits<16>>,
     one_less: Constant<Bits<16>>,
@@ -164,6 +165,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             here_dwords: d(),
             here_long: d(),
             here_far: d(),
+            here_crosses: d(),
             here_refused: d(),
             ahead: d(),
             alive: d(),
@@ -206,7 +208,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             take: d(),
             step: d(),
             lane_mask: Constant::new((D as u64 - 1).into()),
-            lane_bits: Constant::new((LOGD as u64).into()),
             rows_bits: Constant::new((LOGD as u64 + 1).into()),
             less_a_row: Constant::new(less.into()),
             one_less: Constant::new(((less + 1) & 0xFFFF).into()),
@@ -228,6 +229,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             here_dwords,
             here_long,
             here_far,
+            here_crosses,
             here_refused
         );
         dff_setup!(
@@ -255,7 +257,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.far.next = self.here_far.q.val().get_bit(self.lane.val().index());
         self.refused.next = self.here_refused.q.val().get_bit(self.lane.val().index());
         self.sum.next = self.lane.val() + self.dwords.val();
-        self.crossing.next = (self.sum.val() >> self.lane_bits.val()).any();
+        self.crossing.next = self.here_crosses.q.val().get_bit(self.lane.val().index());
 
         comment!("what happens in this cycle");
         self.counted.next = self.counting.q.val() == 4;
@@ -385,6 +387,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.here_dwords.d.next = self.totals.dwords.val();
             self.here_long.d.next = self.totals.long.val();
             self.here_far.d.next = self.totals.far.val();
+            self.here_crosses.d.next = self.totals.crosses.val();
             self.here_refused.d.next = self.totals.refused.val();
             if self.row.val().first {
                 self.alive.d.next = true;
