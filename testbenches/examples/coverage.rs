@@ -15,11 +15,13 @@ use std::process::ExitCode;
 use warpline_design::design;
 use warpline_hdl::Config;
 use warpline_testbenches::coverage::{self, Report, Run};
-use warpline_testbenches::scenario::{Tally, run_chain};
+use warpline_testbenches::scenario::{Tally, run_chain, run_missing};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Scenarios that share a card: what a card has counted is a large file.
 const CARD: u64 = 256;
+/// Seeds behind those of the streams, among whose scenarios what was not reached is looked for.
+const SEARCHED: u64 = 10_000;
 
 fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::Error>> {
     let mut all = Tally::default();
@@ -35,6 +37,7 @@ fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::E
             run_chain(&config, seed..seed + CARD, None, &mut tally)?;
             seed += CARD;
         }
+        run_missing(&config, seed..seed + SEARCHED, &mut tally)?;
         eprintln!("width {width}: {tally}");
         all.merge(&tally);
         if let Some(directory) = &directory {

@@ -21,9 +21,9 @@ mod slot;
 mod traffic;
 
 pub use bench::{Bench, Failure, Outcome};
-pub use coverage::{Bins, ERRORS};
+pub use coverage::{Bins, ERRORS, PLACES};
 pub use expect::{Expected, Image, Report};
-pub use runs::{CHAIN, Failed, Tally, run_chain, run_streams};
+pub use runs::{CHAIN, Failed, Tally, run_chain, run_missing, run_streams};
 
 use warpline_driver::StreamOptions;
 use warpline_hdl::Config;

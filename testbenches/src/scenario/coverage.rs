@@ -87,6 +87,16 @@ const PAIRS: [[Checks; 2]; 8] = [
     [Checks::MO, Checks::LEN],
 ];
 
+/// Group of what an error is crossed with.
+pub const PLACES: &str = "errors by place";
+
+/// Bin of an error: a device's width, whether its stream has markers, and where the FPDU with the error begins.
+fn place(number: &str, width: usize, markers: bool, aligned: bool) -> String {
+    let markers = if markers { "on" } else { "off" };
+    let lane = if aligned { "first" } else { "another" };
+    format!("{number}, {width} bits, markers {markers}, begins in {lane} dword of a beat")
+}
+
 /// How often each bin was reached, by group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bins {
@@ -105,13 +115,13 @@ impl Bins {
             let Some(record) = &expected.records[index] else {
                 continue;
             };
-            let lane = record.position as usize % config.octets() / 4;
-            let lane = if lane == 0 { "first" } else { "another" };
-            let markers = if stream.options.markers { "on" } else { "off" };
             let number = error_name(record.number as u16);
             bins.add("errors", format!("{number}, {} bits", config.width));
-            let place = format!("{number}, markers {markers}, begins in {lane} dword of a beat");
-            bins.add("errors by place", place);
+            let aligned = (record.position as usize).is_multiple_of(config.octets());
+            bins.add(
+                PLACES,
+                place(&number, config.width, stream.options.markers, aligned),
+            );
             for (name, _) in record.checks.iter_names() {
                 let alone = record.checks.bits().count_ones() == 1;
                 bins.add(
@@ -169,6 +179,13 @@ impl Bins {
         let rows = all.into_iter();
         rows.map(|((group, bin), count)| (group, bin, count))
             .collect()
+    }
+
+    /// Has a bin that has to be reached at these widths and that `others` have not reached.
+    #[must_use]
+    pub fn adds_to(&self, others: &Self, widths: &[usize]) -> bool {
+        let mut wanted = wanted(widths).into_iter();
+        wanted.any(|(group, bin)| self.count(group, &bin) > 0 && others.count(group, &bin) == 0)
     }
 
     /// Bins that have to be reached at these widths, and are not.
@@ -304,11 +321,11 @@ fn wanted(widths: &[usize]) -> Vec<(&'static str, String)> {
         for width in widths {
             wanted.push(("errors", format!("{number}, {width} bits")));
         }
-        for markers in ["on", "off"] {
-            for lane in ["first", "another"] {
-                let place =
-                    format!("{number}, markers {markers}, begins in {lane} dword of a beat");
-                wanted.push(("errors by place", place));
+        for &width in widths {
+            for markers in [true, false] {
+                for aligned in [true, false] {
+                    wanted.push((PLACES, place(&number, width, markers, aligned)));
+                }
             }
         }
     }
@@ -467,6 +484,35 @@ fn cut(fpdus: &[Fpdu], end: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bin_of_another_width_is_another_one() {
+        let mut all = Bins::default();
+        for (group, bin) in wanted(&[64, 128]) {
+            all.add(group, bin);
+        }
+        assert!(all.empty(&[64, 128]).is_empty());
+        let missing =
+            "errors by place: 0x2/0x02, 128 bits, markers off, begins in first dword of a beat";
+        let (group, bin) = missing.split_once(": ").unwrap();
+        all.counts.remove(&(group.to_owned(), bin.to_owned()));
+        assert_eq!(all.empty(&[64, 128]), [missing]);
+        assert!(all.empty(&[64]).is_empty());
+
+        let of = |width, aligned| {
+            let mut bins = Bins::default();
+            bins.add(PLACES, place("0x2/0x02", width, false, aligned));
+            bins
+        };
+        assert!(of(128, true).adds_to(&all, &[64, 128]));
+        for (bins, widths) in [
+            (of(128, false), [64, 128]),
+            (of(64, true), [64, 128]),
+            (of(128, true), [64, 64]),
+        ] {
+            assert!(!bins.adds_to(&all, &widths));
+        }
+    }
 
     #[test]
     fn stretches_are_those_of_a_map_of_octets() {

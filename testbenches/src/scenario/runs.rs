@@ -7,7 +7,7 @@ use std::path::Path;
 
 use warpline_hdl::Config;
 
-use super::{Bench, Bins, Failure, Outcome, Scenario, small};
+use super::{Bench, Bins, Expected, Failure, Outcome, Scenario, small};
 
 /// Scenarios that share a card, from seeds that are a multiple of this number on.
 pub const CHAIN: u64 = 16;
@@ -164,6 +164,38 @@ pub fn run_chain(
         Some(_) => bench.close_trace().map_err(failed(start + 1)),
         None => Ok(()),
     }
+}
+
+/// Runs those scenarios of `seeds` that reach a bin which has to be reached and was not, until none is left, on one card.
+/// The reference receiver tells what a scenario reaches, much sooner than a card does.
+///
+/// # Errors
+/// The first that fails.
+pub fn run_missing(config: &Config, seeds: Range<u64>, tally: &mut Tally) -> Result<(), Failed> {
+    let widths = [config.width];
+    let mut opened = None;
+    for seed in seeds {
+        if tally.bins.empty(&widths).is_empty() {
+            break;
+        }
+        let scenario = Scenario::new(seed, config);
+        let domains: Vec<u16> = (0..).take(scenario.domains).collect();
+        let expected = Expected::new(&scenario, &domains, config);
+        if !Bins::of(&scenario, &expected, config).adds_to(&tally.bins, &widths) {
+            continue;
+        }
+        let failed = |failure| Failed {
+            config: *config,
+            seeds: seed..seed + 1,
+            failure,
+        };
+        let bench = match &mut opened {
+            Some(bench) => bench,
+            None => opened.insert(Bench::open(config, seed, None).map_err(failed)?),
+        };
+        tally.add(&bench.run(&scenario).map_err(failed)?);
+    }
+    Ok(())
 }
 
 /// Runs the scenarios of `seeds`, a card for every [`CHAIN`] of them, until all are done or `streams` streams were seen.
