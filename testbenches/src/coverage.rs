@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
-use warpline_sim::Card;
+use warpline_hdl::Config;
+use warpline_sim::{Card, CardOptions};
 use warpline_verilate::coverage::{Coverage, Kind};
 
-use crate::scenario::Bins;
+use crate::scenario::{Bins, PLACES};
 
 /// Environment variable that names the directory for coverage data; tests that look at it count what they run.
 pub const DIRECTORY: &str = "WARPLINE_COVERAGE";
@@ -52,6 +53,40 @@ pub fn widths() -> Result<Vec<usize>, Box<dyn std::error::Error>> {
     } else {
         widths
     })
+}
+
+/// Widths at which tests open the whole device: those that are counted, or else the narrowest and the widest.
+///
+/// # Errors
+/// As [`widths`].
+pub fn tested() -> Result<Vec<usize>, Box<dyn std::error::Error>> {
+    match directory() {
+        Some(_) => widths(),
+        None => Ok(vec![64, 512]),
+    }
+}
+
+/// Opens a card for a test. It counts if that is wanted of its device: another configuration than the one that is reported
+/// has other lines.
+///
+/// # Errors
+/// Those of the card, and of [`widths`].
+pub fn open(
+    config: &Config,
+    options: CardOptions,
+) -> Result<(Card, Option<Counted>), Box<dyn std::error::Error>> {
+    let width = config.width;
+    let coverage =
+        directory().is_some() && *config == Config::simulated(width) && widths()?.contains(&width);
+    let card = Card::open(
+        config,
+        CardOptions {
+            coverage,
+            ..options
+        },
+    )?;
+    let counted = coverage.then(|| Counted(card.clone(), width));
+    Ok((card, counted))
 }
 
 /// Keeps what a card of a width that was opened with `coverage` has counted, if that is wanted.
@@ -111,6 +146,9 @@ pub struct Waiver {
     pub part: String,
     /// Its text without the space around it.
     pub line: String,
+    /// The same of the line behind it, where several lines of the block have that text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
     /// Why it cannot run.
     pub reason: String,
 }
@@ -174,7 +212,8 @@ pub struct Report {
 }
 
 impl Run {
-    /// Adds up each block; lines that never ran and are not waived, and waivers of others, are problems.
+    /// Adds up each block; lines that never ran and are not waived are problems, and so are waivers of lines that ran, or of
+    /// none.
     fn blocks(&self, waivers: &[Waiver], problems: &mut Vec<String>) -> BTreeMap<String, Block> {
         let width = self.width;
         let mut blocks: BTreeMap<String, Block> = BTreeMap::new();
@@ -188,36 +227,42 @@ impl Run {
             };
             share.total += 1;
             share.hit += usize::from(count > 0);
-            if count > 0 || point.kind == Kind::Toggle {
+            if point.kind == Kind::Toggle {
                 continue;
             }
             let text = self.texts.get(&point.file).map_or("", String::as_str);
-            let line = text.lines().nth((point.line as usize).saturating_sub(1));
-            let line = line.unwrap_or_default().trim();
-            let waiver = waivers.iter().position(|waiver| {
+            let mut lines = text.lines().skip((point.line as usize).saturating_sub(1));
+            let [line, next] = [(); 2].map(|()| lines.next().unwrap_or_default().trim());
+            let is_of = |waiver: &Waiver| {
                 waiver.widths.contains(&width)
                     && (&*waiver.block, &*waiver.part, &*waiver.line)
                         == (name, &*point.comment, line)
-            });
-            match waiver {
-                Some(waiver) => {
-                    used.insert(waiver);
-                    block.waived += 1;
+                    && waiver.next.as_deref().is_none_or(|text| text == next)
+            };
+            let waiver = waivers.iter().position(is_of);
+            used.extend(waiver);
+            let place = format!("{name}, line {}, {}: {line}", point.line, point.comment);
+            match (waiver, count) {
+                (Some(_), 0) => block.waived += 1,
+                (None, 0) => problems.push(format!("never ran at {width} bits: {place}")),
+                (Some(_), _) => {
+                    problems.push(format!("waived at {width} bits, but it ran: {place}"))
                 }
-                None => problems.push(format!(
-                    "never ran at {width} bits: {name}, line {}, {}: {line}",
-                    point.line, point.comment
-                )),
+                (None, _) => {}
             }
         }
         for (index, waiver) in waivers.iter().enumerate() {
+            let Waiver {
+                block, part, line, ..
+            } = waiver;
+            let named = format!("{block}, {part}: {line}");
             if waiver.widths.contains(&width) && !used.contains(&index) {
-                let Waiver {
-                    block, part, line, ..
-                } = waiver;
                 problems.push(format!(
-                    "waived at {width} bits, but it ran or is gone: {block}, {part}: {line}"
+                    "waived at {width} bits, but there is no such line: {named}"
                 ));
+            }
+            if waiver.reason.trim().is_empty() {
+                problems.push(format!("waived without a reason: {named}"));
             }
         }
         blocks
@@ -261,7 +306,7 @@ impl Report {
         let widths: Vec<String> = self.widths.iter().map(ToString::to_string).collect();
         let _ = writeln!(
             page,
-            "## What random streams reach\n\n{} streams or more at each of {} bits. A bin that has to be reached and is not fails the run.\n",
+            "## What random streams reach\n\n{} streams or more at each of {} bits, and those of later seeds that reach what these did not. A bin that has to be reached\nand is not fails the run; at each width all of them are looked for.\n",
             self.streams,
             widths.join(", ")
         );
@@ -285,6 +330,9 @@ impl Report {
             for problem in &self.problems {
                 let _ = writeln!(page, "- {problem}");
             }
+        }
+        if let Some(bins) = groups.remove(PLACES) {
+            places(&mut page, &bins);
         }
         for (group, bins) in groups.iter().filter(|(_, bins)| bins.len() <= 60) {
             let _ = writeln!(page, "\n### {group}\n\n| bin | count |\n|---|---:|");
@@ -330,6 +378,35 @@ impl Report {
     }
 }
 
+/// Errors by place: a row for each error and width, a column for each place.
+fn places(page: &mut String, bins: &[(&str, u64)]) {
+    let parts = |bin: &str| -> Option<(String, String)> {
+        let mut commas = bin.match_indices(", ");
+        let (at, _) = commas.nth(1)?;
+        Some((bin[..at].to_owned(), bin[at + 2..].to_owned()))
+    };
+    let mut rows: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let mut columns = BTreeSet::new();
+    for (bin, count) in bins {
+        if let Some((row, column)) = parts(bin) {
+            columns.insert(column.clone());
+            rows.entry(row).or_default().insert(column, *count);
+        }
+    }
+    let _ = write!(page, "\n### {PLACES}\n\n| error |");
+    for column in &columns {
+        let _ = write!(page, " {column} |");
+    }
+    let _ = writeln!(page, "\n|---|{}", "---:|".repeat(columns.len()));
+    for (row, counts) in rows {
+        let _ = write!(page, "| {row} |");
+        for column in &columns {
+            let _ = write!(page, " {} |", counts.get(column).copied().unwrap_or(0));
+        }
+        page.push('\n');
+    }
+}
+
 /// Reads the waivers.
 ///
 /// # Errors
@@ -372,6 +449,7 @@ mod tests {
             block: "a".into(),
             part: part.into(),
             line: line.into(),
+            next: None,
             reason: "because".into(),
         }
     }
@@ -394,6 +472,15 @@ mod tests {
         assert_eq!((block.lines, block.waived), (Share { hit: 1, total: 2 }, 0));
         assert_eq!(block.toggles, Share { hit: 0, total: 1 });
         let page = found.markdown();
+        let bins = [
+            ("0x1/0x02, 64 bits, markers on, begins", 3),
+            ("0x1/0x02, 128 bits, markers off, ends", 4),
+        ];
+        let mut matrix = String::new();
+        places(&mut matrix, &bins);
+        let expected = "| error | markers off, ends | markers on, begins |\n|---|---:|---:|\n\
+                        | 0x1/0x02, 128 bits | 4 | 0 |\n| 0x1/0x02, 64 bits | 0 | 3 |\n";
+        assert!(matrix.ends_with(expected), "{matrix}");
         for row in [
             "| 64 | 1 of 2, 50.0 % | 0 | 0 of 1, 0.0 % |",
             "| a | 1 of 2, 50.0 % | 0 | 0 of 1, 0.0 % |",
@@ -410,16 +497,57 @@ mod tests {
         let found = report(&[waiver(&[64, 128], "if", "two")]);
         assert_eq!(
             lines(&found),
-            ["waived at 128 bits, but it ran or is gone: a, if: two"]
+            ["waived at 128 bits, but it ran: a, line 3, if: two"]
         );
         let found = report(&[waiver(&[64], "else", "two")]);
         assert_eq!(
             lines(&found),
             [
                 "never ran at 64 bits: a, line 2, if: two",
-                "waived at 64 bits, but it ran or is gone: a, else: two"
+                "waived at 64 bits, but there is no such line: a, else: two"
             ]
         );
+    }
+
+    #[test]
+    fn a_waiver_may_name_the_line_behind_it_and_has_a_reason() {
+        let behind = |next: &str| Waiver {
+            next: Some(next.into()),
+            ..waiver(&[64], "if", "two")
+        };
+        assert_eq!(lines(&report(&[behind("three")])), [""; 0]);
+        assert_eq!(lines(&report(&[behind("one")])).len(), 2);
+        let without = Waiver {
+            reason: " ".into(),
+            ..waiver(&[64], "if", "two")
+        };
+        let found = report(&[without]);
+        assert_eq!(lines(&found)[0], "waived without a reason: a, if: two");
+    }
+
+    /// Those of the device name lines that are there, each one alone.
+    #[test]
+    fn the_waivers_of_the_device_name_one_line_each() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("coverage-waivers.json");
+        let waivers = waivers(&path).unwrap();
+        assert!(!waivers.is_empty());
+        for width in [64, 128, 256, 512] {
+            let texts = warpline_design::design(&Config::simulated(width)).unwrap();
+            let texts: HashMap<_, _> = texts.files().into_iter().collect();
+            for waiver in waivers
+                .iter()
+                .filter(|waiver| waiver.widths.contains(&width))
+            {
+                let text = texts.get(&format!("{}.sv", waiver.block));
+                let text = text.unwrap_or_else(|| panic!("{waiver:?}: no such block"));
+                let lines: Vec<_> = text.lines().map(str::trim).collect();
+                let matching = lines.windows(2).filter(|two| {
+                    two[0] == waiver.line
+                        && waiver.next.as_deref().is_none_or(|next| next == two[1])
+                });
+                assert_eq!(matching.count(), 1, "{width} bits: {waiver:?}");
+            }
+        }
     }
 
     #[test]

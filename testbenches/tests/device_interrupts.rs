@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 
 use warpline_design::design;
 use warpline_hdl::Config;
-use warpline_regmap::layout::{completion, stream_context};
+use warpline_regmap::layout::{completion, kind, receive_buffer, stag_entry, stream_context};
 use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::{Access, Field, Register};
 use warpline_sim::{BackPressure, Card, CardOptions, HostMemory};
+use warpline_testbenches::coverage::{self, Counted};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
-const WIDTHS: [usize; 2] = [64, 512];
 /// Bus address of the completion queue.
 const QUEUE: u64 = 0x4_0000_0000;
 /// Octets of the memory that it lies in.
@@ -28,6 +28,7 @@ const FAULT: u32 = 1 << interrupt::FAULT;
 /// A card with a completion queue, and a peer that sends empty tagged messages on stream 0.
 struct Bench {
     card: Card,
+    _counted: Option<Counted>,
     memory: File,
     peer: FpduWriter,
     sequence: u32,
@@ -41,8 +42,8 @@ impl Bench {
             idle: 10,
             ..CardOptions::default()
         };
-        let card = Card::open(&Config::simulated(width), options).unwrap();
-        Self::around(card, entries)
+        let (card, counted) = coverage::open(&Config::simulated(width), options).unwrap();
+        Self::around(card, counted, entries)
     }
 
     /// A bench of a device in whose interrupt block something was changed.
@@ -55,10 +56,10 @@ impl Bench {
             .unwrap_or_else(|| panic!("no {from}"));
         *text = text.replacen(from, to, 1);
         let card = Card::open_sources(&config, CardOptions::default(), sources).unwrap();
-        Self::around(card, entries)
+        Self::around(card, None, entries)
     }
 
-    fn around(card: Card, entries: u32) -> Self {
+    fn around(card: Card, counted: Option<Counted>, entries: u32) -> Self {
         let memory = memory();
         let map = HostMemory {
             iova: QUEUE,
@@ -71,6 +72,7 @@ impl Bench {
         card.map(map).unwrap();
         let bench = Self {
             card,
+            _counted: counted,
             memory,
             peer: FpduWriter::new(false, CrcField::Computed),
             sequence: 0,
@@ -80,24 +82,20 @@ impl Bench {
         bench.write(register::COMPLETION_BASE_HIGH, (QUEUE >> 32) as u32);
         bench.write(register::COMPLETION_ENTRIES, entries);
         bench.write(register::INTERRUPT_ENABLE, COMPLETION | FAULT);
-        let mut context = [0; stream_context::WORDS];
-        stream_context::CRC.put(&mut context, 1);
-        stream_context::TAGGED_COMPLETIONS.put(&mut context, 1);
-        for (index, word) in context.into_iter().enumerate() {
-            let offset = register::ARGUMENT.at(index as u32);
-            bench.card.write_register(offset, word).unwrap();
-        }
-        bench.write(register::COMMAND, command::ARM_STREAM);
-        while bench.bit(register::COMMAND, register::COMMAND_BUSY) {}
-        assert!(!bench.bit(register::COMMAND, register::COMMAND_FAILED));
+        let fields = [
+            (stream_context::CRC, 1),
+            (stream_context::TAGGED_COMPLETIONS, 1),
+            (stream_context::QUEUES, 1),
+            (stream_context::FIRST_MSN, 1),
+        ];
+        assert!(!bench.command(command::ARM_STREAM, &fields));
         bench
     }
 
     /// A bench of each width.
     fn each(entries: u32) -> impl Iterator<Item = Self> {
-        WIDTHS
-            .into_iter()
-            .map(move |width| Self::open(width, BackPressure::RANDOM, entries))
+        let widths = coverage::tested().unwrap().into_iter();
+        widths.map(move |width| Self::open(width, BackPressure::RANDOM, entries))
     }
 
     fn read(&self, register: Register) -> u32 {
@@ -110,6 +108,21 @@ impl Bench {
 
     fn write(&self, register: Register, value: u32) {
         self.card.write_register(register.offset, value).unwrap();
+    }
+
+    /// Gives a command and waits for its end; true when it is refused.
+    fn command(&self, number: u32, fields: &[(Field, u64)]) -> bool {
+        let mut words = [0; 8];
+        for (field, value) in fields {
+            field.put(&mut words, *value);
+        }
+        for (index, word) in words.into_iter().enumerate() {
+            let offset = register::ARGUMENT.at(index as u32);
+            self.card.write_register(offset, word).unwrap();
+        }
+        self.write(register::COMMAND, number);
+        while self.bit(register::COMMAND, register::COMMAND_BUSY) {}
+        self.bit(register::COMMAND, register::COMMAND_FAILED)
     }
 
     /// The peer sends that many messages; each makes a completion, in whose `OFFSET` its number is.
@@ -126,6 +139,18 @@ impl Bench {
                 .unwrap();
             self.sent += 1;
         }
+        self.feed(&octets);
+    }
+
+    /// The peer sends a message.
+    fn send_message(&mut self, message: Message, payload: &[u8]) {
+        let mut octets = Vec::new();
+        let appended = self.peer.append_message(message, payload, 600, &mut octets);
+        appended.unwrap();
+        self.feed(&octets);
+    }
+
+    fn feed(&mut self, octets: &[u8]) {
         for segment in octets.chunks(700) {
             self.card.feed(0, self.sequence, segment).unwrap();
             self.sequence += segment.len() as u32;
@@ -338,6 +363,138 @@ fn fault(mut bench: Bench) {
     assert_eq!(bench.settle(), [0, 2]);
 }
 
+/// A new queue begins in any cycle around the one in which an entry leaves: the entry has gone to the old queue and does not
+/// count, or it is the first one of the new queue.
+// req: AMB-41
+#[test]
+fn a_new_queue_begins_in_any_cycle() {
+    for mut bench in Bench::each(16) {
+        let mut met = [0; 2];
+        for delay in 0..150 {
+            bench.write(register::COMPLETION_ENTRIES, 16);
+            bench.memory.write_all_at(&[0; LENGTH as usize], 0).unwrap();
+            bench.send(1);
+            bench.settle();
+            assert_eq!(bench.read(register::COMPLETION_PRODUCER), 1);
+            bench.send(1);
+            let number = u64::from(bench.sent - 1);
+            bench.card.step(delay).unwrap();
+            bench.write(register::COMPLETION_ENTRIES, 16);
+            bench.settle();
+            let [first, second] = [0, 1].map(|slot| entry(&bench.memory, slot));
+            let producer = bench.read(register::COMPLETION_PRODUCER);
+            let place = if producer == 0 { second } else { first };
+            assert_eq!(completion::OFFSET.get(&place), number, "{delay}");
+            assert_eq!(completion::PHASE.get(&place), 1, "{delay}");
+            let both = completion::OFFSET.get(&first) == completion::OFFSET.get(&second);
+            assert!(!both, "{delay}");
+            met[producer as usize] += 1;
+            // and the new queue goes on
+            bench.send(1);
+            bench.settle();
+            assert_eq!(bench.read(register::COMPLETION_PRODUCER), producer + 1);
+            let next = entry(&bench.memory, producer);
+            assert_eq!(completion::OFFSET.get(&next), number + 1, "{delay}");
+        }
+        assert!(met[0] > 20 && met[1] > 20, "{met:?}");
+    }
+}
+
+/// An armed completion and a fault come about in any cycles around each other, the same one included: both are told.
+// req: AMB-10, AMB-41
+#[test]
+fn a_completion_and_a_fault_are_told_whenever_they_happen() {
+    for width in coverage::tested().unwrap() {
+        let mut bench = Bench::open(width, BackPressure::NONE, 16);
+        for delay in 0..150 {
+            bench.card.fail_writes(0..0);
+            bench.write(register::COMPLETION_ENTRIES, 16);
+            bench.send(1);
+            let [completions, faults] = bench.settle();
+            bench.card.fail_writes(QUEUE + ENTRY..QUEUE + ENTRY + 1);
+            bench.send(1);
+            bench.card.step(delay).unwrap();
+            bench.write(register::COMPLETION_ARM, 0);
+            assert_eq!(bench.settle(), [completions + 1, faults + 1], "{delay}");
+            let state = register::INTERRUPT_STATE;
+            assert_eq!(bench.read(state), COMPLETION | FAULT, "{delay}");
+            bench.write(state, COMPLETION | FAULT);
+        }
+    }
+}
+
+/// A fence is given in any cycle around those in which entries leave and are answered: it ends, and not before the entries
+/// that were under way are counted.
+// req: AMB-42
+#[test]
+fn a_fence_ends_in_any_cycle() {
+    for mut bench in Bench::each(64) {
+        for delay in 0..150 {
+            bench.write(register::COMPLETION_ENTRIES, 64);
+            bench.memory.write_all_at(&[0; LENGTH as usize], 0).unwrap();
+            bench.send(6);
+            bench.card.step(delay).unwrap();
+            let sent =
+                (0..6).filter(|&slot| completion::PHASE.get(&entry(&bench.memory, slot)) == 1);
+            let sent = sent.count() as u32;
+            assert!(!bench.command(command::REVOKE_STAG, &[]));
+            assert!(bench.read(register::COMPLETION_PRODUCER) >= sent, "{delay}");
+            bench.settle();
+            assert_eq!(bench.read(register::COMPLETION_PRODUCER), 6, "{delay}");
+        }
+    }
+}
+
+/// What the host asks for and cannot have is refused, and changes nothing; a buffer is posted without a ring.
+// req: DDP-UNT-12, DDP-UNT-17
+#[test]
+fn commands_are_refused_for_each_reason() {
+    for mut bench in Bench::each(16) {
+        let region = |base: u64, length| {
+            [
+                (stag_entry::STAG, 0x100),
+                (stag_entry::BASE, base),
+                (stag_entry::LENGTH, length),
+            ]
+        };
+        let write = command::WRITE_STAG;
+        assert!(bench.command(write, &region(u64::MAX, 2)), "beyond 2^64");
+        assert!(!bench.command(write, &region(u64::MAX, 1)));
+        let buffer = |stream, queue| {
+            [
+                (receive_buffer::STREAM, stream),
+                (receive_buffer::QUEUE, queue),
+                (receive_buffer::ADDRESS, QUEUE + 0x8000),
+                (receive_buffer::LENGTH, 16),
+            ]
+        };
+        let post = command::POST_RECEIVE;
+        assert!(bench.command(post, &buffer(0, 1)), "no such queue");
+        assert!(bench.command(post, &buffer(0, 4)), "no such queue");
+        assert!(bench.command(post, &buffer(1, 0)), "not armed");
+        assert!(bench.command(post, &buffer(4, 0)), "no such stream");
+        assert!(bench.command(0, &[]), "no such command");
+        let slots = Config::simulated(64).receive_slots;
+        for number in 0..slots {
+            assert!(!bench.command(post, &buffer(0, 0)), "{number}");
+        }
+        assert!(bench.command(post, &buffer(0, 0)), "full");
+        let message = Message::Untagged {
+            qn: 0,
+            msn: 1,
+            rsvd_ulp: [0; 5],
+        };
+        bench.send_message(message, b"posted");
+        bench.settle();
+        let entry = entry(&bench.memory, 0);
+        assert_eq!(completion::KIND.get(&entry), u64::from(kind::UNTAGGED));
+        let mut found = [0; 6];
+        bench.memory.read_exact_at(&mut found, 0x8000).unwrap();
+        assert_eq!(found, *b"posted");
+        assert!(!bench.command(post, &buffer(0, 0)), "room again");
+    }
+}
+
 /// What a word of the device reads after reset.
 fn after_reset(config: &Config, offset: u32) -> u32 {
     let Some((register, index, _)) = register::locate(offset) else {
@@ -358,9 +515,9 @@ fn after_reset(config: &Config, offset: u32) -> u32 {
 
 #[test]
 fn every_register_reads_its_reset_value_and_takes_what_it_should() {
-    for width in WIDTHS {
+    for width in coverage::tested().unwrap() {
         let config = Config::simulated(width);
-        let card = Card::open(&config, CardOptions::default()).unwrap();
+        let (card, _counted) = coverage::open(&config, CardOptions::default()).unwrap();
         let read = |offset| card.read_register(offset).unwrap();
         let ones = |offset, strobes| card.write_octets(offset, u32::MAX, strobes).unwrap();
         let check_reset = |when: &str| {

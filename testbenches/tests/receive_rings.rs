@@ -16,13 +16,14 @@ use std::os::unix::fs::FileExt;
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_regmap::layout::{
-    close, completion, error_event, kind, receive_descriptor, receive_ring, stream_context,
+    close, completion, error_event, kind, receive_buffer, receive_descriptor, receive_ring,
+    stream_context,
 };
 use warpline_regmap::{Field, Register, register};
 use warpline_sim::{BackPressure, Card, CardOptions, HostMemory};
+use warpline_testbenches::coverage::{self, Counted};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
-const WIDTHS: [usize; 2] = [64, 512];
 /// Bus address of the file, of which this much is mapped; each ring is mapped on its own behind it.
 const BUS: u64 = 0x3_0000_0000;
 const LENGTH: u64 = 64 << 20;
@@ -47,6 +48,7 @@ struct Ring {
 
 struct Host {
     card: Card,
+    _counted: Option<Counted>,
     file: File,
     rings: BTreeMap<Key, Ring>,
     /// Sequence number behind what was sent, by stream.
@@ -78,11 +80,12 @@ impl Host {
             seed,
             ..CardOptions::default()
         };
-        let card = Card::open(config, options).unwrap();
+        let (card, counted) = coverage::open(config, options).unwrap();
         let file = tempfile::tempfile().unwrap();
         file.set_len(LENGTH + (64 << 20)).unwrap();
         let host = Self {
             card,
+            _counted: counted,
             file,
             rings: BTreeMap::new(),
             sequence: BTreeMap::new(),
@@ -160,6 +163,19 @@ impl Host {
             completed: 0,
         };
         self.rings.insert(key, ring);
+    }
+
+    /// Posts buffers by command to a queue that has no ring.
+    fn fill(&self, key: Key, count: u32) {
+        for number in 0..count {
+            let buffer = [
+                (receive_buffer::STREAM, key.0.into()),
+                (receive_buffer::QUEUE, key.1.into()),
+                (receive_buffer::ADDRESS, BUS + buffer_at(key, number)),
+                (receive_buffer::LENGTH, BUFFER),
+            ];
+            assert!(!self.command(register::command::POST_RECEIVE, &buffer));
+        }
     }
 
     fn set_command(&self, key: Key, entries: u64, base: u64) -> bool {
@@ -393,7 +409,7 @@ fn doorbells_count_beyond_16_bits() {
 // req: DDP-UNT-17, DDP-UNT-18
 #[test]
 fn a_segment_waits_for_a_slow_descriptor() {
-    for width in WIDTHS {
+    for width in coverage::tested().unwrap() {
         let slow = BackPressure {
             stall: 0,
             latency: 4000..=4000,
@@ -448,7 +464,7 @@ fn doorbells_without_ring_are_ignored() {
 // req: DDP-ERR-23, AMB-10, DDP-TEAR-15
 #[test]
 fn a_refused_descriptor_fails_its_stream_alone() {
-    for width in WIDTHS {
+    for width in coverage::tested().unwrap() {
         let mut host = Host::new(&Config::simulated(width), BackPressure::RANDOM, 4);
         for stream in [1, 2] {
             host.arm(stream, 0b1);
@@ -494,12 +510,87 @@ fn a_refused_descriptor_fails_its_stream_alone() {
     }
 }
 
+/// On each stream: a ring of more buffers than the device holds fills its queue up and goes on where it was when messages
+/// take some; a refused read and a buffer that the queue has no room for, because the host posts others by command beside
+/// its ring, end the stream.
+// req: DDP-ERR-23, DDP-UNT-17, AMB-10
+#[test]
+fn the_rings_of_each_stream_fill_up_and_fail() {
+    for width in coverage::tested().unwrap() {
+        let config = Config::simulated(width);
+        let mut host = Host::new(&config, BackPressure::RANDOM, 7);
+        for stream in 0..config.streams as u8 {
+            let key = (stream, 0);
+            host.arm(stream, 0b11);
+            host.set(key, 128);
+            host.post(key, 100);
+            host.settle();
+            for burst in [1, 40, 59] {
+                for _ in 0..burst {
+                    host.send(key);
+                }
+                host.settle();
+            }
+            assert_eq!(host.rings[&key].completed, 100);
+            let ring = host.rings[&key];
+            host.card.fail_reads(ring.base..ring.base + 128 * 16);
+            host.post(key, 1);
+            host.settle();
+            assert_eq!(host.errors, [(stream, 0x000, 0)]);
+            host.card.fail_reads(0..0);
+            host.close(stream);
+
+            host.arm(stream, 0b11);
+            host.fill((stream, 1), config.receive_slots as u32 - 8);
+            host.set((stream, 1), 16);
+            host.post((stream, 1), 8);
+            host.settle();
+            assert_eq!(host.errors, [(stream, 0x000, 0)], "there is room for these");
+            host.post((stream, 1), 1);
+            host.settle();
+            assert_eq!(host.errors, [(stream, 0x000, 0); 2]);
+            host.close(stream);
+            host.errors.clear();
+        }
+        let refused = host.card.bus_errors();
+        let beats = (16 * 8_u64).div_ceil(width as u64);
+        assert_eq!(refused, beats * config.streams as u64);
+    }
+}
+
+/// A stream whose buffers are refused again and again, in any cycle of the reads for another one's ring: its first fault counts
+/// and the other stream does not notice.
+// req: DDP-ERR-23, AMB-10
+#[test]
+fn refused_buffers_disturb_no_other_ring() {
+    for width in coverage::tested().unwrap() {
+        let config = Config::simulated(width);
+        let mut host = Host::new(&config, BackPressure::NONE, 8);
+        host.arm(1, 0b1);
+        host.fill((1, 0), config.receive_slots as u32);
+        host.set((1, 0), 128);
+        host.arm(2, 0b1);
+        host.set((2, 0), 128);
+        for delay in 0..80 {
+            host.post((1, 0), 1);
+            host.card.step(delay).unwrap();
+            host.post((2, 0), 1);
+            host.settle();
+            host.send((2, 0));
+            host.settle();
+            assert_eq!(host.errors, [(1, 0x000, 0)], "{delay}");
+            assert_eq!(host.rings[&(2, 0)].completed, delay as u32 + 1);
+        }
+        assert_eq!(host.card.bus_errors(), 0);
+    }
+}
+
 /// Closed at any time, with slow reads under way: when the command is done the ring is not looked at any more, and the next
 /// owner finds nothing of it.
 // req: DDP-TEAR-15, AMB-16
 #[test]
 fn a_closed_stream_leaves_its_rings_alone() {
-    for width in WIDTHS {
+    for width in coverage::tested().unwrap() {
         let slow = BackPressure {
             stall: 30,
             latency: 200..=1500,
@@ -536,7 +627,7 @@ fn a_closed_stream_leaves_its_rings_alone() {
 /// answers at once and one that takes 250 cycles. The first 64 buffers are on the chip already.
 #[test]
 fn cycles_per_message() {
-    for width in WIDTHS {
+    for width in coverage::tested().unwrap() {
         for (latency, most) in [(1, 17), (250, 18)] {
             let bus = BackPressure {
                 stall: 0,
