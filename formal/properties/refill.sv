@@ -71,7 +71,8 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
         waits: assert (under_way == (step_q == BEATS & !(held_valid_q & ends_q)));
         beats_left: assert (!under_way | (beats != 0 & beats <= 256 / K));
         held: assert (!held_valid_q | step_q == BEATS);
-        if (step_q == BLOCK | step_q == ROOM) some: assert (used_q < SLOTS & behind_q != 0);
+        if (step_q == BLOCK) fits: assert (used_q <= SLOTS);
+        if (step_q == ROOM) some: assert (used_q < SLOTS & behind_q != 0);
         if (step_q == ROOM) most: assert (most_q != 0 & most_q <= to_end & most_q <= behind_q & room_q != 0 & room_q <= SLOTS);
         if (step_q == BURST | step_q == ADDRESS) left: assert (left_q != 0 & left_q <= to_end);
         if (step_q == ADDRESS) length: assert ((length_q + 1) * K + (16 * first_q[3:0]) / K * K == (octets_of_it + K - 1) / K * K);

@@ -21,9 +21,9 @@
 //! doorbell whose write is answered has changed `produced`; `check` therefore sees it for every segment whose first beat
 //! comes in behind that answer, however long the queue of rows to serve and the reads in front of it are.
 //!
-//! **Close.** The rows of a closed stream are forgotten at once, which must not be before `check` has frozen it. A burst that is on its way is waited for and not posted;
-//! `quiet` is low until then, and until what stood in the queue has been posted (to queues that are emptied with the next
-//! arm). A doorbell without a ring does nothing.
+//! **Close.** The rows of a closed stream are forgotten at once, which must not be before `check` has frozen it. A burst
+//! that is on its way is waited for and not posted; `quiet` is low until then, and until what stood in the queue has been
+//! posted (to queues that are emptied with the next arm). A doorbell without a ring does nothing.
 //!
 //! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its rows
 //! rest until it is closed. `coming` stays as it is, so that a segment which waits is discarded and not judged.
@@ -56,13 +56,13 @@ const LOG: usize = (READ_BLOCK / DESCRIPTOR).ilog2() as usize;
 pub enum Step {
     /// The pointer looks for one.
     Seek,
-    /// Its counts are compared.
+    /// Its counts are read.
     Load,
-    /// What is behind, up to the end of the block; the address's low half.
+    /// Is it behind, and is there room? What is behind, up to the end of the block.
     Block,
-    /// What there is room for; the high half.
+    /// What there is room for; the address's low half.
     Room,
-    /// The burst.
+    /// The burst; the high half.
     Burst,
     /// The address waits for the bus.
     Address,
@@ -166,17 +166,30 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     dirty: [Dff<Bits<4>>; S],
     /// Those whose buffers are all posted and none used since.
     full: [Dff<Bits<4>>; S],
+    /// Those at which the pointer stops.
+    wants: [Dff<Bits<4>>; S],
     /// A read of the stream failed.
     broken: [Dff<Bit>; S],
+    closed: Dff<Bit>,
+    closed_stream: Dff<Bits<8>>,
+    set_new: Dff<Bit>,
+    set_good: Dff<Bit>,
+    set_row: Dff<Bits<6>>,
+    set_mask: Dff<Bits<16>>,
     set_done: Dff<Bit>,
     set_refused: Dff<Bit>,
     known: Dff<Bits<16>>,
+    known_ring: Dff<Bit>,
     expects: Dff<Bit>,
 
     // fetch
     seek: Dff<Bits<6>>,
+    seek_next: Dff<Bits<6>>,
     step: Dff<Step>,
     row: Dff<Bits<6>>,
+    row_open: Dff<Bit>,
+    /// What a block memory gives comes late in its cycle.
+    place_read: Dff<Ring>,
     place: Dff<Ring>,
     first: Dff<Bits<16>>,
     behind: Dff<Bits<16>>,
@@ -184,6 +197,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     most: Dff<Bits<16>>,
     room: Dff<Bits<16>>,
     left: Dff<Bits<16>>,
+    some_left: Dff<Bit>,
     low: Dff<Bits<25>>,
     high: Dff<Bits<32>>,
     address_valid: Dff<Bit>,
@@ -211,22 +225,25 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     doorbell_row: Signal<Local, Bits<6>>,
     doorbell_bit: Signal<Local, Bits<4>>,
     rung: Signal<Local, Bit>,
+    given_stream: Signal<Local, Bits<8>>,
+    given_queue: Signal<Local, Bits<2>>,
+    given_bit: Signal<Local, Bits<4>>,
     set_stream: Signal<Local, Bits<8>>,
-    set_row: Signal<Local, Bits<6>>,
     set_bit: Signal<Local, Bits<4>>,
     set_now: Signal<Local, Bit>,
-    set_good: Signal<Local, Bit>,
+    set_writes: Signal<Local, Bit>,
     key_row: Signal<Local, Bits<6>>,
     key_bit: Signal<Local, Bits<4>>,
     key_ring: Signal<Local, Bit>,
     seek_stream: Signal<Local, Bits<8>>,
     seek_bit: Signal<Local, Bits<4>>,
     wanted: Signal<Local, Bit>,
+    moves: Signal<Local, Bit>,
     row_stream: Signal<Local, Bits<8>>,
     row_bit: Signal<Local, Bits<4>>,
-    row_open: Signal<Local, Bit>,
-    caught_up: Signal<Local, Bit>,
-    filled: Signal<Local, Bit>,
+    loads: Signal<Local, Bit>,
+    behind_still: Signal<Local, Bit>,
+    has_room: Signal<Local, Bit>,
     dirty_left: [Signal<Local, Bits<4>>; S],
     full_left: [Signal<Local, Bits<4>>; S],
     to_block_end: Signal<Local, Bits<16>>,
@@ -324,14 +341,25 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             ring: array(),
             dirty: array(),
             full: array(),
+            wants: array(),
             broken: array(),
+            closed: d(),
+            closed_stream: d(),
+            set_new: d(),
+            set_good: d(),
+            set_row: d(),
+            set_mask: d(),
             set_done: d(),
             set_refused: d(),
             known: d(),
+            known_ring: d(),
             expects: d(),
             seek: d(),
+            seek_next: d(),
             step: d(),
             row: d(),
+            row_open: d(),
+            place_read: d(),
             place: d(),
             first: d(),
             behind: d(),
@@ -339,6 +367,7 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             most: d(),
             room: d(),
             left: d(),
+            some_left: d(),
             low: d(),
             high: d(),
             address_valid: d(),
@@ -361,22 +390,25 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             doorbell_row: d(),
             doorbell_bit: d(),
             rung: d(),
+            given_stream: d(),
+            given_queue: d(),
+            given_bit: d(),
             set_stream: d(),
-            set_row: d(),
             set_bit: d(),
             set_now: d(),
-            set_good: d(),
+            set_writes: d(),
             key_row: d(),
             key_bit: d(),
             key_ring: d(),
             seek_stream: d(),
             seek_bit: d(),
             wanted: d(),
+            moves: d(),
             row_stream: d(),
             row_bit: d(),
-            row_open: d(),
-            caught_up: d(),
-            filled: d(),
+            loads: d(),
+            behind_still: d(),
+            has_room: d(),
             dirty_left: array(),
             full_left: array(),
             to_block_end: d(),
@@ -423,13 +455,26 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             set_done,
             set_refused,
             known,
+            known_ring,
             expects,
             seek,
+            seek_next,
             step,
             row,
-            place
+            row_open
         );
-        dff_setup!(self, clock, first, behind, used, most, room, left, low, high);
+        dff_setup!(
+            self,
+            clock,
+            closed,
+            closed_stream,
+            set_new,
+            set_good,
+            set_row,
+            set_mask
+        );
+        dff_setup!(self, clock, place_read, place, first, behind, used, most, room);
+        dff_setup!(self, clock, left, some_left, low, high);
         dff_setup!(
             self,
             clock,
@@ -460,16 +505,19 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.doorbell_row.next = bit_cast::<6, 2>(self.doorbell_queue.val().get_bits::<2>(0))
             | (bit_cast::<6, 4>(self.doorbell_stream.val().get_bits::<4>(0)) << 2);
         self.doorbell_bit.next = self.one.val() << self.doorbell_queue.val().get_bits::<2>(0);
-        self.set_stream.next = self
+        self.given_stream.next = self
             .arguments
             .val()
             .get_bits::<8>(self.stream_at.val().index());
-        self.set_row.next = bit_cast::<6, 2>(
-            self.arguments
-                .val()
-                .get_bits::<2>(self.queue_at.val().index()),
-        ) | (bit_cast::<6, 4>(self.set_stream.val().get_bits::<4>(0)) << 2);
-        self.set_bit.next = self.one.val() << self.set_row.val().get_bits::<2>(0);
+        self.given_queue.next = self
+            .arguments
+            .val()
+            .get_bits::<2>(self.queue_at.val().index());
+        self.given_bit.next = self.one.val() << self.given_queue.val();
+        self.set_row.d.next = bit_cast::<6, 2>(self.given_queue.val())
+            | (bit_cast::<6, 4>(self.given_stream.val().get_bits::<4>(0)) << 2);
+        self.set_stream.next = bit_cast::<8, 4>(self.set_row.q.val().get_bits::<4>(2));
+        self.set_bit.next = self.one.val() << self.set_row.q.val().get_bits::<2>(0);
         self.key_row.next = bit_cast::<6, 2>(self.key_queue.val())
             | (bit_cast::<6, 4>(self.key_stream.val().get_bits::<4>(0)) << 2);
         self.key_bit.next = self.one.val() << self.key_queue.val();
@@ -480,59 +528,60 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
 
         comment!("what is known of them");
         self.rung.next = false;
-        self.set_good.next = false;
+        self.set_good.d.next = false;
         self.key_ring.next = false;
         self.wanted.next = false;
-        self.row_open.next = false;
+        self.row_open.d.next = false;
         for i in 0..S {
             self.ring[i].clock.next = self.clock.val();
             self.dirty[i].clock.next = self.clock.val();
             self.full[i].clock.next = self.clock.val();
+            self.wants[i].clock.next = self.clock.val();
             self.broken[i].clock.next = self.clock.val();
             if self.doorbell_stream.val() == self.index[i].val() {
                 self.rung.next = self.doorbell.val()
                     & !self.doorbell_queue.val().get_bits::<6>(2).any()
                     & (self.ring[i].q.val() & self.doorbell_bit.val()).any();
             }
-            if self.set_stream.val() == self.index[i].val() {
-                self.set_good.next = !(self.ring[i].q.val() & self.set_bit.val()).any();
+            if self.given_stream.val() == self.index[i].val() {
+                self.set_good.d.next = !(self.ring[i].q.val() & self.given_bit.val()).any();
             }
             if self.key_stream.val() == self.index[i].val() {
                 self.key_ring.next = (self.ring[i].q.val() & self.key_bit.val()).any();
             }
             if self.seek_stream.val() == self.index[i].val() {
-                self.wanted.next =
-                    (self.dirty[i].q.val() & !self.full[i].q.val() & self.seek_bit.val()).any()
-                        & !self.broken[i].q.val();
+                self.wanted.next = (self.wants[i].q.val() & self.seek_bit.val()).any();
             }
             if self.row_stream.val() == self.index[i].val() {
-                self.row_open.next =
+                self.row_open.d.next =
                     (self.ring[i].q.val() & self.row_bit.val()).any() & !self.broken[i].q.val();
             }
         }
 
         comment!("a new ring: in a cycle in which nobody else writes its counts");
-        self.set_now.next = self.set.val()
-            & !self.set_done.q.val()
+        self.set_now.next = self.set_new.q.val()
             & !self.rung.val()
             & !self.took.val()
             & (self.step.q.val() != Step::Burst);
+        self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
+        self.set_writes.next = self.set_now.val() & self.set_good.q.val();
+        self.set_mask.d.next = self
+            .arguments
+            .val()
+            .get_bits::<16>(self.entries_at.val().index())
+            - 1;
         self.set_done.d.next = self.set_now.val();
-        self.set_refused.d.next = !self.set_good.val();
+        self.set_refused.d.next = !self.set_good.q.val();
         self.set_ready.next = self.set_done.q.val();
         self.set_failed.next = self.set_refused.q.val();
-        self.rings.write.next = self.set_now.val() & self.set_good.val();
-        self.rings.write_row.next = self.set_row.val();
+        self.rings.write.next = self.set_writes.val();
+        self.rings.write_row.next = self.set_row.q.val();
         self.rings.data.next.base = self
             .arguments
             .val()
             .get_bits::<64>(self.base_at.val().index())
             .get_bits::<56>(8);
-        self.rings.data.next.mask = self
-            .arguments
-            .val()
-            .get_bits::<16>(self.entries_at.val().index())
-            - 1;
+        self.rings.data.next.mask = self.set_mask.q.val();
         self.rings.read_row.next = self.row.q.val();
 
         comment!("the three counts");
@@ -548,15 +597,15 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.fetched.write_row.next = self.row.q.val();
         self.fetched.data.next = self.first.q.val() + self.left.q.val();
         self.fetched.read_row.next = self.row.q.val();
-        if self.set_now.val() & self.set_good.val() {
+        if self.set_writes.val() {
             self.produced.write.next = true;
-            self.produced.write_row.next = self.set_row.val();
+            self.produced.write_row.next = self.set_row.q.val();
             self.produced.data.next = 0.into();
             self.taken.write.next = true;
-            self.taken.write_row.next = self.set_row.val();
+            self.taken.write_row.next = self.set_row.q.val();
             self.taken.data.next = 0.into();
             self.fetched.write.next = true;
-            self.fetched.write_row.next = self.set_row.val();
+            self.fetched.write_row.next = self.set_row.q.val();
             self.fetched.data.next = 0.into();
         }
         self.produced_key.write.next = self.produced.write.val();
@@ -567,27 +616,28 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.taken_key.write_row.next = self.taken.write_row.val();
         self.taken_key.data.next = self.taken.data.val();
         self.taken_key.read_row.next = self.key_row.val();
-        self.known.d.next = 0.into();
-        if self.key_ring.val() {
-            self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
-        }
-        self.expects.d.next = bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val();
+        self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
+        self.known_ring.d.next = self.key_ring.val();
+        self.expects.d.next = self.known_ring.q.val()
+            & (bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val());
         self.coming.next = self.expects.q.val();
 
         comment!("seek: the pointer stops at a row that wants something");
-        if !self.wanted.val() {
-            self.seek.d.next = self.seek.q.val() + 1;
-            if self.seek.q.val() == self.last_row.val() {
-                self.seek.d.next = 0.into();
+        self.moves.next = !self.wanted.val() | (self.step.q.val() == Step::Seek);
+        if self.moves.val() {
+            self.seek.d.next = self.seek_next.q.val();
+            self.seek_next.d.next = self.seek_next.q.val() + 1;
+            if self.seek_next.q.val() == self.last_row.val() {
+                self.seek_next.d.next = 0.into();
             }
         }
 
         comment!("a beat is held and looked through, a half of a descriptor at a time");
         self.wants_half.next = self.held_valid.q.val()
             & !self.skip.q.val().any()
-            & self.left.q.val().any()
+            & self.some_left.q.val()
             & !self.bad.q.val();
-        self.push.next = self.wants_half.val() & self.second.q.val() & self.row_open.val();
+        self.push.next = self.wants_half.val() & self.second.q.val() & self.row_open.q.val();
         self.stalled.next = self.push.val() & !self.buffers.s_ready.val();
         self.last_half.next =
             self.held_valid.q.val() & !self.halves.q.val().any() & !self.stalled.val();
@@ -612,6 +662,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 self.second.d.next = !self.second.q.val();
                 if self.second.q.val() {
                     self.left.d.next = self.left.q.val() - 1;
+                    self.some_left.d.next = self.left.q.val() != 1;
                 }
             }
         }
@@ -641,8 +692,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.buffers.m_ready.next = self.pop.val();
 
         comment!("fetch");
-        self.caught_up.next = false;
-        self.filled.next = false;
+        self.loads.next = self.step.q.val() == Step::Load;
+        self.behind_still.next = false;
+        self.has_room.next = false;
         self.breaks.next = false;
         self.to_block_end.next = bit_cast::<16, 4>(self.first.q.val().get_bits::<4>(0) ^ 0xF) + 1;
         self.offset.next = self.first.q.val() & self.place.q.val().mask;
@@ -653,48 +705,45 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 self.row.d.next = self.seek.q.val();
                 if self.wanted.val() {
                     self.step.d.next = Step::Load;
-                    self.seek.d.next = self.seek.q.val() + 1;
-                    if self.seek.q.val() == self.last_row.val() {
-                        self.seek.d.next = 0.into();
-                    }
                 }
             }
             Step::Load => {
-                comment!("in the very cycle: a doorbell, or a buffer used, makes up for it below");
-                self.place.d.next = self.rings.out.val();
+                comment!("the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on");
+                self.place_read.d.next = self.rings.out.val();
                 self.first.d.next = self.fetched.out.val();
                 self.behind.d.next = self.produced.out.val() - self.fetched.out.val();
                 self.used.d.next = self.fetched.out.val() - self.taken.out.val();
                 self.step.d.next = Step::Block;
-                if (self.fetched.out.val() - self.taken.out.val()) == self.slots.val() {
-                    self.filled.next = true;
-                    self.step.d.next = Step::Seek;
-                }
-                if self.produced.out.val() == self.fetched.out.val() {
-                    self.caught_up.next = true;
-                    self.step.d.next = Step::Seek;
-                }
             }
             Step::Block => {
+                comment!("it is not");
+                self.behind_still.next = self.behind.q.val().any() & self.row_open.q.val();
+                self.has_room.next =
+                    (self.used.q.val() != self.slots.val()) | !self.row_open.q.val();
+                self.place.d.next = self.place_read.q.val();
                 self.most.d.next = self.to_block_end.val();
                 if self.behind.q.val() < self.to_block_end.val() {
                     self.most.d.next = self.behind.q.val();
                 }
                 self.room.d.next = self.slots.val() - self.used.q.val();
-                self.low.d.next = bit_cast::<25, 24>(self.place.q.val().base.get_bits::<24>(0))
-                    + bit_cast::<25, 12>(self.offset.val().get_bits::<12>(4));
-                self.step.d.next = Step::Room;
+                self.step.d.next = Step::Seek;
+                if self.behind_still.val() & self.has_room.val() {
+                    self.step.d.next = Step::Room;
+                }
             }
             Step::Room => {
                 self.left.d.next = self.most.q.val();
                 if self.room.q.val() < self.most.q.val() {
                     self.left.d.next = self.room.q.val();
                 }
-                self.high.d.next = self.place.q.val().base.get_bits::<32>(24)
-                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(24));
+                self.low.d.next = bit_cast::<25, 24>(self.place.q.val().base.get_bits::<24>(0))
+                    + bit_cast::<25, 12>(self.offset.val().get_bits::<12>(4));
                 self.step.d.next = Step::Burst;
             }
             Step::Burst => {
+                self.high.d.next = self.place.q.val().base.get_bits::<32>(24)
+                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(24));
+                self.some_left.d.next = self.left.q.val().any();
                 self.length.d.next = (self.to.val() >> self.beat_bits.val())
                     - (self.from.val() >> self.beat_bits.val());
                 self.skip.d.next = (self.from.val() & self.lanes.val()).get_bits::<4>(3);
@@ -717,7 +766,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             Step::Judge => {
                 if !self.refused.val() {
                     self.breaks.next =
-                        (self.bad.q.val() | self.left.q.val().any()) & self.row_open.val();
+                        (self.bad.q.val() | self.some_left.q.val()) & self.row_open.q.val();
                     self.step.d.next = Step::Seek;
                 }
             }
@@ -755,25 +804,31 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         if self.pop.val() & self.ahead.q.val().any() {
             self.ahead.d.next = self.ahead.q.val() - 1;
         }
-        if self.close.val() {
+        if self.closed.q.val() {
             self.ahead.d.next = self.waiting.val();
         }
         self.still.d.next = !self.ahead.q.val().any()
             & ((self.step.q.val() == Step::Seek) | (self.row_stream.val() != self.stream.val()));
         self.quiet.next = self.still.q.val();
 
-        comment!("rows: what is said last counts");
+        comment!("rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them");
+        self.closed.d.next = self.close.val();
+        self.closed_stream.d.next = self.stream.val();
         for i in 0..S {
             self.ring[i].d.next = self.ring[i].q.val();
             self.broken[i].d.next = self.broken[i].q.val();
             self.dirty_left[i].next = self.dirty[i].q.val();
             self.full_left[i].next = self.full[i].q.val();
             if self.row_stream.val() == self.index[i].val() {
-                if self.caught_up.val() {
+                if self.loads.val() {
                     self.dirty_left[i].next = self.dirty[i].q.val() & !self.row_bit.val();
-                }
-                if self.filled.val() {
                     self.full_left[i].next = self.full[i].q.val() | self.row_bit.val();
+                }
+                if self.behind_still.val() {
+                    self.dirty_left[i].next = self.dirty[i].q.val() | self.row_bit.val();
+                }
+                if self.has_room.val() {
+                    self.full_left[i].next = self.full[i].q.val() & !self.row_bit.val();
                 }
                 if self.breaks.val() {
                     self.broken[i].d.next = true;
@@ -792,6 +847,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
             if self.close.val() & (self.stream.val() == self.index[i].val()) {
                 self.ring[i].d.next = 0.into();
+            }
+            if self.closed.q.val() & (self.closed_stream.q.val() == self.index[i].val()) {
                 self.dirty[i].d.next = 0.into();
                 self.full[i].d.next = 0.into();
                 self.broken[i].d.next = false;
@@ -802,10 +859,17 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 self.full[i].d.next = 0.into();
                 self.broken[i].d.next = false;
             }
+            self.wants[i].d.next = self.dirty[i].d.val() & !self.full[i].d.val();
+            if self.broken[i].d.val() {
+                self.wants[i].d.next = 0.into();
+            }
         }
         if self.reset.val() {
+            self.closed.d.next = false;
+            self.set_new.d.next = false;
             self.set_done.d.next = false;
             self.seek.d.next = 0.into();
+            self.seek_next.d.next = 1.into();
             self.step.d.next = Step::Seek;
             self.address_valid.d.next = false;
             self.held_valid.d.next = false;
