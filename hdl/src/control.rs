@@ -143,20 +143,25 @@ pub struct Control<const S: usize> {
     crc_given: Dff<Bit>,
     sequence_given: Dff<Bits<32>>,
     queues_given: Dff<Bits<4>>,
-    queue_given: Dff<Bits<8>>,
     ring_legal: Dff<Bit>,
+    exists: Dff<Bit>,
+    is_armed: Dff<Bit>,
+    has_queue: Dff<Bit>,
+    is_empty: Dff<Bit>,
+    came: Dff<Bit>,
+    came_stream: Dff<Bits<8>>,
+    left: Dff<Bit>,
+    left_stream: Dff<Bits<8>>,
 
     armed: [Dff<Bit>; S],
     queues: [Dff<Bits<4>>; S],
     under_way: [Dff<Bits<8>>; S],
     up: [Signal<Local, Bit>; S],
     down: [Signal<Local, Bit>; S],
-    exists: Signal<Local, Bit>,
-    is_armed: Signal<Local, Bit>,
-    has_queue: Signal<Local, Bit>,
+    named_stream: Signal<Local, Bits<8>>,
+    named_queue: Signal<Local, Bits<8>>,
     ring_queue: Signal<Local, Bits<2>>,
     entries: Signal<Local, Bits<16>>,
-    is_empty: Signal<Local, Bit>,
 
     index: [Constant<Bits<8>>; S],
     settle: Constant<Bits<8>>,
@@ -234,19 +239,24 @@ impl<const S: usize> Control<S> {
             crc_given: d(),
             sequence_given: d(),
             queues_given: d(),
-            queue_given: d(),
             ring_legal: d(),
+            exists: d(),
+            is_armed: d(),
+            has_queue: d(),
+            is_empty: d(),
+            came: d(),
+            came_stream: d(),
+            left: d(),
+            left_stream: d(),
             armed: array(),
             queues: array(),
             under_way: array(),
             up: array(),
             down: array(),
-            exists: d(),
-            is_armed: d(),
-            has_queue: d(),
+            named_stream: d(),
+            named_queue: d(),
             ring_queue: d(),
             entries: d(),
-            is_empty: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             settle: Constant::new(SETTLE.into()),
             stream_at: place(stream_context::STREAM),
@@ -291,9 +301,10 @@ impl<const S: usize> Logic for Control<S> {
             crc_given,
             sequence_given,
             queues_given,
-            queue_given,
             ring_legal
         );
+        dff_setup!(self, clock, exists, is_armed, has_queue, is_empty);
+        dff_setup!(self, clock, came, came_stream, left, left_stream);
         self.busy.next = self.step.q.val() != Step::Idle;
         self.failed.next = self.refused.q.val();
         self.command.next = self.asked.q.val();
@@ -307,12 +318,24 @@ impl<const S: usize> Logic for Control<S> {
         self.sequence_start.next = self.sequence_given.q.val();
         self.set.next = self.step.q.val() == Step::Set;
 
-        comment!("FPDUs under way, and what is known of the stream that the command names");
-        self.exists.next = false;
-        self.is_armed.next = false;
-        self.is_empty.next = false;
-        self.has_queue.next = false;
-        self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
+        comment!("FPDUs under way, and what is known of the stream that the command names; arguments are there with `start`");
+        self.came.d.next = self.issued.val();
+        self.came_stream.d.next = self.issued_stream.val();
+        self.left.d.next = self.consumed.val();
+        self.left_stream.d.next = self.consumed_stream.val();
+        self.exists.d.next = false;
+        self.is_armed.d.next = false;
+        self.is_empty.d.next = false;
+        self.has_queue.d.next = false;
+        self.named_stream.next = self
+            .arguments
+            .val()
+            .get_bits::<8>(self.stream_at.val().index());
+        self.named_queue.next = self
+            .arguments
+            .val()
+            .get_bits::<8>(self.queue_at.val().index());
+        self.ring_queue.next = self.named_queue.val().get_bits::<2>(0);
         for i in 0..S {
             self.armed[i].clock.next = self.clock.val();
             self.armed[i].d.next = self.armed[i].q.val();
@@ -320,25 +343,27 @@ impl<const S: usize> Logic for Control<S> {
             self.queues[i].d.next = self.queues[i].q.val();
             self.under_way[i].clock.next = self.clock.val();
             self.under_way[i].d.next = self.under_way[i].q.val();
-            self.up[i].next = self.issued.val() & (self.issued_stream.val() == self.index[i].val());
+            self.up[i].next = self.came.q.val() & (self.came_stream.q.val() == self.index[i].val());
             self.down[i].next =
-                self.consumed.val() & (self.consumed_stream.val() == self.index[i].val());
+                self.left.q.val() & (self.left_stream.q.val() == self.index[i].val());
             if self.up[i].val() & !self.down[i].val() {
                 self.under_way[i].d.next = self.under_way[i].q.val() + 1;
             }
             if self.down[i].val() & !self.up[i].val() {
                 self.under_way[i].d.next = self.under_way[i].q.val() - 1;
             }
-            if self.stream_given.q.val() == self.index[i].val() {
-                self.exists.next = true;
-                self.is_armed.next = self.armed[i].q.val();
-                self.is_empty.next = !self.under_way[i].q.val().any();
-                self.has_queue.next = self.armed[i].q.val()
-                    & !self.queue_given.q.val().get_bits::<6>(2).any()
+            if self.named_stream.val() == self.index[i].val() {
+                self.exists.d.next = true;
+                self.is_armed.d.next = self.armed[i].q.val();
+                self.has_queue.d.next = self.armed[i].q.val()
+                    & !self.named_queue.val().get_bits::<6>(2).any()
                     & self.queues[i]
                         .q
                         .val()
                         .get_bit(self.ring_queue.val().index());
+            }
+            if self.stream_given.q.val() == self.index[i].val() {
+                self.is_empty.d.next = !self.under_way[i].q.val().any();
             }
         }
 
@@ -357,10 +382,7 @@ impl<const S: usize> Logic for Control<S> {
                 self.fenced.d.next = false;
                 if self.start.val() {
                     self.refused.d.next = false;
-                    self.stream_given.d.next = self
-                        .arguments
-                        .val()
-                        .get_bits::<8>(self.stream_at.val().index());
+                    self.stream_given.d.next = self.named_stream.val();
                     self.markers_given.d.next =
                         self.arguments.val().get_bit(self.markers_at.val().index());
                     self.crc_given.d.next = self.arguments.val().get_bit(self.crc_at.val().index());
@@ -373,10 +395,6 @@ impl<const S: usize> Logic for Control<S> {
                         .val()
                         .get_bits::<4>(self.queues_at.val().index())
                         & self.queue_mask.val();
-                    self.queue_given.d.next = self
-                        .arguments
-                        .val()
-                        .get_bits::<8>(self.queue_at.val().index());
                     comment!(
                         "a power of two of 16 or more; the eight low bits of the base are zero"
                     );
@@ -410,21 +428,21 @@ impl<const S: usize> Logic for Control<S> {
                     self.step.d.next = Step::Ask;
                 }
                 if (self.number.val() == self.arm_stream.val())
-                    & self.exists.val()
-                    & !self.is_armed.val()
+                    & self.exists.q.val()
+                    & !self.is_armed.q.val()
                 {
                     self.refused.d.next = false;
                     self.asked.d.next = CheckCommand::Arm;
                     self.step.d.next = Step::Ask;
                 }
                 if (self.number.val() == self.set_receive_ring.val())
-                    & self.has_queue.val()
+                    & self.has_queue.q.val()
                     & self.ring_legal.q.val()
                 {
                     self.refused.d.next = false;
                     self.step.d.next = Step::Set;
                 }
-                if (self.number.val() == self.close_stream.val()) & self.exists.val() {
+                if (self.number.val() == self.close_stream.val()) & self.exists.q.val() {
                     self.refused.d.next = false;
                     self.close_pulse.d.next = true;
                     self.asked.d.next = CheckCommand::Freeze;
@@ -482,7 +500,7 @@ impl<const S: usize> Logic for Control<S> {
                 }
             }
             Step::Drain => {
-                if self.is_empty.val() & self.quiet.val() {
+                if self.is_empty.q.val() & self.quiet.val() {
                     self.asked.d.next = CheckCommand::Fence;
                     self.step.d.next = Step::Ask;
                 }
@@ -508,6 +526,8 @@ impl<const S: usize> Logic for Control<S> {
             self.step.d.next = Step::Idle;
             self.refused.d.next = false;
             self.fenced.d.next = false;
+            self.came.d.next = false;
+            self.left.d.next = false;
             self.arm_pulse.d.next = false;
             self.close_pulse.d.next = false;
             self.forget_pulse.d.next = false;
