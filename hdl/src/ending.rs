@@ -81,6 +81,14 @@ pub struct Ending<const S: usize> {
     fin_end: Dff<Bits<32>>,
     abort: Dff<Bit>,
 
+    // what that means, a cycle later
+    reached: Dff<Bit>,
+    beyond: Dff<Bit>,
+    gone: Dff<Bit>,
+    judged: Dff<Bits<8>>,
+    armed: Dff<Bit>,
+    armed_stream: Dff<Bits<8>>,
+
     // streams
     started: [Dff<Bit>; S],
     fin_known: [Dff<Bit>; S],
@@ -89,9 +97,9 @@ pub struct Ending<const S: usize> {
     furthest: Store<Bits<32>, 4>,
     fin_at: Store<Bits<32>, 4>,
 
-    found: Dff<Mark>,
     line: Delay<Mark>,
 
+    found: Signal<Local, Mark>,
     has_octets: Signal<Local, Bit>,
     known: Signal<Local, Bit>,
     was_told: Signal<Local, Bit>,
@@ -135,14 +143,20 @@ impl<const S: usize> Ending<S> {
             fin: d(),
             fin_end: d(),
             abort: d(),
+            reached: d(),
+            beyond: d(),
+            gone: d(),
+            judged: d(),
+            armed: d(),
+            armed_stream: d(),
             started: array(),
             fin_known: array(),
             told: array(),
             over: array(),
             furthest: d(),
             fin_at: d(),
-            found: d(),
             line: Delay::new(latency(octets) - 2),
+            found: d(),
             has_octets: d(),
             known: d(),
             was_told: d(),
@@ -165,7 +179,17 @@ impl<const S: usize> Ending<S> {
 impl<const S: usize> Logic for Ending<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort, found);
+        dff_setup!(self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort);
+        dff_setup!(
+            self,
+            clock,
+            reached,
+            beyond,
+            gone,
+            judged,
+            armed,
+            armed_stream
+        );
         clock!(self, clock, furthest, fin_at, line);
         for i in 0..S {
             self.started[i].clock.next = self.clock.val();
@@ -192,14 +216,10 @@ impl<const S: usize> Logic for Ending<S> {
         );
         self.has_octets.next = false;
         self.known.next = false;
-        self.was_told.next = false;
-        self.is_over.next = false;
         for i in 0..S {
             if self.owner.q.val() == self.index[i].val() {
                 self.has_octets.next = self.started[i].q.val();
                 self.known.next = self.fin_known[i].q.val();
-                self.was_told.next = self.told[i].q.val();
-                self.is_over.next = self.over[i].q.val();
             }
         }
         self.furthest.read_row.next = self.owner.q.val().get_bits::<4>(0);
@@ -228,20 +248,12 @@ impl<const S: usize> Logic for Ending<S> {
                 self.fin.q.val() & self.has_octets.val() & self.room_before.val().get_bit(31);
             self.finished.next = self.fin.q.val() & (self.edge_now.q.val() == self.fin_end.q.val());
         }
-        self.cause.next = 0.into();
-        if self.behind.val() {
-            self.cause.next = self.behind_fin.val();
-        }
-        if self.abort.q.val() {
-            self.cause.next = self.lost.val();
-        }
-
-        self.found.d.next = self.no_mark.val();
-        self.found.d.next.stream = self.owner.q.val();
-        if !self.is_over.val() {
-            self.found.d.next.finished = self.finished.val() & !self.was_told.val();
-            self.found.d.next.cause = self.cause.val();
-        }
+        self.reached.d.next = self.finished.val();
+        self.beyond.d.next = self.behind.val();
+        self.gone.d.next = self.abort.q.val();
+        self.judged.d.next = self.owner.q.val();
+        self.armed.d.next = self.arm.val();
+        self.armed_stream.d.next = self.stream.val();
         for i in 0..S {
             if self.owner.q.val() == self.index[i].val() {
                 if self.accepted.q.val() {
@@ -250,27 +262,59 @@ impl<const S: usize> Logic for Ending<S> {
                 if self.fin.q.val() {
                     self.fin_known[i].d.next = true;
                 }
-                if self.finished.val() {
+            }
+            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
+                self.started[i].d.next = false;
+                self.fin_known[i].d.next = false;
+            }
+        }
+
+        comment!("what is told, once; here the arm comes a cycle later too");
+        self.cause.next = 0.into();
+        if self.beyond.q.val() {
+            self.cause.next = self.behind_fin.val();
+        }
+        if self.gone.q.val() {
+            self.cause.next = self.lost.val();
+        }
+        self.was_told.next = false;
+        self.is_over.next = false;
+        for i in 0..S {
+            if self.judged.q.val() == self.index[i].val() {
+                self.was_told.next = self.told[i].q.val();
+                self.is_over.next = self.over[i].q.val();
+            }
+        }
+        self.found.next = self.no_mark.val();
+        self.found.next.stream = self.judged.q.val();
+        if !self.is_over.val() {
+            self.found.next.finished = self.reached.q.val() & !self.was_told.val();
+            self.found.next.cause = self.cause.val();
+        }
+        for i in 0..S {
+            if self.judged.q.val() == self.index[i].val() {
+                if self.reached.q.val() {
                     self.told[i].d.next = true;
                 }
                 if self.cause.val().any() {
                     self.over[i].d.next = true;
                 }
             }
-            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
-                self.started[i].d.next = false;
-                self.fin_known[i].d.next = false;
+            if self.armed.q.val() & (self.armed_stream.q.val() == self.index[i].val()) {
                 self.told[i].d.next = false;
                 self.over[i].d.next = false;
             }
         }
-        self.line.d.next = self.found.q.val();
+        self.line.d.next = self.found.val();
         self.mark.next = self.line.q.val();
         if self.reset.val() {
             self.accepted.d.next = false;
             self.fin.d.next = false;
             self.abort.d.next = false;
-            self.found.d.next = self.no_mark.val();
+            self.reached.d.next = false;
+            self.beyond.d.next = false;
+            self.gone.d.next = false;
+            self.armed.d.next = false;
         }
     }
 }
