@@ -84,6 +84,7 @@ pub struct Deliver<const S: usize> {
     look: Dff<Bits<8>>,
     settled: Dff<Bits<8>>,
     read: Dff<Bits<8>>,
+    full: Dff<Bit>,
 
     // count: bursts of the FPDU behind that one
     count_valid: Dff<Bit>,
@@ -121,7 +122,7 @@ pub struct Deliver<const S: usize> {
     waits: Signal<Local, Bit>,
     step: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
-    depth: Constant<Bits<8>>,
+    depth_less_one: Constant<Bits<8>>,
     complete: Constant<Bits<2>>,
     is_fence: Constant<Bits<2>>,
     error_kind: Constant<Bits<256>>,
@@ -159,6 +160,7 @@ impl<const S: usize> Default for Deliver<S> {
             look: d(),
             settled: d(),
             read: d(),
+            full: d(),
             count_valid: d(),
             count: d(),
             counted: d(),
@@ -189,7 +191,7 @@ impl<const S: usize> Default for Deliver<S> {
             waits: d(),
             step: d(),
             fetch: d(),
-            depth: Constant::new((1_u64 << LOG).into()),
+            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
             complete: Constant::new(COMPLETE.into()),
             is_fence: Constant::new(FENCE.into()),
             error_kind: Constant::new((u64::from(kind::ERROR) << error_event::KIND.lsb).into()),
@@ -202,7 +204,7 @@ impl<const S: usize> Default for Deliver<S> {
 impl<const S: usize> Logic for Deliver<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, look, settled, read);
+        dff_setup!(self, clock, write, look, settled, read, full);
         dff_setup!(self, clock, count_valid, count, counted);
         dff_setup!(self, clock, goal_valid, left, none_left, one_left, failed);
         dff_setup!(self, clock, now_valid, now, now_failed, now_dead);
@@ -215,8 +217,8 @@ impl<const S: usize> Logic for Deliver<S> {
 
         comment!("store");
         self.filled.next = self.write.q.val() - self.read.q.val();
-        self.s_ready.next = self.filled.val() != self.depth.val();
-        self.push.next = self.s_valid.val() & (self.filled.val() != self.depth.val());
+        self.s_ready.next = !self.full.q.val();
+        self.push.next = self.s_valid.val() & !self.full.q.val();
         self.deliveries.write.next = self.push.val();
         self.deliveries.write_row.next = self.write.q.val().get_bits::<LOG>(0);
         self.deliveries.data.next = self.s_delivery.val();
@@ -310,6 +312,12 @@ impl<const S: usize> Logic for Deliver<S> {
             }
             self.read.d.next = self.read.q.val() + 1;
         }
+        if self.push.val() & !self.fetch.val() {
+            self.full.d.next = self.filled.val() == self.depth_less_one.val();
+        }
+        if self.fetch.val() & !self.push.val() {
+            self.full.d.next = false;
+        }
         self.m_event.next = self.out.q.val();
         self.m_valid.next = self.out_valid.q.val();
         self.m_fence.next = self.fence.q.val();
@@ -326,6 +334,7 @@ impl<const S: usize> Logic for Deliver<S> {
             self.look.d.next = 0.into();
             self.settled.d.next = 0.into();
             self.read.d.next = 0.into();
+            self.full.d.next = false;
             self.count_valid.d.next = false;
             self.counted.d.next = 0.into();
             self.goal_valid.d.next = false;
