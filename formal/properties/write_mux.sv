@@ -46,7 +46,9 @@ module write_mux_properties #(parameter K = 8) (
     input [6:0] answer_owners__read_q,
     input [6:0] answer_owners__store__proof_row,
     input answer_owners__store__proof_data,
-    input answer_owners_m_valid
+    input answer_owners_m_valid,
+    input owner_valid_q,
+    input owner_q
 );
     // numbers: granted, addresses out, groups in and out, answers back
     reg [7:0] grants = 0, addresses = 0, groups_in = 0, groups_out = 0, answers = 0;
@@ -101,12 +103,13 @@ module write_mux_properties #(parameter K = 8) (
     // helpers
     wire [7:0] to_come = number - groups_in, to_answer = number - answers;
     wire [7:0] beats_waiting = grants - groups_in, answers_waiting = grants - answers, out = grants - addresses;
+    wire [7:0] next_owner = answers + owner_valid_q;
     wire [7:0] flying = groups_in - groups_out;
     always @* begin
-        counted: assert (beats_waiting == beat_owners__filled_q & answers_waiting == answer_owners__filled_q & out == address_valid_q);
+        counted: assert (beats_waiting == beat_owners__filled_q & answers_waiting == answer_owners__filled_q + owner_valid_q & out == address_valid_q);
         bounds: assert (beat_owners__filled_q <= 16 & answer_owners__filled_q <= 128);
-        valid: assert (beat_owners_m_valid == (beats_waiting != 0) & answer_owners_m_valid == (answers_waiting != 0));
-        rows: assert (beat_owners__read_q == groups_in[3:0] & answer_owners__read_q == answers[6:0]);
+        valid: assert (beat_owners_m_valid == (beats_waiting != 0) & answer_owners_m_valid == (answer_owners__filled_q != 0));
+        rows: assert (beat_owners__read_q == groups_in[3:0] & answer_owners__read_q == next_owner[6:0]);
         flying_is: assert (flying == (m_axi_wvalid & m_axi_wlast) + (skid_valid_q & skid_last_q));
         skid: assert (!skid_valid_q | m_axi_wvalid);
         unmarked: assert (marked | (!gone & !all_in & !answered_it));
@@ -116,8 +119,9 @@ module write_mux_properties #(parameter K = 8) (
             if (beat_owners__store__proof_row == number[3:0]) beat_owner: assert (beat_owners__store__proof_data == owner);
         end
         if (marked & !answered_it) begin
-            answer_waits: assert (to_answer < answer_owners__filled_q);
-            if (answer_owners__store__proof_row == number[6:0]) answer_owner: assert (answer_owners__store__proof_data == owner);
+            answer_waits: assert (to_answer < answers_waiting);
+            if (answer_owners__store__proof_row == number[6:0])
+                answer_owner: assert (owner == (owner_valid_q & to_answer == 0 ? owner_q : answer_owners__store__proof_data));
         end
     end
 

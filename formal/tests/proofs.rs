@@ -328,8 +328,8 @@ fn writes_keep_the_rules_of_axi4_and_answers_find_their_way_back() {
             "if (m_axi_wready | (~skid_valid_q)) begin",
         );
         let swapped = (
-            "assign payload_b_valid = (answers_m_valid & answer_owners_m_valid) & (~answer_owners_m_data);",
-            "assign payload_b_valid = (answers_m_valid & answer_owners_m_valid) & (~beat_owners_m_data);",
+            "assign payload_b_valid = (answers_m_valid & owner_valid_q) & (~owner_q);",
+            "assign payload_b_valid = (answers_m_valid & owner_valid_q) & (~beat_owners_m_data);",
         );
         let faults = [overtaken, lost, swapped];
         show("m_axi, writes", &proof, 9, &faults, 7);

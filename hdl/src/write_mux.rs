@@ -11,7 +11,7 @@
 //!
 //! A requester wins one burst at a time, in turn when both ask. AXI4 has the beats follow in the order of addresses and,
 //! with a single ID, the responses come in that order too (IHI 0022E §A5.3): two queues of owners say whose turn it is.
-//! AW may be up to 16 bursts ahead of W; W waits only for its owner, never for AW to be taken (§A3.3.1). Up to 128
+//! AW may be up to 16 bursts ahead of W; W waits only for its owner, never for AW to be taken (§A3.3.1). Up to 129
 //! bursts wait for their responses.
 //!
 //! No path leads through the block within a cycle: handshakes of both sides come from registers. One beat a cycle
@@ -66,6 +66,9 @@ pub struct WriteMux<const W: usize, const K: usize> {
     skid_strobes: Dff<Bits<K>>,
     skid_last: Dff<Bit>,
     answers: Queue<Bit, 1>,
+    /// Whose the oldest answer is: it is known before that comes, so the queue's memory need not be in its way.
+    owner_valid: Dff<Bit>,
+    owner: Dff<Bit>,
 
     completion_wins: Signal<Local, Bit>,
     grant: Signal<Local, Bit>,
@@ -112,6 +115,8 @@ impl<const W: usize, const K: usize> Default for WriteMux<W, K> {
             skid_strobes: d(),
             skid_last: d(),
             answers: d(),
+            owner_valid: d(),
+            owner: d(),
             completion_wins: d(),
             grant: d(),
             beat: d(),
@@ -131,6 +136,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, address_valid, address, completion_won);
+        dff_setup!(self, clock, owner_valid, owner);
         dff_setup!(self, clock, out_valid, out_data, out_strobes, out_last);
         dff_setup!(self, clock, skid_valid, skid_data, skid_strobes, skid_last);
         clock!(
@@ -242,23 +248,26 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.answers.s_data.next = self.m_axi.bresp.val().get_bit(1);
         self.answers.s_valid.next = self.m_axi.bvalid.val();
         self.m_axi.bready.next = self.answers.s_ready.val();
-        self.payload_b_valid.next = self.answers.m_valid.val()
-            & self.answer_owners.m_valid.val()
-            & !self.answer_owners.m_data.val();
+        self.payload_b_valid.next =
+            self.answers.m_valid.val() & self.owner_valid.q.val() & !self.owner.q.val();
         self.payload_b_error.next = self.answers.m_data.val();
-        self.completion_b_valid.next = self.answers.m_valid.val()
-            & self.answer_owners.m_valid.val()
-            & self.answer_owners.m_data.val();
+        self.completion_b_valid.next =
+            self.answers.m_valid.val() & self.owner_valid.q.val() & self.owner.q.val();
         self.completion_b_error.next = self.answers.m_data.val();
         self.answered.next = self.answers.m_valid.val()
-            & self.answer_owners.m_valid.val()
-            & (self.answer_owners.m_data.val() | self.payload_b_ready.val());
+            & self.owner_valid.q.val()
+            & (self.owner.q.val() | self.payload_b_ready.val());
         self.answers.m_ready.next = self.answered.val();
-        self.answer_owners.m_ready.next = self.answered.val();
+        self.answer_owners.m_ready.next = !self.owner_valid.q.val() | self.answered.val();
+        if !self.owner_valid.q.val() | self.answered.val() {
+            self.owner_valid.d.next = self.answer_owners.m_valid.val();
+            self.owner.d.next = self.answer_owners.m_data.val();
+        }
 
         if self.reset.val() {
             self.address_valid.d.next = false;
             self.completion_won.d.next = false;
+            self.owner_valid.d.next = false;
             self.out_valid.d.next = false;
             self.skid_valid.d.next = false;
         }
