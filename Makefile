@@ -3,7 +3,9 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
-#   make test-fpga    FuseSoC, netlists in simulation, area of the 64-bit device; adds half a gigabyte of tools to .venv
+#   make test-fpga    FuseSoC, netlists in simulation, `make area`; adds half a gigabyte of tools to .venv
+#   make area         cells and longest path of the 64-bit device, at most 5 % above constraints/reports/ecp5-w64.json
+#   make area-record  the same, recorded as what `make area` compares with
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
@@ -37,7 +39,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga area area-record test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -48,12 +50,19 @@ test: setup lint
 	$(TEST)
 	$(CARGO) test --quiet --workspace --doc
 
-test-fpga: setup-fpga
+test-fpga: setup-fpga area
 	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
-	$(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 --out target/synth/ecp5-w64 \
-		--against constraints/reports/ecp5-w64.json
+
+AREA := $(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 \
+	--out $(or $(CARGO_TARGET_DIR),target)/synth/ecp5-w64
+
+area: setup-fpga
+	$(AREA) --against constraints/reports/ecp5-w64.json
+
+area-record: setup-fpga
+	$(AREA) --report constraints/reports/ecp5-w64.json
 
 test-kernel: setup
 	@tools/kernel/test.sh

@@ -9,7 +9,7 @@ use warpline_hdl::Config;
 
 use crate::netlist::{Family, Netlist, netlist_of};
 use crate::worse::{larger, told};
-use crate::{Error, Tool, Tools, config};
+use crate::{Error, LongestPath, Tool, Tools, config};
 
 /// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct Estimate {
     pub ram18: u64,
     /// LUTs on the longest path between registers or ports.
     pub lut_levels: usize,
+    /// The longest path when every wire takes the same time; known of ECP5 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_path: Option<LongestPath>,
     /// All cells by kind.
     pub cells: BTreeMap<String, u64>,
     /// Tools and their versions.
@@ -79,6 +82,10 @@ impl Estimate {
             lut_ram: starts(&["TRELLIS_DPR", "RAM", "SRL"]) - starts(&["RAMB"]),
             ram18: starts(&["DP16KD", "RAMB18"]) + 2 * starts(&["RAMB36"]),
             lut_levels: netlist.lut_levels(TOP)?,
+            longest_path: match family {
+                Family::Ecp5 => Some(netlist.longest_path(TOP)?),
+                Family::UltraScalePlus => None,
+            },
             cells: netlist.cells,
             tools,
         })
@@ -88,6 +95,9 @@ impl Estimate {
     #[must_use]
     pub fn worse(&self, before: &Self) -> Option<String> {
         let levels = |estimate: &Self| estimate.lut_levels as u64;
+        let path = |estimate: &Self| estimate.longest_path.as_ref().map(|path| path.ps);
+        let paths = path(self).zip(path(before));
+        let (path, path_before) = paths.unwrap_or_default();
         told(larger(&[
             ("LUTs", self.lut, before.lut),
             ("carry cells", self.carry, before.carry),
@@ -95,6 +105,7 @@ impl Estimate {
             ("memories of LUTs", self.lut_ram, before.lut_ram),
             ("block RAMs", self.ram18, before.ram18),
             ("LUTs in a row", levels(self), levels(before)),
+            ("ps on the longest path", path, path_before),
         ]))
     }
 
@@ -109,6 +120,14 @@ impl Estimate {
 mod tests {
     use super::*;
 
+    fn path(ps: u64) -> LongestPath {
+        LongestPath {
+            ps,
+            from: "a".into(),
+            to: "b".into(),
+        }
+    }
+
     #[test]
     fn what_grew_by_more_than_five_percent_is_told() {
         let before = Estimate {
@@ -122,6 +141,7 @@ mod tests {
             lut_ram: 100,
             ram18: 80,
             lut_levels: 12,
+            longest_path: Some(path(9000)),
             cells: BTreeMap::new(),
             tools: Vec::new(),
         };
@@ -135,12 +155,13 @@ mod tests {
             lut: 10_501,
             ram18: 85,
             lut_levels: 13,
+            longest_path: Some(path(9451)),
             ..before.clone()
         };
         assert_eq!(
             larger.worse(&before).unwrap(),
             "more than 5 % worse than before: 10501 LUTs instead of 10000, 85 block RAMs instead of 80, \
-             13 LUTs in a row instead of 12"
+             13 LUTs in a row instead of 12, 9451 ps on the longest path instead of 9000"
         );
         assert!(before.is_of(Family::Ecp5, 64) && !before.is_of(Family::UltraScalePlus, 64));
     }

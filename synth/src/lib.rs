@@ -13,9 +13,11 @@
 #![deny(missing_docs)]
 
 pub mod comparison;
+mod depth;
 mod error;
 mod estimate;
 mod flow;
+mod module;
 mod netlist;
 pub mod packaging;
 mod part;
@@ -25,6 +27,7 @@ mod simulate;
 mod tools;
 mod worse;
 
+pub use depth::LongestPath;
 pub use error::Error;
 pub use estimate::{Estimate, estimate};
 pub use flow::{Job, Stage, run};

@@ -1,15 +1,18 @@
 //! yosys: SystemVerilog in, cells of a family out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
 use warpline_hdl::writer::Design;
 
-use crate::Error;
 use crate::flow::{call, read};
+use crate::module::{Module, NETLIST_JSON};
+use crate::tools::yosys_version;
+use crate::{Error, LongestPath, depth};
 
 /// A family of parts that yosys knows the cells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +90,11 @@ pub fn netlist_of(
     netlist(yosys, family, &source, folder)
 }
 
-/// Has yosys make a netlist; sources, script and log are in `folder` as well.
+/// Written last: which yosys made the netlist.
+const MADE_BY: &str = "made-by";
+
+/// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist that the same yosys made of the same
+/// text by the same script, into this folder, is taken as it is: yosys makes no other.
 ///
 /// # Errors
 /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
@@ -100,9 +107,7 @@ pub(crate) fn netlist(
     let rtl = folder.join("rtl");
     fs::create_dir_all(&rtl).map_err(Error::at(&rtl))?;
     let mut script = String::from("read_verilog -sv");
-    for (name, text) in source.files {
-        let path = rtl.join(name);
-        fs::write(&path, text).map_err(Error::at(&path))?;
+    for (name, _) in source.files {
         script += &format!(" rtl/{name}");
     }
     script += "\n";
@@ -110,9 +115,30 @@ pub(crate) fn netlist(
         script += &format!("chparam -set {name} {value} {}\n", source.top);
     }
     script += &family.commands(source.top);
-    script += "write_json netlist.json\nwrite_verilog -noattr netlist.v\n";
+    script += &format!("write_json {NETLIST_JSON}\nwrite_verilog -noattr netlist.v\n");
     script += "tee -q -o statistics.json stat -json\n";
-    run(yosys, folder, "synth", &script)?;
+
+    let made_by = folder.join(MADE_BY);
+    let version = yosys_version(yosys)?.version;
+    let holds = |path: &Path, text: &str| fs::read(path).is_ok_and(|had| had == text.as_bytes());
+    let mut files = source.files.iter();
+    let is_made = holds(&made_by, &version)
+        && holds(&folder.join("synth.ys"), &script)
+        && files.all(|(name, text)| holds(&rtl.join(name), text));
+    if !is_made {
+        match fs::remove_file(&made_by) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::at(&made_by)(error));
+            }
+            _ => {}
+        }
+        for (name, text) in source.files {
+            let path = rtl.join(name);
+            fs::write(&path, text).map_err(Error::at(&path))?;
+        }
+        run(yosys, folder, "synth", &script)?;
+        fs::write(&made_by, &version).map_err(Error::at(&made_by))?;
+    }
 
     #[derive(Deserialize)]
     struct Statistics {
@@ -155,167 +181,67 @@ impl Netlist {
     /// # Errors
     /// [`Error::File`], [`Error::Output`].
     pub fn lut_levels(&self, top: &str) -> Result<usize, Error> {
-        let path = self.folder.join("netlist.json");
-        let json: Json = read(&path)?;
-        let module = json.modules.get(top);
-        let module = module.ok_or_else(|| format!("no module {top}"));
-        let levels = module.and_then(|module| deepest(&module.cells));
-        levels.map_err(Error::output(&path))
-    }
-}
-
-#[derive(Deserialize)]
-struct Json {
-    modules: HashMap<String, Module>,
-}
-
-#[derive(Deserialize)]
-struct Module {
-    cells: BTreeMap<String, Cell>,
-}
-
-#[derive(Deserialize)]
-struct Cell {
-    r#type: String,
-    port_directions: HashMap<String, String>,
-    connections: HashMap<String, Vec<Bit>>,
-}
-
-#[derive(Deserialize, PartialEq, Eq, Hash, Clone, Copy)]
-#[serde(untagged)]
-enum Bit {
-    Net(u64),
-    Constant(char),
-}
-
-impl Cell {
-    fn is_register(&self) -> bool {
-        let starts = ["TRELLIS_FF", "DP16KD", "FD", "RAMB", "URAM", "EHXPLLL"];
-        starts.iter().any(|start| self.r#type.starts_with(start))
+        let module = Module::read(&self.folder, top)?;
+        depth::luts(&module.cells).map_err(self.wrong())
     }
 
-    fn is_lut_ram(&self) -> bool {
-        !self.is_register()
-            && ["TRELLIS_DPR", "RAM", "SRL"]
-                .iter()
-                .any(|start| self.r#type.starts_with(start))
+    /// The longest path between two registers, of a netlist of ECP5.
+    ///
+    /// # Errors
+    /// As [`lut_levels`](Self::lut_levels).
+    pub fn longest_path(&self, top: &str) -> Result<LongestPath, Error> {
+        let module = Module::read(&self.folder, top)?;
+        depth::longest(&module.cells).map_err(self.wrong())
     }
 
-    /// LUTs between its inputs and its outputs.
-    fn luts(&self) -> usize {
-        (self.r#type.starts_with("LUT") || self.is_lut_ram()).into()
+    fn wrong(&self) -> impl FnOnce(String) -> Error {
+        Error::output(self.folder.join(NETLIST_JSON))
     }
-
-    /// Nets at ports of that direction; of a RAM of LUTs, only the read addresses go on to its outputs.
-    fn nets<'c>(&'c self, direction: &'c str) -> impl Iterator<Item = u64> + 'c {
-        let ports = self.connections.iter().filter(move |(port, _)| {
-            let address = ["RAD", "A", "DPRA"]
-                .iter()
-                .any(|start| port.starts_with(start));
-            self.port_directions
-                .get(*port)
-                .is_some_and(|d| d == direction)
-                && (direction == "output" || !self.is_lut_ram() || address)
-        });
-        ports
-            .flat_map(|(_, bits)| bits)
-            .filter_map(|bit| match bit {
-                Bit::Net(net) => Some(*net),
-                Bit::Constant(_) => None,
-            })
-    }
-}
-
-/// The largest number of LUTs between registers; a loop without a register is an error.
-fn deepest(cells: &BTreeMap<String, Cell>) -> Result<usize, String> {
-    let between: Vec<_> = cells
-        .iter()
-        .filter(|(_, cell)| !cell.is_register())
-        .collect();
-    let mut driver = HashMap::new();
-    for (index, (_, cell)) in between.iter().enumerate() {
-        driver.extend(cell.nets("output").map(|net| (net, index)));
-    }
-    let drivers: Vec<Vec<usize>> = (between.iter())
-        .map(|(_, cell)| {
-            cell.nets("input")
-                .filter_map(|net| driver.get(&net).copied())
-                .collect()
-        })
-        .collect();
-    let mut depths = vec![None; between.len()];
-    let mut open = vec![false; between.len()];
-    for start in 0..between.len() {
-        let mut stack = vec![start];
-        while let Some(&index) = stack.last() {
-            if depths[index].is_some() {
-                stack.pop();
-                continue;
-            }
-            let waiting: Vec<_> = drivers[index]
-                .iter()
-                .copied()
-                .filter(|&d| depths[d].is_none())
-                .collect();
-            if waiting.is_empty() {
-                let before = drivers[index].iter().filter_map(|&d| depths[d]).max();
-                depths[index] = Some(before.unwrap_or(0) + between[index].1.luts());
-                stack.pop();
-            } else if open[index] {
-                return Err(format!(
-                    "a loop without register through {}",
-                    between[index].0
-                ));
-            } else {
-                open[index] = true;
-                stack.extend(waiting);
-            }
-        }
-    }
-    Ok(depths.into_iter().flatten().max().unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use std::os::unix::fs::PermissionsExt;
 
-    fn cell(kind: &str, inputs: &[(&str, u64)], output: u64) -> Value {
-        let mut directions = json!({"Z": "output"});
-        let mut connections = json!({"Z": [output, "x"]});
-        for (port, net) in inputs {
-            directions[port] = json!("input");
-            connections[port] = json!([net, "0"]);
-        }
-        json!({"type": kind, "port_directions": directions, "connections": connections})
-    }
-
-    fn depth(cells: &[Value]) -> Result<usize, String> {
-        let cells = cells.iter().enumerate();
-        let cells = cells.map(|(n, cell)| {
-            let cell = serde_json::from_value(cell.clone()).unwrap();
-            (format!("cell{n}"), cell)
-        });
-        deepest(&cells.collect())
+    /// Netlists that were made, of a yosys of that version that notes each.
+    fn made(folder: &Path, version: &str, text: &str) -> usize {
+        let yosys = folder.join("yosys");
+        let script = format!(
+            "#!/bin/sh
+if [ \"$1\" = --version ]; then echo 'Yosys {version} (git)'; exit; fi
+echo made >> made
+echo '{{\"modules\": {{}}}}' > {NETLIST_JSON}
+echo '{{\"design\": {{\"num_cells_by_type\": {{\"LUT4\": 3}}}}}}' > statistics.json
+grep -q broken rtl/block.sv && exit 1
+exit 0
+"
+        );
+        fs::write(&yosys, script).unwrap();
+        fs::set_permissions(&yosys, fs::Permissions::from_mode(0o755)).unwrap();
+        let source = Source {
+            top: "block",
+            files: &[("block.sv".into(), text.into())],
+            parameters: &[],
+        };
+        let made = netlist(&yosys, Family::Ecp5, &source, folder);
+        assert_eq!(made.is_err(), text.contains("broken"));
+        let made = fs::read_to_string(folder.join("made"));
+        made.unwrap().lines().count()
     }
 
     #[test]
-    fn levels_are_the_luts_between_registers() {
-        let register = cell("TRELLIS_FF", &[("DI", 9)], 1);
-        let first = cell("LUT4", &[("A", 1)], 2);
-        let carry = cell("CCU2C", &[("A0", 2)], 3);
-        let second = cell("LUT4", &[("A", 3), ("B", 1)], 4);
-        let ram = cell("TRELLIS_DPR16X4", &[("RAD", 4), ("DI", 9)], 5);
-        let last = cell("LUT4", &[("A", 5)], 9);
-        let chain = [last, register, first, carry, second, ram];
-        assert_eq!(depth(&chain), Ok(4));
-        // What a RAM of LUTs stores does not pass it; what addresses it does.
-        assert_eq!(depth(&chain[..5]), Ok(2));
-        let looped = [cell("LUT4", &[("A", 2)], 1), cell("LUT4", &[("A", 1)], 2)];
-        assert!(
-            depth(&looped)
-                .unwrap_err()
-                .starts_with("a loop without register")
-        );
+    fn a_netlist_is_made_once_of_a_text_by_a_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = |version, text| made(folder.path(), version, text);
+        assert_eq!(made("0.70", "one"), 1);
+        assert_eq!(made("0.70", "one"), 1);
+        assert_eq!(made("0.70", "two"), 2);
+        assert_eq!(made("0.71", "two"), 3);
+        assert_eq!(made("0.71", "two"), 3);
+        // What failed is tried again, and what it left is of no text.
+        assert_eq!(made("0.71", "broken"), 4);
+        assert_eq!(made("0.71", "broken"), 5);
+        assert_eq!(made("0.71", "two"), 6);
     }
 }

@@ -39,8 +39,12 @@ impl Tools {
     }
 
     pub(crate) fn yosys_version(&self) -> Result<Tool, Error> {
-        version("Yosys", &self.yosys)
+        yosys_version(&self.yosys)
     }
+}
+
+pub(crate) fn yosys_version(yosys: &Path) -> Result<Tool, Error> {
+    version("Yosys", yosys)
 }
 
 /// The version that a program says behind its name.

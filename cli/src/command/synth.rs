@@ -152,13 +152,20 @@ fn too_slow(report: &Report, least: f64) -> Option<String> {
 }
 
 fn counted(estimate: &Estimate) -> String {
+    let path = estimate.longest_path.as_ref().map(|path| {
+        let (from, to) = (&path.from, &path.to);
+        format!(
+            "  longest path   {:>7} ps if all wires were alike: {from} → {to}\n",
+            grouped(path.ps)
+        )
+    });
     format!(
         "{STRONG}{} at {} bits, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
   LUTs, carries  {:>7}, {}
   flip-flops     {:>7}
   memories       {:>7} block RAMs of 18 kbit, {} of LUTs
   LUTs in a row  {:>7}
-",
+{}",
         estimate.family,
         estimate.width,
         estimate.streams,
@@ -169,6 +176,7 @@ fn counted(estimate: &Estimate) -> String {
         grouped(estimate.ram18),
         grouped(estimate.lut_ram),
         estimate.lut_levels,
+        path.unwrap_or_default(),
     )
 }
 

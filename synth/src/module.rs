@@ -1,0 +1,142 @@
+//! A netlist as yosys writes it: cells that are joined by numbered nets.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::Error;
+use crate::flow::read;
+
+/// Name of the file in a netlist's folder.
+pub(crate) const NETLIST_JSON: &str = "netlist.json";
+
+#[derive(Deserialize)]
+struct Json {
+    modules: HashMap<String, Module>,
+}
+
+/// A module of nothing but cells.
+#[derive(Deserialize)]
+pub(crate) struct Module {
+    pub(crate) cells: BTreeMap<String, Cell>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Cell {
+    pub(crate) r#type: String,
+    #[serde(default)]
+    pub(crate) parameters: HashMap<String, String>,
+    pub(crate) port_directions: HashMap<String, String>,
+    pub(crate) connections: HashMap<String, Vec<Bit>>,
+}
+
+/// What a pin is joined with. yosys numbers nets from 2 on.
+#[derive(Deserialize, PartialEq, Eq, Hash, Clone, Copy)]
+#[serde(untagged)]
+pub(crate) enum Bit {
+    Net(usize),
+    /// '0', '1', or 'x' and 'z' for what is of no matter.
+    Constant(char),
+}
+
+impl Module {
+    /// The module `top` of the netlist in `folder`.
+    pub(crate) fn read(folder: &Path, top: &str) -> Result<Self, Error> {
+        let path = folder.join(NETLIST_JSON);
+        let mut json: Json = read(&path)?;
+        let module = json.modules.remove(top);
+        let module = module.ok_or_else(|| format!("no module {top}"));
+        module.map_err(Error::output(&path))
+    }
+}
+
+impl Cell {
+    /// Stands between paths: registers, memories with a register at their output, clocks.
+    pub(crate) fn is_register(&self) -> bool {
+        let starts = ["TRELLIS_FF", "DP16KD", "FD", "RAMB", "URAM", "EHXPLLL"];
+        starts.iter().any(|start| self.r#type.starts_with(start))
+    }
+
+    pub(crate) fn is_lut_ram(&self) -> bool {
+        !self.is_register()
+            && ["TRELLIS_DPR", "RAM", "SRL"]
+                .iter()
+                .any(|start| self.r#type.starts_with(start))
+    }
+
+    /// Pins and nets of that direction, those with constants left out.
+    pub(crate) fn nets<'c>(
+        &'c self,
+        direction: &'c str,
+    ) -> impl Iterator<Item = (&'c str, usize)> + 'c {
+        let is = move |pin: &str| self.port_directions.get(pin).map(String::as_str);
+        let pins = self.connections.iter();
+        let pins = pins.filter(move |(pin, _)| is(pin) == Some(direction));
+        pins.flat_map(|(pin, bits)| bits.iter().map(move |bit| (pin.as_str(), *bit)))
+            .filter_map(|(pin, bit)| match bit {
+                Bit::Net(net) => Some((pin, net)),
+                Bit::Constant(_) => None,
+            })
+    }
+}
+
+/// Order in which each cell stands behind those that drive it, of cells that are given by the nets at their inputs and outputs.
+///
+/// # Errors
+/// A cell on a loop.
+pub(crate) fn ordered(cells: &[(Vec<usize>, Vec<usize>)]) -> Result<Vec<usize>, usize> {
+    let mut driver = HashMap::new();
+    for (index, (_, outputs)) in cells.iter().enumerate() {
+        driver.extend(outputs.iter().map(|net| (net, index)));
+    }
+    let mut waits = vec![0; cells.len()];
+    let mut readers = vec![Vec::new(); cells.len()];
+    for (index, (inputs, _)) in cells.iter().enumerate() {
+        for from in inputs.iter().filter_map(|net| driver.get(net)) {
+            waits[index] += 1;
+            readers[*from].push(index);
+        }
+    }
+    let mut order: Vec<usize> = (0..cells.len()).filter(|&at| waits[at] == 0).collect();
+    let mut done = 0;
+    while let Some(&index) = order.get(done) {
+        done += 1;
+        for &reader in &readers[index] {
+            waits[reader] -= 1;
+            if waits[reader] == 0 {
+                order.push(reader);
+            }
+        }
+    }
+    let Some(mut at) = waits.iter().position(|&waits| waits > 0) else {
+        return Ok(order);
+    };
+    // What waits is on a loop, or behind one: as many steps back as there are cells lead onto it.
+    for _ in 0..cells.len() {
+        let mut before = cells[at].0.iter().filter_map(|net| driver.get(net));
+        at = before
+            .find(|&&from| waits[from] > 0)
+            .map_or(at, |&from| from);
+    }
+    Err(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_stand_behind_what_drives_them_and_loops_are_found() {
+        // 2 drives 0 drives 1
+        let chain = [
+            (vec![5], vec![6]),
+            (vec![6, 5], vec![7]),
+            (vec![9], vec![5]),
+        ];
+        assert_eq!(ordered(&chain), Ok(vec![2, 0, 1]));
+        // 0 is behind the loop of 1 and 2
+        let looped = [(vec![6], vec![5]), (vec![7], vec![6]), (vec![6], vec![7])];
+        assert!(matches!(ordered(&looped), Err(1 | 2)));
+    }
+}
