@@ -4,6 +4,7 @@
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
 #   make test-fpga    FuseSoC, netlists in simulation, `make area`; adds half a gigabyte of tools to .venv
+#   make netlist      the netlist of the whole 64-bit device against its RTL, in every cycle; takes minutes
 #   make area         cells and longest path of the 64-bit device, at most 5 % above constraints/reports/ecp5-w64.json
 #   make area-record  the same, recorded as what `make area` compares with
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
@@ -39,7 +40,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga area area-record test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga netlist area area-record test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -54,6 +55,10 @@ test-fpga: setup-fpga area
 	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
+
+# Its netlist is that of `make area`, as long as the text is the same.
+netlist: setup-fpga
+	$(CARGO) test --package warpline --test netlist -- --include-ignored --nocapture
 
 AREA := $(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 \
 	--out $(or $(CARGO_TARGET_DIR),target)/synth/ecp5-w64
@@ -107,7 +112,7 @@ coverage: export WARPLINE_COVERAGE_WIDTHS := $(WIDTHS)
 coverage: export WARPLINE_COVERAGE := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/coverage
 coverage: setup
 	rm -rf $(WARPLINE_COVERAGE)
-	$(CARGO) test --quiet --package warpline-testbenches --test device --test device_interrupts --test receive_rings
+	$(CARGO) test --quiet --package warpline-testbenches --test device
 	$(CARGO) run --quiet --package warpline-testbenches --example coverage -- $(STREAMS)
 
 docs:

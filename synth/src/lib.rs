@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod cells;
 pub mod comparison;
 mod depth;
 mod error;

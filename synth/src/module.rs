@@ -1,4 +1,4 @@
-//! A netlist as yosys writes it: cells that are joined by numbered nets.
+//! A netlist as yosys writes it: ports, and cells that are joined by numbered nets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -19,7 +19,13 @@ struct Json {
 /// A module of nothing but cells.
 #[derive(Deserialize)]
 pub(crate) struct Module {
+    pub(crate) ports: HashMap<String, Port>,
     pub(crate) cells: BTreeMap<String, Cell>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Port {
+    pub(crate) bits: Vec<Bit>,
 }
 
 #[derive(Deserialize)]

@@ -134,7 +134,7 @@ endmodule
 /// ECP5's block RAM, DP16KD: 1024 rows of 18 bits, seen 1 to 36 bits wide by each port (ECP5 Memory Usage Guide, Lattice
 /// FPGA-TN-02204). Modes that yosys does not make are refused by a module that does not exist; the reset of the outputs, which
 /// the device does not use, is synchronous.
-fn block_ram() -> String {
+pub(crate) fn block_ram() -> String {
     let each = |count: usize, name: &str| -> Vec<String> {
         (0..count).rev().map(|bit| format!("{name}{bit}")).collect()
     };
