@@ -27,7 +27,7 @@
 //! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have
 //! left it.
 //!
-//! Latency from a beat to what becomes of it: [`LATENCY`] cycles. A beat a cycle, segments of any streams back to back.
+//! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle, segments of any streams back to back.
 //! The decision's loop is one 32-bit comparison, of position and end with everything at once, and the choice of what
 //! happens to each island.
 //!
@@ -196,9 +196,13 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     fin_4: Dff<Bit>,
     end_4: Dff<Bits<32>>,
     abort_4: Dff<Bit>,
+    came_4: Dff<Bit>,
+    first_4: Dff<Bit>,
+    drops_4: Dff<Bit>,
     segment_4: Dff<Bit>,
-    dropped_4: Dff<Bit>,
-    octets_4: Dff<Bits<8>>,
+    segment_5: Dff<Bit>,
+    dropped_5: Dff<Bit>,
+    octets_5: Dff<Bits<8>>,
     beyond_4: Dff<Bit>,
 
     // which island a position lies in
@@ -356,9 +360,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             fin_4: d(),
             end_4: d(),
             abort_4: d(),
+            came_4: d(),
+            first_4: d(),
+            drops_4: d(),
             segment_4: d(),
-            dropped_4: d(),
-            octets_4: d(),
+            segment_5: d(),
+            dropped_5: d(),
+            octets_5: d(),
             beyond_4: d(),
             asked_at: d(),
             asked_present: array(),
@@ -426,7 +434,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         );
         dff_setup!(self, clock, edge_3, limit_3, armed_3, lost);
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
-        dff_setup!(self, clock, segment_4, dropped_4, octets_4, beyond_4);
+        dff_setup!(self, clock, came_4, first_4, drops_4, segment_4, beyond_4);
+        dff_setup!(self, clock, segment_5, dropped_5, octets_5);
         dff_setup!(self, clock, asked_at, found, found_begin, found_end);
         dff_setup!(self, clock, fin_4, end_4, abort_4);
         clock!(self, clock, fin, abort);
@@ -674,7 +683,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("stage 4: out, and what is counted");
+        comment!("stage 4: out");
         self.valid_4.d.next = self.accept.val();
         self.data_4.d.next = self.data_3.q.val();
         self.stream_4.d.next = self.stream_3.q.val();
@@ -694,16 +703,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.abort_4.d.next =
             self.valid_3.q.val() & self.last_3.q.val() & self.abort.q.val() & self.armed_3.q.val();
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
-        self.dropped_4.d.next = self.valid_3.q.val()
-            & self.last_3.q.val()
-            & (self.drops.val() | (self.lost.q.val() & !self.first_3.q.val()));
-        if self.valid_3.q.val() {
-            self.lost.d.next = self.drops.val() | (self.lost.q.val() & !self.first_3.q.val());
-        }
-        self.octets_4.d.next = 0.into();
-        if self.accept.val() {
-            self.octets_4.d.next = self.upto.val() - self.skip.val();
-        }
+        self.came_4.d.next = self.valid_3.q.val();
+        self.first_4.d.next = self.first_3.q.val();
+        self.drops_4.d.next = self.drops.val();
         self.beyond_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
             & self.armed_3.q.val()
@@ -721,9 +723,21 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.mark_fin.next = self.fin_4.q.val();
         self.mark_end.next = self.end_4.q.val();
         self.mark_abort.next = self.abort_4.q.val();
-        self.segments.next = self.segment_4.q.val();
-        self.segments_dropped.next = self.dropped_4.q.val();
-        self.octets.next = self.octets_4.q.val();
+
+        comment!("stage 5: what is counted");
+        if self.came_4.q.val() {
+            self.lost.d.next = self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val());
+        }
+        self.segment_5.d.next = self.segment_4.q.val();
+        self.dropped_5.d.next = self.segment_4.q.val()
+            & (self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val()));
+        self.octets_5.d.next = 0.into();
+        if self.valid_4.q.val() {
+            self.octets_5.d.next = self.count_4.q.val() - self.skip_4.q.val();
+        }
+        self.segments.next = self.segment_5.q.val();
+        self.segments_dropped.next = self.dropped_5.q.val();
+        self.octets.next = self.octets_5.q.val();
 
         comment!("the island that a position lies in");
         self.asked_at.d.next = self.asked_position.val();
@@ -789,11 +803,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.valid_2.d.next = false;
             self.valid_3.d.next = false;
             self.valid_4.d.next = false;
+            self.came_4.d.next = false;
             self.segment_4.d.next = false;
+            self.segment_5.d.next = false;
             self.fin_4.d.next = false;
             self.abort_4.d.next = false;
-            self.dropped_4.d.next = false;
-            self.octets_4.d.next = 0.into();
+            self.dropped_5.d.next = false;
+            self.octets_5.d.next = 0.into();
             self.beyond_4.d.next = false;
         }
     }

@@ -257,6 +257,7 @@ pub struct Check<const S: usize> {
     state: Dff<State>,
     subject: Dff<Subject>,
     timer: Dff<Bits<4>>,
+    due: Dff<Bit>,
     sweep: Dff<Bits<12>>,
     order: Dff<CheckCommand>,
     argument: [Dff<Bits<32>>; 8],
@@ -296,6 +297,8 @@ pub struct Check<const S: usize> {
     queue_missing: Dff<Bit>,
     post_missing: Dff<Bit>,
     near: Dff<Bit>,
+    heard: Dff<Bit>,
+    mpa_failed: Dff<Bit>,
     first: Dff<Bit>,
     stag_table: StagTable,
     tagged_key: Delay<TaggedKey>,
@@ -310,6 +313,8 @@ pub struct Check<const S: usize> {
     error_records: ErrorRecords,
 
     // results
+    freeze: Dff<Bit>,
+    thaw: Dff<Bit>,
     refused: Dff<Bit>,
     done: Dff<Bit>,
     out_valid: Dff<Bit>,
@@ -354,6 +359,7 @@ pub struct Check<const S: usize> {
     candidate: Signal<Local, Segment>,
     direct: Signal<Local, Bit>,
     follows: Signal<Local, Bit>,
+    lacks: Signal<Local, Bit>,
     waits: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     is_tagged: Signal<Local, Bit>,
@@ -362,8 +368,6 @@ pub struct Check<const S: usize> {
     is_end: Signal<Local, Bit>,
     is_clean: Signal<Local, Bit>,
     closes_clean: Signal<Local, Bit>,
-    freeze: Signal<Local, Bit>,
-    thaw: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
     completion: Signal<Local, Completion>,
     error_event: Signal<Local, ErrorEvent>,
@@ -449,6 +453,7 @@ impl<const S: usize> Check<S> {
             state: d(),
             subject: d(),
             timer: d(),
+            due: d(),
             sweep: d(),
             order: d(),
             argument: array(),
@@ -484,6 +489,8 @@ impl<const S: usize> Check<S> {
             queue_missing: d(),
             post_missing: d(),
             near: d(),
+            heard: d(),
+            mpa_failed: d(),
             first: d(),
             stag_table: StagTable::new(config.stag_slots),
             tagged_key: Delay::new(stag_table::LATENCY as usize),
@@ -496,6 +503,8 @@ impl<const S: usize> Check<S> {
             untagged_checks: d(),
             judge: d(),
             error_records: d(),
+            freeze: d(),
+            thaw: d(),
             refused: d(),
             done: d(),
             out_valid: d(),
@@ -538,6 +547,7 @@ impl<const S: usize> Check<S> {
             candidate: d(),
             direct: d(),
             follows: d(),
+            lacks: d(),
             waits: d(),
             answered: d(),
             is_tagged: d(),
@@ -546,8 +556,6 @@ impl<const S: usize> Check<S> {
             is_end: d(),
             is_clean: d(),
             closes_clean: d(),
-            freeze: d(),
-            thaw: d(),
             give: d(),
             completion: d(),
             error_event: d(),
@@ -581,6 +589,7 @@ impl<const S: usize> Logic for Check<S> {
             state,
             subject,
             timer,
+            due,
             sweep,
             order,
             fpdu
@@ -621,11 +630,15 @@ impl<const S: usize> Logic for Check<S> {
             queue_missing,
             post_missing,
             near,
+            heard,
+            mpa_failed,
             first
         );
         dff_setup!(
             self,
             clock,
+            freeze,
+            thaw,
             refused,
             done,
             out_valid,
@@ -724,6 +737,7 @@ impl<const S: usize> Logic for Check<S> {
         }
         if self.state.q.val() == State::Idle {
             self.timer.d.next = self.patience.val();
+            self.due.d.next = false;
             self.refused.d.next = false;
             self.reports.d.next = false;
             self.subject.d.next = Subject::Fpdu;
@@ -854,30 +868,34 @@ impl<const S: usize> Logic for Check<S> {
             & !self.verdicts.m_data.val().good;
         self.mpa_fails.next =
             self.is_refused.val() | self.bad_crc.val() | self.verdicts.m_data.val().marker_wrong;
-        comment!("answered: in time, all in front is settled, and of an FPDU all has come");
+        comment!("answered: in time, all in front is settled, and of an FPDU all has come; one that finds no buffer is looked at");
+        comment!("with what MPA said of it a cycle before");
+        self.lacks.next = !self.closed.q.val()
+            & !self.fpdu.q.val().ahead
+            & self.judge.checks.val().buffer
+            & self.near.q.val()
+            & self.coming.val();
+        self.mpa_failed.d.next = self.mpa_fails.val();
         self.answered.next = (self.state.q.val() == State::Look)
-            & (self.timer.q.val() == 0)
+            & self.due.q.val()
             & self.quiet.val()
-            & (self.verdicts.m_valid.val() | (self.subject.q.val() != Subject::Fpdu));
-        if (self.state.q.val() == State::Look) & (self.timer.q.val() != 0) {
+            & ((self.verdicts.m_valid.val() & (self.heard.q.val() | !self.lacks.val()))
+                | (self.subject.q.val() != Subject::Fpdu));
+        if (self.state.q.val() == State::Look) & !self.due.q.val() {
             self.timer.d.next = self.timer.q.val() - 1;
+            self.due.d.next = self.timer.q.val() == 1;
         }
         self.key_stream.next = self.stream.q.val();
         self.key_queue.next = self.queue.q.val();
         self.key_distance.next = self.untagged_checks.distance.val().get_bits::<8>(0);
         self.near.d.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
         self.first.d.next = !self.untagged_checks.distance.val().any();
-        self.waits.next = !self.closed.q.val()
-            & !self.fpdu.q.val().ahead
-            & !self.mpa_fails.val()
-            & self.judge.checks.val().buffer
-            & self.near.q.val()
-            & self.coming.val();
+        self.waits.next = self.lacks.val() & !self.mpa_failed.q.val();
         self.direct.next = self.is_last.val() & self.first.q.val();
 
         comment!("answered: records begin to be written, commands change their tables");
-        self.freeze.next = false;
-        self.thaw.next = false;
+        self.freeze.d.next = false;
+        self.thaw.d.next = false;
         self.error_now.d.next = false;
         self.error_records.write.next = false;
         self.error_records.clear.next = false;
@@ -922,7 +940,7 @@ impl<const S: usize> Logic for Check<S> {
                         }
                         self.error_records.write.next = true;
                         self.error_now.d.next = true;
-                        self.freeze.next = true;
+                        self.freeze.d.next = true;
                     }
                     for i in 0..S {
                         if self.stream.q.val() == self.index[i].val() {
@@ -947,18 +965,17 @@ impl<const S: usize> Logic for Check<S> {
                                 self.receive_queues.start.next = true;
                                 self.queue.d.next = self.queue.q.val() + 1;
                                 if self.queue.q.val() != 3 {
-                                    self.timer.d.next = 0.into();
                                     self.state.d.next = State::Look;
                                 } else {
                                     self.contexts.write.next = true;
                                     self.error_records.write.next = true;
-                                    self.thaw.next = true;
+                                    self.thaw.d.next = true;
                                 }
                             }
                         }
                         CheckCommand::Freeze => {
                             self.refused.d.next = !self.exists.q.val();
-                            self.freeze.next = true;
+                            self.freeze.d.next = true;
                         }
                         CheckCommand::PostReceive => {
                             self.receive_queues.post.next =
@@ -996,6 +1013,7 @@ impl<const S: usize> Logic for Check<S> {
             & (!self.settling.q.val() | (self.settle.val() & !self.first_error.q.val()));
         self.outcomes.m_ready.next = self.load_queued.val();
         self.load.next = self.load_held.val() | self.load_queued.val();
+        self.heard.d.next = self.verdicts.m_valid.val() & !self.load.val();
         self.waiting.m_ready.next = self.load.val();
         self.verdicts.m_ready.next = self.load.val();
         self.loaded.next = self.outcomes.m_data.val();
@@ -1232,6 +1250,7 @@ impl<const S: usize> Logic for Check<S> {
             self.state.d.next = State::Look;
             self.subject.d.next = Subject::Next;
             self.timer.d.next = self.next_patience.val();
+            self.due.d.next = false;
         }
 
         comment!("finish: commands and faults end when the record is whole");
@@ -1245,10 +1264,10 @@ impl<const S: usize> Logic for Check<S> {
             self.open[i].clock.next = self.clock.val();
             self.open[i].d.next = self.open[i].q.val();
             if self.stream.q.val() == self.index[i].val() {
-                if self.freeze.val() {
+                if self.freeze.q.val() {
                     self.open[i].d.next = false;
                 }
-                if self.thaw.val() {
+                if self.thaw.q.val() {
                     self.open[i].d.next = true;
                 }
             }
@@ -1296,6 +1315,8 @@ impl<const S: usize> Logic for Check<S> {
         if self.reset.val() {
             self.state.d.next = State::Clear;
             self.sweep.d.next = 0.into();
+            self.freeze.d.next = false;
+            self.thaw.d.next = false;
             self.fault_found.d.next = false;
             self.kept.d.next = false;
             self.done.d.next = false;

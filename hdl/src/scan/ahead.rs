@@ -226,6 +226,7 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     one_less: Constant<Bits<32>>,
     begin_of_interval: Constant<Bits<32>>,
     without_leading: Constant<Bits<32>>,
+    behind_leading: Constant<Bits<9>>,
     max_ulpdu: Constant<Bits<16>>,
 }
 
@@ -333,6 +334,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             one_less: Constant::new(u64::from(marker::SPACING - 1).into()),
             begin_of_interval: Constant::new(u64::from(!(marker::SPACING - 1)).into()),
             without_leading: Constant::new(0xFFFF_FFFB_u64.into()),
+            behind_leading: Constant::new(u64::from(marker::SPACING - 4).into()),
             max_ulpdu: Constant::new((config.max_ulpdu() as u64).into()),
         }
     }
@@ -395,11 +397,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there");
         self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
-        self.place.next = self.pointed.q.val();
-        if self.pointed.q.val().get_bits::<9>(0) == 4 {
-            self.place.next = self.pointed.q.val() & self.without_leading.val();
-        }
-        self.beside.next = self.place.val() - self.here.q.val();
+        self.place.next = self.marker.q.val() - self.pointer.val();
+        self.beside.next = self.pointed.q.val() - self.here.q.val();
 
         comment!("ULPDU_Length: in the first dword, or behind the marker there");
         self.lane.next =
@@ -504,14 +503,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             Step::Point => {
-                self.pointed.d.next = self.marker.q.val() - self.pointer.val();
+                self.pointed.d.next = self.place.val();
+                if self.pointer.val().get_bits::<9>(0) == self.behind_leading.val() {
+                    self.pointed.d.next = self.place.val() & self.without_leading.val();
+                }
                 self.step.d.next = Step::Begin;
             }
             Step::Begin => {
                 self.marker.d.next = self.marker.q.val() + self.interval.val();
                 self.step.d.next = Step::Mark;
                 if !self.beside.val().get_bit(31) {
-                    self.here.d.next = self.place.val();
+                    self.here.d.next = self.pointed.q.val();
                     self.sure.d.next = true;
                     self.revisit.next = self.follows.q.val() & self.beside.val().any();
                     comment!("ULPDU_Length is read while `Placed` is asked");

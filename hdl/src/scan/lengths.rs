@@ -137,6 +137,8 @@ pub struct Totals<const H: usize, const D: usize> {
     pub far: Signal<Out, Bits<D>>,
     /// The next one begins in a row behind, markers inside or not.
     pub crosses: Signal<Out, Bits<D>>,
+    /// It begins behind the row behind, even.
+    pub beyond: Signal<Out, Bits<D>>,
     /// Its length is refused (AMB-21).
     pub refused: Signal<Out, Bits<D>>,
     _max_ulpdu: u32,
@@ -156,6 +158,7 @@ impl<const H: usize, const D: usize> Totals<H, D> {
             long: Default::default(),
             far: Default::default(),
             crosses: Default::default(),
+            beyond: Default::default(),
             refused: Default::default(),
             _max_ulpdu: max_ulpdu as u32,
         }
@@ -167,7 +170,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         let (lengths, markers) = (self.lengths.val(), self.markers.val());
         let leading = markers && !self.phase.val().any();
         let mut all = Bits::<H>::default();
-        let mut flags = [Bits::<D>::default(); 4];
+        let mut flags = [Bits::<D>::default(); 5];
         for lane in 0..D {
             let length = lengths.get_bits::<16>(16 * lane).to_u32();
             let long = markers && length >= LONG;
@@ -179,6 +182,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                 long,
                 dwords >= (FAR * D) as u32,
                 dwords >= (D - lane) as u32,
+                dwords >= (2 * D - lane) as u32,
                 length > self._max_ulpdu,
             ];
             for (flag, found) in flags.iter_mut().zip(found) {
@@ -190,6 +194,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
             self.long.next,
             self.far.next,
             self.crosses.next,
+            self.beyond.next,
             self.refused.next,
         ] = flags;
     }
@@ -199,6 +204,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         self.long.connect();
         self.far.connect();
         self.crosses.connect();
+        self.beyond.connect();
         self.refused.connect();
     }
 
@@ -221,9 +227,11 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                  long[{lane}] = markers && lengths[{high}:{low}] >= 16'd{LONG};\n    \
                  far[{lane}] = total_{lane} >= 17'd{};\n    \
                  crosses[{lane}] = total_{lane} >= 17'd{};\n    \
+                 beyond[{lane}] = total_{lane} >= 17'd{};\n    \
                  refused[{lane}] = lengths[{high}:{low}] > 16'd{};\n",
                 FAR * D,
                 D - lane,
+                2 * D - lane,
                 self._max_ulpdu
             );
         }

@@ -158,7 +158,6 @@ pub struct Placed<const S: usize, const N: usize> {
     applies: Dff<Bit>,
     free: [Dff<Bit>; N],
     live: [Dff<Bit>; N],
-    passed: [Dff<Bit>; N],
     inside: [Dff<Bit>; N],
     // how that lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
     holds: [Dff<Bit>; N],
@@ -277,7 +276,6 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             applies: d(),
             free: array(),
             live: array(),
-            passed: array(),
             inside: array(),
             holds: array(),
             below: array(),
@@ -378,7 +376,6 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.snapshot_to[k].d.next = self.staged_to[k].q.val();
             self.free[k].clock.next = self.clock.val();
             self.live[k].clock.next = self.clock.val();
-            self.passed[k].clock.next = self.clock.val();
             self.inside[k].clock.next = self.clock.val();
             self.holds[k].clock.next = self.clock.val();
             self.below[k].clock.next = self.clock.val();
@@ -466,9 +463,6 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.free[k].d.next = !self.valid_here[k].q.val();
             self.live[k].d.next = self.valid_here[k].q.val()
                 & (!self.from_edge[k].val().get_bit(19) | self.entered[k].val());
-            self.passed[k].d.next = self.valid_here[k].q.val()
-                & self.from_edge[k].val().get_bit(19)
-                & !self.entered[k].val();
             self.inside[k].d.next = self.entered[k].val();
             self.holds[k].d.next =
                 !self.over[k].val().get_bit(19) & self.under[k].val().get_bit(19);
@@ -531,7 +525,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.new_to[k].next = self.to[k].q.val();
             self.new_good_from[k].next = self.good_from[k].q.val();
             self.new_good_to[k].next = self.good_to[k].q.val();
-            self.keeps[k].next = !self.passed[k].q.val();
+            self.keeps[k].next = self.free[k].q.val() | self.live[k].q.val();
             if self.inside[k].q.val() {
                 self.new_from[k].next = self.op.q.val().reached;
                 self.new_good_from[k].next = self.op.q.val().reached;

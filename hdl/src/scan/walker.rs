@@ -19,7 +19,7 @@
 //!
 //! A visit ends in one Item with `end`, whatever ends it; rows of it that are still to come are dropped. Latency from a
 //! row to its first Item: 2 cycles.
-use super::lengths::Totals;
+use super::lengths::{Totals, LONG};
 use super::reader::Row;
 use crate::dff::Dff;
 use crate::util::d;
@@ -85,10 +85,12 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     here_long: Dff<Bits<D>>,
     here_far: Dff<Bits<D>>,
     here_crosses: Dff<Bits<D>>,
+    here_beyond: Dff<Bits<D>>,
     here_refused: Dff<Bits<D>>,
 
     // where the next FPDU begins: lane, and above it rows; the first of them has been taken already
     ahead: Dff<Bits<16>>,
+    in_row: Dff<Bit>,
     alive: Dff<Bit>,
     start: Dff<Bit>,
 
@@ -111,7 +113,6 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
 
     lane: Signal<Local, Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
-    in_row: Signal<Local, Bit>,
     dwords: Signal<Local, Bits<16>>,
     ulpdu: Signal<Local, Bits<16>>,
     known_lanes: Signal<Local, Bits<16>>,
@@ -133,7 +134,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     take: Signal<Local, Bit>,
     step: Signal<Local, Bits<16>>,
     lane_mask: Constant<Bits<16>>,
-    rows_bits: Constant<Bits<8>>,
+    lane_bits: Constant<Bits<8>>,
     less_a_row: Constant<Bits<16>>,
     one_less: Constant<Bits<16>>,
     two_less: Constant<Bits<16>>,
@@ -145,6 +146,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
+        // While a long FPDU is counted, at most 5 of its rows go by.
+        assert!(LONG as usize / 4 >= 7 * D);
         let less = (1 << 16) - D as u64;
         Self {
             clock: d(),
@@ -166,8 +169,10 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             here_long: d(),
             here_far: d(),
             here_crosses: d(),
+            here_beyond: d(),
             here_refused: d(),
             ahead: d(),
+            in_row: d(),
             alive: d(),
             start: d(),
             counting: d(),
@@ -186,7 +191,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             aborted: d(),
             lane: d(),
             lane_bit: d(),
-            in_row: d(),
             dwords: d(),
             ulpdu: d(),
             known_lanes: d(),
@@ -208,7 +212,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             take: d(),
             step: d(),
             lane_mask: Constant::new((D as u64 - 1).into()),
-            rows_bits: Constant::new((LOGD as u64 + 1).into()),
+            lane_bits: Constant::new((LOGD as u64).into()),
             less_a_row: Constant::new(less.into()),
             one_less: Constant::new(((less + 1) & 0xFFFF).into()),
             two_less: Constant::new(((less + 2) & 0xFFFF).into()),
@@ -230,10 +234,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             here_long,
             here_far,
             here_crosses,
+            here_beyond,
             here_refused
         );
         dff_setup!(
-            self, clock, ahead, alive, start, counting, content, phase, length, ends, span,
+            self, clock, ahead, in_row, alive, start, counting, content, phase, length, ends, span,
             quotient, rest, embedded
         );
         dff_setup!(self, clock, embedded_less, out, out_valid, aborts, aborted);
@@ -241,7 +246,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         comment!("the lane that the next FPDU begins in");
         self.lane.next = self.ahead.q.val() & self.lane_mask.val();
         self.lane_bit.next = self.lane.val() << 4;
-        self.in_row.next = !(self.ahead.q.val() >> self.rows_bits.val()).any();
         self.dwords.next = self
             .here_dwords
             .q
@@ -263,7 +267,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.counted.next = self.counting.q.val() == 4;
         self.looks.next = self.here_valid.q.val()
             & self.alive.q.val()
-            & self.in_row.val()
+            & self.in_row.q.val()
             & !self.counting.q.val().any()
             & !self.hold.val();
         self.found.next =
@@ -274,7 +278,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.refused.val() | self.far.val() | (self.crossing.val() & self.here.q.val().last);
         self.skip.next = self.here_valid.q.val()
             & self.alive.q.val()
-            & !self.in_row.val()
+            & !self.in_row.q.val()
             & !(self.counting.q.val().any() & self.here.q.val().last);
         self.pop.next = self.skip.val()
             | self.miss.val()
@@ -299,6 +303,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             }
         }
         self.ahead.d.next = self.ahead.q.val() + self.step.val();
+        comment!("in the row in work, or the one that comes next; a long FPDU ends behind all that go by while it is counted");
+        if self.skip.val() {
+            self.in_row.d.next = (self.ahead.q.val() >> self.lane_bits.val()) == 2;
+        }
+        if self.counted.val() {
+            self.in_row.d.next = false;
+        }
         self.aborts.d.next = false;
         self.aborted.d.next = self.here.q.val().number;
         self.out_valid.d.next = self.emits.val();
@@ -321,6 +332,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         }
         if self.found.val() {
             self.ahead.d.next = self.sum.val();
+            self.in_row.d.next = !self.here_beyond.q.val().get_bit(self.lane.val().index());
             self.out.d.next.end = self.visit_over.val();
             if self.visit_over.val() {
                 self.alive.d.next = false;
@@ -388,9 +400,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.here_long.d.next = self.totals.long.val();
             self.here_far.d.next = self.totals.far.val();
             self.here_crosses.d.next = self.totals.crosses.val();
+            self.here_beyond.d.next = self.totals.beyond.val();
             self.here_refused.d.next = self.totals.refused.val();
             if self.row.val().first {
                 self.alive.d.next = true;
+                self.in_row.d.next = true;
                 self.start.d.next = true;
                 self.ahead.d.next =
                     bit_cast::<16, LOGD>(self.row.val().position.get_bits::<LOGD>(2));
