@@ -170,10 +170,13 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     wants: [Dff<Bits<4>>; S],
     /// A read of the stream failed.
     broken: [Dff<Bit>; S],
+    used_one: Dff<Bit>,
+    used_stream: Dff<Bits<8>>,
+    used_bit: Dff<Bits<4>>,
     closed: Dff<Bit>,
     closed_stream: Dff<Bits<8>>,
     set_new: Dff<Bit>,
-    set_good: Dff<Bit>,
+    set_had: Dff<Bits<4>>,
     set_row: Dff<Bits<6>>,
     set_mask: Dff<Bits<16>>,
     set_done: Dff<Bit>,
@@ -188,8 +191,6 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     step: Dff<Step>,
     row: Dff<Bits<6>>,
     row_open: Dff<Bit>,
-    /// What a block memory gives comes late in its cycle.
-    place_read: Dff<Ring>,
     place: Dff<Ring>,
     first: Dff<Bits<16>>,
     behind: Dff<Bits<16>>,
@@ -207,9 +208,11 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     held_valid: Dff<Bit>,
     held: Dff<Bits<W>>,
     halves: Dff<Bits<4>>,
+    at_last_half: Dff<Bit>,
     ends: Dff<Bit>,
     bad: Dff<Bit>,
     skip: Dff<Bits<4>>,
+    skips: Dff<Bit>,
     second: Dff<Bit>,
     address: Dff<Bits<64>>,
 
@@ -227,10 +230,10 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     rung: Signal<Local, Bit>,
     given_stream: Signal<Local, Bits<8>>,
     given_queue: Signal<Local, Bits<2>>,
-    given_bit: Signal<Local, Bits<4>>,
     set_stream: Signal<Local, Bits<8>>,
     set_bit: Signal<Local, Bits<4>>,
     set_now: Signal<Local, Bit>,
+    set_good: Signal<Local, Bit>,
     set_writes: Signal<Local, Bit>,
     key_row: Signal<Local, Bits<6>>,
     key_bit: Signal<Local, Bits<4>>,
@@ -250,6 +253,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     offset: Signal<Local, Bits<16>>,
     from: Signal<Local, Bits<8>>,
     to: Signal<Local, Bits<8>>,
+    to_skip: Signal<Local, Bits<4>>,
     takes: Signal<Local, Bit>,
     wants_half: Signal<Local, Bit>,
     push: Signal<Local, Bit>,
@@ -343,10 +347,13 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             full: array(),
             wants: array(),
             broken: array(),
+            used_one: d(),
+            used_stream: d(),
+            used_bit: d(),
             closed: d(),
             closed_stream: d(),
             set_new: d(),
-            set_good: d(),
+            set_had: d(),
             set_row: d(),
             set_mask: d(),
             set_done: d(),
@@ -359,7 +366,6 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             step: d(),
             row: d(),
             row_open: d(),
-            place_read: d(),
             place: d(),
             first: d(),
             behind: d(),
@@ -375,9 +381,11 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             held_valid: d(),
             held: d(),
             halves: d(),
+            at_last_half: d(),
             ends: d(),
             bad: d(),
             skip: d(),
+            skips: d(),
             second: d(),
             address: d(),
             buffers: d(),
@@ -392,10 +400,10 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             rung: d(),
             given_stream: d(),
             given_queue: d(),
-            given_bit: d(),
             set_stream: d(),
             set_bit: d(),
             set_now: d(),
+            set_good: d(),
             set_writes: d(),
             key_row: d(),
             key_bit: d(),
@@ -415,6 +423,7 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             offset: d(),
             from: d(),
             to: d(),
+            to_skip: d(),
             takes: d(),
             wants_half: d(),
             push: d(),
@@ -469,12 +478,13 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             closed,
             closed_stream,
             set_new,
-            set_good,
+            set_had,
             set_row,
             set_mask
         );
-        dff_setup!(self, clock, place_read, place, first, behind, used, most, room);
+        dff_setup!(self, clock, place, first, behind, used, most, room);
         dff_setup!(self, clock, left, some_left, low, high);
+        dff_setup!(self, clock, used_one, used_stream, used_bit);
         dff_setup!(
             self,
             clock,
@@ -483,10 +493,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             held_valid,
             held,
             halves,
+            at_last_half,
             ends,
             bad
         );
-        dff_setup!(self, clock, skip, second, address, queued, asked, ahead, still);
+        dff_setup!(self, clock, skip, skips, second, address, queued, asked, ahead, still);
         dff_setup!(self, clock, fault_now, fault_of);
         clock!(
             self,
@@ -513,7 +524,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             .arguments
             .val()
             .get_bits::<2>(self.queue_at.val().index());
-        self.given_bit.next = self.one.val() << self.given_queue.val();
         self.set_row.d.next = bit_cast::<6, 2>(self.given_queue.val())
             | (bit_cast::<6, 4>(self.given_stream.val().get_bits::<4>(0)) << 2);
         self.set_stream.next = bit_cast::<8, 4>(self.set_row.q.val().get_bits::<4>(2));
@@ -528,7 +538,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
 
         comment!("what is known of them");
         self.rung.next = false;
-        self.set_good.d.next = false;
+        self.set_had.d.next = 0.into();
         self.key_ring.next = false;
         self.wanted.next = false;
         self.row_open.d.next = false;
@@ -544,7 +554,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                     & (self.ring[i].q.val() & self.doorbell_bit.val()).any();
             }
             if self.given_stream.val() == self.index[i].val() {
-                self.set_good.d.next = !(self.ring[i].q.val() & self.given_bit.val()).any();
+                self.set_had.d.next = self.ring[i].q.val();
             }
             if self.key_stream.val() == self.index[i].val() {
                 self.key_ring.next = (self.ring[i].q.val() & self.key_bit.val()).any();
@@ -560,18 +570,19 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
 
         comment!("a new ring: in a cycle in which nobody else writes its counts");
         self.set_now.next = self.set_new.q.val()
-            & !self.rung.val()
+            & !self.doorbell.val()
             & !self.took.val()
             & (self.step.q.val() != Step::Burst);
         self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
-        self.set_writes.next = self.set_now.val() & self.set_good.q.val();
+        self.set_good.next = !(self.set_had.q.val() & self.set_bit.val()).any();
+        self.set_writes.next = self.set_now.val() & self.set_good.val();
         self.set_mask.d.next = self
             .arguments
             .val()
             .get_bits::<16>(self.entries_at.val().index())
             - 1;
         self.set_done.d.next = self.set_now.val();
-        self.set_refused.d.next = !self.set_good.q.val();
+        self.set_refused.d.next = !self.set_good.val();
         self.set_ready.next = self.set_done.q.val();
         self.set_failed.next = self.set_refused.q.val();
         self.rings.write.next = self.set_writes.val();
@@ -634,13 +645,13 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
 
         comment!("a beat is held and looked through, a half of a descriptor at a time");
         self.wants_half.next = self.held_valid.q.val()
-            & !self.skip.q.val().any()
+            & !self.skips.q.val()
             & self.some_left.q.val()
             & !self.bad.q.val();
         self.push.next = self.wants_half.val() & self.second.q.val() & self.row_open.q.val();
         self.stalled.next = self.push.val() & !self.buffers.s_ready.val();
         self.last_half.next =
-            self.held_valid.q.val() & !self.halves.q.val().any() & !self.stalled.val();
+            self.held_valid.q.val() & self.at_last_half.q.val() & !self.stalled.val();
         self.takes.next = (self.step.q.val() == Step::Beats)
             & (!self.held_valid.q.val() | (self.last_half.val() & !self.ends.q.val()));
         self.m_axi.rready.next = self.takes.val();
@@ -651,11 +662,13 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         if self.held_valid.q.val() & !self.stalled.val() {
             self.held.d.next = self.held.q.val() >> self.half_shift.val();
             self.halves.d.next = self.halves.q.val() - 1;
+            self.at_last_half.d.next = self.halves.q.val() == 1;
             if self.last_half.val() {
                 self.held_valid.d.next = false;
             }
-            if self.skip.q.val().any() {
+            if self.skips.q.val() {
                 self.skip.d.next = self.skip.q.val() - 1;
+                self.skips.d.next = self.skip.q.val() != 1;
             }
             if self.wants_half.val() {
                 self.address.d.next = self.held.q.val().get_bits::<64>(0);
@@ -670,6 +683,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             self.held_valid.d.next = true;
             self.held.d.next = self.m_axi.rdata.val();
             self.halves.d.next = self.halves_less_one.val();
+            self.at_last_half.d.next = !self.halves_less_one.val().any();
             self.ends.d.next = self.m_axi.rlast.val();
             self.bad.d.next = self.bad.q.val() | self.m_axi.rresp.val().get_bit(1);
         }
@@ -696,6 +710,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.behind_still.next = false;
         self.has_room.next = false;
         self.breaks.next = false;
+        self.to_skip.next = 0.into();
         self.to_block_end.next = bit_cast::<16, 4>(self.first.q.val().get_bits::<4>(0) ^ 0xF) + 1;
         self.offset.next = self.first.q.val() & self.place.q.val().mask;
         self.from.next = bit_cast::<8, 4>(self.first.q.val().get_bits::<4>(0)) << 4;
@@ -709,7 +724,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
             Step::Load => {
                 comment!("the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on");
-                self.place_read.d.next = self.rings.out.val();
+                self.place.d.next = self.rings.out.val();
                 self.first.d.next = self.fetched.out.val();
                 self.behind.d.next = self.produced.out.val() - self.fetched.out.val();
                 self.used.d.next = self.fetched.out.val() - self.taken.out.val();
@@ -720,7 +735,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 self.behind_still.next = self.behind.q.val().any() & self.row_open.q.val();
                 self.has_room.next =
                     (self.used.q.val() != self.slots.val()) | !self.row_open.q.val();
-                self.place.d.next = self.place_read.q.val();
                 self.most.d.next = self.to_block_end.val();
                 if self.behind.q.val() < self.to_block_end.val() {
                     self.most.d.next = self.behind.q.val();
@@ -746,7 +760,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 self.some_left.d.next = self.left.q.val().any();
                 self.length.d.next = (self.to.val() >> self.beat_bits.val())
                     - (self.from.val() >> self.beat_bits.val());
-                self.skip.d.next = (self.from.val() & self.lanes.val()).get_bits::<4>(3);
+                self.to_skip.next = (self.from.val() & self.lanes.val()).get_bits::<4>(3);
+                self.skip.d.next = self.to_skip.val();
+                self.skips.d.next = self.to_skip.val().any();
                 self.bad.d.next = false;
                 self.second.d.next = false;
                 self.address_valid.d.next = true;
@@ -812,6 +828,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.quiet.next = self.still.q.val();
 
         comment!("rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them");
+        self.used_one.d.next = self.took.val();
+        self.used_stream.d.next = self.key_stream.val();
+        self.used_bit.d.next = self.key_bit.val();
         self.closed.d.next = self.close.val();
         self.closed_stream.d.next = self.stream.val();
         for i in 0..S {
@@ -839,8 +858,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             if self.rung.val() & (self.doorbell_stream.val() == self.index[i].val()) {
                 self.dirty[i].d.next = self.dirty_left[i].val() | self.doorbell_bit.val();
             }
-            if self.took.val() & (self.key_stream.val() == self.index[i].val()) {
-                self.full[i].d.next = self.full_left[i].val() & !self.key_bit.val();
+            if self.used_one.q.val() & (self.used_stream.q.val() == self.index[i].val()) {
+                self.full[i].d.next = self.full_left[i].val() & !self.used_bit.q.val();
             }
             if self.set_now.val() & (self.set_stream.val() == self.index[i].val()) {
                 self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.val();
@@ -865,6 +884,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
         }
         if self.reset.val() {
+            self.used_one.d.next = false;
             self.closed.d.next = false;
             self.set_new.d.next = false;
             self.set_done.d.next = false;
