@@ -146,7 +146,12 @@ pub struct Control<const S: usize> {
     ring_legal: Dff<Bit>,
     exists: Dff<Bit>,
     is_armed: Dff<Bit>,
-    has_queue: Dff<Bit>,
+    stream_queues: Dff<Bits<4>>,
+    queue_given: Dff<Bits<8>>,
+    is_other: Dff<Bit>,
+    is_arm: Dff<Bit>,
+    is_set: Dff<Bit>,
+    is_close: Dff<Bit>,
     is_empty: Dff<Bit>,
     came: Dff<Bit>,
     came_stream: Dff<Bits<8>>,
@@ -161,6 +166,7 @@ pub struct Control<const S: usize> {
     named_stream: Signal<Local, Bits<8>>,
     named_queue: Signal<Local, Bits<8>>,
     ring_queue: Signal<Local, Bits<2>>,
+    has_queue: Signal<Local, Bit>,
     entries: Signal<Local, Bits<16>>,
 
     index: [Constant<Bits<8>>; S],
@@ -242,7 +248,12 @@ impl<const S: usize> Control<S> {
             ring_legal: d(),
             exists: d(),
             is_armed: d(),
-            has_queue: d(),
+            stream_queues: d(),
+            queue_given: d(),
+            is_other: d(),
+            is_arm: d(),
+            is_set: d(),
+            is_close: d(),
             is_empty: d(),
             came: d(),
             came_stream: d(),
@@ -256,6 +267,7 @@ impl<const S: usize> Control<S> {
             named_stream: d(),
             named_queue: d(),
             ring_queue: d(),
+            has_queue: d(),
             entries: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             settle: Constant::new(SETTLE.into()),
@@ -303,7 +315,16 @@ impl<const S: usize> Logic for Control<S> {
             queues_given,
             ring_legal
         );
-        dff_setup!(self, clock, exists, is_armed, has_queue, is_empty);
+        dff_setup!(
+            self,
+            clock,
+            exists,
+            is_armed,
+            stream_queues,
+            queue_given,
+            is_empty
+        );
+        dff_setup!(self, clock, is_other, is_arm, is_set, is_close);
         dff_setup!(self, clock, came, came_stream, left, left_stream);
         self.busy.next = self.step.q.val() != Step::Idle;
         self.failed.next = self.refused.q.val();
@@ -326,7 +347,7 @@ impl<const S: usize> Logic for Control<S> {
         self.exists.d.next = false;
         self.is_armed.d.next = false;
         self.is_empty.d.next = false;
-        self.has_queue.d.next = false;
+        self.stream_queues.d.next = 0.into();
         self.named_stream.next = self
             .arguments
             .val()
@@ -335,7 +356,21 @@ impl<const S: usize> Logic for Control<S> {
             .arguments
             .val()
             .get_bits::<8>(self.queue_at.val().index());
-        self.ring_queue.next = self.named_queue.val().get_bits::<2>(0);
+        self.is_other.d.next = (self.number.val() == self.write_stag.val())
+            | (self.number.val() == self.post_receive.val())
+            | (self.number.val() == self.revoke_stag.val());
+        self.is_arm.d.next = self.number.val() == self.arm_stream.val();
+        self.is_set.d.next = self.number.val() == self.set_receive_ring.val();
+        self.is_close.d.next = self.number.val() == self.close_stream.val();
+        self.queue_given.d.next = self.named_queue.val();
+        self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
+        self.has_queue.next = self.is_armed.q.val()
+            & !self.queue_given.q.val().get_bits::<6>(2).any()
+            & self
+                .stream_queues
+                .q
+                .val()
+                .get_bit(self.ring_queue.val().index());
         for i in 0..S {
             self.armed[i].clock.next = self.clock.val();
             self.armed[i].d.next = self.armed[i].q.val();
@@ -355,12 +390,7 @@ impl<const S: usize> Logic for Control<S> {
             if self.named_stream.val() == self.index[i].val() {
                 self.exists.d.next = true;
                 self.is_armed.d.next = self.armed[i].q.val();
-                self.has_queue.d.next = self.armed[i].q.val()
-                    & !self.named_queue.val().get_bits::<6>(2).any()
-                    & self.queues[i]
-                        .q
-                        .val()
-                        .get_bit(self.ring_queue.val().index());
+                self.stream_queues.d.next = self.queues[i].q.val();
             }
             if self.stream_given.q.val() == self.index[i].val() {
                 self.is_empty.d.next = !self.under_way[i].q.val().any();
@@ -405,6 +435,20 @@ impl<const S: usize> Logic for Control<S> {
                             .val()
                             .get_bits::<8>(self.base_at.val().index())
                             .any();
+                    comment!("what `check` is asked, if it is asked");
+                    self.asked.d.next = CheckCommand::WriteStag;
+                    if self.number.val() == self.post_receive.val() {
+                        self.asked.d.next = CheckCommand::PostReceive;
+                    }
+                    if self.number.val() == self.revoke_stag.val() {
+                        self.asked.d.next = CheckCommand::RevokeStag;
+                    }
+                    if self.number.val() == self.arm_stream.val() {
+                        self.asked.d.next = CheckCommand::Arm;
+                    }
+                    if self.number.val() == self.close_stream.val() {
+                        self.asked.d.next = CheckCommand::Freeze;
+                    }
                     self.step.d.next = Step::Decide;
                 }
             }
@@ -412,40 +456,21 @@ impl<const S: usize> Logic for Control<S> {
                 comment!("refused unless it is one of the commands");
                 self.refused.d.next = true;
                 self.step.d.next = Step::Idle;
-                if self.number.val() == self.write_stag.val() {
+                if self.is_other.q.val() {
                     self.refused.d.next = false;
-                    self.asked.d.next = CheckCommand::WriteStag;
                     self.step.d.next = Step::Ask;
                 }
-                if self.number.val() == self.post_receive.val() {
+                if self.is_arm.q.val() & self.exists.q.val() & !self.is_armed.q.val() {
                     self.refused.d.next = false;
-                    self.asked.d.next = CheckCommand::PostReceive;
                     self.step.d.next = Step::Ask;
                 }
-                if self.number.val() == self.revoke_stag.val() {
-                    self.refused.d.next = false;
-                    self.asked.d.next = CheckCommand::RevokeStag;
-                    self.step.d.next = Step::Ask;
-                }
-                if (self.number.val() == self.arm_stream.val())
-                    & self.exists.q.val()
-                    & !self.is_armed.q.val()
-                {
-                    self.refused.d.next = false;
-                    self.asked.d.next = CheckCommand::Arm;
-                    self.step.d.next = Step::Ask;
-                }
-                if (self.number.val() == self.set_receive_ring.val())
-                    & self.has_queue.q.val()
-                    & self.ring_legal.q.val()
-                {
+                if self.is_set.q.val() & self.has_queue.val() & self.ring_legal.q.val() {
                     self.refused.d.next = false;
                     self.step.d.next = Step::Set;
                 }
-                if (self.number.val() == self.close_stream.val()) & self.exists.q.val() {
+                if self.is_close.q.val() & self.exists.q.val() {
                     self.refused.d.next = false;
                     self.close_pulse.d.next = true;
-                    self.asked.d.next = CheckCommand::Freeze;
                     self.step.d.next = Step::Ask;
                 }
             }
@@ -508,7 +533,7 @@ impl<const S: usize> Logic for Control<S> {
             Step::Fence => {
                 if self.fenced.q.val() {
                     self.step.d.next = Step::Idle;
-                    if self.number.val() == self.close_stream.val() {
+                    if self.is_close.q.val() {
                         for i in 0..S {
                             if self.stream_given.q.val() == self.index[i].val() {
                                 self.armed[i].d.next = false;
