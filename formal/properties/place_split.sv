@@ -19,6 +19,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input done,
     input measured_valid_q,
     input [169:0] measured_q,
+    input loaded_q,
     input [3:0] before_split_q,
     input room_q,
     input split_valid_q,
@@ -27,6 +28,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input [31:0] high_next_q,
     input [31:0] block_number_q,
     input [7:0] blocks_left_q,
+    input last_block_q,
     input [7:0] first_beat_q,
     input [7:0] last_beat_q,
     input [15:0] issued_q,
@@ -152,10 +154,11 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         few: assert (!split_valid_q | split_q[8] | !split_q[10]);
         none_left: assert (!split_valid_q | !split_q[10] | blocks_left_q == 0);
         next_first: assert (split_valid_q ? split_q[8] == behind_last : behind_last);
-        credit: assert (before_split_q == extents__filled_q + measured_valid_q);
+        credit: assert (before_split_q == extents__filled_q + measured_valid_q + loaded_q);
+        last: assert (!split_valid_q | last_block_q == (blocks_left_q == 0));
         room: assert (before_split_q <= 7 & (!room_q | before_split_q <= 6));
         handed: assert (!handing_q | split_valid_q);
-        deliveries_of: assert (deliveries__filled_q == before_split_q + handing_q);
+        deliveries_of: assert (deliveries__filled_q == before_split_q - loaded_q + handing_q);
     end
 
     always @* if (!reset) begin

@@ -149,6 +149,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     measured_valid: Dff<Bit>,
     measured: Dff<Extent>,
     extents: Queue<Extent, 3>,
+    loaded: Dff<Bit>,
     before_split: Dff<Bits<4>>,
     room: Dff<Bit>,
 
@@ -159,6 +160,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     high_next: Dff<Bits<32>>,
     block_number: Dff<Bits<32>>,
     blocks_left: Dff<Bits<8>>,
+    last_block: Dff<Bit>,
     first_beat: Dff<Bits<8>>,
     last_beat: Dff<Bits<8>>,
     issued: Dff<Bits<16>>,
@@ -266,6 +268,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             measured_valid: d(),
             measured: d(),
             extents: d(),
+            loaded: d(),
             before_split: d(),
             room: d(),
             split_valid: d(),
@@ -274,6 +277,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             high_next: d(),
             block_number: d(),
             blocks_left: d(),
+            last_block: d(),
             first_beat: d(),
             last_beat: d(),
             issued: d(),
@@ -340,7 +344,15 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
 impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LOGK> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, measured_valid, measured, before_split, room);
+        dff_setup!(
+            self,
+            clock,
+            measured_valid,
+            measured,
+            loaded,
+            before_split,
+            room
+        );
         dff_setup!(
             self,
             clock,
@@ -349,7 +361,8 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             high,
             high_next,
             block_number,
-            blocks_left
+            blocks_left,
+            last_block
         );
         dff_setup!(self, clock, first_beat, last_beat, issued, handing);
         dff_setup!(self, clock, reading, now, left, at_first, row, next_row, under_way);
@@ -384,12 +397,14 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             & (!self.handing.q.val() | self.m_ready.val())
             & self.addresses.s_ready.val()
             & self.spans.s_ready.val();
-        self.done.next = self.emit.val() & !self.blocks_left.q.val().any();
+        self.done.next = self.emit.val() & self.last_block.q.val();
         self.load.next = self.extents.m_valid.val() & (!self.split_valid.q.val() | self.done.val());
-        if self.take.val() & !self.load.val() {
+        comment!("room is counted a cycle later: `load` is late, and FPDUs leave in time");
+        self.loaded.d.next = self.load.val();
+        if self.take.val() & !self.loaded.q.val() {
             self.before_split.d.next = self.before_split.q.val() + 1;
         }
-        if !self.take.val() & self.load.val() {
+        if !self.take.val() & self.loaded.q.val() {
             self.before_split.d.next = self.before_split.q.val() - 1;
         }
         self.room.d.next = self.before_split.q.val() < 6;
@@ -430,7 +445,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.beat_from.next = self.first_beat.q.val();
         }
         self.beat_to.next = self.last_of_block.val();
-        if !self.blocks_left.q.val().any() {
+        if self.last_block.q.val() {
             self.beat_to.next = self.last_beat.q.val();
         }
         self.low.next = (self.block_number.q.val() << self.block_bits.val())
@@ -444,7 +459,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.address.next.length = self.beat_to.val() - self.beat_from.val();
         self.span.next = self.split.q.val();
         self.span.next.length = self.beat_to.val() - self.beat_from.val();
-        self.span.next.last = !self.blocks_left.q.val().any();
+        self.span.next.last = self.last_block.q.val();
         self.addresses.s_data.next = self.address.val();
         self.addresses.s_valid.next = self.emit.val() & !self.split.q.val().empty;
         self.spans.s_data.next = self.span.val();
@@ -453,6 +468,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.split.d.next.first = false;
             self.block_number.d.next = self.block_number.q.val() + 1;
             self.blocks_left.d.next = self.blocks_left.q.val() - 1;
+            self.last_block.d.next = self.blocks_left.q.val() == 1;
         }
         if self.done.val() {
             self.split_valid.d.next = false;
@@ -481,6 +497,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.last_beat.d.next =
                 bit_cast::<8, 17>(self.end_in_block.val() >> self.lane_bits.val());
             self.blocks_left.d.next = bit_cast::<8, 17>(self.end_block.val());
+            self.last_block.d.next = self.extent.val().empty | !self.end_block.val().any();
             self.issued.d.next = self.issued.q.val() + bit_cast::<16, 17>(self.end_block.val()) + 1;
             if self.extent.val().empty {
                 self.blocks_left.d.next = 0.into();
@@ -579,6 +596,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
 
         if self.reset.val() {
             self.measured_valid.d.next = false;
+            self.loaded.d.next = false;
             self.before_split.d.next = 0.into();
             self.room.d.next = false;
             self.split_valid.d.next = false;
