@@ -1,6 +1,6 @@
 //! What the reference receiver makes of a scenario.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use warpline_driver::{
@@ -201,9 +201,16 @@ impl Image {
                 self.journal.push((stream, at, self.octets[at]));
             }
             match self.writers[at] {
-                NOBODY => {
+                NOBODY if ordered => {
                     self.contested.remove(&at);
                     self.loose_before.remove(&at);
+                }
+                // Undone, it leaves what an earlier phase may have left.
+                NOBODY => {
+                    if let Some(contest) = self.contested.remove(&at) {
+                        let octets = self.loose_before.entry(at).or_default();
+                        octets.extend(contest.into_values());
+                    }
                 }
                 other if other != stream || !ordered => {
                     let contest = self.contested.entry(at).or_default();
@@ -621,6 +628,7 @@ fn in_order(phase: &Phase, index: usize, start: u32, before: usize, config: &Con
 /// ULPDUs.
 fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
     let mut found = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for at in (0..wire.len()).step_by(marker::SPACING as usize) {
         let Some(here) = Marker::new_checked(&wire[at..]) else {
             continue;
@@ -636,7 +644,8 @@ fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
         } else {
             header
         } as usize;
-        while position >= failed && !found.contains_key(&position) {
+        // One in front of the failed one leads to those behind it that have no marker.
+        while seen.insert(position) {
             let config = FramingConfig {
                 markers: true,
                 ..FramingConfig::default()
@@ -645,7 +654,9 @@ fn behind(wire: &[u8], failed: usize) -> BTreeMap<usize, Vec<u8>> {
             let Ok(Some(ulpdu)) = framing.push(&mut &wire[position..]) else {
                 break;
             };
-            found.insert(position, ulpdu.octets.to_vec());
+            if position >= failed {
+                found.insert(position, ulpdu.octets.to_vec());
+            }
             position += ulpdu.fpdu_len;
         }
     }
