@@ -888,7 +888,7 @@ mod tests {
     use std::collections::BTreeMap;
     use warpline_verilate::Build;
 
-    use crate::simulate::block_ram as block_ram_text;
+    use crate::simulate::{block_ram as block_ram_text, lint_off};
 
     /// A cell and nothing else: its pins are ports, `bits` of each.
     struct Alone {
@@ -1097,7 +1097,7 @@ mod tests {
                 instance.join(", "),
                 joined.join(", "),
             );
-            let codes = [
+            let off = lint_off(&[
                 "UNUSEDSIGNAL",
                 "DECLFILENAME",
                 "WIDTHEXPAND",
@@ -1106,10 +1106,7 @@ mod tests {
                 "UNUSEDPARAM",
                 "PROCASSINIT",
                 "MULTIDRIVEN",
-            ];
-            let off: String = codes
-                .map(|code| format!("/* verilator lint_off {code} */\n"))
-                .concat();
+            ]);
             let build = Build::new("top")
                 .source("block_ram.v", off + &block_ram_text())
                 .source("top.sv", text);

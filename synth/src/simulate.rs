@@ -40,7 +40,7 @@ write_verilog -noattr simulation.v
     let path = folder.join("simulation.v");
     let text = fs::read_to_string(&path).map_err(Error::at(&path))?;
     // What a tool wrote is not held to the rules of what people read.
-    let codes = [
+    let off = lint_off(&[
         "UNUSEDSIGNAL",
         "UNDRIVEN",
         "DECLFILENAME",
@@ -51,11 +51,14 @@ write_verilog -noattr simulation.v
         "PROCASSINIT",
         "UNOPTFLAT",
         "VARHIDDEN",
-    ];
-    let off: String = codes
-        .map(|code| format!("/* verilator lint_off {code} */\n"))
-        .concat();
+    ]);
     Ok(off + &text)
+}
+
+/// Lines that switch warnings of Verilator off for the text behind them.
+pub(crate) fn lint_off(codes: &[&str]) -> String {
+    let line = |code| format!("/* verilator lint_off {code} */\n");
+    codes.iter().map(line).collect()
 }
 
 /// The netlist of `design`, whose top module keeps its name, as plain SystemVerilog.
