@@ -1,40 +1,46 @@
-//! Random streams against the reference receiver, as many as one likes, on all devices in turn; recorded, and taken up
-//! where it was stopped.
+//! Random streams against the reference receiver, as many as one likes, on all devices, one to a processor; recorded, and
+//! taken up where it was stopped.
 //!
 //! ```text
 //! cargo run --release -p warpline-testbenches --example long_streams -- --streams 1000000 --record docs/bench/streams.json
 //! ```
 //!
-//! `--minutes M` stops after that time, `--commit C` says whose sources these are. The record starts anew when the text of
-//! a device has changed.
+//! `--minutes M` stops after that time, `--threads N` takes another number of processors than all, `--commit C` says whose
+//! sources these are. The record starts anew when the text of a device has changed.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use warpline_design::design;
 use warpline_testbenches::scenario::long::Record;
 
-const USAGE: &str = "--streams COUNT [--minutes MINUTES] [--commit COMMIT] --record FILE.json";
+const USAGE: &str =
+    "--streams COUNT [--minutes MINUTES] [--threads THREADS] [--commit COMMIT] --record FILE.json";
 const WIDTHS: [usize; 4] = [64, 128, 256, 512];
 
 struct Arguments {
     streams: usize,
     limit: Option<Duration>,
+    threads: NonZero<usize>,
     commit: String,
     record: PathBuf,
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
-    let (mut streams, mut limit, mut record) = (None, None, None);
+    let (mut streams, mut limit, mut threads, mut record) = (None, None, None, None);
     let mut commit = String::new();
     while let Some(name) = arguments.next() {
         let value = arguments.next()?;
         match name.as_str() {
             "--streams" => streams = Some(value.parse().ok()?),
             "--minutes" => limit = Some(Duration::from_secs(60 * value.parse::<u64>().ok()?)),
+            "--threads" => threads = Some(value.parse().ok()?),
             "--commit" => commit = value,
             "--record" => record = Some(value.into()),
             _ => return None,
@@ -43,13 +49,16 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     Some(Arguments {
         streams: streams?,
         limit,
+        threads: threads
+            .or_else(|| std::thread::available_parallelism().ok())
+            .unwrap_or(NonZero::<usize>::MIN),
         commit,
         record: record?,
     })
 }
 
 /// A hash of the text of all devices.
-fn text(record: &Record) -> Result<String, Box<dyn std::error::Error>> {
+fn text(record: &Record) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let mut hash = Sha256::new();
     for run in &record.devices {
         for (name, text) in design(&run.config())?.files() {
@@ -66,13 +75,61 @@ fn text(record: &Record) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 /// The file is never half written.
-fn write(path: &Path, record: &Record) -> Result<(), Box<dyn std::error::Error>> {
+fn write(path: &Path, record: &Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let new = path.with_extension("new");
     std::fs::write(&new, serde_json::to_string_pretty(record)? + "\n")?;
     Ok(std::fs::rename(new, path)?)
 }
 
-fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error>> {
+/// The record, and who works on it.
+struct Work {
+    record: Record,
+    busy: BTreeSet<usize>,
+    stopped: bool,
+}
+
+fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
+    work.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs device after device, whichever is idle and lags, until there is enough.
+fn work_on(
+    work: &Mutex<Work>,
+    arguments: &Arguments,
+    began: Instant,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let late = || {
+        arguments
+            .limit
+            .is_some_and(|limit| began.elapsed() >= limit)
+    };
+    loop {
+        let (device, step) = {
+            let mut work = lock(work);
+            if work.stopped || work.record.streams >= arguments.streams || late() {
+                return Ok(());
+            }
+            let Some(device) = work.record.next(&work.busy) else {
+                return Ok(()); // more threads than devices
+            };
+            work.busy.insert(device);
+            (device, work.record.step(device))
+        };
+        let done = step.run();
+        let mut work = lock(work);
+        work.busy.remove(&device);
+        work.stopped |= done.tally.streams == 0; // all of it failed: nothing more would come
+        work.record.add(device, done);
+        let written = write(&arguments.record, &work.record);
+        work.stopped |= written.is_err();
+        written?;
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{} of {} streams", work.record.streams, arguments.streams);
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send + Sync>> {
     let began = Instant::now();
     let mut record = Record::new("", &WIDTHS);
     record.text = text(&record)?;
@@ -83,24 +140,24 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error>> {
     };
     let mut record = record.resume(recorded);
     record.commit.clone_from(&arguments.commit);
-    let late = || {
-        arguments
-            .limit
-            .is_some_and(|limit| began.elapsed() >= limit)
-    };
-    while record.streams < arguments.streams && !late() {
-        let Some(device) = record.next() else { break };
-        let before = record.streams;
-        record.advance(device);
-        write(&arguments.record, &record)?;
-        if record.streams == before {
-            break; // all of it failed: nothing more would come
-        }
-        if std::io::stderr().is_terminal() {
-            eprint!("\r{} of {} streams", record.streams, arguments.streams);
-        }
-    }
-    Ok(record)
+    let work = Mutex::new(Work {
+        record,
+        busy: BTreeSet::new(),
+        stopped: false,
+    });
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..arguments.threads.get())
+            .map(|_| scope.spawn(|| work_on(&work, arguments, began)))
+            .collect();
+        threads.into_iter().try_for_each(|thread| {
+            let panicked = |_| Err("a thread panicked, see above".into());
+            thread.join().unwrap_or_else(panicked)
+        })
+    })?;
+    Ok(work
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .record)
 }
 
 fn main() -> ExitCode {

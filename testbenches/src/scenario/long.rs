@@ -1,13 +1,15 @@
 //! A long run of random scenarios that can be stopped and taken up again, and what is recorded of it.
 //!
 //! ```text
-//!  Record ─► the device that lags most ─► its next seeds, chain by chain ─► Record ─► file ─► …
+//!  Record ─► the idle device that lags most ─► its next seeds, chain by chain ─► Record ─► file ─► …
 //! ```
+//!
+//! Several devices may run at a time, each in a thread; the record never holds seeds that did not run to their end.
 //!
 //! A record belongs to one text of the devices: of another one, nothing was shown yet. A chain that fails is recorded, and
 //! its streams do not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -51,7 +53,8 @@ impl Run {
         }
     }
 
-    fn add(&mut self, tally: &Tally) {
+    fn add(&mut self, Done { tally, end, .. }: &Done) {
+        self.seeds = *end;
         self.streams += tally.streams;
         self.octets += tally.octets;
         self.fpdus += tally.fpdus;
@@ -71,7 +74,7 @@ pub struct Record {
     pub commit: String,
     /// Streams of all devices.
     pub streams: usize,
-    /// Time that was spent, others that wanted the processor included.
+    /// Time that was spent, the sum of all threads, others that wanted the processor included.
     pub milliseconds: u64,
     /// What failed, and how to see it again.
     pub failures: Vec<String>,
@@ -117,38 +120,73 @@ impl Record {
         recorded.filter(same).unwrap_or(self)
     }
 
-    /// The device that has seen the fewest seeds: one that fails adds no streams, and must not hold up the others.
+    /// The device that has seen the fewest seeds of those that are not `busy`: one that fails adds no streams, and must not
+    /// hold up the others.
     #[must_use]
-    pub fn next(&self) -> Option<usize> {
-        (0..self.devices.len()).min_by_key(|&index| self.devices[index].seeds)
+    pub fn next(&self, busy: &BTreeSet<usize>) -> Option<usize> {
+        (0..self.devices.len())
+            .filter(|index| !busy.contains(index))
+            .min_by_key(|&index| self.devices[index].seeds)
     }
 
-    /// Runs the next [`STEP`] seeds of a device.
-    pub fn advance(&mut self, device: usize) {
-        let config = self.devices[device].config();
-        let run = |seeds| run_streams(&config, seeds, usize::MAX, |_| {});
-        self.advance_by(device, run);
+    /// The next [`STEP`] seeds of a device, to be run.
+    #[must_use]
+    pub fn step(&self, device: usize) -> Step {
+        let run = &self.devices[device];
+        Step {
+            config: run.config(),
+            seeds: run.seeds..run.seeds + STEP,
+        }
     }
 
-    fn advance_by(
-        &mut self,
-        device: usize,
-        mut run: impl FnMut(Range<u64>) -> Result<Tally, Failed>,
-    ) {
+    /// Adds what the next seeds of a device came to.
+    pub fn add(&mut self, device: usize, done: Done) {
+        self.devices[device].add(&done);
+        self.streams += done.tally.streams;
+        self.milliseconds += done.milliseconds;
+        self.failures.extend(done.failures);
+    }
+}
+
+/// Seeds to run on a device.
+#[derive(Clone, Debug)]
+pub struct Step {
+    config: Config,
+    seeds: Range<u64>,
+}
+
+/// What a [`Step`] came to.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The chains without a difference.
+    pub tally: Tally,
+    end: u64,
+    milliseconds: u64,
+    failures: Vec<String>,
+}
+
+impl Step {
+    /// Runs the seeds.
+    #[must_use]
+    pub fn run(self) -> Done {
+        let config = self.config;
+        self.run_by(|seeds| run_streams(&config, seeds, usize::MAX, |_| {}))
+    }
+
+    fn run_by(self, mut run: impl FnMut(Range<u64>) -> Result<Tally, Failed>) -> Done {
         let began = Instant::now();
-        let end = self.devices[device].seeds + STEP;
-        while self.devices[device].seeds < end {
-            let start = self.devices[device].seeds;
-            self.devices[device].seeds = start + CHAIN;
+        let mut done = Done {
+            end: self.seeds.end,
+            ..Done::default()
+        };
+        for start in self.seeds.step_by(CHAIN as usize) {
             match run(start..start + CHAIN) {
-                Ok(tally) => {
-                    self.devices[device].add(&tally);
-                    self.streams += tally.streams;
-                }
-                Err(failed) => self.failures.push(failed.to_string()),
+                Ok(tally) => done.tally.merge(&tally),
+                Err(failed) => done.failures.push(failed.to_string()),
             }
         }
-        self.milliseconds += began.elapsed().as_millis() as u64;
+        done.milliseconds = began.elapsed().as_millis() as u64;
+        done
     }
 }
 
@@ -160,14 +198,21 @@ mod tests {
     #[test]
     fn a_record_is_taken_up_where_it_was_and_only_of_the_same_devices() {
         let mut record = Record::new("one", &[64, 512]);
-        assert_eq!(record.next(), Some(0));
+        let idle = BTreeSet::new();
+        assert_eq!(record.next(&idle), Some(0));
+        assert_eq!(record.next(&BTreeSet::from([0])), Some(1), "0 is busy");
+        assert_eq!(
+            record.next(&BTreeSet::from([0, 1, 2, 3])),
+            None,
+            "two devices a width"
+        );
         let tally = Tally {
             streams: 7,
             errors: BTreeMap::from([(0x301, 2)]),
             ..Tally::default()
         };
         let mut seen = Vec::new();
-        record.advance_by(0, |seeds| {
+        let done = record.step(0).run_by(|seeds| {
             seen.push(seeds.clone());
             match seeds.contains(&20) {
                 false => Ok(tally.clone()),
@@ -180,7 +225,8 @@ mod tests {
                 }),
             }
         });
-        assert_eq!(record.next(), Some(1), "the one that lags");
+        record.add(0, done);
+        assert_eq!(record.next(&idle), Some(1), "the one that lags");
         assert_eq!((&seen[0], seen.last().unwrap().end), (&(0..CHAIN), STEP));
         let (run, chains) = (&record.devices[0], STEP / CHAIN - 1);
         assert_eq!((run.seeds, run.streams), (STEP, 7 * chains as usize));
