@@ -39,6 +39,8 @@ pub(crate) struct Network {
     pub last_beat: Option<u64>,
     /// Cycle of the last change of a window.
     pub last_change: u64,
+    /// Cycle of the last beat of a segment that was not sent before.
+    pub last_new: u64,
 }
 
 /// A beat of `s_axis_segment`.
@@ -81,6 +83,8 @@ struct Segment {
     tail: Tail,
     /// Sent once, whatever the window says.
     injected: bool,
+    /// It was sent before.
+    again: bool,
 }
 
 impl Segment {
@@ -164,7 +168,10 @@ impl Sender {
             self.sent
                 .sort_by_key(|segment| distance(edge, segment.sequence));
             for segment in self.sent.drain(..).rev() {
-                self.pending.push_front(segment);
+                self.pending.push_front(Segment {
+                    again: true,
+                    ..segment
+                });
             }
         } else if let Some(at) = self.pending.iter().position(|segment| segment.covers(edge))
             && let Some(mut front) = self.pending.remove(at)
@@ -176,6 +183,7 @@ impl Sender {
                 octets: rest,
                 tail: front.tail,
                 injected: false,
+                again: front.again,
             };
             front.tail = Tail::More;
             for part in [rest, front] {
@@ -203,6 +211,7 @@ impl Network {
             first_beat: None,
             last_beat: None,
             last_change: 0,
+            last_new: 0,
         }
     }
 
@@ -222,6 +231,7 @@ impl Network {
             octets,
             tail,
             injected,
+            again: false,
         });
     }
 
@@ -353,6 +363,9 @@ impl Network {
             return;
         };
         sending.at += self.octets;
+        if !sending.segment.again {
+            self.last_new = cycle;
+        }
         let sender = &mut self.streams[sending.stream];
         sender.progress = cycle;
         if self.beat.last
@@ -546,6 +559,25 @@ mod tests {
         let lasts = device.beats.iter().filter(|beat| beat.last);
         let turns: Vec<_> = lasts.map(|beat| beat.stream).collect();
         assert_eq!(turns, [0, 1, 2].repeat(4));
+    }
+
+    /// A device that takes nothing sees the same again and again: that is no progress, and what it sees first is.
+    #[test]
+    fn what_is_sent_again_is_not_new() {
+        let mut network = Network::new(1, 8, 0);
+        let mut rng = Rng::with_seed(1);
+        network.arm(0, 0);
+        network.feed(0, 0, octets(0..16), Tail::More, false);
+        let mut beats = vec![];
+        for cycle in SETTLE..SETTLE + 4 * RETRY {
+            network.report(cycle, 0, 0, 1000);
+            if network.offer(cycle, &mut rng).is_some() {
+                network.taken(cycle);
+                beats.push(cycle);
+            }
+        }
+        assert!(beats.len() >= 6, "{beats:?}");
+        assert_eq!(network.last_new, beats[1]);
     }
 
     #[test]

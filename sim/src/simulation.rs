@@ -398,12 +398,14 @@ impl Simulation {
         (self.events)(event);
     }
 
-    /// Cycle in which a window moved, something was transferred to host memory, a message was taken, or a register written.
+    /// Cycle in which a window moved, a segment was shown for the first time, something was transferred to host memory, a
+    /// message was taken, or a register written.
     pub fn last_progress(&self) -> u64 {
         let transfer = self.writes.last_transfer.max(self.last_write);
         let transfer = transfer.max(self.reads.last_transfer);
         let transfer = transfer.max(self.last_message);
-        transfer.max(self.network.last_change)
+        let shown = self.network.last_new.max(self.network.last_change);
+        transfer.max(shown)
     }
 
     /// Octets in the assembly rings.
