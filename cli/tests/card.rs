@@ -200,7 +200,9 @@ fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
     assert!(shown.contains("8 octets wide, 4 streams"), "{shown}");
     assert!(shown.contains("interrupt_state"), "{shown}");
     let output = command(&["doctor", path]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("8 octets wide, 4 streams"), "{shown}");
     assert_eq!(card.signal(Signal::TERM), Some(0));
     assert!(!socket.exists());
 }

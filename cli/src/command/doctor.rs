@@ -3,7 +3,7 @@
 use warpline_driver::Address;
 use warpline_driver::doctor::Machine;
 
-use super::stat::connect;
+use super::stat::{connect, identity};
 use super::terminal::{BAD, DIM, GOOD, show};
 use super::{DIFFERENT, OK};
 use crate::Error;
@@ -12,9 +12,9 @@ use crate::options::Doctor;
 pub(super) fn run(options: &Doctor) -> Result<u8, Error> {
     let address = match &options.address {
         Some(Address::Socket(path)) => {
-            connect(path)?;
+            let identity = identity(&connect(path)?)?;
             show(&format!(
-                "{GOOD}{}: a card answers{GOOD:#}\n",
+                "{GOOD}{}: a card answers{GOOD:#}, {identity}\n",
                 path.display()
             ))?;
             return Ok(OK);

@@ -66,22 +66,30 @@ fn read(device: &dyn Device, register: Register) -> Result<u32, Error> {
     Ok(read.map_err(failed)?)
 }
 
-fn text(device: &dyn Device) -> Result<String, Error> {
+/// What a device says it is: a line.
+///
+/// # Errors
+/// [`DriverError::NotWarpline`], and those of the device.
+pub(super) fn identity(device: &dyn Device) -> Result<String, Error> {
     let found = read(device, register::IDENTITY)?;
     if found != register::IDENTITY_VALUE {
         return Err(DriverError::NotWarpline { found }.into());
     }
     let version = read(device, register::VERSION)?;
     let shape = [read(device, register::SHAPE)?];
-    let mut text = format!(
-        "{STRONG}{}{STRONG:#}: register map {}.{}, {} octets wide, {} streams, {} untagged queues each\n",
-        device.info().name,
+    Ok(format!(
+        "register map {}.{}, {} octets wide, {} streams, {} untagged queues each",
         version >> 16,
         version & 0xFFFF,
         register::SHAPE_WIDTH.get(&shape),
         register::SHAPE_STREAMS.get(&shape),
         register::SHAPE_QUEUES.get(&shape),
-    );
+    ))
+}
+
+fn text(device: &dyn Device) -> Result<String, Error> {
+    let (name, identity) = (device.info().name, identity(device)?);
+    let mut text = format!("{STRONG}{name}{STRONG:#}: {identity}\n");
     for (title, registers) in [
         ("shape", &SHAPE[..]),
         ("counters since the last reset, modulo 2^32", &COUNTERS),
