@@ -6,8 +6,9 @@
 //!                                                                  └─ outputs ─────────────────────┴─ equal?
 //! ```
 //!
-//! Only cells whose inputs changed are looked at. What a cell does is said in yosys' `ecp5/cells_sim.v`; for the block RAM, which that file leaves out, in Lattice's ECP5
-//! Memory Usage Guide (FPGA-TN-02204). A parameter of which nothing is known here is refused. One clock; two values, no X.
+//! Only cells whose inputs changed are looked at. What a cell does is said in yosys' `ecp5/cells_sim.v`; for the block RAM,
+//! which that file leaves out, in Lattice's ECP5 Memory Usage Guide (FPGA-TN-02204). A parameter of which nothing is known here
+//! is refused. One clock; two values, no X.
 //!
 //! [`side_by_side`]: crate::side_by_side
 
