@@ -389,10 +389,15 @@ module warpline_selftest #(
     logic [9:0]                     frame = 10'h3ff;
     logic [7:0]                     character = 0;
     logic                           loaded = 0, printed = 0;
+    logic                           begins = 0, moves = 0, took_digit = 0, took_word = 0; // what the long registers do next
     wire  [3:0]                     digit = digits[103:100];
 
     always_ff @(posedge clk) begin
         uart_tx <= frame[0];
+        begins <= 0;
+        moves <= 0;
+        took_digit <= 0;
+        took_word <= 0;
         if (|bits) begin
             if (bit_timer == 0) begin
                 bit_timer <= ($clog2(DIVISOR + 1))'(DIVISOR - 1);
@@ -409,16 +414,16 @@ module warpline_selftest #(
         end else if (loaded) begin
             loaded <= 0;
             printed <= 1;
+            moves <= 1;
             if (text[8*LINE-1 -: 8] == HEX) begin
                 character <= digit < 10 ? {4'h3, digit} : 8'd87 + {4'h0, digit};
-                digits <= digits << 4;
+                took_digit <= 1;
             end else if (text[8*LINE-1 -: 8] == WORD) begin
                 character <= verdict[31:24];
-                verdict <= verdict << 8;
+                took_word <= 1;
             end else begin
                 character <= text[8*LINE-1 -: 8];
             end
-            text <= text << 8;
         end else if (|characters) begin
             loaded <= 1;
             characters <= characters - 1;
@@ -426,12 +431,18 @@ module warpline_selftest #(
             pause <= pause + 1;
             if (pause == 0) begin
                 characters <= 7'(LINE);
-                text <= TEXT;
-                digits <= {row, sum, cycles, folded};
-                verdict <= passed ? "PASS" : "FAIL";
+                begins <= 1;
             end
             if (pause[REPEAT_LOG]) pause <= 0;
         end
+        if (begins) begin
+            text <= TEXT;
+            digits <= {row, sum, cycles, folded};
+            verdict <= passed ? "PASS" : "FAIL";
+        end
+        if (moves) text <= text << 8;
+        if (took_digit) digits <= digits << 4;
+        if (took_word) verdict <= verdict << 8;
         if (reset) begin
             characters <= 0;
             pause <= 0;
