@@ -111,6 +111,32 @@ pub fn bind(
     Ok(text)
 }
 
+/// `text` with arbitrary outputs in the place of what is in the instance `path` below `top`.
+pub fn free(text: &str, top: &str, path: &str) -> Result<String, Error> {
+    let mut module = top.to_string();
+    for instance in path.split('.') {
+        module = module_of(text, &module, instance)?;
+    }
+    let body = module_text(text, &module)?;
+    let head = body.split_once("\n);").map_or(body, |(head, _)| head);
+    let mut freed = format!("{head}\n);\n");
+    for line in head.lines() {
+        let line = line.trim().trim_end_matches(',');
+        let Some(output) = line.strip_prefix("output logic ") else {
+            continue;
+        };
+        let (range, name) = match output.rsplit_once(' ') {
+            Some((range, name)) => (range.trim(), name),
+            None => ("", output),
+        };
+        freed += &format!(
+            "    (* anyseq *) wire {range} any_{name};\n    assign {name} = any_{name};\n"
+        );
+    }
+    freed += "endmodule";
+    Ok(text.replacen(body, &freed, 1))
+}
+
 /// Text from `module name (` to `endmodule`.
 fn module_text<'t>(text: &'t str, name: &str) -> Result<&'t str, Error> {
     let from = text.find(&format!("\nmodule {name} (\n"));

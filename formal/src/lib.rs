@@ -101,6 +101,15 @@ impl Proof {
         Ok(self)
     }
 
+    /// With arbitrary outputs in the place of what is in the instance `path`: what is proved holds whatever it does.
+    ///
+    /// # Errors
+    /// [`Error::NoInstance`] when there is none.
+    pub fn freed(mut self, path: &str) -> Result<Self, Error> {
+        self.text = bind::free(&self.text, &self.top, path)?;
+        Ok(self)
+    }
+
     /// With more text beside the design: modules that checkers use.
     #[must_use]
     pub fn with(mut self, text: &str) -> Self {
@@ -135,11 +144,11 @@ impl Proof {
         let model = tools.model(&self.top, &self.text)?;
         match self.induction {
             Induction::Steps(steps) => {
-                model.search(FIRST_CYCLES.max(steps + 1))?;
+                model.search(0, FIRST_CYCLES.max(steps + 1))?;
                 model.induction(steps)?;
             }
             Induction::OneByOne => {
-                model.search(FIRST_CYCLES)?;
+                model.search(0, FIRST_CYCLES)?;
                 model.induction_of_each()?;
             }
         }
@@ -153,7 +162,16 @@ impl Proof {
     /// # Errors
     /// [`Error::Refuted`] with the trace.
     pub fn search(&self, tools: &Tools, cycles: usize) -> Result<(), Error> {
-        tools.model(&self.top, &self.text)?.search(cycles)
+        self.search_from(tools, 0, cycles)
+    }
+
+    /// As [`search`](Self::search), without the cycles in front of `first`, in which it takes long to find that nothing is
+    /// wrong yet.
+    ///
+    /// # Errors
+    /// [`Error::Refuted`] with the trace.
+    pub fn search_from(&self, tools: &Tools, first: usize, cycles: usize) -> Result<(), Error> {
+        tools.model(&self.top, &self.text)?.search(first, cycles)
     }
 
     /// Reaches every cover within `cycles` cycles from reset.

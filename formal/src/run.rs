@@ -87,8 +87,9 @@ impl Model<'_> {
         }
     }
 
-    pub fn search(&self, cycles: usize) -> Result<(), Error> {
-        let found = self.solve(&["-t", &cycles.to_string(), "--dump-vcd", "trace.vcd"])?;
+    pub fn search(&self, first: usize, cycles: usize) -> Result<(), Error> {
+        let cycles = format!("{first}:{cycles}");
+        let found = self.solve(&["-t", &cycles, "--dump-vcd", "trace.vcd"])?;
         found.map_or(Ok(()), |said| Err(Error::Refuted(self.kept(said))))
     }
 
