@@ -58,6 +58,7 @@ macro_rules! failure_from {
 }
 
 failure_from!(
+    Box<dyn std::error::Error>,
     Error,
     OpenError,
     Returned<Buffer>,
@@ -89,7 +90,7 @@ pub struct Outcome {
 pub struct Bench {
     config: Config,
     card: Card,
-    _counted: Counted,
+    _counted: Option<Counted>,
     mapped: Mapped,
     /// The driver, and the entries of its completion queue.
     context: Option<(Context, u32)>,
@@ -117,11 +118,11 @@ impl Bench {
     /// # Errors
     /// Those of the card.
     pub fn open(config: &Config, seed: u64, trace: Option<&Path>) -> Result<Self, Failure> {
-        let card = Card::open(config, options(seed, trace.is_some()))?;
+        let (card, counted) = coverage::open(config, options(seed, trace.is_some()))?;
         if let Some(path) = trace {
             card.trace_open(path)?;
         }
-        Ok(Self::new(config, card))
+        Ok(Self::new(config, card, counted))
     }
 
     /// Opens a card whose sources are given.
@@ -134,13 +135,13 @@ impl Bench {
         sources: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Failure> {
         let card = Card::open_sources(config, options(seed, false), sources)?;
-        Ok(Self::new(config, card))
+        Ok(Self::new(config, card, None))
     }
 
-    fn new(config: &Config, card: Card) -> Self {
+    fn new(config: &Config, card: Card, counted: Option<Counted>) -> Self {
         Self {
             config: *config,
-            _counted: Counted(card.clone(), config.width),
+            _counted: counted,
             card,
             mapped: Mapped::default(),
             context: None,
@@ -406,10 +407,10 @@ fn options(seed: u64, trace: bool) -> CardOptions {
     let mut rng = fastrand::Rng::with_seed(seed);
     CardOptions {
         trace,
-        coverage: coverage::directory().is_some(),
         seed,
         back_pressure: BackPressure::NONE,
         idle: if rng.bool() { 0 } else { rng.u8(1..90) },
+        ..CardOptions::default()
     }
 }
 
