@@ -112,7 +112,7 @@ coverage: export WARPLINE_COVERAGE_WIDTHS := $(WIDTHS)
 coverage: export WARPLINE_COVERAGE := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/coverage
 coverage: setup
 	rm -rf $(WARPLINE_COVERAGE)
-	$(CARGO) test --quiet --package warpline-testbenches --test device
+	$(CARGO) test --quiet --package warpline-testbenches --test device --test device_interrupts --test receive_rings
 	$(CARGO) run --quiet --package warpline-testbenches --example coverage -- $(STREAMS)
 
 docs:

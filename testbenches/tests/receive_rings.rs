@@ -566,21 +566,25 @@ fn refused_buffers_disturb_no_other_ring() {
     for width in coverage::tested().unwrap() {
         let config = Config::simulated(width);
         let mut host = Host::new(&config, BackPressure::NONE, 8);
-        host.arm(1, 0b1);
-        host.fill((1, 0), config.receive_slots as u32);
-        host.set((1, 0), 128);
+        let mut rng = Rng::with_seed(8);
         host.arm(2, 0b1);
         host.set((2, 0), 128);
-        // as many as the queue has room for, as far as the device knows
-        for count in 1..=10 {
-            host.post((1, 0), count);
-            host.card.step(10 - u64::from(count)).unwrap();
-            host.post((2, 0), 1);
+        for round in 1..=30 {
+            host.arm(1, 0b1);
+            host.fill((1, 0), config.receive_slots as u32);
+            host.set((1, 0), 16);
+            // none of them has room, and they take their time to be refused; the other ring's need not wait for theirs
+            host.post((1, 0), rng.u32(4..12));
+            for _ in 0..5 {
+                host.card.step(rng.u64(..30)).unwrap();
+                host.post((2, 0), 1);
+                host.send((2, 0));
+            }
             host.settle();
-            host.send((2, 0));
-            host.settle();
-            assert_eq!(host.errors, [(1, 0x000, 0)], "{count}");
-            assert_eq!(host.rings[&(2, 0)].completed, count);
+            assert_eq!(host.errors, [(1, 0x000, 0)], "{round}");
+            assert_eq!(host.rings[&(2, 0)].completed, 5 * round);
+            host.close(1);
+            host.errors.clear();
         }
         assert_eq!(host.card.bus_errors(), 0);
     }
@@ -600,7 +604,7 @@ fn a_closed_stream_leaves_its_rings_alone() {
         let mut rng = Rng::with_seed(6);
         host.arm(0, 0b1);
         host.set((0, 0), 64);
-        for round in 0..25 {
+        for round in 0..60 {
             let key = (2, rng.u8(..4));
             host.arm(2, 0b1111);
             host.set(key, 16);
