@@ -54,10 +54,7 @@ pub fn bind(
     checker: &str,
     parameters: &[(&str, usize)],
 ) -> Result<String, Error> {
-    let mut module = top.to_string();
-    for instance in path.split('.').filter(|step| !step.is_empty()) {
-        module = module_of(text, &module, instance)?;
-    }
+    let module = module_at(text, top, path)?;
     let (name, ports) = header(checker)?;
     let instance = format!(" properties_{name} (");
     let mut text = text.to_string();
@@ -113,10 +110,7 @@ pub fn bind(
 
 /// `text` with arbitrary outputs in the place of what is in the instance `path` below `top`.
 pub fn free(text: &str, top: &str, path: &str) -> Result<String, Error> {
-    let mut module = top.to_string();
-    for instance in path.split('.') {
-        module = module_of(text, &module, instance)?;
-    }
+    let module = module_at(text, top, path)?;
     let body = module_text(text, &module)?;
     let head = body.split_once("\n);").map_or(body, |(head, _)| head);
     let mut freed = format!("{head}\n);\n");
@@ -145,6 +139,14 @@ fn module_text<'t>(text: &'t str, name: &str) -> Result<&'t str, Error> {
     body.ok_or_else(|| Error::NoInstance {
         module: "of the design".into(),
         instance: name.into(),
+    })
+}
+
+/// Module of the instance `path` below `top`, "" for the top.
+fn module_at(text: &str, top: &str, path: &str) -> Result<String, Error> {
+    let mut instances = path.split('.').filter(|step| !step.is_empty());
+    instances.try_fold(top.to_string(), |module, instance| {
+        module_of(text, &module, instance)
     })
 }
 
