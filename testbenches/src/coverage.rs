@@ -93,7 +93,7 @@ pub fn open(
 ///
 /// # Errors
 /// Those of the card, and of the directory.
-pub fn keep(card: &Card, width: usize) -> Result<(), Box<dyn std::error::Error>> {
+fn keep(card: &Card, width: usize) -> Result<(), Box<dyn std::error::Error>> {
     static CARDS: AtomicUsize = AtomicUsize::new(0);
     let Some(directory) = directory() else {
         return Ok(());
@@ -122,7 +122,7 @@ pub fn kept(directory: &Path, width: usize) -> Result<Coverage, Box<dyn std::err
 
 /// A card whose counts are kept when nobody needs it any more, and its width.
 #[derive(Clone)]
-pub struct Counted(pub Card, pub usize);
+pub struct Counted(Card, usize);
 
 impl Drop for Counted {
     fn drop(&mut self) {
