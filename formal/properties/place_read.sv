@@ -1,6 +1,7 @@
 // place, second half: W carries the beats of each span, so many and with such strobes as the span says, and no other.
 //
-//   spans ─► read ─► asked ─► delayed with the octets ─► strobes ─► queues of beats ─► W
+//   split ─┬─► spans ─┬─► read ─► asked, delayed with the octets ─► strobes ─► queues of beats ─► W
+//          └──────────┘ past the queue when it is empty
 //
 // A span of length n has n + 1 beats, the last one marked. All lanes are written but those in front of `from` in an FPDU's
 // first beat and those from `to` on in its last one. With place_split.sv, which has the spans beside the addresses, and
@@ -22,6 +23,13 @@ module place_read_properties #(parameter K = 8) (
     input m_axi_wvalid,
     input m_axi_wready,
     // inside
+    input emit,
+    input [66:0] span,
+    input spans_s_valid,
+    input spans_s_ready,
+    input spans_m_valid,
+    input free,
+    input [66:0] spans_m_data,
     input [66:0] head,
     input fetch,
     input ask,
@@ -30,7 +38,7 @@ module place_read_properties #(parameter K = 8) (
     input [66:0] now_q,
     input [7:0] left_q,
     input at_first_q,
-    input [17:0] asked_q,
+    input [17:0] asked,
     input [7:0] under_way_q,
     input [K-1:0] strobes_mask,
     input [17:0] side_q,
@@ -72,14 +80,22 @@ module place_read_properties #(parameter K = 8) (
         assume (!fetch | !head[10] | (head[8] & head[9]));
     end
 
+    // spans come in the order in which they are split off, each once
+    wire past = fetch & !spans_m_valid;
+    always @* begin
+        each_once: assert (emit == (spans_s_valid | past) & !(spans_s_valid & past) & (!spans_s_valid | spans_s_ready));
+        oldest: assert (!fetch | head == (spans_m_valid ? spans_m_data : span));
+        taken: assert (!spans_m_valid | fetch == free);
+    end
+
     // its beats, as they should be, and where they are
     reg [8:0] i = 0;
-    reg [17:0] wanted = 0, one = 0, two = 0, three = 0, four = 0;
+    reg [17:0] one = 0, two = 0, three = 0, four = 0;
     wire [7:0] wanted_from = first & i == 0 ? from : 0;
     wire [7:0] wanted_to = last & i == length ? to : K;
+    wire [17:0] wanted = {i == length, wanted_to, wanted_from, ask};
     always @(posedge clock) begin
         i <= fetch ? 0 : i + ask;
-        wanted <= {i == length, wanted_to, wanted_from, ask & !reset};
         one <= wanted;
         two <= one;
         three <= two;
@@ -88,7 +104,7 @@ module place_read_properties #(parameter K = 8) (
     always @* begin
         beats_of_the_span: assert (!over | empty | (ask & i == length));
         never_more: assert (!ask | i <= length);
-        beat: assert (asked_q[0] == wanted[0] & (!wanted[0] | asked_q == wanted));
+        beat: assert (asked[0] == wanted[0] & (!wanted[0] | asked == wanted));
         in_step: assert (side_q[0] == four[0] & (!four[0] | side_q == four));
     end
     (* anyconst *) wire [$clog2(K)-1:0] lane;
@@ -107,7 +123,7 @@ module place_read_properties #(parameter K = 8) (
     axi_writes #(.K(K)) writes (.*);
 
     // helpers
-    wire [7:0] flying = asked_q[0] + side__stage_0[0] + side__stage_1[0] + side__stage_2[0] + side__stage_3[0];
+    wire [7:0] flying = side__stage_0[0] + side__stage_1[0] + side__stage_2[0] + side__stage_3[0];
     wire quiet = !was_reset | held > 5; // what was on its way when the reset began is gone
     always @* begin
         if (reading_q & !empty) begin
@@ -125,7 +141,7 @@ module place_read_properties #(parameter K = 8) (
             & side__stage_3[0] == four[0] & (!four[0] | side__stage_3 == four));
         held_is: assert (held <= 16 & (held != 0 | !was_reset));
         if (was_reset) begin
-            in_reset: assert (!asked_q[0] & under_way_q == 0 & beat_data__filled_q == 0);
+            in_reset: assert (!asked[0] & under_way_q == 0 & beat_data__filled_q == 0);
             drains: assert ((held < 2 | !side__stage_0[0]) & (held < 3 | !side__stage_1[0])
                 & (held < 4 | !side__stage_2[0]) & (held < 5 | !side__stage_3[0]));
         end

@@ -1,7 +1,7 @@
 // place, first half: the bursts of a placement hold its octets, all of them, each once, and no other.
 //
-//   placement ─► measure ─► extents ─► split ─┬─► addresses ─► AW
-//                                             └─► spans      (place_read.sv)
+//   placement ─► measure, extents ─► split ─┬─► addresses ─► AW
+//                                           └─► spans      (place_read.sv)
 //
 // A burst is what `split` gives to both queues in a cycle: an address and a length, the first lane of its first beat and
 // the lane behind the last one of its last beat. Shown for the placement that went through one slot of `extents`, which is
@@ -17,8 +17,6 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input load,
     input emit,
     input done,
-    input measured_valid_q,
-    input [169:0] measured_q,
     input loaded_q,
     input [3:0] before_split_q,
     input room_q,
@@ -49,16 +47,14 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     localparam LANES = $clog2(K);
 
     // the placement, along its way
-    reg [63:0] measured_address = 0, slot_address = 0, its_address = 0;
-    reg [15:0] measured_length = 0, slot_length = 0, its_length = 0;
+    reg [63:0] slot_address = 0, its_address = 0;
+    reg [15:0] slot_length = 0, its_length = 0;
     reg mine = 0; // what is being split went through the slot
     wire [2:0] slot = extents__store__proof_row;
     always @(posedge clock) begin
-        measured_address <= s_placement[103:40];
-        measured_length <= s_placement[119:104];
-        if (measured_valid_q & extents_s_ready & extents__write_q == slot) begin
-            slot_address <= measured_address;
-            slot_length <= measured_length;
+        if (take & extents_s_ready & extents__write_q == slot) begin
+            slot_address <= s_placement[103:40];
+            slot_length <= s_placement[119:104];
         end
         if (load) begin
             mine <= extents__read_q == slot;
@@ -114,24 +110,17 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     always @* begin
         told_before_the_burst: assert (!emit | !handing_q | m_ready);
         told_with_its_delivery: assert (!handing_q | deliveries_m_valid);
-        no_overflow: assert (!measured_valid_q | extents_s_ready);
+        no_overflow: assert (!take | extents_s_ready);
     end
 
     // helpers: each stage in words of the placement
-    wire [16:0] measured_end = {1'b0, measured_address[BITS-1:0]} + measured_length - 17'd1;
     wire [16:0] slot_end = {1'b0, slot_address[BITS-1:0]} + slot_length - 17'd1;
     wire [16:0] its_end = {1'b0, its_address[BITS-1:0]} + its_length - 17'd1;
-    wire [31:0] measured_high_next = measured_address[63:32] + 1;
     wire [31:0] slot_high_next = slot_address[63:32] + 1;
     wire [31:0] its_high_next = its_address[63:32] + 1;
     wire [2:0] age = slot - extents__read_q;
-    wire [169:0] m = measured_q, e = extents__store__proof_data;
+    wire [169:0] e = extents__store__proof_data;
     always @* begin
-        if (measured_valid_q) begin
-            measured_is: assert (m[0] == (measured_length == 0) & m[152:121] == measured_address[31:0]
-                & m[88:57] == measured_address[63:32] & m[120:89] == measured_high_next);
-            measured_end_is: assert (m[0] | m[169:153] == measured_end);
-        end
         if ({5'b0, age} < extents__filled_q) begin
             slot_is: assert (e[0] == (slot_length == 0) & e[152:121] == slot_address[31:0]
                 & e[88:57] == slot_address[63:32] & e[120:89] == slot_high_next);
@@ -154,7 +143,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         few: assert (!split_valid_q | split_q[8] | !split_q[10]);
         none_left: assert (!split_valid_q | !split_q[10] | blocks_left_q == 0);
         next_first: assert (split_valid_q ? split_q[8] == behind_last : behind_last);
-        credit: assert (before_split_q == extents__filled_q + measured_valid_q + loaded_q);
+        credit: assert (before_split_q == extents__filled_q + loaded_q);
         last: assert (!split_valid_q | last_block_q == (blocks_left_q == 0));
         room: assert (before_split_q <= 7 & (!room_q | before_split_q <= 6));
         handed: assert (!handing_q | split_valid_q);

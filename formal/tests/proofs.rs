@@ -267,8 +267,8 @@ fn beats_of_a_burst_write_its_lanes_and_no_other() {
         ];
         let proof = with_queues(proof, &queues);
         let front = (
-            "if (at_first_q) begin\n            asked_d",
-            "if (1'b0) begin\n            asked_d",
+            "if (at_first_q) begin\n            asked[8:1]",
+            "if (1'b0) begin\n            asked[8:1]",
         );
         let end = (
             "if (now_q[9] & (~(|left_q))) begin",
@@ -278,7 +278,11 @@ fn beats_of_a_burst_write_its_lanes_and_no_other() {
             "assign beat_strobes_s_valid = side_q[0];",
             "assign beat_strobes_s_valid = side_q[0] & (~side_q[17]);",
         );
-        show("place, beats", &proof, 15, &[front, end, withdrawn], 16);
+        let overtaken = (
+            "assign passes = free & (~spans_m_valid);",
+            "assign passes = free;",
+        );
+        show("place, beats", &proof, 15, &[front, end, withdrawn, overtaken], 16);
     });
 }
 

@@ -10,7 +10,7 @@
 //! beats are rotated by the dwords written so far; the lane RAM takes a beat that straddles two rows in one cycle.
 //!
 //! The Segment goes out as soon as the header has come, so that `check` can look up what it needs while the rest comes
-//! and its CRC is computed: [`LATENCY`] cycles behind the plain beat that holds the fifth dword, or the last one. A beat
+//! and its CRC is computed: [`LATENCY`] cycle behind the plain beat that holds the fifth dword, or the last one. A beat
 //! can be read [`written`] cycles after it came. A beat a cycle. Nothing unverified leaves the buffer: `place` reads only
 //! what `check` tells it to (MPA-RCV-01).
 use crate::delay::Delay;
@@ -31,7 +31,7 @@ use rust_hdl_widgets::dff_setup;
 const HEADER: usize = 5;
 
 /// Cycles from the beat that ends a header to the Segment.
-pub const LATENCY: usize = 2;
+pub const LATENCY: usize = 1;
 
 /// Cycles from a beat to the first read that returns it, for beats of `dwords`.
 #[must_use]
@@ -96,8 +96,6 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
     whole: Dff<Bit>,
-    out: Dff<Segment>,
-    out_valid: Dff<Bit>,
 
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
@@ -155,8 +153,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             lanes: LaneRam::new(rows),
             header: array(),
             whole: d(),
-            out: d(),
-            out_valid: d(),
             going: d(),
             back: d(),
             at: d(),
@@ -186,9 +182,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, index, plain_1, data_1, index_1, base_1, above_1, whole, out, out_valid
-        );
+        dff_setup!(self, clock, index, plain_1, data_1, index_1, base_1, above_1, whole);
         clock!(
             self,
             clock,
@@ -288,27 +282,24 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             & self.complete.val()
             & (self.at.val() < self.header_dwords.val());
         self.starts.m_ready.next = self.whole.q.val();
-        self.out_valid.d.next = self.whole.q.val();
-        self.out.d.next.stream = self.starts.m_data.val().stream;
-        self.out.d.next.position = self.starts.m_data.val().position;
-        self.out.d.next.row = self.starts.m_data.val().row;
-        self.out.d.next.rows = self.starts.m_data.val().rows;
-        self.out.d.next.crc = self.starts.m_data.val().crc;
-        self.out.d.next.refused = self.starts.m_data.val().refused;
-        self.out.d.next.ulpdu = self.starts.m_data.val().ulpdu;
-        self.out.d.next.ahead = self.starts.m_data.val().ahead;
-        self.out.d.next.placed = self.starts.m_data.val().placed;
-        self.out.d.next.header_0 = self.header[0].q.val();
-        self.out.d.next.header_1 = self.header[1].q.val();
-        self.out.d.next.header_2 = self.header[2].q.val();
-        self.out.d.next.header_3 = self.header[3].q.val();
-        self.out.d.next.header_4 = self.header[4].q.val();
-        self.segment.next = self.out.q.val();
-        self.segment_valid.next = self.out_valid.q.val();
+        self.segment.next.stream = self.starts.m_data.val().stream;
+        self.segment.next.position = self.starts.m_data.val().position;
+        self.segment.next.row = self.starts.m_data.val().row;
+        self.segment.next.rows = self.starts.m_data.val().rows;
+        self.segment.next.crc = self.starts.m_data.val().crc;
+        self.segment.next.refused = self.starts.m_data.val().refused;
+        self.segment.next.ulpdu = self.starts.m_data.val().ulpdu;
+        self.segment.next.ahead = self.starts.m_data.val().ahead;
+        self.segment.next.placed = self.starts.m_data.val().placed;
+        self.segment.next.header_0 = self.header[0].q.val();
+        self.segment.next.header_1 = self.header[1].q.val();
+        self.segment.next.header_2 = self.header[2].q.val();
+        self.segment.next.header_3 = self.header[3].q.val();
+        self.segment.next.header_4 = self.header[4].q.val();
+        self.segment_valid.next = self.whole.q.val();
         if self.reset.val() {
             self.plain_1.d.next.valid = false;
             self.whole.d.next = false;
-            self.out_valid.d.next = false;
         }
     }
 }

@@ -10,13 +10,13 @@
 //! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
 //! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
 //! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
-//! the next one can start in any cycle. The room of a beat is given back to the stream as soon as its read is given.
+//! the next one can start in any cycle; when none is read, an FPDU starts with its reservation. The room of a beat is given back to the stream as soon as its read is given.
 //!
 //! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. One with `placed` was read whole
 //! before: only its first [`HEADER`] dwords are read, which hold what the checks look at, and the room of all of it is
 //! given back with the last of them. Its CRC verdict says nothing.
 //!
-//! Latency: 3 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
+//! Latency: 2 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
 //! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included.
 use crate::delay::Delay;
 use crate::dff::Dff;
@@ -175,8 +175,12 @@ pub struct Fetch<
     amount: Delay<Bits<LOGD>>,
 
     take: Signal<Local, Bit>,
+    may_go: Signal<Local, Bit>,
     reserve: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    due: Signal<Local, Fpdu>,
+    due_beats: Signal<Local, Bits<16>>,
+    due_behind: Signal<Local, Bits<32>>,
     reads: Signal<Local, Bits<16>>,
     beats: Signal<Local, Bits<16>>,
     ring_row: Signal<Local, Bits<32>>,
@@ -275,8 +279,12 @@ impl<
             side: Delay::new(latency(D)),
             amount: Delay::new(lane_ram::LATENCY),
             take: d(),
+            may_go: d(),
             reserve: d(),
             go: d(),
+            due: d(),
+            due_beats: d(),
+            due_behind: d(),
             reads: d(),
             beats: d(),
             ring_row: d(),
@@ -359,19 +367,29 @@ impl<
             self.given_up[i].d.next = self.given_up[i].q.val();
         }
 
-        comment!("start: at the end of the FPDU before");
-        self.go.next = self.prepared_valid.q.val() & (!self.active.q.val() | self.last.q.val());
-
         comment!("reserve: with rows for all beats and a place under way");
+        self.may_go.next = !self.active.q.val() | self.last.q.val();
         self.reserve.next = self.counted_valid.q.val()
-            & (!self.prepared_valid.q.val() | self.go.val())
+            & (!self.prepared_valid.q.val() | self.may_go.val())
             & (self.counted_beats.q.val() <= self.free.q.val())
             & (self.under_way.q.val() < self.most.val());
+
+        comment!("start: at the end of the FPDU before; one that nothing waits for starts as it is reserved");
+        self.go.next = self.may_go.val() & (self.prepared_valid.q.val() | self.reserve.val());
+        self.due.next = self.counted.q.val();
+        self.due_beats.next = self.counted_beats.q.val();
+        self.due_behind.next = self.counted_behind.q.val();
+        if self.prepared_valid.q.val() {
+            self.due.next = self.prepared.q.val();
+            self.due_beats.next = self.prepared_beats.q.val();
+            self.due_behind.next = self.prepared_behind.q.val();
+        }
         if self.go.val() {
-            self.prepared_valid.d.next = false;
+            self.prepared_valid.d.next = self.prepared_valid.q.val() & self.reserve.val();
+        } else if self.reserve.val() {
+            self.prepared_valid.d.next = true;
         }
         if self.reserve.val() {
-            self.prepared_valid.d.next = true;
             self.prepared.d.next = self.counted.q.val();
             self.prepared_beats.d.next = self.counted_beats.q.val();
             self.prepared_behind.d.next = self.counted_behind.q.val();
@@ -448,43 +466,42 @@ impl<
                 self.active.d.next = false;
             }
         }
-        self.ring_row.next = self.prepared.q.val().position >> self.lane_bits.val();
-        self.row_base.next =
-            bit_cast::<20, 8>(self.prepared.q.val().stream) << self.stream_shift.val();
+        self.ring_row.next = self.due.val().position >> self.lane_bits.val();
+        self.row_base.next = bit_cast::<20, 8>(self.due.val().stream) << self.stream_shift.val();
         self.start_pulse.d.next = self.go.val();
         if self.go.val() {
             self.active.d.next = true;
-            self.now.d.next = self.prepared.q.val();
-            self.behind.d.next = self.prepared_behind.q.val();
+            self.now.d.next = self.due.val();
+            self.behind.d.next = self.due_behind.val();
             self.first.d.next = true;
-            self.left.d.next = self.prepared_beats.q.val();
-            self.last.d.next = self.prepared_beats.q.val() == 1;
-            self.position.d.next = self.prepared.q.val().position;
-            self.dwords_left.d.next = self.prepared.q.val().dwords;
+            self.left.d.next = self.due_beats.val();
+            self.last.d.next = self.due_beats.val() == 1;
+            self.position.d.next = self.due.val().position;
+            self.dwords_left.d.next = self.due.val().dwords;
             self.into.d.next = 0.into();
-            self.leading.d.next = self.prepared.q.val().markers
-                & !self.prepared.q.val().position.get_bits::<9>(0).any();
+            self.leading.d.next =
+                self.due.val().markers & !self.due.val().position.get_bits::<9>(0).any();
             self.row_0.d.next =
                 bit_cast::<20, 32>(self.ring_row.val() & self.row_mask.val()) | self.row_base.val();
             self.row_1.d.next = bit_cast::<20, 32>((self.ring_row.val() + 1) & self.row_mask.val())
                 | self.row_base.val();
             self.next_row.d.next =
-                (self.next_row.q.val() + self.prepared_beats.q.val()) & self.commit_mask.val();
-            self.start_now.d.next.stream = self.prepared.q.val().stream;
-            self.start_now.d.next.position = self.prepared.q.val().position;
-            self.start_now.d.next.crc = self.prepared.q.val().crc;
-            self.start_now.d.next.refused = self.prepared.q.val().refused;
-            self.start_now.d.next.ulpdu = self.prepared.q.val().ulpdu;
-            self.start_now.d.next.ahead = self.prepared.q.val().ahead;
-            self.start_now.d.next.placed = self.prepared.q.val().placed;
+                (self.next_row.q.val() + self.due_beats.val()) & self.commit_mask.val();
+            self.start_now.d.next.stream = self.due.val().stream;
+            self.start_now.d.next.position = self.due.val().position;
+            self.start_now.d.next.crc = self.due.val().crc;
+            self.start_now.d.next.refused = self.due.val().refused;
+            self.start_now.d.next.ulpdu = self.due.val().ulpdu;
+            self.start_now.d.next.ahead = self.due.val().ahead;
+            self.start_now.d.next.placed = self.due.val().placed;
             self.start_now.d.next.row = self.next_row.q.val();
-            self.start_now.d.next.rows = self.prepared_beats.q.val();
+            self.start_now.d.next.rows = self.due_beats.val();
         }
         comment!("a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)");
         for i in 0..S {
             if self.go.val()
-                & self.prepared.q.val().refused.any()
-                & (self.prepared.q.val().stream == self.index[i].val())
+                & self.due.val().refused.any()
+                & (self.due.val().stream == self.index[i].val())
             {
                 self.given_up[i].d.next = true;
             }

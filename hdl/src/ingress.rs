@@ -20,7 +20,7 @@ use crate::ending::Ending;
 use crate::fetch::Fetch;
 use crate::records::{Segment, Verdict};
 use crate::scan::Scan;
-use crate::strip::{self, Plain, Strip};
+use crate::strip::{self, Said, Strip};
 use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
@@ -107,7 +107,7 @@ pub struct Ingress<
     strip: Strip<W, D>,
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
-    markers_said: Delay<Plain>,
+    markers_said: Delay<Said>,
 }
 
 impl<
@@ -169,7 +169,7 @@ impl<
             strip: d(),
             commit: Commit::new(config),
             crc32c: d(),
-            markers_said: Delay::new(crc32c::latency(W) - strip::LATENCY),
+            markers_said: Delay::new(crc32c::latency(W) - strip::SAID),
         }
     }
 }
@@ -304,7 +304,7 @@ impl<
         self.crc32c.first.next = self.fetch.beat.val().first;
         self.crc32c.last.next = self.fetch.beat.val().last;
         self.crc32c.count.next = self.fetch.beat.val().count;
-        self.markers_said.d.next = self.strip.plain.val();
+        self.markers_said.d.next = self.strip.said.val();
         self.verdict.next.good = self.crc32c.verdict.val().good;
         self.verdict.next.state = self.crc32c.verdict.val().state;
         self.verdict.next.zeros = self.crc32c.verdict.val().zeros;

@@ -3,7 +3,8 @@
 //! ```text
 //!  Placement ─► measure ─► queue ─► split ──► addresses ────────────────► AW
 //!                                        │
-//!                                        └────► spans ─► read ─► commit buffer ─► rotate ─► beats ─► W
+//!                                        └─┬─► spans ─┬─► read ─► commit buffer ─► rotate ─► beats ─► W
+//!                                          └──────────┘ when it is empty
 //!  Delivery ──► queue ────────► number ─► deliver  └─► rows to give back
 //! ```
 //!
@@ -20,7 +21,7 @@
 //! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
 //! FPDUs waiting.
 //!
-//! Latency from `s_valid` to the first beat: 9 cycles and the latency of the rotator. One beat a cycle, without gaps
+//! Latency from `s_valid` to the first beat: 6 cycles and the latency of the rotator. One beat a cycle, without gaps
 //! between bursts and between FPDUs, those of one beat included; one without payload costs a cycle. `measure` never stops:
 //! an FPDU is taken when the queue behind it has room, which a register says. AW runs up to 8 bursts ahead of W, and W does
 //! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it has
@@ -145,9 +146,6 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
 
     deliveries: Queue<Delivery, 3>,
 
-    // measured: lane of the first octet against its lane in the commit buffer; last octet as an offset in its block
-    measured_valid: Dff<Bit>,
-    measured: Dff<Extent>,
     extents: Queue<Extent, 3>,
     loaded: Dff<Bit>,
     before_split: Dff<Bits<4>>,
@@ -169,22 +167,16 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     addresses: Queue<WriteAddress, 3>,
     spans: Queue<Span, 3>,
 
-    // reading: a beat a cycle
+    // reading: a beat a cycle, whose rows are at the commit buffer
     reading: Dff<Bit>,
     now: Dff<Span>,
     left: Dff<Bits<8>>,
     at_first: Dff<Bit>,
     row: Dff<Bits<16>>,
     next_row: Dff<Bits<16>>,
+    select: Dff<Bits<K>>,
     under_way: Dff<Bits<8>>,
     wrapped: LaneMask<K, K>,
-
-    // asked: the row is at the commit buffer
-    asked: Dff<Beat>,
-    asked_row_0: Dff<Bits<16>>,
-    asked_row_1: Dff<Bits<16>>,
-    asked_select: Dff<Bits<K>>,
-    asked_turn: Dff<Bits<LOGK>>,
     freed: Dff<Bit>,
     freed_rows: Dff<Bits<16>>,
 
@@ -211,9 +203,12 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     address: Signal<Local, WriteAddress>,
     span: Signal<Local, Span>,
     head: Signal<Local, Span>,
+    asked: Signal<Local, Beat>,
     go: Signal<Local, Bit>,
     ask: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
+    free: Signal<Local, Bit>,
+    passes: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
     pop: Signal<Local, Bit>,
     lane_bits: Constant<Bits<8>>,
@@ -265,8 +260,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             m_valid: d(),
             m_ready: d(),
             deliveries: d(),
-            measured_valid: d(),
-            measured: d(),
             extents: d(),
             loaded: d(),
             before_split: d(),
@@ -290,13 +283,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             at_first: d(),
             row: d(),
             next_row: d(),
+            select: d(),
             under_way: d(),
             wrapped: d(),
-            asked: d(),
-            asked_row_0: d(),
-            asked_row_1: d(),
-            asked_select: d(),
-            asked_turn: d(),
             freed: d(),
             freed_rows: d(),
             side: Delay::new(lane_ram::LATENCY + rotate::latency(K)),
@@ -321,9 +310,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             address: d(),
             span: d(),
             head: d(),
+            asked: d(),
             go: d(),
             ask: d(),
             over: d(),
+            free: d(),
+            passes: d(),
             fetch: d(),
             pop: d(),
             lane_bits: Constant::new((LOGK as u64).into()),
@@ -344,15 +336,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
 impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LOGK> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            measured_valid,
-            measured,
-            loaded,
-            before_split,
-            room
-        );
+        dff_setup!(self, clock, loaded, before_split, room);
         dff_setup!(
             self,
             clock,
@@ -365,16 +349,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             last_block
         );
         dff_setup!(self, clock, first_beat, last_beat, issued, handing);
-        dff_setup!(self, clock, reading, now, left, at_first, row, next_row, under_way);
-        dff_setup!(
-            self,
-            clock,
-            asked,
-            asked_row_0,
-            asked_row_1,
-            asked_select,
-            asked_turn
-        );
+        dff_setup!(self, clock, reading, now, left, at_first, row, next_row, select, under_way);
         dff_setup!(self, clock, freed, freed_rows);
         clock!(self, clock, deliveries, addresses, spans, side, amount, rotate);
         clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
@@ -412,20 +387,18 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         comment!("measure: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not; offset of the last octet, counted from the first block's start");
         self.low_address.next = self.s_placement.val().address.get_bits::<32>(0);
         self.in_block.next = self.low_address.val() & self.block_mask.val();
-        self.measured_valid.d.next = self.take.val();
-        self.measured.d.next.empty = !self.s_placement.val().length.any();
-        self.measured.d.next.row = self.s_placement.val().row;
-        self.measured.d.next.shift = bit_cast::<24, 8>(self.s_placement.val().skip)
+        self.extents.s_data.next.empty = !self.s_placement.val().length.any();
+        self.extents.s_data.next.row = self.s_placement.val().row;
+        self.extents.s_data.next.shift = bit_cast::<24, 8>(self.s_placement.val().skip)
             - (self.low_address.val() & self.lane_mask.val()).get_bits::<24>(0);
-        self.measured.d.next.rows = self.s_placement.val().rows;
-        self.measured.d.next.high = self.s_placement.val().address.get_bits::<32>(32);
-        self.measured.d.next.high_next = self.s_placement.val().address.get_bits::<32>(32) + 1;
-        self.measured.d.next.low = self.low_address.val();
-        self.measured.d.next.end = self.in_block.val().get_bits::<17>(0)
+        self.extents.s_data.next.rows = self.s_placement.val().rows;
+        self.extents.s_data.next.high = self.s_placement.val().address.get_bits::<32>(32);
+        self.extents.s_data.next.high_next = self.s_placement.val().address.get_bits::<32>(32) + 1;
+        self.extents.s_data.next.low = self.low_address.val();
+        self.extents.s_data.next.end = self.in_block.val().get_bits::<17>(0)
             + bit_cast::<17, 16>(self.s_placement.val().length)
             - 1;
-        self.extents.s_data.next = self.measured.q.val();
-        self.extents.s_valid.next = self.measured_valid.q.val();
+        self.extents.s_valid.next = self.take.val();
         self.extents.m_ready.next = self.load.val();
         self.extent.next = self.extents.m_data.val();
 
@@ -463,7 +436,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.addresses.s_data.next = self.address.val();
         self.addresses.s_valid.next = self.emit.val() & !self.split.q.val().empty;
         self.spans.s_data.next = self.span.val();
-        self.spans.s_valid.next = self.emit.val();
         if self.emit.val() {
             self.split.d.next.first = false;
             self.block_number.d.next = self.block_number.q.val() + 1;
@@ -516,9 +488,17 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.reading.q.val() & (self.now.q.val().empty | !self.under_way.q.val().get_bit(4));
         self.ask.next = self.go.val() & !self.now.q.val().empty;
         self.over.next = self.go.val() & (self.now.q.val().empty | !self.left.q.val().any());
-        self.fetch.next = self.spans.m_valid.val() & (!self.reading.q.val() | self.over.val());
-        self.spans.m_ready.next = !self.reading.q.val() | self.over.val();
-        self.head.next = self.spans.m_data.val();
+        self.free.next = !self.reading.q.val() | self.over.val();
+        self.passes.next = self.free.val() & !self.spans.m_valid.val();
+        self.fetch.next = self.free.val() & (self.spans.m_valid.val() | self.emit.val());
+        self.spans.s_valid.next = self.emit.val() & !self.passes.val();
+        self.spans.m_ready.next = self.free.val();
+        self.head.next = self.span.val();
+        if self.spans.m_valid.val() {
+            self.head.next = self.spans.m_data.val();
+        }
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = self.head.val().turn;
         if self.ask.val() {
             self.left.d.next = self.left.q.val() - 1;
             self.at_first.d.next = false;
@@ -536,6 +516,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
                 self.at_first.d.next = true;
                 self.row.d.next = self.head.val().row;
                 self.next_row.d.next = self.head.val().row + 1;
+                self.select.d.next = self.wrapped.mask.val();
             }
         }
         self.freed.d.next = self.over.val() & self.now.q.val().last;
@@ -544,29 +525,23 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.release_rows.next = self.freed_rows.q.val();
 
         comment!("ask: lanes in front of the turn have come round to the next row");
-        self.wrapped.from.next = self.none.val();
-        self.wrapped.to.next = self.now.q.val().turn;
-        self.asked_row_0.d.next = self.row.q.val() & self.row_mask.val();
-        self.asked_row_1.d.next = self.next_row.q.val() & self.row_mask.val();
-        self.asked_select.d.next = self.wrapped.mask.val();
-        self.asked_turn.d.next = self.now.q.val().turn.get_bits::<LOGK>(0);
-        self.asked.d.next.valid = self.ask.val();
-        self.asked.d.next.last = !self.left.q.val().any();
-        self.asked.d.next.from = 0.into();
+        self.read_row_0.next = self.row.q.val() & self.row_mask.val();
+        self.read_row_1.next = self.next_row.q.val() & self.row_mask.val();
+        self.read_select.next = self.select.q.val();
+        self.asked.next.valid = self.ask.val();
+        self.asked.next.last = !self.left.q.val().any();
+        self.asked.next.from = 0.into();
         if self.at_first.q.val() {
-            self.asked.d.next.from = self.now.q.val().from;
+            self.asked.next.from = self.now.q.val().from;
         }
-        self.asked.d.next.to = self.lanes.val();
+        self.asked.next.to = self.lanes.val();
         if self.now.q.val().last & !self.left.q.val().any() {
-            self.asked.d.next.to = self.now.q.val().to;
+            self.asked.next.to = self.now.q.val().to;
         }
-        self.read_row_0.next = self.asked_row_0.q.val();
-        self.read_row_1.next = self.asked_row_1.q.val();
-        self.read_select.next = self.asked_select.q.val();
 
         comment!("turn and mask");
-        self.amount.d.next = self.asked_turn.q.val();
-        self.side.d.next = self.asked.q.val();
+        self.amount.d.next = self.now.q.val().turn.get_bits::<LOGK>(0);
+        self.side.d.next = self.asked.val();
         self.rotate.data.next = self.read_data.val();
         self.rotate.amount.next = self.amount.q.val();
         self.strobes.from.next = self.side.q.val().from;
@@ -595,7 +570,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         }
 
         if self.reset.val() {
-            self.measured_valid.d.next = false;
             self.loaded.d.next = false;
             self.before_split.d.next = 0.into();
             self.room.d.next = false;
@@ -603,7 +577,6 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.handing.d.next = false;
             self.issued.d.next = 0.into();
             self.reading.d.next = false;
-            self.asked.d.next.valid = false;
             self.freed.d.next = false;
             self.under_way.d.next = 0.into();
         }

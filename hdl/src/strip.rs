@@ -10,7 +10,8 @@
 //! the two low bits of FPDUPTR are not looked at (MPA-FMT-14, MPA-MRK-12). The first wrong marker of an FPDU is kept for
 //! the error record. The CRC unit sees the beats as they were: markers are covered (MPA-CRC-13 to 15).
 //!
-//! Latency [`LATENCY`] cycles, a beat a cycle.
+//! A beat a cycle. Beats come out [`LATENCY`] cycle later, so that the header is known soon; what the markers said follows
+//! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
 use crate::dff::Dff;
 use crate::fetch::Beat;
 use crate::lane_mask::LaneMask;
@@ -19,7 +20,10 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 
 /// Cycles from a beat with markers to the beat without.
-pub const LATENCY: usize = 3;
+pub const LATENCY: usize = 1;
+
+/// Cycles from the last beat of an FPDU to what its markers said.
+pub const SAID: usize = LATENCY + 1;
 
 /// What is known of a beat without markers besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -32,7 +36,12 @@ pub struct Plain {
     pub last: Bit,
     /// Dwords in it.
     pub count: Bits<5>,
-    /// With `last`: a marker of the FPDU was wrong.
+}
+
+/// What the markers of an FPDU said.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Said {
+    /// One was wrong.
     pub wrong: Bit,
     /// FPDUPTR that the first wrong one should have had.
     pub expected: Bits<16>,
@@ -55,20 +64,17 @@ pub struct Strip<const W: usize, const D: usize> {
     pub plain: Signal<Out, Plain>,
     /// Their octets.
     pub plain_data: Signal<Out, Bits<W>>,
+    /// A cycle behind the last of them: what the markers of the FPDU said.
+    pub said: Signal<Out, Said>,
 
-    // stage 1: as it came
+    // stage 1: the marker picked out, the dwords above it moved down
+    below: LaneMask<W, D>,
     beat_1: Dff<Beat>,
     data_1: Dff<Bits<W>>,
-    below: LaneMask<W, D>,
+    pointer_1: Dff<Bits<16>>,
 
-    // stage 2: the marker picked out, the dwords above it moved down
-    beat_2: Dff<Beat>,
-    data_2: Dff<Bits<W>>,
-    pointer_2: Dff<Bits<16>>,
-
-    // stage 3: judged
-    data_3: Dff<Bits<W>>,
-    plain_3: Dff<Plain>,
+    // stage 2: judged
+    said_2: Dff<Said>,
     marker: Signal<Local, Bits<32>>,
     differs: Signal<Local, Bit>,
     shift: Signal<Local, Bits<16>>,
@@ -85,14 +91,12 @@ impl<const W: usize, const D: usize> Default for Strip<W, D> {
             beat_data: d(),
             plain: d(),
             plain_data: d(),
+            said: d(),
+            below: d(),
             beat_1: d(),
             data_1: d(),
-            below: d(),
-            beat_2: d(),
-            data_2: d(),
-            pointer_2: d(),
-            data_3: d(),
-            plain_3: d(),
+            pointer_1: d(),
+            said_2: d(),
             marker: d(),
             differs: d(),
             shift: d(),
@@ -104,46 +108,42 @@ impl<const W: usize, const D: usize> Default for Strip<W, D> {
 impl<const W: usize, const D: usize> Logic for Strip<W, D> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, beat_1, data_1, beat_2, data_2, pointer_2, data_3, plain_3);
+        dff_setup!(self, clock, beat_1, data_1, pointer_1, said_2);
 
-        comment!("stage 1");
+        comment!("stage 1: dwords above the marker come down one lane");
+        self.below.from.next = self.zero.val();
+        self.below.to.next = self.beat.val().marker_lane;
         self.beat_1.d.next = self.beat.val();
         self.data_1.d.next = self.beat_data.val();
-
-        comment!("stage 2: dwords above the marker come down one lane");
-        self.below.from.next = self.zero.val();
-        self.below.to.next = self.beat_1.q.val().marker_lane;
-        self.beat_2.d.next = self.beat_1.q.val();
-        self.data_2.d.next = self.data_1.q.val();
-        if self.beat_1.q.val().marker {
-            self.beat_2.d.next.count = self.beat_1.q.val().count - 1;
-            self.data_2.d.next = (self.data_1.q.val() & self.below.mask.val())
-                | ((self.data_1.q.val() >> 32) & !self.below.mask.val());
+        if self.beat.val().marker {
+            self.beat_1.d.next.count = self.beat.val().count - 1;
+            self.data_1.d.next = (self.beat_data.val() & self.below.mask.val())
+                | ((self.beat_data.val() >> 32) & !self.below.mask.val());
         }
-        self.shift.next = bit_cast::<16, 8>(self.beat_1.q.val().marker_lane) << 5;
-        self.marker.next = self.data_1.q.val().get_bits::<32>(self.shift.val().index());
-        self.pointer_2.d.next = bit_cast::<16, 6>(self.marker.val().get_bits::<6>(26)) << 2
+        self.shift.next = bit_cast::<16, 8>(self.beat.val().marker_lane) << 5;
+        self.marker.next = self
+            .beat_data
+            .val()
+            .get_bits::<32>(self.shift.val().index());
+        self.pointer_1.d.next = bit_cast::<16, 6>(self.marker.val().get_bits::<6>(26)) << 2
             | bit_cast::<16, 8>(self.marker.val().get_bits::<8>(16)) << 8;
+        self.plain.next.valid = self.beat_1.q.val().valid;
+        self.plain.next.first = self.beat_1.q.val().first;
+        self.plain.next.last = self.beat_1.q.val().last;
+        self.plain.next.count = self.beat_1.q.val().count;
+        self.plain_data.next = self.data_1.q.val();
 
-        comment!("stage 3: the first wrong marker of the FPDU");
-        self.differs.next = self.beat_2.q.val().marker
-            & (self.pointer_2.q.val() != self.beat_2.q.val().marker_pointer);
-        self.data_3.d.next = self.data_2.q.val();
-        self.plain_3.d.next.valid = self.beat_2.q.val().valid;
-        self.plain_3.d.next.first = self.beat_2.q.val().first;
-        self.plain_3.d.next.last = self.beat_2.q.val().last;
-        self.plain_3.d.next.count = self.beat_2.q.val().count;
-        if self.beat_2.q.val().valid & (self.beat_2.q.val().first | !self.plain_3.q.val().wrong) {
-            self.plain_3.d.next.wrong = self.differs.val();
-            self.plain_3.d.next.expected = self.beat_2.q.val().marker_pointer;
-            self.plain_3.d.next.received = self.pointer_2.q.val();
+        comment!("stage 2: the first wrong marker of the FPDU");
+        self.differs.next = self.beat_1.q.val().marker
+            & (self.pointer_1.q.val() != self.beat_1.q.val().marker_pointer);
+        if self.beat_1.q.val().valid & (self.beat_1.q.val().first | !self.said_2.q.val().wrong) {
+            self.said_2.d.next.wrong = self.differs.val();
+            self.said_2.d.next.expected = self.beat_1.q.val().marker_pointer;
+            self.said_2.d.next.received = self.pointer_1.q.val();
         }
-        self.plain.next = self.plain_3.q.val();
-        self.plain_data.next = self.data_3.q.val();
+        self.said.next = self.said_2.q.val();
         if self.reset.val() {
             self.beat_1.d.next.valid = false;
-            self.beat_2.d.next.valid = false;
-            self.plain_3.d.next.valid = false;
         }
     }
 }
