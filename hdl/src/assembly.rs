@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
+//!                                       ├──► first two octets of each dword ─► scan, as they land
 //!       └─► lanes skip..count, rotated ─┤
 //!       └─► rows: position / K, and + 1 ┼──► header RAM ──► scan (ULPDU_Length of any dword)
 //!                                       └──► pointer RAM ─► scan (FPDUPTR at any multiple of 512)
@@ -15,6 +16,7 @@
 //! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
 //! octets. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
 use crate::delay::Delay;
+use crate::heads::Heads;
 use crate::lane_mask::LaneMask;
 use crate::lane_ram::{HeaderRam, LaneRam};
 use crate::rotate::{self, Rotate};
@@ -77,6 +79,8 @@ pub struct Assembly<
     pub landed_stream: Signal<Out, Bits<8>>,
     /// The position behind its last octet.
     pub landed_edge: Signal<Out, Bits<32>>,
+    /// With it: first two octets of each dword that lands, 16 bits a dword, first octet low, in the lanes of the ring.
+    pub landed_heads: Signal<Out, Bits<H>>,
     /// Row of the lanes whose select bit is zero.
     pub read_row_0: Signal<In, Bits<20>>,
     /// Row of the lanes whose select bit is one.
@@ -99,6 +103,7 @@ pub struct Assembly<
     pointers: LaneRam<16, 2, 20>,
     rotate_data: Rotate<W, K, LOGK>,
     rotate_mask: Rotate<K, K, LOGK>,
+    heads: Heads<W, H>,
     fresh: LaneMask<K, K>,
     wrapped: LaneMask<K, K>,
     side: Delay<Landing>,
@@ -142,6 +147,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             landed: d(),
             landed_stream: d(),
             landed_edge: d(),
+            landed_heads: d(),
             read_row_0: d(),
             read_row_1: d(),
             read_select: d(),
@@ -155,6 +161,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             pointers: LaneRam::new(config.streams.next_power_of_two() * rows / apart),
             rotate_data: Default::default(),
             rotate_mask: Default::default(),
+            heads: d(),
             fresh: d(),
             wrapped: d(),
             side: Delay::new(latency(K)),
@@ -237,6 +244,8 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.landed.next = self.side.q.val().valid;
         self.landed_stream.next = self.side.q.val().stream;
         self.landed_edge.next = self.side.q.val().landed;
+        self.heads.data.next = self.rotate_data.out.val();
+        self.landed_heads.next = self.heads.octets.val();
 
         comment!("FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins");
         self.marks_0.next = self.neither.val();

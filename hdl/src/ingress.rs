@@ -264,6 +264,13 @@ impl<
         self.scan.landed.next = self.assembly.landed.val();
         self.scan.landed_stream.next = self.assembly.landed_stream.val();
         self.scan.landed_edge.next = self.assembly.landed_edge.val();
+        self.scan.landed_heads.next = self.assembly.landed_heads.val();
+        self.scan.beat_valid.next = self.admit.beat_valid.val();
+        self.scan.beat_stream.next = self.admit.beat_stream.val();
+        self.scan.beat_position.next = self.admit.beat_position.val();
+        self.scan.beat_skip.next = self.admit.beat_skip.val();
+        self.scan.beat_count.next = self.admit.beat_count.val();
+        self.scan.beat_edge.next = self.admit.beat_edge.val();
         self.assembly.header_row.next = self.scan.header_row.val();
         self.scan.header_data.next = self.assembly.header_data.val();
         self.scan.beyond.next = self.admit.beyond.val();

@@ -8,7 +8,7 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
-//!  underneath: lane_ram, rotate, lane_mask, keep_count, turn, xor_network, delay, queue, dff
+//!  underneath: lane_ram, rotate, lane_mask, keep_count, heads, turn, xor_network, delay, queue, dff
 //! ```
 //!
 //! `warpline-design` makes the text of a whole device from a [`Config`]. `KERNELS.md` tells what kernels may contain.
@@ -43,6 +43,7 @@ pub mod commit;
 pub mod crc32c;
 pub mod ending;
 pub mod fetch;
+pub mod heads;
 pub mod ingress;
 pub mod scan;
 pub mod strip;

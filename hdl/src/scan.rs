@@ -4,6 +4,8 @@
 //!                    ┌─ look ─► reader ─► header RAM ─► walker ─► Item ─► whole? ─┬─ yes ─► queue ─► Fpdu ─► fetch
 //!  landed ─► edge ─► pick          (rows of one visit)                            └─ no: length known ─┐
 //!  at, need ────────►└─ give ─► FPDU whose length is known ─► queue          at, need ◄─ end of visit ◄┘
+//!                                       ▲
+//!  beat, landing octets ─► prompt ──────┴─► length known
 //!
 //!  beyond, island ─► ahead: marker RAM, header RAM when the reader rests ─► queue
 //!                      └─► placed ◄─ answers of check
@@ -27,7 +29,9 @@
 //! that a change of stream costs the reader two cycles at most. An FPDU that reaches [`FAR`] rows ends its visit; the stream is
 //! looked at again [`AGAIN`] cycles later at the latest. Waiting streams cost nothing. Latency from the landing of the
 //! last octet to `issued`: 12 cycles, 4 more for a long FPDU with markers, and 5 when the length was known before. The
-//! FPDU is at the output a cycle later.
+//! FPDU is at the output a cycle later. One that comes alone and begins with a beat needs no visit ([`prompt`]): it is
+//! issued 3 cycles after its first beat has landed when it ends with that beat or the next one, else its length is known
+//! by then.
 //!
 //! Behind gaps, [`ahead`] finds whole FPDUs by their markers, which go out with `ahead` when nothing in order waits. The
 //! chain in order finds them again, and says of those that were accepted that they are `placed` ([`placed`]).
@@ -37,9 +41,11 @@
 mod ahead;
 mod lengths;
 mod placed;
+mod prompt;
 mod reader;
 mod walker;
 
+use crate::assembly;
 use crate::dff::Dff;
 use crate::ending::Mark;
 use crate::queue::{Queue, Store};
@@ -49,6 +55,7 @@ use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use ahead::Ahead;
 use placed::Placed;
+use prompt::{Prompt, Prompted};
 use reader::{Reader, Visit};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -61,6 +68,10 @@ pub use reader::{ROWS, VISIT};
 
 /// Cycles from one FPDU of a stream to the next one when the visit ends between them and no other stream is served.
 pub const AGAIN: usize = 16;
+
+/// Cycles after a stream has come or gone in which no FPDU is taken from [`prompt`]: what it measures may be of the former
+/// life of that stream.
+const WARY: u64 = 8;
 
 /// FPDUs in the queue in front of `fetch` from which on no more are looked for.
 const ENOUGH: u64 = 8;
@@ -98,6 +109,20 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub landed_stream: Signal<In, Bits<8>>,
     /// The position behind its last octet.
     pub landed_edge: Signal<In, Bits<32>>,
+    /// As from `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
+    pub beat_valid: Signal<In, Bit>,
+    /// Its stream.
+    pub beat_stream: Signal<In, Bits<8>>,
+    /// Stream position of its lane 0.
+    pub beat_position: Signal<In, Bits<32>>,
+    /// Its first lane that is new.
+    pub beat_skip: Signal<In, Bits<8>>,
+    /// The lane behind its last one.
+    pub beat_count: Signal<In, Bits<8>>,
+    /// The edge of its stream behind it.
+    pub beat_edge: Signal<In, Bits<32>>,
+    /// With `landed`: first two octets of each dword, in the lanes of the ring.
+    pub landed_heads: Signal<In, Bits<H>>,
     /// What is known of the end of a stream; comes behind the landing of all octets in front of it.
     pub mark: Signal<In, Mark>,
     /// Pulse: `stream` starts at position 0, with the two flags below.
@@ -209,6 +234,10 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     gone: Dff<Bit>,
     gone_stream: Dff<Bits<8>>,
 
+    // prompt: an FPDU that begins with a beat
+    prompt: Prompt<H, D, LOGD, S>,
+    wary: Dff<Bits<4>>,
+
     // behind gaps
     look_ahead: Ahead<H, D, LOGD, S>,
     placed: Placed<S, ISLANDS>,
@@ -234,6 +263,11 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     refusal: Signal<Local, Bits<3>>,
     passes: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
+    early: Signal<Local, Prompted>,
+    idle: [Signal<Local, Bit>; S],
+    welcome: Signal<Local, Bit>,
+    prompts: Signal<Local, Bit>,
+    notes: Signal<Local, Bit>,
     gift_passes: Signal<Local, Bit>,
     gift_behind: Signal<Local, Bits<32>>,
     weighed_octets: Signal<Local, Bits<20>>,
@@ -250,6 +284,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     ends_closed: Constant<Bits<3>>,
     ends_truncated: Constant<Bits<3>>,
     nowhere: Constant<Bits<4>>,
+    wary_for: Constant<Bits<4>>,
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
@@ -267,6 +302,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             landed: d(),
             landed_stream: d(),
             landed_edge: d(),
+            beat_valid: d(),
+            beat_stream: d(),
+            beat_position: d(),
+            beat_skip: d(),
+            beat_count: d(),
+            beat_edge: d(),
+            landed_heads: d(),
             mark: d(),
             arm: d(),
             close: d(),
@@ -339,6 +381,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             gift_dropped: d(),
             gone: d(),
             gone_stream: d(),
+            prompt: Prompt::new(assembly::latency(config.octets())),
+            wary: d(),
             look_ahead: Ahead::new(config),
             placed: d(),
             out: d(),
@@ -361,6 +405,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             refusal: d(),
             passes: d(),
             lacks: d(),
+            early: d(),
+            idle: array(),
+            welcome: d(),
+            prompts: d(),
+            notes: d(),
             gift_passes: d(),
             gift_behind: d(),
             weighed_octets: d(),
@@ -377,6 +426,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
             ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
             nowhere: Constant::new(0_u64.into()),
+            wary_for: Constant::new(WARY.into()),
         }
     }
 }
@@ -420,11 +470,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             gift,
             gift_dropped
         );
-        dff_setup!(self, clock, gone, gone_stream, waiting, hold);
-        clock!(self, clock, reader, walker, lengths, out, look_ahead, placed);
+        dff_setup!(self, clock, gone, gone_stream, wary, waiting, hold);
+        clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
+        self.prompt.reset.next = self.reset.val();
         self.look_ahead.reset.next = self.reset.val();
         self.placed.reset.next = self.reset.val();
 
@@ -625,10 +676,53 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
         self.over_stream.d.next = self.weighed_fpdu.q.val().stream;
-        self.lengths.write.next = self.lacks.val();
-        self.lengths.write_row.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
-        self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
-        self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
+
+        comment!("prompt: the next FPDU of a stream in which nothing is left to look at");
+        self.prompt.beat_valid.next = self.beat_valid.val();
+        self.prompt.beat_stream.next = self.beat_stream.val();
+        self.prompt.beat_position.next = self.beat_position.val();
+        self.prompt.beat_skip.next = self.beat_skip.val();
+        self.prompt.beat_count.next = self.beat_count.val();
+        self.prompt.beat_edge.next = self.beat_edge.val();
+        self.prompt.heads.next = self.landed_heads.val();
+        self.early.next = self.prompt.prompted.val();
+        self.welcome.next = false;
+        for i in 0..S {
+            self.prompt.at[i].next = self.at[i].q.val().get_bits::<20>(0);
+            self.prompt.with_markers[i].next = self.with_markers[i].q.val();
+            self.idle[i].next = self.live[i].q.val()
+                & !self.stopped[i].q.val()
+                & !self.known[i].q.val()
+                & !self.eligible[i].q.val()
+                & !self.picked[i].val()
+                & !self.busy[i].q.val();
+            if (self.early.val().stream == self.index[i].val()) & self.idle[i].val() {
+                self.welcome.next = self.prompt.prompted_valid.val()
+                    & !self.wary.q.val().any()
+                    & !self.leaves.val();
+            }
+        }
+        self.prompts.next = self.welcome.val()
+            & self.early.val().whole
+            & !self.given_valid.q.val()
+            & !self.gift_valid.q.val()
+            & !self.give.any.val();
+        self.notes.next = self.welcome.val() & !self.prompts.val() & !self.lacks.val();
+        if self.wary.q.val().any() {
+            self.wary.d.next = self.wary.q.val() - 1;
+        }
+        if self.leaves.val() {
+            self.wary.d.next = self.wary_for.val();
+        }
+        self.lengths.write.next = self.lacks.val() | self.notes.val();
+        self.lengths.write_row.next = self.early.val().stream.get_bits::<4>(0);
+        self.lengths.data.next.dwords = self.early.val().dwords;
+        self.lengths.data.next.ulpdu = self.early.val().ulpdu;
+        if self.lacks.val() {
+            self.lengths.write_row.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
+            self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
+            self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
+        }
 
         comment!("give: the FPDU that waited is whole now, or nothing comes any more");
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
@@ -690,6 +784,24 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.gift_passes.val() | self.gift_dropped.q.val() {
             self.gift_valid.d.next = self.given_valid.q.val();
             self.gone.d.next = self.gift_valid.q.val();
+        }
+        if self.prompts.val() {
+            self.gift_valid.d.next = true;
+            self.given.d.next = self.early.val().stream;
+            self.gift.d.next.stream = self.early.val().stream;
+            self.gift.d.next.dwords = self.early.val().dwords;
+            self.gift.d.next.ulpdu = self.early.val().ulpdu;
+            self.gift.d.next.refused = 0.into();
+            self.gift.d.next.ahead = false;
+            self.gift.d.next.placed = false;
+            self.gift_dropped.d.next = false;
+            for i in 0..S {
+                if self.early.val().stream == self.index[i].val() {
+                    self.gift.d.next.position = self.at[i].q.val();
+                    self.gift.d.next.markers = self.with_markers[i].q.val();
+                    self.gift.d.next.crc = self.with_crc[i].q.val();
+                }
+            }
         }
 
         comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
@@ -804,6 +916,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.picked[i].val() {
                 self.busy[i].d.next = true;
             }
+            if self.welcome.val() & (self.early.val().stream == self.index[i].val()) {
+                if self.prompts.val() {
+                    self.busy[i].d.next = true;
+                    self.eligible[i].d.next = false;
+                }
+                if self.notes.val() {
+                    self.known[i].d.next = true;
+                    self.need[i].d.next = bit_cast::<20, 16>(self.early.val().dwords) << 2;
+                    self.eligible[i].d.next = false;
+                }
+            }
         }
 
         comment!(
@@ -849,6 +972,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given_valid.d.next = false;
             self.gift_valid.d.next = false;
             self.gone.d.next = false;
+            self.wary.d.next = self.wary_for.val();
             self.waiting.d.next = 0.into();
             self.hold.d.next = false;
         }

@@ -10,6 +10,7 @@
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
+use warpline_hdl::assembly;
 use warpline_hdl::ending::Mark;
 use warpline_hdl::records::Fpdu;
 use warpline_hdl::scan::{AGAIN, FAR, ROWS, Scan, VISIT};
@@ -24,6 +25,8 @@ const STREAMS: usize = 4;
 /// Cycles from the octet that makes an FPDU whole to `issued`, when its length was not known before, and when it was.
 const UNKNOWN: usize = 12;
 const KNOWN: usize = 5;
+/// The same from the landing of the beat with which it begins, when it ends with that or the next one.
+const PROMPT: usize = 3;
 /// Cycles more when markers inside have to be counted, which is done from this ULPDU_Length on.
 const COUNTING: usize = 4;
 const LONG: u16 = 504;
@@ -39,6 +42,15 @@ struct Planned {
     refused: u8,
     /// Octets behind `position` that have to land before it can go out.
     need: u64,
+}
+
+/// A beat on its way into the ring, as `admit` tells of it.
+struct Beat {
+    stream: usize,
+    position: u64,
+    skip: u64,
+    count: u64,
+    edge: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -66,6 +78,7 @@ struct Seen {
     issued: usize,
     with_markers: usize,
     leading: usize,
+    prompt: usize,
     refused_length: usize,
     refused_too_large: usize,
     closed: usize,
@@ -83,6 +96,9 @@ struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     sources: [Source; STREAMS],
     /// Header rows asked for in the last two cycles, as the RAM held them then.
     asked: [Vec<u8>; 2],
+    /// The beat that comes in the next cycle, and the lanes that land.
+    beat: Option<Beat>,
+    heads: Vec<u8>,
     expected: VecDeque<Fpdu>,
     ready: Rhythm,
     /// Cycles of `issued`.
@@ -118,6 +134,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 ..Source::default()
             }),
             asked: std::array::from_fn(|_| vec![0; 2 * D]),
+            beat: None,
+            heads: vec![0; 2 * D],
             expected: VecDeque::new(),
             ready: Rhythm::new(Pace::Always),
             issued: vec![],
@@ -217,9 +235,48 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         (first + self.config.ring_octets as u64).min(source.planned) - source.landed
     }
 
-    /// Lets the next octets of a stream land; the RAM holds them from the next cycle on.
+    /// Lets the next octets of a stream land: what two beats hold as beats that come before, more at once.
     fn land(&mut self, stream: usize, octets: u64) {
         let octets = octets.min(self.room(stream));
+        let beat = self.config.octets() as u64;
+        if octets == 0 || octets > 2 * beat || self.sources[stream].stopped {
+            self.land_at_once(stream, octets);
+        } else if octets > beat || (octets > 1 && chance(&mut self.rng, 30)) {
+            let first = self
+                .rng
+                .u64(octets.saturating_sub(beat).max(1)..=beat.min(octets - 1));
+            self.land_beats(stream, &[first, octets - first]);
+        } else {
+            self.land_beats(stream, &[octets]);
+        }
+    }
+
+    /// Beats of so many new octets come, a cycle each, and land.
+    fn land_beats(&mut self, stream: usize, beats: &[u64]) {
+        let width = self.config.octets() as u64;
+        let late = assembly::latency(self.config.octets());
+        let mut edge = self.sources[stream].landed;
+        for cycle in 0..late + beats.len() {
+            self.beat = beats.get(cycle).map(|octets| {
+                let skip = self.rng.u64(0..=width - octets);
+                edge += octets;
+                Beat {
+                    stream,
+                    position: (edge - octets).wrapping_sub(skip),
+                    skip,
+                    count: skip + octets,
+                    edge,
+                }
+            });
+            match cycle.checked_sub(late) {
+                Some(landing) => self.land_at_once(stream, beats[landing]),
+                None => self.cycle(None),
+            }
+        }
+    }
+
+    /// Octets land; the RAM holds them from the next cycle on.
+    fn land_at_once(&mut self, stream: usize, octets: u64) {
         let noise = self.rng.u8(..);
         if self.sources[stream].stopped {
             // told, and not to be believed
@@ -248,6 +305,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             writes.extend(length.map(|(value, position)| (position, value)));
         }
         source.landed = landing.end;
+        let width = self.config.octets() as u64;
+        self.rng.fill(&mut self.heads);
+        for (position, value) in &writes {
+            let lane = position % width;
+            if landing.contains(position) && lane % 4 < 2 {
+                self.heads[(lane / 4 * 2 + lane % 4) as usize] = *value;
+            }
+        }
         self.cycle(Some(stream));
         let source = &mut self.sources[stream];
         let ring = source.ring.len() as u64;
@@ -277,6 +342,16 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         };
         b.landed_edge.next = (edge & 0xFFFF_FFFF).into();
         b.header_data.next = beat(&self.asked[0]);
+        b.landed_heads.next = beat(&self.heads);
+        let coming = self.beat.take();
+        b.beat_valid.next = coming.is_some();
+        if let Some(coming) = coming {
+            b.beat_stream.next = (coming.stream as u64).into();
+            b.beat_position.next = (coming.position & 0xFFFF_FFFF).into();
+            b.beat_skip.next = coming.skip.into();
+            b.beat_count.next = coming.count.into();
+            b.beat_edge.next = (coming.edge & 0xFFFF_FFFF).into();
+        }
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
         self.note_whole();
         self.lockstep.settle().unwrap();
@@ -345,6 +420,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                     source.live = planned.refused == 0;
                     self.expected.push_back(expected(stream, source, planned));
                     self.issued.push(self.cycle);
+                    self.seen.prompt += usize::from(self.cycle - whole < KNOWN);
                     if stream == 2 {
                         self.longest = self.longest.max(self.cycle - whole);
                     }
@@ -496,6 +572,7 @@ fn lengths_of_four_streams_at_64_bits() {
         "{seen:?}"
     );
     assert!(seen.pads.iter().all(|pads| *pads > 100), "{seen:?}");
+    assert!(seen.prompt > 20, "{seen:?}");
     let ends = seen.ends[refused::CLOSED as usize..].iter();
     assert!(
         ends.min() > Some(&0) && seen.ends_with_backlog > 1,
@@ -682,6 +759,61 @@ fn the_last_octet_makes_the_fpdu_whole() {
     bench.idle(KNOWN);
     assert_eq!((bench.issued.len(), bench.longest), (2, KNOWN));
     assert_eq!(bench.wrong, 0);
+}
+
+/// Cycles from the landing of the last of `beats` to `issued`, for an FPDU that comes alone in them.
+fn alone<const H: usize, const D: usize, const LOGD: usize>(
+    width: usize,
+    markers: bool,
+    before: u16,
+    ulpdu: u16,
+    beats: &[u64],
+) -> usize {
+    let mut bench = Bench::<H, D, LOGD>::new(Config::simulated(width), 5);
+    bench.arm(2, markers, true);
+    bench.idle(64);
+    if before > 0 {
+        bench.plan(2, before);
+        bench.land_at_once(2, bench.room(2));
+        bench.idle(SETTLED);
+    }
+    bench.issued.clear();
+    bench.longest = 0;
+    bench.plan(2, ulpdu);
+    assert_eq!(bench.room(2), beats.iter().sum::<u64>());
+    bench.land_beats(2, beats);
+    bench.idle(SETTLED);
+    assert_eq!((bench.issued.len(), bench.wrong), (1, 0));
+    bench.longest
+}
+
+#[test]
+fn an_fpdu_that_comes_alone_needs_no_visit() {
+    on_large_stack(|| {
+        // in one beat, or with the second one
+        for before in [0, 488] {
+            assert_eq!(alone::<32, 2, 1>(64, false, before, 0, &[8]), PROMPT);
+            assert_eq!(alone::<256, 16, 4>(512, false, before, 20, &[28]), PROMPT);
+            assert_eq!(alone::<256, 16, 4>(512, false, before, 58, &[64]), PROMPT);
+            assert_eq!(
+                alone::<256, 16, 4>(512, false, before, 64, &[64, 8]),
+                PROMPT - 1
+            );
+            assert_eq!(
+                alone::<64, 4, 2>(128, false, before, 20, &[16, 12]),
+                PROMPT - 1
+            );
+        }
+        // a marker in front, in the middle, none
+        assert_eq!(alone::<128, 8, 3>(256, true, 0, 20, &[32]), PROMPT);
+        assert_eq!(alone::<256, 16, 4>(512, true, 462, 40, &[52]), PROMPT);
+        assert_eq!(alone::<256, 16, 4>(512, true, 40, 40, &[48]), PROMPT);
+        // the rest comes later: its length is known by then
+        assert_eq!(alone::<32, 2, 1>(64, true, 0, 20, &[8, 8, 8, 8]), KNOWN);
+        assert_eq!(alone::<128, 8, 3>(256, false, 0, 64, &[32, 32, 8]), KNOWN);
+        // ULPDU_Length is cut: a visit it is
+        assert_eq!(alone::<128, 8, 3>(256, false, 0, 20, &[3, 25]), UNKNOWN);
+    });
 }
 
 // req: MPA-RCV-17, MPA-RCV-20

@@ -1,14 +1,15 @@
-//! `delay`, `lane_mask`, `keep_count` and `turn`: every length, every range, every count, every choice.
+//! `delay`, `lane_mask`, `keep_count`, `heads` and `turn`: every length, every range, every count, every lane, every choice.
 
 use rust_hdl_core::prelude::*;
 use warpline_hdl::delay::Delay;
 use warpline_hdl::fetch::Beat;
+use warpline_hdl::heads::Heads;
 use warpline_hdl::keep_count::KeepCount;
 use warpline_hdl::lane_mask::LaneMask;
 use warpline_hdl::turn::Turn;
 use warpline_hdl::writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
-use warpline_testbenches::octets::lowest;
+use warpline_testbenches::octets::{lowest, octets};
 use warpline_testbenches::stimulus::{self, chance};
 
 /// Values that came out of a line of `cycles` registers and had not gone in `late` cycles before.
@@ -129,6 +130,34 @@ fn every_count_of_octets() {
     assert_eq!(wrong_counts::<64>(), 0);
 }
 
+/// Beats of noise whose dwords' first two octets do not come out one behind the other.
+fn wrong_heads<const W: usize, const H: usize>() -> usize {
+    let block = Box::new(Heads::<W, H>::default());
+    let mut bench = Lockstep::new(&format!("heads_{W}"), block, |_, _| {}).unwrap();
+    let mut rng = fastrand::Rng::with_seed(W as u64);
+    let mut beat = |_| {
+        let data: Bits<W> = stimulus::bits(&mut rng);
+        bench.block.data.next = data;
+        bench.settle().unwrap();
+        let expected: Vec<u8> = octets(data)
+            .chunks(4)
+            .flat_map(|dword| dword[..2].to_vec())
+            .collect();
+        usize::from(octets(bench.block.octets.val()) != expected)
+    };
+    (0..100).map(&mut beat).sum()
+}
+
+#[test]
+fn the_first_two_octets_of_each_dword() {
+    assert_eq!(wrong_heads::<64, 32>(), 0);
+    assert_eq!(wrong_heads::<128, 64>(), 0);
+    on_large_stack(|| {
+        assert_eq!(wrong_heads::<256, 128>(), 0);
+        assert_eq!(wrong_heads::<512, 256>(), 0);
+    });
+}
+
 /// Whether lockstep ends when `from` becomes `to` in the text of `block`.
 fn fault_is_seen<B: Block>(
     top: &str,
@@ -196,6 +225,15 @@ fn a_lane_too_many_is_seen() {
         fault,
         |b| {
             b.keep.next = 0b11.into();
+        }
+    ));
+    let fault = ("data[47:32], data[15:0]", "data[15:0], data[47:32]");
+    assert!(fault_is_seen(
+        "heads_fault",
+        Heads::<64, 32>::default(),
+        fault,
+        |b| {
+            b.data.next = 1_u64.into();
         }
     ));
 }
