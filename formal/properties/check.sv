@@ -68,6 +68,9 @@ module check_properties (
     input stag_table_write,
     input [63:0] untagged_checks_address,
     input [106:0] receive_queues_message,
+    input receive_queues_note,
+    input receive_queues_closes,
+    input receive_queues_take,
     input [7:0] tagged_checks_stream,
     input [31:0] tagged_checks_stag,
     input [31:0] tagged_checks_offset_high,
@@ -202,6 +205,13 @@ module check_properties (
                 & delivery[25:18] == out_its[7:0]));
         or_if_it_was_closed: assert (!completes | out_fpdu | (out_subject == Next & out_closed & delivery[13:10] == 2));
         acknowledges: assert ((delivery[1:0] == 2) == (!out_fpdu & out_subject == Command & out_order == Fence));
+    end
+
+    // a message that waits is written into, closed and taken by an FPDU that is right, or taken because it was closed
+    wire may = settle & right & open & !its[92] & !its[109];
+    always @* begin
+        closed_if_right: assert (!(receive_queues_note | receive_queues_closes) | may);
+        taken_if_right: assert (!receive_queues_take | may | (give & subject_q == Next & closed));
     end
 
     // tables change, and a fence leaves, while no FPDU is between its segment and its pair; the one that waits for a buffer

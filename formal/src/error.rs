@@ -35,6 +35,9 @@ pub enum Error {
         /// How often it is there.
         count: usize,
     },
+    /// A name that is not that of one assertion.
+    #[error("no assertion, or more than one, is called {0}")]
+    NoAssertion(String),
     /// yosys is not installed.
     #[error(transparent)]
     Tool(#[from] warpline_synth::Error),

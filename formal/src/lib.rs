@@ -144,11 +144,11 @@ impl Proof {
         let model = tools.model(&self.top, &self.text)?;
         match self.induction {
             Induction::Steps(steps) => {
-                model.search(0, FIRST_CYCLES.max(steps + 1))?;
+                model.search(FIRST_CYCLES.max(steps + 1))?;
                 model.induction(steps)?;
             }
             Induction::OneByOne => {
-                model.search(0, FIRST_CYCLES)?;
+                model.search(FIRST_CYCLES)?;
                 model.induction_of_each()?;
             }
         }
@@ -162,16 +162,16 @@ impl Proof {
     /// # Errors
     /// [`Error::Refuted`] with the trace.
     pub fn search(&self, tools: &Tools, cycles: usize) -> Result<(), Error> {
-        self.search_from(tools, 0, cycles)
+        tools.model(&self.top, &self.text)?.search(cycles)
     }
 
-    /// As [`search`](Self::search), without the cycles in front of `first`, in which it takes long to find that nothing is
-    /// wrong yet.
+    /// As [`search`](Self::search) in one cycle, for the one assertion whose name ends in `name`: a small question, where
+    /// all assertions in all cycles are many. It is not asked what comes before that cycle.
     ///
     /// # Errors
-    /// [`Error::Refuted`] with the trace.
-    pub fn search_from(&self, tools: &Tools, first: usize, cycles: usize) -> Result<(), Error> {
-        tools.model(&self.top, &self.text)?.search(first, cycles)
+    /// [`Error::Refuted`] without a trace; [`Error::NoAssertion`] when there is none of that name, or several.
+    pub fn search_for(&self, tools: &Tools, name: &str, cycle: usize) -> Result<(), Error> {
+        tools.model(&self.top, &self.text)?.search_for(name, cycle)
     }
 
     /// Reaches every cover within `cycles` cycles from reset.

@@ -16,6 +16,14 @@ pub struct Model<'t> {
     folder: TempDir,
 }
 
+/// What a model asserts.
+struct Asserted {
+    text: String,
+    module: String,
+    /// Number and name of each.
+    assertions: Vec<(String, String)>,
+}
+
 impl Tools {
     /// Those beside the yosys that [`warpline_synth::tool`] finds.
     ///
@@ -87,9 +95,8 @@ impl Model<'_> {
         }
     }
 
-    pub fn search(&self, first: usize, cycles: usize) -> Result<(), Error> {
-        let cycles = format!("{first}:{cycles}");
-        let found = self.solve(&["-t", &cycles, "--dump-vcd", "trace.vcd"])?;
+    pub fn search(&self, cycles: usize) -> Result<(), Error> {
+        let found = self.solve(&["-t", &cycles.to_string(), "--dump-vcd", "trace.vcd"])?;
         found.map_or(Ok(()), |said| Err(Error::Refuted(self.kept(said))))
     }
 
@@ -100,39 +107,84 @@ impl Model<'_> {
 
     /// As `induction` over one step, each assertion asked for on its own.
     pub fn induction_of_each(&self) -> Result<(), Error> {
-        let model = self.folder.path().join("model.smt2");
-        let text = std::fs::read_to_string(&model).map_err(Error::at(&model))?;
-        let assertions: Vec<(&str, &str)> = (text.lines())
-            .filter_map(|line| line.strip_prefix("; yosys-smt2-assert ")?.split_once(' '))
-            .collect();
-        let module = (text.lines()).find_map(|line| line.strip_prefix("; yosys-smt2-topmod "));
-        let (Some(module), false) = (module, assertions.is_empty()) else {
-            return Err(Error::Solver("a model without assertions".into()));
-        };
-        for (number, name) in assertions {
+        let asserted = self.asserted()?;
+        let module = &asserted.module;
+        for (number, name) in &asserted.assertions {
             // what every state keeps, what leads from one to the next, and the one assertion there
             let question = format!(
-                "(set-logic QF_AUFBV)
-{text}
-(declare-fun s0 () |{module}_s|)
+                "(declare-fun s0 () |{module}_s|)
 (declare-fun s1 () |{module}_s|)
 (assert (and (|{module}_h| s0) (|{module}_u| s0) (|{module}_a| s0) (not (|{module}_is| s0))))
 (assert (and (|{module}_h| s1) (|{module}_u| s1) (not (|{module}_is| s1))))
 (assert (|{module}_t| s0 s1))
 (assert (not (|{module}_a {number}| s1)))
-(check-sat)
 "
             );
-            let file = self.folder.path().join("question.smt2");
-            std::fs::write(&file, question).map_err(Error::at(&file))?;
-            let output = (self.tools).run("yices-smt2", self.folder.path(), &["question.smt2"])?;
-            match said(&output).trim() {
-                "unsat" => {}
-                "sat" => return Err(Error::NotInductive(format!("{name}\n"))),
-                other => return Err(Error::Solver(format!("{name}: {other}"))),
+            if self.ask(&asserted.text, &question, name)? {
+                return Err(Error::NotInductive(format!("{name}\n")));
             }
         }
         Ok(())
+    }
+
+    /// As `search` in one cycle, for the one assertion whose name ends so.
+    pub fn search_for(&self, name: &str, cycle: usize) -> Result<(), Error> {
+        let asserted = self.asserted()?;
+        let module = &asserted.module;
+        let mut named = (asserted.assertions.iter()).filter(|(_, full)| full.ends_with(name));
+        let (Some((number, full)), None) = (named.next(), named.next()) else {
+            return Err(Error::NoAssertion(name.into()));
+        };
+        let mut question = String::new();
+        for at in 0..=cycle {
+            question += &format!(
+                "(declare-fun s{at} () |{module}_s|)
+(assert (and (|{module}_h| s{at}) (|{module}_u| s{at})))
+"
+            );
+            question += &match at.checked_sub(1) {
+                None => format!("(assert (and (|{module}_i| s0) (|{module}_is| s0)))\n"),
+                Some(before) => format!(
+                    "(assert (and (|{module}_t| s{before} s{at}) (not (|{module}_is| s{at}))))\n"
+                ),
+            };
+        }
+        question += &format!("(assert (not (|{module}_a {number}| s{cycle})))\n");
+        match self.ask(&asserted.text, &question, full)? {
+            true => Err(Error::Refuted(format!("{full} in cycle {cycle}\n"))),
+            false => Ok(()),
+        }
+    }
+
+    fn asserted(&self) -> Result<Asserted, Error> {
+        let model = self.folder.path().join("model.smt2");
+        let text = std::fs::read_to_string(&model).map_err(Error::at(&model))?;
+        let assertions: Vec<(String, String)> = (text.lines())
+            .filter_map(|line| line.strip_prefix("; yosys-smt2-assert ")?.split_once(' '))
+            .map(|(number, name)| (number.into(), name.into()))
+            .collect();
+        let module = (text.lines()).find_map(|line| line.strip_prefix("; yosys-smt2-topmod "));
+        match module.map(String::from) {
+            Some(module) if !assertions.is_empty() => Ok(Asserted {
+                text,
+                module,
+                assertions,
+            }),
+            _ => Err(Error::Solver("a model without assertions".into())),
+        }
+    }
+
+    /// Whether there are states of `model` as `question` about `name` wants them.
+    fn ask(&self, model: &str, question: &str, name: &str) -> Result<bool, Error> {
+        let file = self.folder.path().join("question.smt2");
+        let question = format!("(set-logic QF_AUFBV)\n{model}\n{question}(check-sat)\n");
+        std::fs::write(&file, question).map_err(Error::at(&file))?;
+        let output = (self.tools).run("yices-smt2", self.folder.path(), &["question.smt2"])?;
+        match said(&output).trim() {
+            "unsat" => Ok(false),
+            "sat" => Ok(true),
+            other => Err(Error::Solver(format!("{name}: {other}"))),
+        }
     }
 
     pub fn cover(&self, cycles: usize) -> Result<(), Error> {
