@@ -220,6 +220,29 @@ fn up_to(end: usize) -> Vec<u8> {
     octets
 }
 
+/// FPDUs too short for a header, each alone in a segment: they end with their first beat or the next one, and are found as
+/// they land, on any stream, with markers and without.
+// req: DDP-HDR-15, MPA-RCV-20
+#[test]
+fn the_shortest_fpdus_come_alone() {
+    for bench in Bench::each() {
+        for number in 0..4 {
+            for ulpdu in [0, 1, 2, 6, 10] {
+                let options = markers(ulpdu == 1);
+                let mut writer = FpduWriter::new(options.markers, CrcField::Computed);
+                let mut octets = vec![];
+                writer.append(&vec![0; ulpdu], &[], &mut octets).unwrap();
+                let stream = bench.arm(number, options);
+                bench.card.step(20).unwrap();
+                bench.feed(number, options.sequence_start, &octets, octets.len());
+                let short = Seen::Error(number, ErrorNumber::LocalCatastrophic, Checks::SHORT, 0);
+                assert_eq!(bench.settle(), [short], "{ulpdu} octets");
+                stream.close().unwrap();
+            }
+        }
+    }
+}
+
 /// What one stream reports that gets these octets and has a buffer for two messages.
 fn outcome(bench: &Bench, options: StreamOptions, octets: &[u8]) -> (Vec<Seen>, Stream) {
     let stream = bench.arm(3, options);
