@@ -2,7 +2,7 @@
 
 use warpline::measure::{Figure, Latency, REVERSED, ULPDUS, latency, measure, measure_reversed};
 use warpline_hdl::Config;
-use warpline_sim::{Card, CardOptions};
+use warpline_sim::{BackPressure, Card, CardOptions};
 
 /// Smallest ULPDU for which the goal holds.
 const GOAL_FROM: usize = 1442;
@@ -12,6 +12,12 @@ const fn goal(width: usize) -> f64 {
 }
 /// Cycles that FPDUs of any size may take for each beat that they touch.
 const BUBBLES: f64 = 1.02;
+/// Cycles from the last beat of a segment to the first write, beside the beats of its FPDU.
+const BESIDE: u64 = 40;
+/// Sizes at which that is looked at, too: ends at all places of a beat and around the markers are among them.
+fn sizes() -> impl Iterator<Item = usize> {
+    (15..1600).step_by(37)
+}
 /// Share of the bus when each 64 KiB come in reverse.
 const REVERSED_GOAL: f64 = 0.90;
 /// Share of a recorded figure that has to be reached again.
@@ -40,6 +46,11 @@ fn is_later(latency: &Latency) -> bool {
     latency.cycles as f64 * KEPT > recorded.cycles as f64
 }
 
+/// Whether a latency misses its goal.
+fn is_late(latency: &Latency) -> bool {
+    latency.cycles > latency.beats + BESIDE
+}
+
 fn figures(card: &Card) -> Vec<Figure> {
     let run = |(ulpdu, markers)| measure(card, ulpdu, markers, 1).unwrap();
     let figures: Vec<_> = ULPDUS
@@ -57,6 +68,11 @@ fn check(width: usize) {
         let latency = latency(&card, ulpdu, markers).unwrap();
         println!("{latency:?}");
         assert!(!is_later(&latency), "more than 1 % later: {latency:?}");
+        assert!(!is_late(&latency), "{latency:?}");
+    }
+    for (ulpdu, markers) in sizes().flat_map(|ulpdu| [(ulpdu, false), (ulpdu, true)]) {
+        let latency = latency(&card, ulpdu, markers).unwrap();
+        assert!(!is_late(&latency), "{latency:?}");
     }
     for figure in figures(&card) {
         println!("{figure:?}");
@@ -137,6 +153,21 @@ fn a_slow_network_misses_the_goal_and_is_worse_than_recorded() {
     let figure = measure(&card, GOAL_FROM, false, 1).unwrap();
     assert!((0.45..0.55).contains(&figure.of_bus), "{figure:?}");
     assert!(is_worse(&figure));
+}
+
+/// A memory that is hardly ever ready cannot go unnoticed.
+#[test]
+fn a_slow_memory_is_late() {
+    let slow = CardOptions {
+        back_pressure: BackPressure {
+            stall: 95,
+            ..BackPressure::NONE
+        },
+        ..CardOptions::default()
+    };
+    let card = Card::open(&Config::simulated(64), slow).unwrap();
+    let late = |ulpdu| is_late(&latency(&card, ulpdu, false).unwrap());
+    assert!(sizes().any(late));
 }
 
 /// Sixteen streams that take turns, a segment each, against one that has the bus for itself: octets, cycles.

@@ -811,6 +811,21 @@ fn an_fpdu_that_comes_alone_needs_no_visit() {
         // the rest comes later: its length is known by then
         assert_eq!(alone::<32, 2, 1>(64, true, 0, 20, &[8, 8, 8, 8]), KNOWN);
         assert_eq!(alone::<128, 8, 3>(256, false, 0, 64, &[32, 32, 8]), KNOWN);
+        let rows = |octets: u64| -> Vec<u64> {
+            (0..octets.div_ceil(64))
+                .map(|row| (octets - 64 * row).min(64))
+                .collect()
+        };
+        for markers in [false, true] {
+            for ulpdu in [503, 504, 505, 511, 700, 1000, 1006, 1010, 1014] {
+                for before in [0, 40, 482] {
+                    let begin = mpa::fpdu_len(0, before.into(), markers) * usize::from(before > 0);
+                    let octets = mpa::fpdu_len(begin as u32, ulpdu.into(), markers) as u64;
+                    let took = alone::<256, 16, 4>(512, markers, before, ulpdu, &rows(octets));
+                    assert_eq!(took, KNOWN, "{ulpdu} octets behind {before}, {markers}");
+                }
+            }
+        }
         // ULPDU_Length is cut: a visit it is
         assert_eq!(alone::<128, 8, 3>(256, false, 0, 20, &[3, 25]), UNKNOWN);
     });

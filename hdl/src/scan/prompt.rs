@@ -6,21 +6,26 @@
 //!  landing octets (first two of each dword) ─► ULPDU_Length ────┘
 //! ```
 //!
-//! A visit takes 12 cycles, of which a short FPDU that comes alone would spend every one waiting. When all in front of it
-//! has been found already, its ULPDU_Length need not be read back from the ring: it passes by on its way in. Only what a
-//! visit would say anyway is said here, earlier; whoever cannot use it lets it go and makes the visit.
+//! A visit takes 12 cycles, and as many as its rows need to land, which an FPDU that comes alone would spend waiting. When
+//! all in front of it has been found already, its ULPDU_Length need not be read back from the ring: it passes by on its way
+//! in. Only what a visit would say anyway is said here, earlier; whoever cannot use it lets it go and makes the visit.
 //!
-//! It says nothing of an FPDU whose ULPDU_Length (or dword of it) is cut by the beat, from [`LONG`] octets on, or behind
+//! It says nothing of an FPDU whose ULPDU_Length (or dword of it) is cut by the beat, from [`MOST`] octets on, or behind
 //! which more has come: a visit finds them all, a cycle each. Octets of the beat behind count, too: they have landed when
 //! the FPDU goes out.
 //!
 //! Latency from landing to `prompted`: 2 cycles. A beat a cycle.
-use super::lengths::LONG;
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+
+/// From this ULPDU_Length on, an FPDU reaches [`FAR`](super::lengths::FAR) rows at all widths. That ends its visit, and its
+/// length is known long before it is whole. Below, two markers may lie inside at most.
+pub const MOST: u64 = 1015;
+/// Octets of ULPDU_Length from where one marker lies inside to where two do.
+const APART: u64 = 508;
 
 /// An FPDU that begins with a beat.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -57,7 +62,7 @@ struct Begun {
 /// The same when it has landed, in words of ULPDU_Length.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Landed {
-    /// It is one, and not too many octets have come for a length below [`LONG`].
+    /// It is one, and not too many octets have come for a length below [`MOST`].
     valid: Bit,
     /// Its stream.
     stream: Bits<8>,
@@ -67,10 +72,14 @@ struct Landed {
     leading: Bit,
     /// From this length on there is a marker inside; it may be negative.
     marker_from: Bits<12>,
+    /// From this one on there are two.
+    markers_from: Bits<12>,
     /// The four lengths from this one on have ended with the edge; it may be negative.
     whole_from: Bits<12>,
-    /// The same with a marker inside.
-    whole_from_within: Bits<12>,
+    /// The same with a marker inside,
+    whole_from_1: Bits<12>,
+    /// and with two.
+    whole_from_2: Bits<12>,
 }
 
 /// For S streams and rows of H bits = 16·D, D = 2^LOGD dwords.
@@ -128,16 +137,19 @@ pub struct Prompt<const H: usize, const D: usize, const LOGD: usize, const S: us
     head: Signal<Local, Bits<16>>,
     have: Signal<Local, Bits<12>>,
     short: Signal<Local, Bits<12>>,
-    below_marker: Signal<Local, Bits<12>>,
-    marker_within: Signal<Local, Bit>,
+    over_marker: Signal<Local, Bits<12>>,
+    over_markers: Signal<Local, Bits<12>>,
     over: Signal<Local, Bits<12>>,
-    over_within: Signal<Local, Bits<12>>,
+    over_1: Signal<Local, Bits<12>>,
+    over_2: Signal<Local, Bits<12>>,
     past: Signal<Local, Bits<12>>,
     total: Signal<Local, Bits<12>>,
-    total_within: Signal<Local, Bits<12>>,
+    total_1: Signal<Local, Bits<12>>,
+    total_2: Signal<Local, Bits<12>>,
     index: [Constant<Bits<8>>; S],
-    long: Constant<Bits<16>>,
+    most: Constant<Bits<16>>,
     highest: Constant<Bits<12>>,
+    highest_2: Constant<Bits<12>>,
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Prompt<H, D, LOGD, S> {
@@ -179,16 +191,19 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Prompt<H
             head: d(),
             have: d(),
             short: d(),
-            below_marker: d(),
-            marker_within: d(),
+            over_marker: d(),
+            over_markers: d(),
             over: d(),
-            over_within: d(),
+            over_1: d(),
+            over_2: d(),
             past: d(),
             total: d(),
-            total_within: d(),
+            total_1: d(),
+            total_2: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            long: Constant::new(u64::from(LONG).into()),
+            most: Constant::new(MOST.into()),
             highest: Constant::new(511_u64.into()),
+            highest_2: Constant::new((511 + APART).into()),
         }
     }
 }
@@ -243,44 +258,54 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.head.next = self.heads.val().get_bits::<16>(self.lane_bit.val().index());
         self.length.d.next = (self.head.val() << 8) | (self.head.val() >> 8);
         self.landed.d.next.valid =
-            self.landing.q.val().valid & !self.landing.q.val().have.get_bits::<10>(10).any();
+            self.landing.q.val().valid & !self.landing.q.val().have.get_bits::<9>(11).any();
         self.landed.d.next.stream = self.landing.q.val().stream;
         self.landed.d.next.markers = self.landing.q.val().markers;
         self.landed.d.next.leading = self.landing.q.val().leading;
         self.landed.d.next.marker_from =
             self.highest.val() - (bit_cast::<12, 8>(self.landing.q.val().behind) << 2);
-        self.have.next = bit_cast::<12, 8>(self.landing.q.val().have.get_bits::<8>(2)) << 2;
+        self.landed.d.next.markers_from =
+            self.highest_2.val() - (bit_cast::<12, 8>(self.landing.q.val().behind) << 2);
+        self.have.next = bit_cast::<12, 9>(self.landing.q.val().have.get_bits::<9>(2)) << 2;
         self.landed.d.next.whole_from = self.have.val() - 9;
-        self.landed.d.next.whole_from_within = self.have.val() - 13;
+        self.landed.d.next.whole_from_1 = self.have.val() - 13;
+        self.landed.d.next.whole_from_2 = self.have.val() - 17;
         if self.landing.q.val().leading {
             self.landed.d.next.whole_from = self.have.val() - 13;
-            self.landed.d.next.whole_from_within = self.have.val() - 17;
+            self.landed.d.next.whole_from_1 = self.have.val() - 17;
+            self.landed.d.next.whole_from_2 = self.have.val() - 21;
         }
 
         comment!("dwords are (ULPDU_Length + 9) / 4 and one for each marker, as in `lengths`; all sums side by side");
         self.short.next = self.length.q.val().get_bits::<12>(0);
-        self.below_marker.next = self.short.val() - self.landed.q.val().marker_from;
-        self.marker_within.next =
-            self.landed.q.val().markers & !self.below_marker.val().get_bit(11);
+        self.over_marker.next = self.short.val() - self.landed.q.val().marker_from;
+        self.over_markers.next = self.short.val() - self.landed.q.val().markers_from;
         self.over.next = self.short.val() - self.landed.q.val().whole_from;
-        self.over_within.next = self.short.val() - self.landed.q.val().whole_from_within;
+        self.over_1.next = self.short.val() - self.landed.q.val().whole_from_1;
+        self.over_2.next = self.short.val() - self.landed.q.val().whole_from_2;
         self.total.next = self.short.val() + 9;
-        self.total_within.next = self.short.val() + 13;
+        self.total_1.next = self.short.val() + 13;
+        self.total_2.next = self.short.val() + 17;
         if self.landed.q.val().leading {
             self.total.next = self.short.val() + 13;
-            self.total_within.next = self.short.val() + 17;
+            self.total_1.next = self.short.val() + 17;
+            self.total_2.next = self.short.val() + 21;
         }
         self.past.next = self.over.val();
         self.out.d.next.dwords = bit_cast::<16, 12>(self.total.val()) >> 2;
-        if self.marker_within.val() {
-            self.past.next = self.over_within.val();
-            self.out.d.next.dwords = bit_cast::<16, 12>(self.total_within.val()) >> 2;
+        if self.landed.q.val().markers & !self.over_marker.val().get_bit(11) {
+            self.past.next = self.over_1.val();
+            self.out.d.next.dwords = bit_cast::<16, 12>(self.total_1.val()) >> 2;
+        }
+        if self.landed.q.val().markers & !self.over_markers.val().get_bit(11) {
+            self.past.next = self.over_2.val();
+            self.out.d.next.dwords = bit_cast::<16, 12>(self.total_2.val()) >> 2;
         }
         self.out.d.next.stream = self.landed.q.val().stream;
         self.out.d.next.ulpdu = self.length.q.val();
         self.out.d.next.whole = !(self.past.val() >> 2).any();
         self.out_valid.d.next = self.landed.q.val().valid
-            & (self.length.q.val() < self.long.val())
+            & (self.length.q.val() < self.most.val())
             & !self.past.val().get_bit(11);
         self.prompted.next = self.out.q.val();
         self.prompted_valid.next = self.out_valid.q.val();
