@@ -118,6 +118,8 @@ struct Stream {
     /// Position of the next octet to send, acknowledged up to, free up to; and when the latter moved.
     next: usize,
     acked: usize,
+    /// Behind the last octet that was sent, gaps or not.
+    furthest: usize,
     limit: usize,
     moved: usize,
     /// FPDUs between `issued` and `consumed`.
@@ -249,7 +251,18 @@ impl<
         self.streams[stream].limit = 0;
     }
 
+    /// Sends what is missing in front of what has been sent: octets behind a gap are accepted, but not acknowledged.
+    fn fill(&mut self, stream: usize) {
+        let Stream { next, furthest, .. } = &mut self.streams[stream];
+        if *next < *furthest {
+            let (from, length) = (*next, *furthest - *next);
+            *next = *furthest;
+            self.segment(stream, from, length);
+        }
+    }
+
     fn close(&mut self, stream: usize) {
+        self.fill(stream);
         // the TCP engine has stopped before
         while !self.beats.is_empty() {
             self.cycle(true);
@@ -351,6 +364,7 @@ impl<
             wire,
             next,
             acked,
+            furthest,
             limit,
             moved,
             ..
@@ -382,6 +396,7 @@ impl<
             if from <= *next {
                 *next = (*next).max(from + length);
             }
+            *furthest = (*furthest).max(from + length);
             self.segment(stream, from, length);
         }
     }
@@ -573,6 +588,9 @@ impl<
 
     /// Lets everything that is under way come through.
     fn drain(&mut self) {
+        let armed = |stream: &usize| self.streams[*stream].armed;
+        let armed: Vec<usize> = (0..STREAMS).filter(armed).collect();
+        armed.into_iter().for_each(|stream| self.fill(stream));
         let busy = |bench: &Self| {
             !(bench.beats.is_empty() && bench.readable.is_empty())
                 || bench.streams.iter().any(|stream| stream.under_way > 0)
