@@ -243,6 +243,31 @@ fn the_shortest_fpdus_come_alone() {
     }
 }
 
+/// From the last beat of a Send that comes alone to its first write: at most 40 cycles beside its own beats, as for the RDMA
+/// Writes of `warpline bench`.
+#[test]
+fn a_send_is_written_as_soon_as_a_write() {
+    for width in coverage::tested().unwrap() {
+        let bench = Bench::open(width, BackPressure::NONE, 256);
+        for length in [1, 44, 100, 238, 500, 900, 1400] {
+            let options = markers(length % 8 == 4);
+            let stream = bench.arm(0, options);
+            bench.post(&stream, 0, &[1500]);
+            bench.settle();
+            let octets = stream_of(options.markers, 1500, &[(send(0, 1), vec![1; length])]);
+            bench.card.clear_timing();
+            bench.feed(0, options.sequence_start, &octets, octets.len());
+            assert_eq!(bench.settle(), [Seen::Send(0, 0, 1, vec![1; length])]);
+            let timing = bench.card.timing();
+            let took = timing.first_write.unwrap() - timing.last_beat.unwrap();
+            let beats = octets.len().div_ceil(width / 8) as u64;
+            let what = format!("{width} bits, {length} octets: {took} cycles, {beats} beats");
+            assert!(took > beats + 30 && took <= beats + 40, "{what}");
+            stream.close().unwrap();
+        }
+    }
+}
+
 /// What one stream reports that gets these octets and has a buffer for two messages.
 fn outcome(bench: &Bench, options: StreamOptions, octets: &[u8]) -> (Vec<Seen>, Stream) {
     let stream = bench.arm(3, options);
