@@ -10,7 +10,8 @@
 //! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
 //! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
 //! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
-//! the next one can start in any cycle; when none is read, an FPDU starts with its reservation. The room of a beat is given back to the stream as soon as its read is given.
+//! the next one can start in any cycle; when none is read, an FPDU starts with its reservation. The room of a beat is given
+//! back to the stream as soon as its read is given.
 //!
 //! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. One with `placed` was read whole
 //! before: only its first [`HEADER`] dwords are read, which hold what the checks look at, and the room of all of it is

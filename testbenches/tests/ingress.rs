@@ -588,9 +588,11 @@ impl<
 
     /// Lets everything that is under way come through.
     fn drain(&mut self) {
-        let armed = |stream: &usize| self.streams[*stream].armed;
-        let armed: Vec<usize> = (0..STREAMS).filter(armed).collect();
-        armed.into_iter().for_each(|stream| self.fill(stream));
+        for stream in 0..STREAMS {
+            if self.streams[stream].armed {
+                self.fill(stream);
+            }
+        }
         let busy = |bench: &Self| {
             !(bench.beats.is_empty() && bench.readable.is_empty())
                 || bench.streams.iter().any(|stream| stream.under_way > 0)
