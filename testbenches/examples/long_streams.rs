@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `--minutes M` stops after that time, `--threads N` takes another number of processors than all, `--commit C` says whose
-//! sources these are. The record starts anew when the text of a device has changed.
+//! sources these are. A new record is begun when the text of a device has changed; it stands behind those of former texts.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -75,17 +75,23 @@ fn text(record: &Record) -> Result<String, Box<dyn std::error::Error + Send + Sy
 }
 
 /// The file is never half written.
-fn write(path: &Path, record: &Record) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn write(path: &Path, records: &[Record]) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let new = path.with_extension("new");
-    std::fs::write(&new, serde_json::to_string_pretty(record)? + "\n")?;
+    std::fs::write(&new, serde_json::to_string_pretty(records)? + "\n")?;
     Ok(std::fs::rename(new, path)?)
 }
 
-/// The record, and who works on it.
+/// The records, and who works on the last one.
 struct Work {
-    record: Record,
+    records: Vec<Record>,
     busy: BTreeSet<usize>,
     stopped: bool,
+}
+
+impl Work {
+    fn record(&mut self) -> &mut Record {
+        self.records.last_mut().expect("one was put there")
+    }
 }
 
 fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
@@ -106,25 +112,30 @@ fn work_on(
     loop {
         let (device, step) = {
             let mut work = lock(work);
-            if work.stopped || work.record.streams >= arguments.streams || late() {
+            if work.stopped || work.record().streams >= arguments.streams || late() {
                 return Ok(());
             }
-            let Some(device) = work.record.next(&work.busy) else {
+            let busy = work.busy.clone();
+            let Some(device) = work.record().next(&busy) else {
                 return Ok(()); // more threads than devices
             };
             work.busy.insert(device);
-            (device, work.record.step(device))
+            (device, work.record().step(device))
         };
         let done = step.run();
         let mut work = lock(work);
         work.busy.remove(&device);
         work.stopped |= done.tally.streams == 0; // all of it failed: nothing more would come
-        work.record.add(device, done);
-        let written = write(&arguments.record, &work.record);
+        work.record().add(device, done);
+        let written = write(&arguments.record, &work.records);
         work.stopped |= written.is_err();
         written?;
         if std::io::stderr().is_terminal() {
-            eprint!("\r{} of {} streams", work.record.streams, arguments.streams);
+            eprint!(
+                "\r{} of {} streams",
+                work.record().streams,
+                arguments.streams
+            );
         }
     }
 }
@@ -133,18 +144,20 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
     let began = Instant::now();
     let mut record = Record::new("", &WIDTHS);
     record.text = text(&record)?;
-    let recorded = match std::fs::read(&arguments.record) {
-        Ok(octets) => Some(serde_json::from_slice(&octets)?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+    let mut records: Vec<Record> = match std::fs::read(&arguments.record) {
+        Ok(octets) => serde_json::from_slice(&octets)
+            .map_err(|error| format!("{}: {error}", arguments.record.display()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    let mut record = record.resume(recorded);
-    record.commit.clone_from(&arguments.commit);
-    let work = Mutex::new(Work {
-        record,
+    record.resume(&mut records);
+    let mut work = Work {
+        records,
         busy: BTreeSet::new(),
         stopped: false,
-    });
+    };
+    work.record().commit.clone_from(&arguments.commit);
+    let work = Mutex::new(work);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..arguments.threads.get())
             .map(|_| scope.spawn(|| work_on(&work, arguments, began)))
@@ -154,10 +167,8 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
             thread.join().unwrap_or_else(panicked)
         })
     })?;
-    Ok(work
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .record)
+    let mut work = work.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(work.records.pop().expect("one was put there"))
 }
 
 fn main() -> ExitCode {

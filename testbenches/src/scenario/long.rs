@@ -6,8 +6,8 @@
 //!
 //! Several devices may run at a time, each in a thread; the record never holds seeds that did not run to their end.
 //!
-//! A record belongs to one text of the devices: of another one, nothing was shown yet. A chain that fails is recorded, and
-//! its streams do not count.
+//! A record belongs to one text of the devices: of another one, nothing was shown yet. Those of former texts are kept in
+//! front of it. A chain that fails is recorded, and its streams do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -107,9 +107,8 @@ impl Record {
         }
     }
 
-    /// What was recorded before, if it is of the same devices; nothing yet otherwise.
-    #[must_use]
-    pub fn resume(self, recorded: Option<Self>) -> Self {
+    /// Makes the last one of `records` that of the same devices: the one that was there, or this one, which is new.
+    pub fn resume(self, records: &mut Vec<Self>) {
         let same = |recorded: &Self| {
             let shape = |record: &Self| -> Vec<_> {
                 let devices = record.devices.iter();
@@ -117,7 +116,11 @@ impl Record {
             };
             recorded.text == self.text && shape(recorded) == shape(&self)
         };
-        recorded.filter(same).unwrap_or(self)
+        let last = match records.iter().position(same) {
+            Some(at) => records.remove(at),
+            None => self,
+        };
+        records.push(last);
     }
 
     /// The device that has seen the fewest seeds of those that are not `busy`: one that fails adds no streams, and must not
@@ -238,16 +241,21 @@ mod tests {
         };
         assert!(failure.contains("width 64 --small, seed 20") && failure.contains("is gone"));
 
-        let text = serde_json::to_string(&record).unwrap();
-        let read: Record = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            Record::new("one", &[64, 512]).resume(Some(read.clone())),
-            record
-        );
-        let new = Record::new("two", &[64, 512]);
-        assert_eq!(new.clone().resume(Some(read.clone())), new);
-        assert_eq!(new.clone().resume(None), new);
-        let fewer = Record::new("one", &[64]);
-        assert_eq!(fewer.clone().resume(Some(read)), fewer);
+        let text = serde_json::to_string(&[&record]).unwrap();
+        let recorded: Vec<Record> = serde_json::from_str(&text).unwrap();
+        let resumed = |new: &Record, recorded: &[Record]| {
+            let mut records = recorded.to_vec();
+            new.clone().resume(&mut records);
+            records
+        };
+        let same = Record::new("one", &[64, 512]);
+        assert_eq!(resumed(&same, &recorded), [record.clone()]);
+        for new in [Record::new("two", &[64, 512]), Record::new("one", &[64])] {
+            let both = [record.clone(), new.clone()];
+            assert_eq!(resumed(&new, &recorded), both);
+            assert_eq!(resumed(&new, &both), both);
+            assert_eq!(resumed(&same, &both), [new.clone(), record.clone()]);
+            assert_eq!(resumed(&new, &[]), [new]);
+        }
     }
 }
