@@ -339,6 +339,7 @@ pub struct Check<const S: usize> {
     enters: Signal<Local, Bit>,
     output_free: Signal<Local, Bit>,
     answer: Signal<Local, Outcome>,
+    makes_room: Signal<Local, Bit>,
     load_held: Signal<Local, Bit>,
     load_queued: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
@@ -369,8 +370,12 @@ pub struct Check<const S: usize> {
     is_clean: Signal<Local, Bit>,
     closes_clean: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
+    next_placement: Signal<Local, Placement>,
+    next_delivery: Signal<Local, Delivery>,
     completion: Signal<Local, Completion>,
     error_event: Signal<Local, ErrorEvent>,
+    message: Signal<Local, Completion>,
+    fault_event: Signal<Local, ErrorEvent>,
     index: [Constant<Bits<8>>; S],
     streams: Constant<Bits<8>>,
     queue_mask: Constant<Bits<4>>,
@@ -527,6 +532,7 @@ impl<const S: usize> Check<S> {
             enters: d(),
             output_free: d(),
             answer: d(),
+            makes_room: d(),
             load_held: d(),
             load_queued: d(),
             load: d(),
@@ -557,8 +563,12 @@ impl<const S: usize> Check<S> {
             is_clean: d(),
             closes_clean: d(),
             give: d(),
+            next_placement: d(),
+            next_delivery: d(),
             completion: d(),
             error_event: d(),
+            message: d(),
+            fault_event: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             streams: Constant::new((S as u64).into()),
             queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
@@ -1006,18 +1016,19 @@ impl<const S: usize> Logic for Check<S> {
             & (!self.first_error.q.val()
                 | (self.recorded.q.val() & !self.error_records.busy.val()))
             & self.output_free.val();
+        self.makes_room.next =
+            !self.settling.q.val() | (self.output_free.val() & !self.first_error.q.val());
         self.load_held.next =
             self.answered.val() & (self.subject.q.val() == Subject::Fpdu) & !self.waits.val();
-        self.load_queued.next = self.outcomes.m_valid.val()
-            & self.verdicts.m_valid.val()
-            & (!self.settling.q.val() | (self.settle.val() & !self.first_error.q.val()));
+        self.load_queued.next =
+            self.outcomes.m_valid.val() & self.verdicts.m_valid.val() & self.makes_room.val();
         self.outcomes.m_ready.next = self.load_queued.val();
         self.load.next = self.load_held.val() | self.load_queued.val();
         self.heard.d.next = self.verdicts.m_valid.val() & !self.load.val();
         self.waiting.m_ready.next = self.load.val();
         self.verdicts.m_ready.next = self.load.val();
         self.loaded.next = self.outcomes.m_data.val();
-        if self.load_held.val() {
+        if !self.outcomes.m_valid.val() {
             self.loaded.next = self.answer.val();
             self.loaded.next.address = self.untagged_checks.address.val();
         }
@@ -1038,6 +1049,9 @@ impl<const S: usize> Logic for Check<S> {
         }
         if self.load.val() {
             self.settling.d.next = true;
+        }
+        comment!("what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for");
+        if self.makes_room.val() {
             self.settled.d.next = self.waiting.m_data.val();
             self.settled_verdict.d.next = self.verdicts.m_data.val();
             if self.waiting.m_data.val().placed {
@@ -1093,6 +1107,98 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
+        comment!("the pair of the FPDU that settles; it does not ask whether the output register is free");
+        self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
+        self.ends.next = self.settled.q.val().header_0.get_bit(14);
+        self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
+        self.is_clean.next = self.settled.q.val().refused == self.ends_closed.val();
+        self.counts.next = self.accepted.q.val() & !self.settled.q.val().ahead;
+        self.next_placement.next.row = self.settled.q.val().row;
+        self.next_placement.next.rows = self.settled.q.val().rows;
+        self.next_placement.next.address = self.outcome.q.val().address;
+        self.next_placement.next.length = 0.into();
+        if self.accepted.q.val() & !self.settled.q.val().placed {
+            self.next_placement.next.length = self.outcome.q.val().length;
+        }
+        self.completion.next = self.no_completion.val();
+        self.completion.next.stream = self.settled.q.val().stream;
+        self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
+        if self.has_tag.val() {
+            self.next_placement.next.skip = 16.into();
+            self.completion.next.kind = 1.into();
+            self.completion.next.unverified = !self.outcome.q.val().length.any();
+            self.completion.next.target = self.settled.q.val().header_1;
+            self.completion.next.length = bit_cast::<32, 16>(self.outcome.q.val().length);
+            self.completion.next.offset = bit_cast::<64, 32>(self.settled.q.val().header_3)
+                | (bit_cast::<64, 32>(self.settled.q.val().header_2) << 32);
+        } else {
+            self.next_placement.next.skip = 20.into();
+            self.completion.next.kind = 2.into();
+            self.completion.next.target = self.settled.q.val().header_2;
+            self.completion.next.msn = self.settled.q.val().header_3;
+            self.completion.next.length = self.untagged_checks.message_length.val();
+            self.completion.next.hole = self.untagged_checks.hole.val();
+            self.completion.next.rsvd_ulp_low = self.settled.q.val().header_1;
+        }
+        self.next_delivery.next = self.no_delivery.val();
+        self.next_delivery.next.stream = self.settled.q.val().stream;
+        if self.counts.val()
+            & ((!self.has_tag.val() & self.direct.val())
+                | (self.has_tag.val() & self.ends.val() & self.outcome.q.val().tagged_completions))
+        {
+            self.next_delivery.next.action = 1.into();
+            self.next_delivery.next.event = self.completion.val().into();
+        }
+        comment!("closed by its peer, behind an FPDU: told, and no error");
+        self.error_event.next = self.no_error_event.val();
+        self.error_event.next.stream = self.settled.q.val().stream;
+        self.error_event.next.position = self.settled.q.val().position;
+        self.error_event.next.kind = 4.into();
+        if self.first_error.q.val() {
+            self.error_event.next.kind = 3.into();
+            self.error_event.next.number = self.outcome.q.val().number;
+            self.error_event.next.checks = self.outcome.q.val().checks;
+            self.error_event.next.length = bit_cast::<32, 16>(self.settled.q.val().ulpdu);
+        }
+        if self.first_error.q.val() | (self.is_clean.val() & !self.frozen.q.val()) {
+            self.next_delivery.next.action = 1.into();
+            self.next_delivery.next.event = self.error_event.val().into();
+        }
+
+        comment!("what is told without an FPDU");
+        self.message.next = self.no_completion.val();
+        self.message.next.kind = 2.into();
+        self.message.next.stream = self.stream.q.val();
+        self.message.next.target = bit_cast::<32, 2>(self.queue.q.val());
+        self.message.next.msn = self.receive_queues.state.val().msn;
+        self.message.next.length = self.receive_queues.message.val().length;
+        self.message.next.hole = self.untagged_checks.closed_hole.val();
+        self.message.next.anomaly = self.receive_queues.message.val().anomaly;
+        self.message.next.rsvd_ulp_first = self.receive_queues.message.val().rsvd_ulp_first;
+        self.message.next.rsvd_ulp_low = self.receive_queues.message.val().rsvd_ulp_low;
+        self.fault_event.next = self.no_error_event.val();
+        self.fault_event.next.kind = 3.into();
+        self.fault_event.next.stream = self.stream.q.val();
+        if (self.state.q.val() == State::Give) & (self.subject.q.val() != Subject::Fpdu) {
+            self.next_placement.next = self.no_placement.val();
+            self.next_delivery.next = self.no_delivery.val();
+            self.next_delivery.next.stream = self.stream.q.val();
+            match self.subject.q.val() {
+                Subject::Fpdu => {}
+                Subject::Next => {
+                    self.next_delivery.next.action = 1.into();
+                    self.next_delivery.next.event = self.message.val().into();
+                }
+                Subject::Command => {
+                    self.next_delivery.next.action = 2.into();
+                }
+                Subject::Fault => {
+                    self.next_delivery.next.action = 1.into();
+                    self.next_delivery.next.event = self.fault_event.val().into();
+                }
+            }
+        }
+
         comment!("give: once the record is whole and the output register free, all else changes in one cycle");
         self.give.next = (self.state.q.val() == State::Give)
             & (self.subject.q.val() != Subject::Fpdu)
@@ -1114,124 +1220,40 @@ impl<const S: usize> Logic for Check<S> {
         self.follows.next = false;
         self.receive_queues.noted.next = self.untagged_checks.progress.val();
         self.done.d.next = false;
-        self.completion.next = self.no_completion.val();
-        self.error_event.next = self.no_error_event.val();
         if self.m_ready.val() {
             self.out_valid.d.next = false;
         }
         if self.give.val() | self.settle.val() {
             self.out_valid.d.next = true;
-            self.out_placement.d.next = self.no_placement.val();
-            self.out_delivery.d.next = self.no_delivery.val();
-            self.out_delivery.d.next.stream = self.stream.q.val();
+            self.out_placement.d.next = self.next_placement.val();
+            self.out_delivery.d.next = self.next_delivery.val();
         }
         if self.give.val() {
             self.state.d.next = State::Idle;
-            match self.subject.q.val() {
-                Subject::Fpdu => {}
-                Subject::Next => {
-                    self.completion.next.kind = 2.into();
-                    self.completion.next.stream = self.stream.q.val();
-                    self.completion.next.target = bit_cast::<32, 2>(self.queue.q.val());
-                    self.completion.next.msn = self.receive_queues.state.val().msn;
-                    self.completion.next.length = self.receive_queues.message.val().length;
-                    self.completion.next.hole = self.untagged_checks.closed_hole.val();
-                    self.completion.next.anomaly = self.receive_queues.message.val().anomaly;
-                    self.completion.next.rsvd_ulp_first =
-                        self.receive_queues.message.val().rsvd_ulp_first;
-                    self.completion.next.rsvd_ulp_low =
-                        self.receive_queues.message.val().rsvd_ulp_low;
-                    self.out_delivery.d.next.action = 1.into();
-                    self.out_delivery.d.next.event = self.completion.val().into();
-                    self.receive_queues.take.next = true;
-                    self.receive_queues.waited.next = true;
-                    self.took_now.d.next = true;
-                    self.follows.next = self.receive_queues.state.val().ahead != 1;
-                }
-                Subject::Command => {
-                    self.out_delivery.d.next.action = 2.into();
-                    self.done.d.next = true;
-                }
-                Subject::Fault => {
-                    self.error_event.next.kind = 3.into();
-                    self.error_event.next.stream = self.stream.q.val();
-                    self.out_delivery.d.next.action = 1.into();
-                    self.out_delivery.d.next.event = self.error_event.val().into();
-                }
+            self.done.d.next = self.subject.q.val() == Subject::Command;
+            if self.subject.q.val() == Subject::Next {
+                self.receive_queues.take.next = true;
+                self.receive_queues.waited.next = true;
+                self.took_now.d.next = true;
+                self.follows.next = self.receive_queues.state.val().ahead != 1;
             }
         }
 
         comment!("an FPDU; an untagged one still holds the key of its queue");
-        self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
-        self.ends.next = self.settled.q.val().header_0.get_bit(14);
-        self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
-        self.is_clean.next = self.settled.q.val().refused == self.ends_closed.val();
-        self.counts.next = self.accepted.q.val() & !self.settled.q.val().ahead;
-        self.changes.next = self.settle.val() & self.counts.val() & !self.has_tag.val();
         self.is_judged.next = !self.settled.q.val().ahead & !self.is_end.val();
+        self.changes.next = self.settle.val() & self.counts.val() & !self.has_tag.val();
         if self.settle.val() {
             if self.state.q.val() == State::Give {
                 self.state.d.next = State::Idle;
             }
-            self.out_placement.d.next.row = self.settled.q.val().row;
-            self.out_placement.d.next.rows = self.settled.q.val().rows;
-            self.out_delivery.d.next.stream = self.settled.q.val().stream;
             self.consumed_now.d.next = true;
             self.judged_now.d.next = self.is_judged.val();
             self.discarded_now.d.next = self.is_judged.val() & self.frozen.q.val();
             self.ahead_now.d.next = self.settled.q.val().ahead;
-            self.completion.next.stream = self.settled.q.val().stream;
-            self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
-            if self.has_tag.val() {
-                self.out_placement.d.next.skip = 16.into();
-                self.completion.next.kind = 1.into();
-                self.completion.next.unverified = !self.outcome.q.val().length.any();
-                self.completion.next.target = self.settled.q.val().header_1;
-                self.completion.next.length = bit_cast::<32, 16>(self.outcome.q.val().length);
-                self.completion.next.offset = bit_cast::<64, 32>(self.settled.q.val().header_3)
-                    | (bit_cast::<64, 32>(self.settled.q.val().header_2) << 32);
-            } else {
-                self.out_placement.d.next.skip = 20.into();
-                self.completion.next.kind = 2.into();
-                self.completion.next.target = self.settled.q.val().header_2;
-                self.completion.next.msn = self.settled.q.val().header_3;
-                self.completion.next.length = self.untagged_checks.message_length.val();
-                self.completion.next.hole = self.untagged_checks.hole.val();
-                self.completion.next.rsvd_ulp_low = self.settled.q.val().header_1;
-            }
-            self.out_placement.d.next.address = self.outcome.q.val().address;
-            if self.accepted.q.val() & !self.settled.q.val().placed {
-                self.out_placement.d.next.length = self.outcome.q.val().length;
-            }
             if self.counts.val() {
                 self.payload_now.d.next = self.outcome.q.val().length;
             }
-            if (self.changes.val() & self.direct.val())
-                | (self.counts.val()
-                    & self.has_tag.val()
-                    & self.ends.val()
-                    & self.outcome.q.val().tagged_completions)
-            {
-                self.out_delivery.d.next.action = 1.into();
-                self.out_delivery.d.next.event = self.completion.val().into();
-            }
-            comment!("closed by its peer, behind an FPDU: told, and no error");
-            if self.is_clean.val() & !self.frozen.q.val() {
-                self.error_event.next.kind = 4.into();
-                self.error_event.next.stream = self.settled.q.val().stream;
-                self.error_event.next.position = self.settled.q.val().position;
-                self.out_delivery.d.next.action = 1.into();
-                self.out_delivery.d.next.event = self.error_event.val().into();
-            }
             if self.first_error.q.val() {
-                self.error_event.next.kind = 3.into();
-                self.error_event.next.stream = self.settled.q.val().stream;
-                self.error_event.next.number = self.outcome.q.val().number;
-                self.error_event.next.checks = self.outcome.q.val().checks;
-                self.error_event.next.length = bit_cast::<32, 16>(self.settled.q.val().ulpdu);
-                self.error_event.next.position = self.settled.q.val().position;
-                self.out_delivery.d.next.action = 1.into();
-                self.out_delivery.d.next.event = self.error_event.val().into();
                 self.settle_freezes.next = true;
                 self.error_now.d.next = true;
             }
