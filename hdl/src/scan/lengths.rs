@@ -12,13 +12,19 @@
 //! dwords are one more addition, because a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1.
 //! Markers inside longer FPDUs are counted by the walker.
 //!
-//! Both combinational, one addition of 17 bits a lane each; a row a cycle.
+//! What is asked of the dwords is asked of ULPDU_Length, beside the addition and not behind it: n dwords or more are 4·n
+//! octets less what is added.
+//!
+//! Both combinational, as deep as one addition of 17 bits; a row a cycle.
 use rust_hdl_core::prelude::*;
 
 /// From this ULPDU_Length on, more than one marker may lie inside an FPDU.
 pub const LONG: u32 = 504;
 /// Rows from the begin of an FPDU to the next one that make it worth to leave its stream meanwhile.
 pub const FAR: usize = 16;
+
+/// Octets that make a number of dwords of ULPDU_Length, with none, one and two markers in the FPDU.
+const ADDED: [usize; 3] = [9, 13, 17];
 
 /// ULPDU_Length for each lane, H = 16·D.
 #[derive(LogicBlock)]
@@ -35,7 +41,7 @@ pub struct Lengths<const H: usize, const D: usize> {
     pub lengths: Signal<Out, Bits<H>>,
     /// It has landed.
     pub known: Signal<Out, Bits<D>>,
-    /// A marker lies inside that FPDU; says nothing when the length is [`LONG`] or more.
+    /// Its length is below [`LONG`], and a marker lies inside.
     pub marker: Signal<Out, Bits<D>>,
 }
 
@@ -67,7 +73,8 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
             let behind = if leading { 2 } else { phase + lane as u32 + 1 };
             lengths.set_bits::<16>(16 * lane, u64::from(length).into());
             known = known.replace_bit(lane, landed.get_bit(at));
-            let inside = markers && u32::from(length) + 4 * behind + 1 >= 512;
+            let length = u32::from(length);
+            let inside = markers && length < LONG && length + 4 * behind + 1 >= 512;
             marker = marker.replace_bit(lane, inside);
         }
         self.lengths.next = lengths;
@@ -109,7 +116,8 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
             );
             steps += &format!(
                 "    lengths[{}:{}] = length_{lane};\n    known[{lane}] = {landed};\n    \
-                 marker[{lane}] = markers && ({{1'b0, length_{lane}}} + {{7'd0, behind_{lane}, 2'b01}}) >= 17'd512;\n",
+                 marker[{lane}] = markers && length_{lane} < 16'd{LONG}\n        \
+                 && ({{1'b0, length_{lane}}} + {{7'd0, behind_{lane}, 2'b01}}) >= 17'd512;\n",
                 16 * lane + 15,
                 16 * lane
             );
@@ -173,13 +181,12 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         let mut flags = [Bits::<D>::default(); 5];
         for lane in 0..D {
             let length = lengths.get_bits::<16>(16 * lane).to_u32();
-            let long = markers && length >= LONG;
-            let inside = self.marker.val().get_bit(lane) && !long;
-            let added = 9 + 4 * u32::from(inside) + 4 * u32::from(leading && lane == 0);
-            let dwords = (length + added) >> 2;
+            let inside = self.marker.val().get_bit(lane);
+            let inner = usize::from(inside) + usize::from(leading && lane == 0);
+            let dwords = (length + ADDED[inner] as u32) >> 2;
             all.set_bits::<16>(16 * lane, u64::from(dwords).into());
             let found = [
-                long,
+                markers && length >= LONG,
                 dwords >= (FAR * D) as u32,
                 dwords >= (D - lane) as u32,
                 dwords >= (2 * D - lane) as u32,
@@ -213,25 +220,36 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         let mut steps = String::new();
         for lane in 0..D {
             let (low, high) = (16 * lane, 16 * lane + 15);
-            let added = if lane == 0 {
-                "leading ? (inside_0 ? 17'd17 : 17'd13) : (inside_0 ? 17'd13 : 17'd9)".into()
-            } else {
-                format!("inside_{lane} ? 17'd13 : 17'd9")
+            let length = format!("lengths[{high}:{low}]");
+            // one of three, by what else the FPDU holds: nothing, a marker, two
+            let by_markers = |of: [String; 3]| {
+                let [none, one, two] = of;
+                let inside = format!("marker[{lane}] ? {one} : {none}");
+                match lane {
+                    0 => format!("leading ? (marker[0] ? {two} : {one}) : ({inside})"),
+                    _ => inside,
+                }
+            };
+            let added = by_markers(ADDED.map(|added| format!("17'd{added}")));
+            let at_least = |dwords: usize| {
+                by_markers(ADDED.map(|added| match (4 * dwords).checked_sub(added) {
+                    None | Some(0) => "1'b1".into(),
+                    Some(octets) => format!("{length} >= 16'd{octets}"),
+                }))
             };
             text += &format!(
-                "wire inside_{lane} = marker[{lane}] && lengths[{high}:{low}] < 16'd{LONG};\n\
-                 wire [16:0] total_{lane} = ({{1'b0, lengths[{high}:{low}]}} + ({added})) >> 2;\n"
+                "wire [15:0] total_{lane} = 16'(({{1'b0, {length}}} + ({added})) >> 2);\n"
             );
             steps += &format!(
-                "    dwords[{high}:{low}] = total_{lane}[15:0];\n    \
-                 long[{lane}] = markers && lengths[{high}:{low}] >= 16'd{LONG};\n    \
-                 far[{lane}] = total_{lane} >= 17'd{};\n    \
-                 crosses[{lane}] = total_{lane} >= 17'd{};\n    \
-                 beyond[{lane}] = total_{lane} >= 17'd{};\n    \
-                 refused[{lane}] = lengths[{high}:{low}] > 16'd{};\n",
-                FAR * D,
-                D - lane,
-                2 * D - lane,
+                "    dwords[{high}:{low}] = total_{lane};\n    \
+                 long[{lane}] = markers && {length} >= 16'd{LONG};\n    \
+                 far[{lane}] = {};\n    \
+                 crosses[{lane}] = {};\n    \
+                 beyond[{lane}] = {};\n    \
+                 refused[{lane}] = {length} > 16'd{};\n",
+                at_least(FAR * D),
+                at_least(D - lane),
+                at_least(2 * D - lane),
                 self._max_ulpdu
             );
         }

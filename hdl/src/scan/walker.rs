@@ -96,6 +96,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
 
     // a long FPDU with markers
     counting: Dff<Bits<3>>,
+    is_counting: Dff<Bit>,
     content: Dff<Bits<16>>,
     phase: Dff<Bits<16>>,
     length: Dff<Bits<16>>,
@@ -176,6 +177,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             alive: d(),
             start: d(),
             counting: d(),
+            is_counting: d(),
             content: d(),
             phase: d(),
             length: d(),
@@ -238,8 +240,22 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             here_refused
         );
         dff_setup!(
-            self, clock, ahead, in_row, alive, start, counting, content, phase, length, ends, span,
-            quotient, rest, embedded
+            self,
+            clock,
+            ahead,
+            in_row,
+            alive,
+            start,
+            counting,
+            is_counting,
+            content,
+            phase,
+            length,
+            ends,
+            span,
+            quotient,
+            rest,
+            embedded
         );
         dff_setup!(self, clock, embedded_less, out, out_valid, aborts, aborted);
 
@@ -268,7 +284,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.looks.next = self.here_valid.q.val()
             & self.alive.q.val()
             & self.in_row.q.val()
-            & !self.counting.q.val().any()
+            & !self.is_counting.q.val()
             & !self.hold.val();
         self.found.next =
             self.looks.val() & self.known_lanes.val().get_bit(self.lane.val().index());
@@ -279,7 +295,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.skip.next = self.here_valid.q.val()
             & self.alive.q.val()
             & !self.in_row.q.val()
-            & !(self.counting.q.val().any() & self.here.q.val().last);
+            & !(self.is_counting.q.val() & self.here.q.val().last);
         self.pop.next = self.skip.val()
             | self.miss.val()
             | (self.found.val() & (self.crossing.val() | self.refused.val()))
@@ -356,7 +372,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.embedded.d.next = self.quotient.q.val() + 2;
             self.embedded_less.d.next = self.quotient.q.val() + self.two_less.val();
         }
-        if self.counting.q.val().any() {
+        if self.is_counting.q.val() {
             self.counting.d.next = self.counting.q.val() + 1;
         }
         if self.found.val() {
@@ -366,10 +382,12 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.ends.d.next = self.visit_over.val();
             if self.counts.val() {
                 self.counting.d.next = 1.into();
+                self.is_counting.d.next = true;
             }
         }
         if self.counted.val() {
             self.counting.d.next = 0.into();
+            self.is_counting.d.next = false;
             self.out.d.next.fpdu = true;
             self.out.d.next.end = self.ends.q.val();
             self.out.d.next.dwords = self.content.q.val() + self.embedded.q.val();
@@ -386,7 +404,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.totals.phase.next = self.row.val().phase;
         self.totals.markers.next = self.row.val().markers;
         self.ready.next = (!self.here_valid.q.val() | self.pop.val())
-            & !((self.counting.q.val().any() | self.counts.val()) & self.row.val().first);
+            & !((self.is_counting.q.val() | self.counts.val()) & self.row.val().first);
         self.row_ready.next = self.ready.val();
         self.take.next = self.row_valid.val() & self.ready.val();
         if self.pop.val() {
@@ -419,6 +437,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.here_valid.d.next = false;
             self.alive.d.next = false;
             self.counting.d.next = 0.into();
+            self.is_counting.d.next = false;
             self.out_valid.d.next = false;
             self.aborts.d.next = false;
         }
