@@ -37,6 +37,7 @@ use crate::axi::{USER_ABORT, USER_FIN};
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::keep_count::KeepCount;
+use crate::records::Beat;
 use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
@@ -82,21 +83,13 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub beat_valid: Signal<Out, Bit>,
     /// Its octets as they came.
     pub beat_data: Signal<Out, Bits<W>>,
-    /// Its stream.
-    pub beat_stream: Signal<Out, Bits<8>>,
-    /// Stream position of lane 0.
-    pub beat_position: Signal<Out, Bits<32>>,
-    /// First lane that is new.
-    pub beat_skip: Signal<Out, Bits<8>>,
-    /// Lane behind the last new one, up to K.
-    pub beat_count: Signal<Out, Bits<8>>,
-    /// Position up to which the stream is in the ring without a gap once the beat is; right with a mark, too.
-    pub beat_edge: Signal<Out, Bits<32>>,
-    /// Pulse: the FIN of `beat_stream` stands at `mark_end`.
+    /// Where they belong; with a mark, its `stream` and `new_edge` are right, too.
+    pub beat: Signal<Out, Beat>,
+    /// Pulse: the FIN of the stream of `beat` stands at `mark_end`.
     pub mark_fin: Signal<Out, Bit>,
     /// That position.
     pub mark_end: Signal<Out, Bits<32>>,
-    /// Pulse: the connection of `beat_stream` is gone.
+    /// Pulse: the connection of the stream of `beat` is gone.
     pub mark_abort: Signal<Out, Bit>,
     /// Pulse: the last beat of a segment of `beyond_stream` lies behind a gap; it is at `beat` if anything of it is new.
     pub beyond: Signal<Out, Bit>,
@@ -280,11 +273,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             limit_sequence: array(),
             beat_valid: d(),
             beat_data: d(),
-            beat_stream: d(),
-            beat_position: d(),
-            beat_skip: d(),
-            beat_count: d(),
-            beat_edge: d(),
+            beat: d(),
             mark_fin: d(),
             mark_end: d(),
             mark_abort: d(),
@@ -715,11 +704,11 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.beyond_position.next = self.position_4.q.val();
         self.beat_valid.next = self.valid_4.q.val();
         self.beat_data.next = self.data_4.q.val();
-        self.beat_stream.next = self.stream_4.q.val();
-        self.beat_position.next = self.position_4.q.val();
-        self.beat_skip.next = self.skip_4.q.val();
-        self.beat_count.next = self.count_4.q.val();
-        self.beat_edge.next = self.edge_4.q.val();
+        self.beat.next.stream = self.stream_4.q.val();
+        self.beat.next.position = self.position_4.q.val();
+        self.beat.next.skip = self.skip_4.q.val();
+        self.beat.next.count = self.count_4.q.val();
+        self.beat.next.new_edge = self.edge_4.q.val();
         self.mark_fin.next = self.fin_4.q.val();
         self.mark_end.next = self.end_4.q.val();
         self.mark_abort.next = self.abort_4.q.val();

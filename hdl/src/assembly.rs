@@ -19,6 +19,7 @@ use crate::delay::Delay;
 use crate::heads::Heads;
 use crate::lane_mask::LaneMask;
 use crate::lane_ram::{HeaderRam, LaneRam};
+use crate::records::Beat;
 use crate::rotate::{self, Rotate};
 use crate::util::d;
 use crate::Config;
@@ -63,16 +64,8 @@ pub struct Assembly<
     pub beat_valid: Signal<In, Bit>,
     /// Its octets as they came.
     pub beat_data: Signal<In, Bits<W>>,
-    /// Its stream.
-    pub beat_stream: Signal<In, Bits<8>>,
-    /// Stream position of lane 0.
-    pub beat_position: Signal<In, Bits<32>>,
-    /// First lane to keep.
-    pub beat_skip: Signal<In, Bits<8>>,
-    /// Lanes in the beat.
-    pub beat_count: Signal<In, Bits<8>>,
-    /// Stream position behind the beat.
-    pub beat_edge: Signal<In, Bits<32>>,
+    /// Where they belong.
+    pub beat: Signal<In, Beat>,
     /// Pulse: octets of a stream are in its ring up to `landed_edge`.
     pub landed: Signal<Out, Bit>,
     /// That stream.
@@ -139,11 +132,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             clock: d(),
             beat_valid: d(),
             beat_data: d(),
-            beat_stream: d(),
-            beat_position: d(),
-            beat_skip: d(),
-            beat_count: d(),
-            beat_edge: d(),
+            beat: d(),
             landed: d(),
             landed_stream: d(),
             landed_edge: d(),
@@ -203,25 +192,25 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         );
 
         comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
-        self.back.next = self.zero.val() - self.beat_position.val();
+        self.back.next = self.zero.val() - self.beat.val().position;
         self.rotate_data.data.next = self.beat_data.val();
         self.rotate_data.amount.next = self.back.val().get_bits::<LOGK>(0);
-        self.fresh.from.next = self.beat_skip.val();
-        self.fresh.to.next = self.beat_count.val();
+        self.fresh.from.next = self.beat.val().skip;
+        self.fresh.to.next = self.beat.val().count;
         self.rotate_mask.data.next = self.fresh.mask.val();
         self.rotate_mask.amount.next = self.back.val().get_bits::<LOGK>(0);
 
         comment!("rows, and what else the beat takes along");
-        self.row.next = self.beat_position.val() >> self.lane_bits.val();
-        self.row_base.next = bit_cast::<20, 8>(self.beat_stream.val()) << self.stream_shift.val();
+        self.row.next = self.beat.val().position >> self.lane_bits.val();
+        self.row_base.next = bit_cast::<20, 8>(self.beat.val().stream) << self.stream_shift.val();
         self.landing.next.valid = self.beat_valid.val();
-        self.landing.next.stream = self.beat_stream.val();
+        self.landing.next.stream = self.beat.val().stream;
         self.landing.next.row_0 =
             bit_cast::<20, 32>(self.row.val() & self.row_mask.val()) | self.row_base.val();
         self.landing.next.row_1 =
             bit_cast::<20, 32>((self.row.val() + 1) & self.row_mask.val()) | self.row_base.val();
-        self.landing.next.lane = bit_cast::<8, LOGK>(self.beat_position.val().get_bits::<LOGK>(0));
-        self.landing.next.landed = self.beat_edge.val();
+        self.landing.next.lane = bit_cast::<8, LOGK>(self.beat.val().position.get_bits::<LOGK>(0));
+        self.landing.next.landed = self.beat.val().new_edge;
         self.side.d.next = self.landing.val();
 
         comment!("write: lanes below the first octet's belong to the next row");

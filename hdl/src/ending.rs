@@ -20,6 +20,7 @@ use crate::assembly;
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::queue::Store;
+use crate::records::Beat;
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -51,14 +52,8 @@ pub struct Ending<const S: usize> {
     pub reset: Signal<In, Bit>,
     /// A beat was accepted.
     pub beat_valid: Signal<In, Bit>,
-    /// Stream of the beat, and of the marks.
-    pub beat_stream: Signal<In, Bits<8>>,
-    /// Stream position of its lane 0.
-    pub beat_position: Signal<In, Bits<32>>,
-    /// Lane behind its last octet.
-    pub beat_count: Signal<In, Bits<8>>,
-    /// Edge of the stream behind it, with a mark too.
-    pub beat_edge: Signal<In, Bits<32>>,
+    /// Where it belongs; `stream` and `new_edge` are those of the marks, too.
+    pub beat: Signal<In, Beat>,
     /// Pulse: the peer's FIN stands at `mark_end`.
     pub mark_fin: Signal<In, Bit>,
     /// That position.
@@ -126,10 +121,7 @@ impl<const S: usize> Ending<S> {
             clock: d(),
             reset: d(),
             beat_valid: d(),
-            beat_stream: d(),
-            beat_position: d(),
-            beat_count: d(),
-            beat_edge: d(),
+            beat: d(),
             mark_fin: d(),
             mark_end: d(),
             mark_abort: d(),
@@ -204,9 +196,9 @@ impl<const S: usize> Logic for Ending<S> {
 
         comment!("where the beat ends");
         self.accepted.d.next = self.beat_valid.val();
-        self.owner.d.next = self.beat_stream.val();
-        self.end_now.d.next = self.beat_position.val() + bit_cast::<32, 8>(self.beat_count.val());
-        self.edge_now.d.next = self.beat_edge.val();
+        self.owner.d.next = self.beat.val().stream;
+        self.end_now.d.next = self.beat.val().position + bit_cast::<32, 8>(self.beat.val().count);
+        self.edge_now.d.next = self.beat.val().new_edge;
         self.fin.d.next = self.mark_fin.val();
         self.fin_end.d.next = self.mark_end.val();
         self.abort.d.next = self.mark_abort.val();

@@ -241,18 +241,11 @@ impl<
         comment!("into the rings");
         self.assembly.beat_valid.next = self.admit.beat_valid.val();
         self.assembly.beat_data.next = self.admit.beat_data.val();
-        self.assembly.beat_stream.next = self.admit.beat_stream.val();
-        self.assembly.beat_position.next = self.admit.beat_position.val();
-        self.assembly.beat_skip.next = self.admit.beat_skip.val();
-        self.assembly.beat_count.next = self.admit.beat_count.val();
-        self.assembly.beat_edge.next = self.admit.beat_edge.val();
+        self.assembly.beat.next = self.admit.beat.val();
 
         comment!("where streams end");
         self.ending.beat_valid.next = self.admit.beat_valid.val();
-        self.ending.beat_stream.next = self.admit.beat_stream.val();
-        self.ending.beat_position.next = self.admit.beat_position.val();
-        self.ending.beat_count.next = self.admit.beat_count.val();
-        self.ending.beat_edge.next = self.admit.beat_edge.val();
+        self.ending.beat.next = self.admit.beat.val();
         self.ending.mark_fin.next = self.admit.mark_fin.val();
         self.ending.mark_end.next = self.admit.mark_end.val();
         self.ending.mark_abort.next = self.admit.mark_abort.val();
@@ -266,11 +259,7 @@ impl<
         self.scan.landed_edge.next = self.assembly.landed_edge.val();
         self.scan.landed_heads.next = self.assembly.landed_heads.val();
         self.scan.beat_valid.next = self.admit.beat_valid.val();
-        self.scan.beat_stream.next = self.admit.beat_stream.val();
-        self.scan.beat_position.next = self.admit.beat_position.val();
-        self.scan.beat_skip.next = self.admit.beat_skip.val();
-        self.scan.beat_count.next = self.admit.beat_count.val();
-        self.scan.beat_edge.next = self.admit.beat_edge.val();
+        self.scan.beat.next = self.admit.beat.val();
         self.assembly.header_row.next = self.scan.header_row.val();
         self.scan.header_data.next = self.assembly.header_data.val();
         self.scan.beyond.next = self.admit.beyond.val();

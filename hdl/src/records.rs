@@ -1,12 +1,28 @@
 //! Records that travel between blocks, one a stage of an FPDU's way through the device.
 //!
 //! ```text
+//!  admit ──Beat──► assembly, ending, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ───Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
 //! ```
 //!
 //! In the generated text a record is one vector, its first field in the lowest bits.
 use rust_hdl_core::prelude::*;
+
+/// A beat with new octets, as `admit` lets it into the ring of its stream.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Beat {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Stream position of lane 0.
+    pub position: Bits<32>,
+    /// First lane that is new.
+    pub skip: Bits<8>,
+    /// Lane behind the last new one, up to K.
+    pub count: Bits<8>,
+    /// Position up to which the stream is in the ring without a gap once the beat is.
+    pub new_edge: Bits<32>,
+}
 
 /// What `scan` found: one whole FPDU in the assembly ring of a stream (or one whose length is refused).
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]

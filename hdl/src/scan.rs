@@ -49,7 +49,7 @@ use crate::assembly;
 use crate::dff::Dff;
 use crate::ending::Mark;
 use crate::queue::{Queue, Store};
-use crate::records::Fpdu;
+use crate::records::{Beat, Fpdu};
 use crate::turn::Turn;
 use crate::util::{array, d};
 use crate::{Config, ISLANDS};
@@ -111,16 +111,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub landed_edge: Signal<In, Bits<32>>,
     /// As from `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
     pub beat_valid: Signal<In, Bit>,
-    /// Its stream.
-    pub beat_stream: Signal<In, Bits<8>>,
-    /// Stream position of its lane 0.
-    pub beat_position: Signal<In, Bits<32>>,
-    /// Its first lane that is new.
-    pub beat_skip: Signal<In, Bits<8>>,
-    /// The lane behind its last one.
-    pub beat_count: Signal<In, Bits<8>>,
-    /// The edge of its stream behind it.
-    pub beat_edge: Signal<In, Bits<32>>,
+    /// Where they belong.
+    pub beat: Signal<In, Beat>,
     /// With `landed`: first two octets of each dword, in the lanes of the ring.
     pub landed_heads: Signal<In, Bits<H>>,
     /// What is known of the end of a stream; comes behind the landing of all octets in front of it.
@@ -264,10 +256,15 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     passes: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
     early: Signal<Local, Prompted>,
+    early_length: Signal<Local, Known>,
     idle: [Signal<Local, Bit>; S],
     welcome: Signal<Local, Bit>,
     prompts: Signal<Local, Bit>,
     notes: Signal<Local, Bit>,
+    gives: Signal<Local, Bit>,
+    given_to: Signal<Local, Bits<8>>,
+    given_length: Signal<Local, Known>,
+    at_its_end: Signal<Local, Bit>,
     gift_passes: Signal<Local, Bit>,
     gift_behind: Signal<Local, Bits<32>>,
     weighed_octets: Signal<Local, Bits<20>>,
@@ -303,11 +300,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             landed_stream: d(),
             landed_edge: d(),
             beat_valid: d(),
-            beat_stream: d(),
-            beat_position: d(),
-            beat_skip: d(),
-            beat_count: d(),
-            beat_edge: d(),
+            beat: d(),
             landed_heads: d(),
             mark: d(),
             arm: d(),
@@ -406,10 +399,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             passes: d(),
             lacks: d(),
             early: d(),
+            early_length: d(),
             idle: array(),
             welcome: d(),
             prompts: d(),
             notes: d(),
+            gives: d(),
+            given_to: d(),
+            given_length: d(),
+            at_its_end: d(),
             gift_passes: d(),
             gift_behind: d(),
             weighed_octets: d(),
@@ -679,13 +677,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("prompt: the next FPDU of a stream in which nothing is left to look at");
         self.prompt.beat_valid.next = self.beat_valid.val();
-        self.prompt.beat_stream.next = self.beat_stream.val();
-        self.prompt.beat_position.next = self.beat_position.val();
-        self.prompt.beat_skip.next = self.beat_skip.val();
-        self.prompt.beat_count.next = self.beat_count.val();
-        self.prompt.beat_edge.next = self.beat_edge.val();
+        self.prompt.beat.next = self.beat.val();
         self.prompt.heads.next = self.landed_heads.val();
         self.early.next = self.prompt.prompted.val();
+        self.early_length.next.dwords = self.early.val().dwords;
+        self.early_length.next.ulpdu = self.early.val().ulpdu;
         self.welcome.next = false;
         for i in 0..S {
             self.prompt.at[i].next = self.at[i].q.val().get_bits::<20>(0);
@@ -716,15 +712,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.lengths.write.next = self.lacks.val() | self.notes.val();
         self.lengths.write_row.next = self.early.val().stream.get_bits::<4>(0);
-        self.lengths.data.next.dwords = self.early.val().dwords;
-        self.lengths.data.next.ulpdu = self.early.val().ulpdu;
+        self.lengths.data.next = self.early_length.val();
         if self.lacks.val() {
             self.lengths.write_row.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
             self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
             self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
         }
 
-        comment!("give: the FPDU that waited is whole now, or nothing comes any more");
+        comment!("give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found");
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
         if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
             self.given_valid.d.next = true;
@@ -736,23 +731,32 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
         }
-        if self.given_valid.q.val() {
+        self.gives.next = self.given_valid.q.val() | self.prompts.val();
+        self.given_to.next = self.given.q.val();
+        self.given_length.next = self.lengths.out.val();
+        self.at_its_end.next = self.given_ends.q.val();
+        if !self.given_valid.q.val() {
+            self.given_to.next = self.early.val().stream;
+            self.given_length.next = self.early_length.val();
+            self.at_its_end.next = false;
+        }
+        if self.gives.val() {
             self.given_valid.d.next = false;
-            self.gift_valid.d.next = true;
-            self.gift.d.next.stream = self.given.q.val();
-            self.gift.d.next.dwords = self.lengths.out.val().dwords;
-            self.gift.d.next.ulpdu = self.lengths.out.val().ulpdu;
+            self.given.d.next = self.given_to.val();
+            self.gift.d.next.stream = self.given_to.val();
+            self.gift.d.next.dwords = self.given_length.val().dwords;
+            self.gift.d.next.ulpdu = self.given_length.val().ulpdu;
             self.gift.d.next.refused = 0.into();
             self.gift.d.next.ahead = false;
             self.gift.d.next.placed = false;
             self.gift_dropped.d.next = false;
             for i in 0..S {
-                if self.given.q.val() == self.index[i].val() {
+                if self.given_to.val() == self.index[i].val() {
                     self.gift.d.next.position = self.at[i].q.val();
                     self.gift.d.next.markers = self.with_markers[i].q.val();
                     self.gift.d.next.crc = self.with_crc[i].q.val();
                     self.gift_dropped.d.next = self.stale[i].q.val();
-                    if self.given_ends.q.val() {
+                    if self.at_its_end.val() {
                         if !self.known[i].q.val() {
                             self.gift.d.next.ulpdu = 0.into();
                         }
@@ -766,7 +770,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     }
                 }
             }
-            if self.given_ends.q.val() {
+            if self.at_its_end.val() {
                 self.gift.d.next.dwords = 2.into();
             }
         }
@@ -782,26 +786,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.gone.d.next = false;
         self.gone_stream.d.next = self.gift.q.val().stream;
         if self.gift_passes.val() | self.gift_dropped.q.val() {
-            self.gift_valid.d.next = self.given_valid.q.val();
+            self.gift_valid.d.next = false;
             self.gone.d.next = self.gift_valid.q.val();
         }
-        if self.prompts.val() {
+        if self.gives.val() {
             self.gift_valid.d.next = true;
-            self.given.d.next = self.early.val().stream;
-            self.gift.d.next.stream = self.early.val().stream;
-            self.gift.d.next.dwords = self.early.val().dwords;
-            self.gift.d.next.ulpdu = self.early.val().ulpdu;
-            self.gift.d.next.refused = 0.into();
-            self.gift.d.next.ahead = false;
-            self.gift.d.next.placed = false;
-            self.gift_dropped.d.next = false;
-            for i in 0..S {
-                if self.early.val().stream == self.index[i].val() {
-                    self.gift.d.next.position = self.at[i].q.val();
-                    self.gift.d.next.markers = self.with_markers[i].q.val();
-                    self.gift.d.next.crc = self.with_crc[i].q.val();
-                }
-            }
         }
 
         comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");

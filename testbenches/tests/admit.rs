@@ -430,21 +430,21 @@ impl<const W: usize, const K: usize> Bench<W, K> {
 
     fn compare(&mut self) {
         let b = &self.lockstep.block;
-        let count = b.beat_count.val().index();
+        let count = b.beat.val().count.index();
         let found = Out {
             beat: b.beat_valid.val().then(|| Accepted {
-                stream: b.beat_stream.val().index(),
-                position: b.beat_position.val().to_u32(),
-                skip: b.beat_skip.val().index(),
-                edge: b.beat_edge.val().to_u32(),
+                stream: b.beat.val().stream.index(),
+                position: b.beat.val().position.to_u32(),
+                skip: b.beat.val().skip.index(),
+                edge: b.beat.val().new_edge.to_u32(),
                 octets: octets(b.beat_data.val())[..count.min(K)].to_vec(),
             }),
             segment: b.segments.val(),
             dropped: b.segments_dropped.val(),
             octets: b.octets.val().index(),
             mark: (b.mark_fin.val() || b.mark_abort.val()).then(|| Mark {
-                stream: b.beat_stream.val().index(),
-                edge: b.beat_edge.val().to_u32(),
+                stream: b.beat.val().stream.index(),
+                edge: b.beat.val().new_edge.to_u32(),
                 fin: b.mark_fin.val().then(|| b.mark_end.val().to_u32()),
                 abort: b.mark_abort.val(),
             }),
@@ -709,12 +709,12 @@ fn through(bench: &mut Bench<64, 8>, beats: Vec<Beat>) -> (Vec<Accepted>, usize)
         let b = &bench.lockstep.block;
         dropped += usize::from(b.segments_dropped.val());
         if b.beat_valid.val() {
-            let count = b.beat_count.val().index();
+            let count = b.beat.val().count.index();
             found.push(Accepted {
-                stream: b.beat_stream.val().index(),
-                position: b.beat_position.val().to_u32(),
-                skip: b.beat_skip.val().index(),
-                edge: b.beat_edge.val().to_u32(),
+                stream: b.beat.val().stream.index(),
+                position: b.beat.val().position.to_u32(),
+                skip: b.beat.val().skip.index(),
+                edge: b.beat.val().new_edge.to_u32(),
                 octets: octets(b.beat_data.val())[..count].to_vec(),
             });
         }

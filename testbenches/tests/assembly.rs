@@ -107,11 +107,11 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         let b = &mut self.lockstep.block;
         b.beat_valid.next = beat.is_some();
         b.beat_data.next = noisy_beat(&mut self.rng, &shown.octets);
-        b.beat_stream.next = (shown.stream as u64).into();
-        b.beat_position.next = u64::from(shown.position).into();
-        b.beat_skip.next = (shown.skip as u64).into();
-        b.beat_count.next = (shown.octets.len() as u64).into();
-        b.beat_edge.next = u64::from(shown.edge).into();
+        b.beat.next.stream = (shown.stream as u64).into();
+        b.beat.next.position = u64::from(shown.position).into();
+        b.beat.next.skip = (shown.skip as u64).into();
+        b.beat.next.count = (shown.octets.len() as u64).into();
+        b.beat.next.new_edge = u64::from(shown.edge).into();
         if let Some(beat) = beat {
             self.landing.push_back((self.cycle + self.latency, beat));
         }
@@ -276,8 +276,8 @@ fn a_row_that_does_not_wrap_is_seen() {
     let seen = (0..10).find_map(|cycle| {
         let b = &mut bench.block;
         b.beat_valid.next = cycle == 0;
-        b.beat_position.next = 4093.into();
-        b.beat_count.next = 8.into();
+        b.beat.next.position = 4093.into();
+        b.beat.next.count = 8.into();
         b.beat_data.next = 0x8877_6655_4433_2211_u64.into();
         b.read_select.next = 0xFF.into();
         bench.settle().and_then(|()| bench.edge()).err()

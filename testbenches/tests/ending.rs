@@ -148,10 +148,10 @@ fn mismatches(top: &str, octets: usize, later: usize, cycles: usize) -> (usize, 
         let (end, count) = event.beat.unwrap_or((history.edge, 0));
         let at = |position: i64| u64::from(history.start.wrapping_add(position as u32));
         b.beat_valid.next = event.beat.is_some();
-        b.beat_stream.next = (stream as u64).into();
-        b.beat_position.next = at(end - count).into();
-        b.beat_count.next = (count as u64).into();
-        b.beat_edge.next = at(history.edge).into();
+        b.beat.next.stream = (stream as u64).into();
+        b.beat.next.position = at(end - count).into();
+        b.beat.next.count = (count as u64).into();
+        b.beat.next.new_edge = at(history.edge).into();
         b.mark_fin.next = event.fin.is_some();
         b.mark_end.next = event.fin.map_or(rng.u64(..1 << 32), at).into();
         b.mark_abort.next = event.abort;
@@ -215,9 +215,9 @@ fn planted(name: &str, right: &str, wrong: &str) -> Option<LockstepError> {
         b.reset.next = cycle < 2;
         b.arm.next = chance(&mut rng, 20);
         b.beat_valid.next = rng.bool();
-        b.beat_position.next = rng.u64(..4).into();
-        b.beat_count.next = rng.u64(1..4).into();
-        b.beat_edge.next = rng.u64(..8).into();
+        b.beat.next.position = rng.u64(..4).into();
+        b.beat.next.count = rng.u64(1..4).into();
+        b.beat.next.new_edge = rng.u64(..8).into();
         b.mark_fin.next = chance(&mut rng, 20);
         b.mark_end.next = rng.u64(..8).into();
         lockstep.settle().and_then(|()| lockstep.edge()).err()

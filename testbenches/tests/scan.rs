@@ -346,11 +346,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         let coming = self.beat.take();
         b.beat_valid.next = coming.is_some();
         if let Some(coming) = coming {
-            b.beat_stream.next = (coming.stream as u64).into();
-            b.beat_position.next = (coming.position & 0xFFFF_FFFF).into();
-            b.beat_skip.next = coming.skip.into();
-            b.beat_count.next = coming.count.into();
-            b.beat_edge.next = (coming.edge & 0xFFFF_FFFF).into();
+            b.beat.next.stream = (coming.stream as u64).into();
+            b.beat.next.position = (coming.position & 0xFFFF_FFFF).into();
+            b.beat.next.skip = coming.skip.into();
+            b.beat.next.count = coming.count.into();
+            b.beat.next.new_edge = (coming.edge & 0xFFFF_FFFF).into();
         }
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
         self.note_whole();

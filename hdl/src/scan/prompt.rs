@@ -17,6 +17,7 @@
 //! Latency from landing to `prompted`: 2 cycles. A beat a cycle.
 use crate::delay::Delay;
 use crate::dff::Dff;
+use crate::records::Beat;
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -89,16 +90,8 @@ pub struct Prompt<const H: usize, const D: usize, const LOGD: usize, const S: us
     pub reset: Signal<In, Bit>,
     /// As from `admit`: a beat with new octets,
     pub beat_valid: Signal<In, Bit>,
-    /// its stream,
-    pub beat_stream: Signal<In, Bits<8>>,
-    /// the stream position of its lane 0,
-    pub beat_position: Signal<In, Bits<32>>,
-    /// its first lane that is new,
-    pub beat_skip: Signal<In, Bits<8>>,
-    /// the lane behind its last one,
-    pub beat_count: Signal<In, Bits<8>>,
-    /// the edge of its stream behind it.
-    pub beat_edge: Signal<In, Bits<32>>,
+    /// and where they belong.
+    pub beat: Signal<In, Beat>,
     /// When that beat lands: first two octets of each dword, in the lanes of the ring.
     pub heads: Signal<In, Bits<H>>,
     /// Where each stream goes on,
@@ -161,11 +154,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Prompt<H
             clock: d(),
             reset: d(),
             beat_valid: d(),
-            beat_stream: d(),
-            beat_position: d(),
-            beat_skip: d(),
-            beat_count: d(),
-            beat_edge: d(),
+            beat: d(),
             heads: d(),
             at: array(),
             with_markers: array(),
@@ -219,13 +208,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("the first new octet of the beat, and where its stream goes on");
         self.came.d.next = self.beat_valid.val();
-        self.stream.d.next = self.beat_stream.val();
+        self.stream.d.next = self.beat.val().stream;
         self.first.d.next =
-            self.beat_position.val().get_bits::<20>(0) + bit_cast::<20, 8>(self.beat_skip.val());
-        self.fresh.d.next = self.beat_count.val() - self.beat_skip.val();
-        self.upto.d.next = self.beat_edge.val().get_bits::<20>(0);
+            self.beat.val().position.get_bits::<20>(0) + bit_cast::<20, 8>(self.beat.val().skip);
+        self.fresh.d.next = self.beat.val().count - self.beat.val().skip;
+        self.upto.d.next = self.beat.val().new_edge.get_bits::<20>(0);
         for i in 0..S {
-            if self.beat_stream.val() == self.index[i].val() {
+            if self.beat.val().stream == self.index[i].val() {
                 self.goes_on.d.next = self.at[i].val();
                 self.markers.d.next = self.with_markers[i].val();
             }
@@ -242,8 +231,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.begun.next.behind = 2.into();
         }
         self.edge_now.next = self.upto.q.val();
-        if self.beat_valid.val() & (self.beat_stream.val() == self.stream.q.val()) {
-            self.edge_now.next = self.beat_edge.val().get_bits::<20>(0);
+        if self.beat_valid.val() & (self.beat.val().stream == self.stream.q.val()) {
+            self.edge_now.next = self.beat.val().new_edge.get_bits::<20>(0);
         }
         self.begun.next.valid =
             self.came.q.val() & self.enough.val() & (self.first.q.val() == self.goes_on.q.val());
