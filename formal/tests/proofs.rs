@@ -454,8 +454,8 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             // without its verdict, with the length of the FPDU behind, a command between two FPDUs
             (
                 ("in_step", 9),
-                "(outcomes_m_valid & verdicts_m_valid) & (",
-                "outcomes_m_valid & (",
+                "(outcomes_m_valid & verdicts_m_valid) & makes_room",
+                "outcomes_m_valid & makes_room",
             ),
             (
                 ("asked_for", 4),
