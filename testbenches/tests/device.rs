@@ -1439,6 +1439,46 @@ fn markers_stand_where_sequence_numbers_say_and_count_from_the_length() {
     }
 }
 
+/// An FPDU that begins with a marker and ends around the next one, between two others: up to ULPDU_Length 502 it ends in
+/// front of that marker, from 503 on the marker is inside, and its end moves on by a dword.
+// req: MPA-MRK-02, MPA-MRK-04, MPA-FMT-10
+#[test]
+fn an_fpdu_from_marker_to_marker_has_one_or_two() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        for ulpdu in 496..=512 {
+            let payload = pattern(ulpdu, ulpdu - 14);
+            let messages = [
+                (write(BASE), vec![0; 512 - 4 - 6 - 14]),
+                (write(BASE + 1000), payload.clone()),
+                (write(BASE + 2000), vec![7; 9]),
+            ];
+            let octets = stream_of(true, 600, &messages);
+            assert_eq!(begins(&octets, true)[..2], [0, 512]);
+            let second = mpa::fpdu_len(512, ulpdu, true);
+            assert_eq!(
+                second,
+                4 + (2 + ulpdu).next_multiple_of(4) + 4 + 4 * usize::from(ulpdu > 502)
+            );
+            let (seen, stream) = outcome(&bench, markers(true), &octets);
+            let lengths = messages.map(|(_, payload)| payload.len() as u32);
+            assert_eq!(seen, lengths.map(|length| Seen::Write(3, length, false)));
+            let memory = region.to_vec().unwrap();
+            assert!(memory[1000..][..payload.len()] == payload, "{ulpdu}");
+            assert_eq!(
+                memory[1000 + payload.len()..2000 + 10],
+                [
+                    &vec![UNTOUCHED; 1000 - payload.len()][..],
+                    &[7; 9],
+                    &[UNTOUCHED]
+                ]
+                .concat()
+            );
+            stream.close().unwrap();
+        }
+    }
+}
+
 // req: MPA-RCV-04, MPA-RCV-15, MPA-RCV-27, MPA-RCV-28, DDP-HDR-09, DDP-ORD-06, DDP-ORD-07, AMB-54
 #[test]
 fn nothing_is_guessed_behind_a_gap() {
