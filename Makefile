@@ -1,5 +1,5 @@
 # make demo   the main job: captured iWARP traffic through the simulated card
-# make test   everything that proves it
+# make test   what proves it, as far as no more tools are needed
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
@@ -19,7 +19,7 @@
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
-#   make clean        build products; Verilated models are in a cache of their own (WARPLINE_CACHE)
+#   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
 
 CARGO ?= cargo
 WIDTH ?= 512
@@ -30,7 +30,7 @@ COUNT ?= 100000
 SEED ?= 1
 TOTAL ?= 1000000
 MINUTES ?= 600
-STREAMS ?= 1200
+STREAMS ?= 600
 WIDTHS ?= 64 128 256 512
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
@@ -84,12 +84,12 @@ bench: setup
 bitstream: WIDTH = 64
 bitstream: setup-fpga
 	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) \
-		--out target/synth/$(PART)-w$(WIDTH)
+		--out $(or $(CARGO_TARGET_DIR),target)/synth/$(PART)-w$(WIDTH)
 
 synth-all: setup-fpga
 	for width in 64 128 256 512; do \
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) \
-			--out target/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
+			--out $(or $(CARGO_TARGET_DIR),target)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
 
 crc32c: setup-fpga

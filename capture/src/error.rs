@@ -41,6 +41,14 @@ pub enum Error {
         /// The parser's reason, with line and column.
         source: serde_json::Error,
     },
+    /// The kernel's log says that a Terminate came, and not which.
+    #[error("{path}: no layer, type and code of the Terminate: {line:?}", path = path.display())]
+    Terminate {
+        /// The log.
+        path: PathBuf,
+        /// The line.
+        line: String,
+    },
     /// A memory image is not whole gzip data.
     #[error("{path}: not a whole gzip file: {source}", path = path.display())]
     Gzip {

@@ -40,7 +40,7 @@ mod truth;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use error::{Error, MpaError, TrafficError};
 pub use mpa::{Flow, Mpa, StartFrame};
@@ -50,6 +50,16 @@ pub use truth::{Completion, Regions, Terminate};
 
 /// Octets of the largest file that is held in memory; those of images count unpacked.
 const MAX_FILE: u64 = 1 << 30;
+
+/// Files of a capture directory: the traffic, and the truths about it.
+const FILES: [&str; 6] = [
+    "wire.pcap",
+    "regions.json",
+    "memory.bin.gz",
+    "receive-buffers.bin.gz",
+    "completions.jsonl",
+    "terminate.txt",
+];
 
 /// One run: its traffic, and whatever ground truth was recorded beside it.
 #[derive(Debug, Clone)]
@@ -90,24 +100,36 @@ impl Capture {
         }
     }
 
+    /// The files that [`open`](Self::open) reads if they are there.
+    pub fn files(path: impl AsRef<Path>) -> Vec<PathBuf> {
+        let path = path.as_ref();
+        match path.is_dir() {
+            true => FILES.map(|name| path.join(name)).into(),
+            false => vec![path.into()],
+        }
+    }
+
     fn open_directory(dir: &Path) -> Result<Self, Error> {
-        let connections = open_traffic(&dir.join("wire.pcap"))?;
-        let regions = optional(&dir.join("regions.json"), truth::regions)?;
+        let [
+            wire,
+            regions,
+            memory,
+            receive_buffers,
+            completions,
+            kernel_log,
+        ] = FILES.map(|name| dir.join(name));
+        let connections = open_traffic(&wire)?;
+        let regions = optional(&regions, truth::regions)?;
         let regions_len = regions.as_ref().map(|r| r.len);
         let buffers_len = regions.as_ref().map(Regions::receive_buffers_len);
         Ok(Self {
             connections,
-            memory: optional(&dir.join("memory.bin.gz"), |path, file| {
-                truth::image(path, file, regions_len)
-            })?,
-            receive_buffers: optional(&dir.join("receive-buffers.bin.gz"), |path, file| {
+            memory: optional(&memory, |path, file| truth::image(path, file, regions_len))?,
+            receive_buffers: optional(&receive_buffers, |path, file| {
                 truth::image(path, file, buffers_len)
             })?,
-            completions: optional(&dir.join("completions.jsonl"), truth::completions)?,
-            kernel_log: optional(&dir.join("terminate.txt"), |path, file| {
-                let text = read_all(path, file)?;
-                Ok(String::from_utf8_lossy(&text).into_owned())
-            })?,
+            completions: optional(&completions, truth::completions)?,
+            kernel_log: optional(&kernel_log, truth::kernel_log)?,
             regions,
         })
     }
@@ -132,7 +154,7 @@ impl Capture {
 
     /// The last Terminate that the recorded kernel log reports, if any.
     pub fn terminate(&self) -> Option<Terminate> {
-        truth::terminate(self.kernel_log.as_deref()?)
+        truth::terminate(self.kernel_log.as_deref()?).ok()?
     }
 }
 

@@ -95,6 +95,9 @@ pub struct Terminate {
     pub code: u8,
 }
 
+/// What the kernel's log says when a Terminate has come.
+const TERMINATE: &str = "got TERMINATE";
+
 pub(crate) fn regions(path: &Path, file: File) -> Result<Regions, Error> {
     let text = read_all(path, file)?;
     serde_json::from_slice(&text).map_err(|source| Error::json(path, source))
@@ -139,17 +142,37 @@ pub(crate) fn image(path: &Path, file: File, expected: Option<u64>) -> Result<Ve
     }
 }
 
-/// The last line of the form `… got TERMINATE. layer 1, type 2, code 2`.
-pub(crate) fn terminate(kernel_log: &str) -> Option<Terminate> {
-    let (_, text) = kernel_log.rsplit_once("TERMINATE. layer ")?;
-    let text = text.lines().next()?;
-    let (layer, text) = text.split_once(", type ")?;
-    let (etype, code) = text.split_once(", code ")?;
-    Some(Terminate {
-        layer: layer.parse().ok()?,
-        etype: etype.parse().ok()?,
-        code: code.trim().parse().ok()?,
-    })
+/// The kernel's log; what it says of a Terminate has to be readable.
+pub(crate) fn kernel_log(path: &Path, file: File) -> Result<String, Error> {
+    let text = read_all(path, file)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match terminate(&text) {
+        Ok(_) => Ok(text),
+        Err(line) => Err(Error::Terminate {
+            path: path.into(),
+            line: line.into(),
+        }),
+    }
+}
+
+/// The last line of the form `… got TERMINATE. layer 1, type 2, code 2`; the error is one that begins so and goes on
+/// otherwise.
+pub(crate) fn terminate(kernel_log: &str) -> Result<Option<Terminate>, &str> {
+    let mut lines = kernel_log.lines().rev();
+    let Some(line) = lines.find(|line| line.contains(TERMINATE)) else {
+        return Ok(None);
+    };
+    let numbers = || {
+        let (_, text) = line.rsplit_once(TERMINATE)?;
+        let (layer, text) = text.strip_prefix(". layer ")?.split_once(", type ")?;
+        let (etype, code) = text.split_once(", code ")?;
+        Some(Terminate {
+            layer: layer.parse().ok()?,
+            etype: etype.parse().ok()?,
+            code: code.trim().parse().ok()?,
+        })
+    };
+    numbers().map(Some).ok_or(line)
 }
 
 /// A number, or a string of hexadecimal digits after "0x".

@@ -298,6 +298,8 @@ fn missing_files_and_directories_in_their_place() {
         fs::create_dir(copy.path().join(file)).unwrap();
         refused(copy.path(), file);
     }
+    let error = with_file("terminate.txt", b"siw: got TERMINATE. layer 1, type 2");
+    assert!(matches!(error, Error::Terminate { .. }), "{error}");
     let error = with_file("wire.pcap", b"");
     assert!(matches!(
         error,

@@ -39,6 +39,12 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// A file that is to be written is one that the command reads, or makes for something else.
+    #[error("{}: is a file of the capture, or the socket: choose another one to write to", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// The socket cannot be used.
     #[error(transparent)]
     Listen(#[from] warpline_sim::ListenError),
@@ -110,6 +116,8 @@ impl Error {
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
             Self::Synth(error) if error.is_request() => 2,
+            // A waveform that cannot be written, for which the path is to blame.
+            Self::Card(error) if error.is_output() => 2,
             Self::Synth(_)
             | Self::Json(_)
             | Self::Design(_)

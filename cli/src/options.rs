@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -53,7 +54,7 @@ const BENCH_HELP: &str = "Exit codes:
 const DOCTOR_HELP: &str = "Exit codes:
   0  nothing keeps a program from the card
   1  something does; what is only advice does not count
-  2  unusable address: nobody answers there, or no card
+  2  unusable address: at a socket nobody answers, or no card
   3  the card at a socket is in use or failed, or the machine does not say what it has";
 
 const STAT_HELP: &str = "A simulated card is as after power-up whenever its host leaves, so at a socket the counters of earlier programs are gone:
@@ -114,10 +115,10 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Rtl {
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_name = "W", value_parser = width)]
+    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
     /// Streams: 4 or 16
-    #[arg(long, value_name = "S", value_parser = streams, default_value = "4")]
+    #[arg(long, value_name = "S", value_parser = streams, allow_negative_numbers = true, default_value = "4")]
     pub streams: usize,
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -130,10 +131,10 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "PART", default_value = "lfe5um5g-85f")]
     pub part: String,
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_name = "W", value_parser = width)]
+    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
     /// Seeds of placement; the report gives the slowest clock of all
-    #[arg(long, value_name = "S,S,…", value_delimiter = ',', default_value = "1")]
+    #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = seed::<u32>, allow_negative_numbers = true, default_value = "1")]
     pub seeds: Vec<u32>,
     /// Folder for the bitstream, everything on the way to it, and the tools' logs
     #[arg(long, value_name = "DIR", default_value = "target/synth")]
@@ -148,7 +149,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Clock that every seed has to reach
-    #[arg(long, value_name = "MHZ")]
+    #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_negative_numbers = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
     #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "at_least"])]
@@ -162,7 +163,7 @@ pub(crate) struct Replay {
     #[arg(value_name = "CAPTURE_DIR")]
     pub capture: PathBuf,
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_name = "W", value_parser = width)]
+    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -172,10 +173,10 @@ pub(crate) struct Replay {
     pub trace: Option<PathBuf>,
     /// Cut the stream into segments of N octets (at most 65535), of random lengths (random), or as long as can be (whole)
     /// [default: as captured]
-    #[arg(long, value_name = "N|random|whole", value_parser = segment)]
+    #[arg(long, value_name = "N|random|whole", value_parser = segment, allow_negative_numbers = true)]
     pub segment: Option<Segment>,
     /// Seed of --segment random [default: 1]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = seed::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
 
@@ -185,7 +186,7 @@ pub(crate) struct Card {
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_name = "W", value_parser = width, default_value = "64")]
+    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true, default_value = "64")]
     pub width: usize,
     /// Play the captured stream into every stream that a host arms; of several captures, given one after the other, the one
     /// that begins at the sequence number that the stream is armed with
@@ -258,6 +259,19 @@ fn width(text: &str) -> Result<usize, &'static str> {
     }
 }
 
+fn megahertz(text: &str) -> Result<f64, &'static str> {
+    match text.parse::<f64>() {
+        Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(clock),
+        _ => Err("give a clock above 0, in MHz"),
+    }
+}
+
+fn seed<T: FromStr>(text: &str) -> Result<T, String> {
+    let most = 8 * size_of::<T>();
+    text.parse()
+        .map_err(|_| format!("give a whole number below 2^{most}"))
+}
+
 fn family(text: &str) -> Result<Family, &'static str> {
     Family::of_name(text).ok_or("choose ecp5 or xcup")
 }
@@ -295,6 +309,24 @@ mod tests {
         Options::command().debug_assert();
     }
 
+    #[test]
+    fn numbers_out_of_their_range_are_named_with_it() {
+        let said = |arguments: &[&str]| {
+            let all = ["warpline"].iter().chain(arguments);
+            Options::try_parse_from(all).unwrap_err().to_string()
+        };
+        for wrong in ["nan", "inf", "-inf", "-5", "0", "fast"] {
+            let said = said(&["synth", "--width", "64", "--at-least", wrong]);
+            assert!(said.contains(wrong) && said.contains("above 0"), "{said}");
+        }
+        let said_of_width = said(&["synth", "--width", "-64"]);
+        assert!(said_of_width.contains("'-64'") && said_of_width.contains("128"));
+        for wrong in ["-1", "4294967296", ""] {
+            let said = said(&["synth", "--width", "64", "--seeds", wrong]);
+            assert!(said.contains("below 2^32"), "{said}");
+        }
+    }
+
     fn segmentation(arguments: &[&str]) -> Option<Segmentation> {
         let replay = ["warpline", "replay", "dir", "--width", "64"];
         let options = Options::try_parse_from(replay.iter().chain(arguments)).ok()?;
@@ -326,6 +358,7 @@ mod tests {
             &["--segment", "all"],
             &["--seed", "7"],
             &["--segment", "5", "--seed", "7"],
+            &["--segment", "random", "--seed", "-7"],
         ] {
             assert_eq!(segmentation(wrong), None, "{wrong:?}");
         }

@@ -153,8 +153,8 @@ fn impossible_options_are_refused_in_one_line() {
     replay(&["--width", "64", "--seed", "1"], "--seed");
     replay(&["--width", "64", "--seed", "x"], "--seed");
     replay(
-        &["--width", "64", "--trace", "/nonexistent/x.fst"],
-        "/nonexistent/x.fst",
+        &["--width", "64", "--trace", "/dev/null/x.fst"],
+        "/dev/null",
     );
     replay(&["--width", "64", "--fast"], "--fast");
     unusable(&["replay", "--width", "64"], "CAPTURE_DIR");
@@ -266,6 +266,10 @@ fn unusable_truth_is_refused_in_one_line() {
     edited(
         &|copy| copy.replace("completions.jsonl", "{", "<"),
         "completions.jsonl",
+    );
+    edited(
+        &|copy| copy.replace("terminate.txt", "code 0", "code 300"),
+        "terminate.txt: no layer, type and code",
     );
 }
 
@@ -429,12 +433,44 @@ fn a_trace_is_written() {
     assert!(octets.len() > 10_000, "{} octets", octets.len());
 }
 
+/// A waveform takes the place of nothing that the command needs, and of nothing at all when there is no model to record.
+#[test]
+fn a_trace_spares_what_was_there() {
+    let copy = Copy::of("crc1-rev2-badstag");
+    let old = copy.file("old.fst");
+    fs::write(&old, "precious").unwrap();
+    let replay = |trace: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+        command.args(["replay", "--width", "64", "--trace"]);
+        let command = command.args([trace, copy.path()]);
+        command.env("VERILATOR_ROOT", "/none").output().unwrap()
+    };
+    let no_model = replay(&old);
+    assert_eq!(no_model.status.code(), Some(3), "{no_model:?}");
+    assert_eq!(fs::read(&old).unwrap(), b"precious");
+    for name in ["wire.pcap", "./regions.json"] {
+        let (file, before) = (copy.file(name), fs::read(copy.file(name)).unwrap());
+        let taken = replay(&file);
+        assert_eq!(taken.status.code(), Some(2), "{taken:?}");
+        let complaint = text(&taken.stderr);
+        assert!(
+            complaint.contains("is a file of the capture"),
+            "{complaint}"
+        );
+        assert_eq!(fs::read(&file).unwrap(), before);
+    }
+    let socket = copy.file("socket");
+    let both = socket.to_str().unwrap();
+    unusable(&["card", "--socket", both, "--trace", both], "the socket");
+    assert!(!socket.exists());
+}
+
 #[test]
 fn a_trace_that_the_disk_has_no_room_for_is_told() {
     let capture = recorded("crc1-rev2-badstag");
     let arguments = ["replay", capture.to_str().unwrap(), "--width", "64"];
     let output = warpline(&[&arguments[..], &["--trace", "/dev/full"]].concat());
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
     let complaint = text(&output.stderr);
     assert!(
         complaint.ends_with("/dev/full: is the disk full?\n"),
@@ -548,6 +584,13 @@ fn nobody_has_to_read_the_complaint() {
     assert_eq!(ended.unwrap().code(), Some(2));
     let ended = unread.args(["--width", "65"]).status();
     assert_eq!(ended.unwrap().code(), Some(2));
+
+    for asked in ["--help", "--version"] {
+        let mut unread = Command::new(env!("CARGO_BIN_EXE_warpline"));
+        let output = unread.arg(asked).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{asked}");
+        assert!(text(&output.stderr).starts_with("warpline: standard output: cannot write"));
+    }
 
     let mut unread = Command::new(env!("CARGO_BIN_EXE_warpline"));
     let out = tempfile::tempdir().unwrap();

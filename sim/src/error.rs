@@ -72,6 +72,14 @@ pub enum Error {
     Host(#[from] warpline_vfio_user::ServeError),
 }
 
+impl Error {
+    /// A waveform could not be written: its path is to blame, not the card.
+    #[must_use]
+    pub fn is_output(&self) -> bool {
+        matches!(self, Self::Model(warpline_verilate::Error::Write(_)))
+    }
+}
+
 /// A rule of AXI that the device broke, where and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cycle {cycle}, {port}: {rule}")]

@@ -9,11 +9,21 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::{env, fs, io, process};
+use std::{env, fs, process};
 
 use warpline_testbenches::conformance::{self, Problem, Status};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> process::ExitCode {
+    match run() {
+        Ok(()) => process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut dropped = vec![];
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -25,11 +35,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let table = conformance::read(root)?.unwrap_or_else(|problems| give_up(&problems));
     let json = root.join("docs/conformance.json");
-    let mut lost = match fs::read_to_string(&json) {
-        Ok(recorded) => table.lost(&recorded)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
-        Err(error) => return Err(error.into()),
-    };
+    // without the page of before nobody knows what was tested
+    let mut lost = fs::read_to_string(&json)
+        .map_err(|error| error.to_string())
+        .and_then(|recorded| table.lost(&recorded).map_err(|error| error.to_string()))
+        .map_err(|error| format!("docs/conformance.json: {error}; git checkout brings it back"))?;
+    for id in &dropped {
+        if !lost
+            .iter()
+            .any(|problem| matches!(problem, Problem::Lost { id: lost, .. } if lost == id))
+        {
+            return Err(format!("--drop {id}: it has not lost its tests").into());
+        }
+    }
     lost.retain(|problem| !matches!(problem, Problem::Lost { id, .. } if dropped.contains(id)));
     if !lost.is_empty() {
         give_up(&lost);

@@ -32,6 +32,10 @@ struct Arguments {
     record: PathBuf,
 }
 
+fn minutes(count: u64) -> Option<Duration> {
+    count.checked_mul(60).map(Duration::from_secs)
+}
+
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     let (mut streams, mut limit, mut threads, mut record) = (None, None, None, None);
     let mut commit = String::new();
@@ -39,7 +43,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
         let value = arguments.next()?;
         match name.as_str() {
             "--streams" => streams = Some(value.parse().ok()?),
-            "--minutes" => limit = Some(Duration::from_secs(60 * value.parse::<u64>().ok()?)),
+            "--minutes" => limit = Some(minutes(value.parse().ok()?)?),
             "--threads" => threads = Some(value.parse().ok()?),
             "--commit" => commit = value,
             "--record" => record = Some(value.into()),
@@ -148,7 +152,7 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
         Ok(octets) => serde_json::from_slice(&octets)
             .map_err(|error| format!("{}: {error}", arguments.record.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(format!("{}: {error}", arguments.record.display()).into()),
     };
     record.resume(&mut records);
     let mut work = Work {
@@ -157,6 +161,8 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
         stopped: false,
     };
     work.record().commit.clone_from(&arguments.commit);
+    write(&arguments.record, &work.records)
+        .map_err(|error| format!("{}: cannot write: {error}", arguments.record.display()))?;
     let work = Mutex::new(work);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..arguments.threads.get())

@@ -47,6 +47,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
             _ => return None,
         }
     }
+    // the last seed is named by the one behind it
+    parsed.first.checked_add(parsed.count)?;
     Some(parsed)
 }
 
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
         true => small(width),
         false => Config::simulated(width),
     };
-    let seeds = first..first.saturating_add(count);
+    let seeds = first..first + count;
     // One card for all when there is a waveform of it, or a single scenario.
     let result = if trace.is_some() || count == 1 {
         let mut tally = Tally::default();

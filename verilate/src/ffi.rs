@@ -3,6 +3,8 @@
 use std::{
     collections::HashMap,
     ffi::{c_char, c_void},
+    fs::File,
+    io::Read,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -75,6 +77,24 @@ pub(crate) struct Loaded {
     pub(crate) state: Option<&'static StateApi>,
 }
 
+/// A shared object that was cut, by a full disk or a copy that did not end, would end the process with SIGBUS when it is used.
+/// Its table of sections is what the linker writes last; where that lies stands in the header (ELF-64 §4).
+fn whole(path: &Path) -> Result<(), String> {
+    let (mut header, mut file) = ([0_u8; 64], File::open(path).map_err(|e| e.to_string())?);
+    file.read_exact(&mut header).map_err(|e| e.to_string())?;
+    let number = |at: usize, octets: usize| {
+        let octets = header[at..at + octets].iter().rev();
+        octets.fold(0_u64, |number, &octet| number << 8 | u64::from(octet))
+    };
+    let (table, size, count) = (number(40, 8), number(58, 2), number(60, 2));
+    let end = table.saturating_add(size * count);
+    let found = file.metadata().map_err(|e| e.to_string())?.len();
+    match found < end {
+        true => Err(format!("{found} octets of {end}")),
+        false => Ok(()),
+    }
+}
+
 /// Loads a shared object that this crate built, once per process, and never unloads it: thread-local and static C++ objects
 /// live in it, and threads may end after the last model is gone.
 pub(crate) fn load(path: &Path, state: bool) -> Result<Loaded, Error> {
@@ -88,7 +108,13 @@ pub(crate) fn load(path: &Path, state: bool) -> Result<Loaded, Error> {
         path: path.into(),
         reason: e.to_string(),
     };
-    // SAFETY: the file came whole out of our own build; its static initialisers are Verilator's, which touch only their own data.
+    if let Err(reason) = whole(path) {
+        return Err(Error::Load {
+            path: path.into(),
+            reason,
+        });
+    }
+    // SAFETY: the file came whole out of our own build, and still is; its static initialisers are Verilator's, which touch only their own data.
     let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
     let library: &'static libloading::Library = Box::leak(Box::new(library));
     // SAFETY: shim.cpp defines this symbol as a constant of the type that `Api` mirrors, and the cache key contains the text
@@ -110,4 +136,26 @@ pub(crate) fn load(path: &Path, state: bool) -> Result<Loaded, Error> {
     let known = Loaded { api, state };
     loaded.insert(path.into(), known);
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_was_cut_is_told_from_a_whole_one() {
+        let program = std::fs::read("/proc/self/exe").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.so");
+        let of = |octets: &[u8]| {
+            std::fs::write(&path, octets).unwrap();
+            whole(&path)
+        };
+        assert_eq!(of(&program), Ok(()));
+        for cut in [0, 63, 64, program.len() / 2, program.len() - 1] {
+            assert!(of(&program[..cut]).is_err(), "{cut}");
+            let loaded = load(&path, false).map(|_| ());
+            assert!(matches!(loaded, Err(Error::Load { .. })), "{cut}");
+        }
+    }
 }

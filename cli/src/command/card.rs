@@ -1,16 +1,16 @@
 //! `warpline card`: a simulated card at a socket, free-running, for hosts that come and go.
 
-use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use warpline_capture::Capture;
 use warpline_capture::replay::Replay;
 use warpline_sim::{Card, Listener, Service};
 
 use super::OK;
+use super::output::{apart, writable};
 use super::terminal::open_card;
 use crate::Error;
 use crate::options::Card as Options;
@@ -24,11 +24,14 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let replays = options.serve_traffic.iter();
     let replays = replays.map(|path| Ok(Replay::new(&Capture::open(path)?)?));
     let replays = replays.collect::<Result<Vec<_>, Error>>()?;
-    if let Some(path) = &options.trace {
-        File::create(path).map_err(Error::write(path))?;
-    }
     drop(Listener::bind(&options.socket)?); // whoever waits for the socket must not meet a card that is not ready
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Error::Signals)?;
+    if let Some(path) = &options.trace {
+        let captures = options.serve_traffic.iter().flat_map(Capture::files);
+        let socket = std::iter::once(options.socket.clone());
+        apart(path, &captures.chain(socket).collect::<Vec<_>>())?;
+        writable(path)?;
+    }
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(Error::Signals)?;
 
     let Some(card) = open(options, &mut signals)? else {
         return Ok(OK);

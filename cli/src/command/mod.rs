@@ -12,7 +12,7 @@ mod synth;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -78,9 +78,13 @@ fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return unusable(&reason(error));
     }
-    // If it cannot be printed, nobody is there to be told.
-    let _ = error.print();
-    (if error.use_stderr() { UNUSABLE } else { OK }).into()
+    match error.print() {
+        Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => {
+            fail(&Error::write("standard output")(lost)).into()
+        }
+        // a pipe that is closed has nobody at its other end
+        _ => (if error.use_stderr() { UNUSABLE } else { OK }).into(),
+    }
 }
 
 /// The reason alone, without usage and hints.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf, absolute};
 
 use tempfile::NamedTempFile;
 
@@ -15,6 +15,15 @@ pub(super) fn writable(path: &Path) -> Result<(), Error> {
     }
     let file = File::options().append(true).create(true).open(path);
     file.map(drop).map_err(Error::write(path))
+}
+
+/// What a command reads or makes elsewhere is not written over.
+pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
+    let at = |path: &Path| fs::canonicalize(path).or_else(|_| absolute(path)).ok();
+    match others.iter().any(|other| at(other) == at(path)) {
+        true => Err(Error::Taken { path: path.into() }),
+        false => Ok(()),
+    }
 }
 
 /// Writes to a path that is [`writable`]; if that fails, what it held is still there.

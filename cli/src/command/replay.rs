@@ -1,10 +1,9 @@
 //! `warpline replay`: a capture through the simulated card.
 
-use std::fs::File;
-
 use warpline_capture::{Capture, Segmentation};
 use warpline_sim::Card;
 
+use super::output::{apart, writable};
 use super::terminal::{
     BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, remark, show, with_bar,
 };
@@ -16,7 +15,8 @@ use crate::replay::{Replayed, Report, replay};
 pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Error> {
     let capture = Capture::open(&options.capture)?;
     if let Some(path) = &options.trace {
-        File::create(path).map_err(Error::write(path))?; // before the model is built for it
+        apart(path, &Capture::files(&options.capture))?;
+        writable(path)?; // before the model is built for it
     }
     let card = open_card(options.width, options.trace.is_some())?;
     if let Some(path) = &options.trace {

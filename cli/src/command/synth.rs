@@ -112,15 +112,17 @@ fn verdict(wrong: &[Option<String>]) -> u8 {
 }
 
 fn octets_per_cycle(width: usize) -> Result<f64, Error> {
-    let figures: Vec<Figure> = serde_json::from_str(CYCLES)?;
+    let lacks = |what: &str| Error::Bench {
+        width,
+        ulpdu: ULPDU,
+        reason: format!("docs/bench/receive-cycles.json {what}, make bench writes it"),
+    };
+    let figures: Vec<Figure> =
+        serde_json::from_str(CYCLES).map_err(|error| lacks(&format!("cannot be read: {error}")))?;
     let figure = figures
         .iter()
         .find(|f| (f.width, f.ulpdu, f.markers, f.streams) == (width, ULPDU, false, 1));
-    let figure = figure.ok_or_else(|| Error::Bench {
-        width,
-        ulpdu: ULPDU,
-        reason: "docs/bench/receive-cycles.json lacks its figure, make bench writes it".into(),
-    })?;
+    let figure = figure.ok_or_else(|| lacks("lacks its figure"))?;
     Ok(figure.octets_per_cycle)
 }
 
