@@ -149,7 +149,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Clock that every seed has to reach
-    #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_hyphen_values = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
     #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "at_least"])]

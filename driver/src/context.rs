@@ -50,7 +50,7 @@ pub struct Shape {
     pub width: u16,
     /// Streams, 1 to 16.
     pub streams: u8,
-    /// Untagged queues of each stream, 1 to 8.
+    /// Untagged queues of each stream, 1 to 4.
     pub queues: u8,
     /// Octets of each stream's assembly ring: the largest TCP window.
     pub ring_octets: u32,

@@ -14,9 +14,9 @@
 //! ```
 //!
 //! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in its
-//! last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not. Segments may come in any
-//! order, twice, and overlap: what lies behind a gap goes into the ring at its place and is remembered as an island, at
-//! most N of them a stream. When the gap is closed, the edge jumps to the end of the island behind it. An octet that was
+//! last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not.
+//! Segments may come in any order, twice, and overlap: what lies behind a gap goes into the ring at its place and is
+//! remembered as an island, at most N of them a stream. When the gap is closed, the edge jumps to the end of the island behind it. An octet that was
 //! accepted once is never accepted again, whatever a second copy says (AMB-40, MPA-RCV-24). Dropped and counted, before
 //! anything is accepted, is a beat that does not fit the ring (`limit`) or would need an island more than there are, and
 //! of a beat that covers a whole island what lies behind it: the TCP engine, which is told the edge, sends it again. The
@@ -27,7 +27,8 @@
 //! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have
 //! left it.
 //!
-//! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle, segments of any streams back to back.
+//! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
+//! segments of any streams back to back.
 //! The decision's loop is one 32-bit comparison, of position and end with everything at once, and the choice of what
 //! happens to each island.
 //!

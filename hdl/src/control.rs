@@ -40,7 +40,7 @@ use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
 
-/// Cycles after `close` until all that `admit`, `align` and `scan` had under way has come through.
+/// Cycles after `close` until all that `admit`, `assembly` and `scan` had under way has come through.
 pub const SETTLE: u64 = 64;
 
 /// What control is doing.

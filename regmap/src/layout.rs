@@ -270,7 +270,7 @@ values! {
     /// Values of `error_record::REFUSED`. From 3 on, nothing more comes on the stream (AMB-31); 3 itself is no error and
     /// stands in no record.
     refused {
-        /// The FPDU was not refused for its length.
+        /// The FPDU was not refused, and its stream does not end here.
         NO = 0;
         /// ULPDU_Length above the device's largest ULPDU (AMB-21).
         LENGTH = 1;

@@ -26,12 +26,16 @@ const PORTS: [(&str, &str); 9] = [
         "s_axis_segment_",
         "TCP payload, AXI4-Stream, a segment up to tlast. tdest: stream. tuser[31:0]: sequence number of the segment's first \
 octet, the same in all its beats; in the last beat tuser[32]: FIN stands behind it, tuser[33]: the connection is gone. \
-tkeep: contiguous from octet 0, all ones but in the last beat; none in a segment without payload.",
+tkeep: contiguous from octet 0, all ones but in the last beat; none in a segment without payload. Beats of different \
+segments do not alternate. What comes for a stream that is not armed, or that there is not, is dropped and counted. Arm a stream \
+again only when all beats of its former connection have come.",
     ),
     (
         "m_axis_window_",
         "What TCP may say of a stream (tdest), AXI4-Stream, the streams in turn. tdata[31:0]: acknowledge up to this sequence \
-number; tdata[63:32]: right edge of the window to advertise.",
+number; tdata[63:32]: right edge of the window to advertise. Streams that are not armed are reported, too: leave them out. A report \
+that waits to be taken is not taken back when its stream is armed anew: leave out what does not lie between what was acknowledged \
+and what was sent.",
     ),
     (
         "s_axil_",
@@ -39,7 +43,9 @@ number; tdata[63:32]: right edge of the window to advertise.",
     ),
     (
         "m_axi_aw",
-        "Host memory, AXI4: bursts of payload and completions; no burst crosses 4 KiB.",
+        "Host memory, AXI4: bursts of payload and completions; no burst crosses 4 KiB. Up to 16 go ahead of their data, up to 129 wait for \
+their responses. A response has to mean that the host sees the octets (AWCACHE: normal, not bufferable): a completion is written, \
+and a revocation ends, behind the responses to what came before.",
     ),
     (
         "m_axi_",
@@ -47,7 +53,8 @@ number; tdata[63:32]: right edge of the window to advertise.",
     ),
     (
         "m_axis_msix_",
-        "Interrupts, AXI4-Stream: number of the MSI-X vector to send.",
+        "Interrupts, AXI4-Stream: number of the MSI-X vector to send, 0: a completion, 1: a completion could not be written. The table of \
+vectors belongs to the PCIe endpoint.",
     ),
 ];
 
