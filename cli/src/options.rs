@@ -118,7 +118,8 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
     /// Streams: 4 or 16
-    #[arg(long, value_name = "S", value_parser = streams, allow_negative_numbers = true, default_value = "4")]
+    #[arg(long, value_name = "S", value_parser = streams)]
+    #[arg(allow_negative_numbers = true, default_value = "4")]
     pub streams: usize,
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -134,7 +135,8 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
     /// Seeds of placement; the report gives the slowest clock of all
-    #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = seed::<u32>, allow_negative_numbers = true, default_value = "1")]
+    #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = seed::<u32>)]
+    #[arg(allow_negative_numbers = true, default_value = "1")]
     pub seeds: Vec<u32>,
     /// Folder for the bitstream, everything on the way to it, and the tools' logs
     #[arg(long, value_name = "DIR", default_value = "target/synth")]
@@ -186,7 +188,8 @@ pub(crate) struct Card {
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
     /// Bits of the data path: 64, 128, 256 or 512
-    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true, default_value = "64")]
+    #[arg(long, value_name = "W", value_parser = width)]
+    #[arg(allow_negative_numbers = true, default_value = "64")]
     pub width: usize,
     /// Play the captured stream into every stream that a host arms; of several captures, given one after the other, the one
     /// that begins at the sequence number that the stream is armed with
