@@ -22,6 +22,7 @@
 #   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
 
 CARGO ?= cargo
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 WIDTH ?= 512
 PART ?= lfe5um5g-85f
 SEEDS ?= 1,2,3
@@ -61,7 +62,7 @@ netlist: setup-fpga
 	$(CARGO) test --package warpline --test netlist -- --include-ignored --nocapture
 
 AREA := $(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 \
-	--out $(or $(CARGO_TARGET_DIR),target)/synth/ecp5-w64
+	--out $(TARGET)/synth/ecp5-w64
 
 area: setup-fpga
 	$(AREA) --against constraints/reports/ecp5-w64.json
@@ -84,12 +85,12 @@ bench: setup
 bitstream: WIDTH = 64
 bitstream: setup-fpga
 	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) \
-		--out $(or $(CARGO_TARGET_DIR),target)/synth/$(PART)-w$(WIDTH)
+		--out $(TARGET)/synth/$(PART)-w$(WIDTH)
 
 synth-all: setup-fpga
 	for width in 64 128 256 512; do \
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) \
-			--out $(or $(CARGO_TARGET_DIR),target)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
+			--out $(TARGET)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
 
 crc32c: setup-fpga
@@ -109,7 +110,7 @@ long-host: setup
 
 # Models that count are built anew; the data of former runs are of no use.
 coverage: export WARPLINE_COVERAGE_WIDTHS := $(WIDTHS)
-coverage: export WARPLINE_COVERAGE := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/coverage
+coverage: export WARPLINE_COVERAGE := $(TARGET)/coverage
 coverage: setup
 	rm -rf $(WARPLINE_COVERAGE)
 	$(CARGO) test --quiet --package warpline-testbenches --test device --test device_interrupts --test receive_rings

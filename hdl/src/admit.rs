@@ -13,15 +13,15 @@
 //!                     edge                                    limit
 //! ```
 //!
-//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in its
-//! last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not.
+//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in
+//! its last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not.
 //! Segments may come in any order, twice, and overlap: what lies behind a gap goes into the ring at its place and is
-//! remembered as an island, at most N of them a stream. When the gap is closed, the edge jumps to the end of the island behind it. An octet that was
-//! accepted once is never accepted again, whatever a second copy says (AMB-40, MPA-RCV-24). Dropped and counted, before
-//! anything is accepted, is a beat that does not fit the ring (`limit`) or would need an island more than there are, and
-//! of a beat that covers a whole island what lies behind it: the TCP engine, which is told the edge, sends it again. The
-//! beat at the edge needs no island, so that a stream always goes on. The device never holds the sender: `tready` is
-//! always high.
+//! remembered as an island, at most N of them a stream. When the gap is closed, the edge jumps to the end of the island
+//! behind it. An octet that was accepted once is never accepted again, whatever a second copy says (AMB-40,
+//! MPA-RCV-24). Dropped and counted, before anything is accepted, is a beat that does not fit the ring (`limit`) or
+//! would need an island more than there are, and of a beat that covers a whole island what lies behind it: the TCP
+//! engine, which is told the edge, sends it again. The beat at the edge needs no island, so that a stream always goes
+//! on. The device never holds the sender: `tready` is always high.
 //!
 //! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
 //! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have

@@ -79,23 +79,19 @@ fn text(record: &Record) -> Result<String, Box<dyn std::error::Error + Send + Sy
 }
 
 /// The file is never half written.
-fn write(path: &Path, records: &[Record]) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn write(path: &Path, work: &Work) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let records: Vec<_> = work.former.iter().chain([&work.record]).collect();
     let new = path.with_extension("new");
-    std::fs::write(&new, serde_json::to_string_pretty(records)? + "\n")?;
+    std::fs::write(&new, serde_json::to_string_pretty(&records)? + "\n")?;
     Ok(std::fs::rename(new, path)?)
 }
 
-/// The records, and who works on the last one.
+/// The record, those of former texts, and who works on it.
 struct Work {
-    records: Vec<Record>,
+    record: Record,
+    former: Vec<Record>,
     busy: BTreeSet<usize>,
     stopped: bool,
-}
-
-impl Work {
-    fn record(&mut self) -> &mut Record {
-        self.records.last_mut().expect("one was put there")
-    }
 }
 
 fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
@@ -116,30 +112,25 @@ fn work_on(
     loop {
         let (device, step) = {
             let mut work = lock(work);
-            if work.stopped || work.record().streams >= arguments.streams || late() {
+            if work.stopped || work.record.streams >= arguments.streams || late() {
                 return Ok(());
             }
-            let busy = work.busy.clone();
-            let Some(device) = work.record().next(&busy) else {
+            let Some(device) = work.record.next(&work.busy) else {
                 return Ok(()); // more threads than devices
             };
             work.busy.insert(device);
-            (device, work.record().step(device))
+            (device, work.record.step(device))
         };
         let done = step.run();
         let mut work = lock(work);
         work.busy.remove(&device);
         work.stopped |= done.tally.streams == 0; // all of it failed: nothing more would come
-        work.record().add(device, done);
-        let written = write(&arguments.record, &work.records);
+        work.record.add(device, done);
+        let written = write(&arguments.record, &work);
         work.stopped |= written.is_err();
         written?;
         if std::io::stderr().is_terminal() {
-            eprint!(
-                "\r{} of {} streams",
-                work.record().streams,
-                arguments.streams
-            );
+            eprint!("\r{} of {} streams", work.record.streams, arguments.streams);
         }
     }
 }
@@ -148,20 +139,21 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
     let began = Instant::now();
     let mut record = Record::new("", &WIDTHS);
     record.text = text(&record)?;
-    let mut records: Vec<Record> = match std::fs::read(&arguments.record) {
+    let mut former: Vec<Record> = match std::fs::read(&arguments.record) {
         Ok(octets) => serde_json::from_slice(&octets)
             .map_err(|error| format!("{}: {error}", arguments.record.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(format!("{}: {error}", arguments.record.display()).into()),
     };
-    record.resume(&mut records);
-    let mut work = Work {
-        records,
+    let mut record = record.resume(&mut former);
+    record.commit.clone_from(&arguments.commit);
+    let work = Work {
+        record,
+        former,
         busy: BTreeSet::new(),
         stopped: false,
     };
-    work.record().commit.clone_from(&arguments.commit);
-    write(&arguments.record, &work.records)
+    write(&arguments.record, &work)
         .map_err(|error| format!("{}: cannot write: {error}", arguments.record.display()))?;
     let work = Mutex::new(work);
     std::thread::scope(|scope| {
@@ -173,8 +165,10 @@ fn run(arguments: &Arguments) -> Result<Record, Box<dyn std::error::Error + Send
             thread.join().unwrap_or_else(panicked)
         })
     })?;
-    let mut work = work.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(work.records.pop().expect("one was put there"))
+    Ok(work
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .record)
 }
 
 fn main() -> ExitCode {

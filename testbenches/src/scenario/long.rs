@@ -107,8 +107,9 @@ impl Record {
         }
     }
 
-    /// Makes the last one of `records` that of the same devices: the one that was there, or this one, which is new.
-    pub fn resume(self, records: &mut Vec<Self>) {
+    /// Takes what was recorded of the same devices out of `records`; nothing yet if there is none.
+    #[must_use]
+    pub fn resume(self, records: &mut Vec<Self>) -> Self {
         let same = |recorded: &Self| {
             let shape = |record: &Self| -> Vec<_> {
                 let devices = record.devices.iter();
@@ -116,11 +117,10 @@ impl Record {
             };
             recorded.text == self.text && shape(recorded) == shape(&self)
         };
-        let last = match records.iter().position(same) {
+        match records.iter().position(same) {
             Some(at) => records.remove(at),
             None => self,
-        };
-        records.push(last);
+        }
     }
 
     /// The device that has seen the fewest seeds of those that are not `busy`: one that fails adds no streams, and must not
@@ -245,7 +245,8 @@ mod tests {
         let recorded: Vec<Record> = serde_json::from_str(&text).unwrap();
         let resumed = |new: &Record, recorded: &[Record]| {
             let mut records = recorded.to_vec();
-            new.clone().resume(&mut records);
+            let resumed = new.clone().resume(&mut records);
+            records.push(resumed);
             records
         };
         let same = Record::new("one", &[64, 512]);
