@@ -325,7 +325,7 @@ fn what_cannot_be_used_is_told_in_a_line() {
     complains(&["card", "--socket", &at("none/card")], 2, "cannot listen");
     let nothing = ["card", "--socket", &socket, "--serve-traffic", &file];
     complains(&nothing, 2, "file");
-    let trace = at("none/run.fst");
+    let trace = at("file/run.fst"); // a folder that is missing would be made
     complains(
         &["card", "--socket", &socket, "--trace", &trace],
         2,
