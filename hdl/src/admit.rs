@@ -1,12 +1,12 @@
 //! Admission: which octets of a TCP segment are new and inside the window.
 //!
 //! ```text
-//!                 ┌ count ┐   ┌ position ┐   ┌──────── decide ────────┐
-//!  s_axis_segment │ octets│──►│ seq-start│──►│ first new octet        │──► beat (position, skip, count, data)
-//!                 └───────┘   └──────────┘   │ up to the next island  │──► edge, one register a stream
-//!                                            │ end ≤ limit            │
-//!                                            └──▲─────────────────┬───┘
-//!                                               └ edge, islands ◄─┘  of the stream, forwarded
+//!                 ┌ count ┐   ┌ position ┐   ┌ compare ┐   ┌────── decide ───────┐
+//!  s_axis_segment │ octets│──►│ seq-start│──►│ 32 bits │──►│ first new octet     │──► beat (position, skip, count, data)
+//!                 └───────┘   └──────────┘   └──▲──▲───┘   │ up to the next      │──► edge, one register a stream
+//!                                               │  │       │ island, end ≤ limit │
+//!                              edge, islands ───┘  │       └──┬──────────────────┘
+//!                              of the stream ◄─────┴──────────┘ what becomes of them, forwarded
 //!
 //!  ring   ████████████░░░░░░░████████░░░░██████░░░░░░░░░░░░░░│
 //!                     ▲      └island0┘   └isl.1┘              ▲
@@ -29,8 +29,8 @@
 //!
 //! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
 //! segments of any streams back to back.
-//! The decision's loop is one 32-bit comparison, of position and end with everything at once, and the choice of what
-//! happens to each island.
+//! A beat is compared with the edge and the islands as they are before the one in front of it, and with that beat; what that
+//! beat does to them chooses among the results. So the loop is a decision of some twenty bits and one choice, and no comparison.
 //!
 //! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
 //! that a stream is armed again only when the beats of its former connection have come through.
@@ -38,6 +38,7 @@ use crate::axi::{USER_ABORT, USER_FIN};
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::keep_count::KeepCount;
+use crate::queue::Store;
 use crate::records::Beat;
 use crate::util::{array, d};
 use crate::Config;
@@ -119,10 +120,13 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     armed_of: [Dff<Bit>; S],
     start_of: [Dff<Bits<32>>; S],
     edge_of: [Dff<Bits<32>>; S],
-    // islands: those that are there come first, in the order of their positions; the octet at `end` is not accepted
+    // islands: those that are there come first, in the order of their positions; the octet at `finish` is not accepted
     present_of: [[Dff<Bit>; N]; S],
-    begin_of: [[Dff<Bits<32>>; N]; S],
-    finish_of: [[Dff<Bits<32>>; N]; S],
+    begins: [Store<Bits<32>, 4>; N],
+    finishes: [Store<Bits<32>, 4>; N],
+    // the same, for questions
+    begins_asked: [Store<Bits<32>, 4>; N],
+    finishes_asked: [Store<Bits<32>, 4>; N],
     limit_of: [Dff<Bits<32>>; S],
     edge_out: [Dff<Bits<32>>; S],
     limit_out: [Dff<Bits<32>>; S],
@@ -147,8 +151,10 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     sequence_1: Dff<Bits<32>>,
     start_1: Dff<Bits<32>>,
     armed_1: Dff<Bit>,
+    /// The beat in stage 3 is of the same stream.
+    far_1: Dff<Bit>,
 
-    // stage 2: position known
+    // stage 2: position and end known, edge, limit and islands as they are before the beat in stage 3: compare
     valid_2: Dff<Bit>,
     first_2: Dff<Bit>,
     last_2: Dff<Bit>,
@@ -156,9 +162,17 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     count_2: Dff<Bits<8>>,
     stream_2: Dff<Bits<8>>,
     position_2: Dff<Bits<32>>,
+    end_2: Dff<Bits<32>>,
+    edge_2: Dff<Bits<32>>,
+    present_2: [Dff<Bit>; N],
+    begin_2: [Dff<Bits<32>>; N],
+    finish_2: [Dff<Bits<32>>; N],
+    limit_2: Dff<Bits<32>>,
     armed_2: Dff<Bit>,
+    /// The beat in stage 3 is of the same stream.
+    near_2: Dff<Bit>,
 
-    // stage 3: end, edge, islands and limit known: decide
+    // stage 3: decide
     valid_3: Dff<Bit>,
     first_3: Dff<Bit>,
     last_3: Dff<Bit>,
@@ -171,8 +185,19 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     present_3: [Dff<Bit>; N],
     begin_3: [Dff<Bits<32>>; N],
     finish_3: [Dff<Bits<32>>; N],
-    limit_3: Dff<Bits<32>>,
     armed_3: Dff<Bit>,
+    /// It begins behind the edge.
+    gap_3: Dff<Bit>,
+    /// It ends behind the edge.
+    new_3: Dff<Bit>,
+    fits_3: Dff<Bit>,
+    /// It has octets, fits, and its stream is armed.
+    may_3: Dff<Bit>,
+    /// It begins in front of the island, ends in front of it, begins behind it, ends behind it.
+    before_3: [Dff<Bit>; N],
+    short_3: [Dff<Bit>; N],
+    behind_3: [Dff<Bit>; N],
+    over_3: [Dff<Bit>; N],
     lost: Dff<Bit>,
 
     // what goes beside the octets up to stage 3
@@ -200,8 +225,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     beyond_4: Dff<Bit>,
 
     // which island a position lies in
-    asked_at: Dff<Bits<32>>,
-    asked_present: [Dff<Bit>; N],
+    asked_present: [Signal<Local, Bit>; N],
+    asked_hit: [Dff<Bit>; N],
     asked_begin: [Dff<Bits<32>>; N],
     asked_finish: [Dff<Bits<32>>; N],
     found: Dff<Bit>,
@@ -210,42 +235,71 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     over_begin: [Signal<Local, Bits<32>>; N],
     over_end: [Signal<Local, Bits<32>>; N],
 
-    // the beat against the edge, and against each island
-    ahead: Signal<Local, Bits<32>>,
-    edge_touched: Signal<Local, Bit>,
-    in_order: Signal<Local, Bits<32>>,
+    // where the beat ends, in stage 1
+    sum: Signal<Local, Bits<32>>,
+    carries: Signal<Local, Bits<32>>,
+    count_wide: Signal<Local, Bits<32>>,
+    start_less: Signal<Local, Bits<32>>,
+    // the beat in stage 2 against the edge, each island, and the beat in stage 3
+    from_edge: Signal<Local, Bits<32>>,
+    end_from_edge: Signal<Local, Bits<32>>,
     room: Signal<Local, Bits<32>>,
     fits: Signal<Local, Bit>,
-    from_start: [Signal<Local, Bits<32>>; N],
-    past_start: [Signal<Local, Bits<32>>; N],
-    to_end: [Signal<Local, Bits<32>>; N],
-    past_end: [Signal<Local, Bits<32>>; N],
-    above: [Signal<Local, Bit>; N],
+    from_begin: [Signal<Local, Bits<32>>; N],
+    end_from_begin: [Signal<Local, Bits<32>>; N],
+    to_finish: [Signal<Local, Bits<32>>; N],
+    end_to_finish: [Signal<Local, Bits<32>>; N],
+    from_front: Signal<Local, Bits<32>>,
+    end_from_front: Signal<Local, Bits<32>>,
+    to_front_end: Signal<Local, Bits<32>>,
+    end_to_front_end: Signal<Local, Bits<32>>,
+    before: [Signal<Local, Bit>; N],
+    short: [Signal<Local, Bit>; N],
+    behind: [Signal<Local, Bit>; N],
+    over: [Signal<Local, Bit>; N],
+    // the same, as if that beat were an island
+    before_front: Signal<Local, Bit>,
+    short_front: Signal<Local, Bit>,
+    behind_front: Signal<Local, Bit>,
+    over_front: Signal<Local, Bit>,
+    // the beat in stage 3
+    edge_touched: Signal<Local, Bit>,
     touched: [Signal<Local, Bit>; N],
+    /// Of the island that it runs into and begins in front of; behind that of the one in front.
     joined: [Signal<Local, Bit>; N],
-    opens: [Signal<Local, Bit>; N],
+    /// It ends in front of the island, or there is none.
+    clear: [Signal<Local, Bit>; N],
     full: Signal<Local, Bit>,
-    some_touched: Signal<Local, Bit>,
-    some_joined: Signal<Local, Bit>,
-    duplicate: Signal<Local, Bit>,
-    rest: Signal<Local, Bit>,
-    merged: Signal<Local, Bit>,
-    offered: Signal<Local, Bit>,
-    apart: Signal<Local, Bit>,
-    refused: Signal<Local, Bit>,
+    closes: [Signal<Local, Bit>; N],
+    widens: [Signal<Local, Bit>; N],
+    grows: [Signal<Local, Bit>; N],
+    opens: [Signal<Local, Bit>; N],
+    edge_grows: Signal<Local, Bit>,
     accept: Signal<Local, Bit>,
+    known: Signal<Local, Bit>,
+    rest: Signal<Local, Bit>,
     drops: Signal<Local, Bit>,
     skip: Signal<Local, Bits<8>>,
     upto: Signal<Local, Bits<8>>,
     // what it leaves behind
+    opened: [Signal<Local, Bit>; N],
+    closed: [Signal<Local, Bit>; N],
+    any_opens: Signal<Local, Bit>,
+    any_closes: Signal<Local, Bit>,
     edge_after: Signal<Local, Bits<32>>,
-    closed_up: [Signal<Local, Bit>; N],
     present_after: [Signal<Local, Bit>; N],
     begin_after: [Signal<Local, Bits<32>>; N],
     finish_after: [Signal<Local, Bits<32>>; N],
-    none: Constant<Bits<32>>,
+    // begin and finish of each: 0 as before, 1 those of the next island, 2 those of the one in front, 3 the beat's
+    begin_high: [Signal<Local, Bit>; N],
+    begin_low: [Signal<Local, Bit>; N],
+    finish_high: [Signal<Local, Bit>; N],
+    finish_low: [Signal<Local, Bit>; N],
+    settles: Signal<Local, Bit>,
+    one: Constant<Bits<32>>,
     index: [Constant<Bits<8>>; S],
     octets_of_beat: Constant<Bits<32>>,
+    octets_of_beat_8: Constant<Bits<8>>,
     user_fin: Constant<Bits<8>>,
     user_abort: Constant<Bits<8>>,
     ring_octets: Constant<Bits<32>>,
@@ -293,8 +347,10 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             start_of: array(),
             edge_of: array(),
             present_of: std::array::from_fn(|_| array()),
-            begin_of: std::array::from_fn(|_| array()),
-            finish_of: std::array::from_fn(|_| array()),
+            begins: array(),
+            finishes: array(),
+            begins_asked: array(),
+            finishes_asked: array(),
             limit_of: array(),
             edge_out: array(),
             limit_out: array(),
@@ -315,6 +371,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             sequence_1: d(),
             start_1: d(),
             armed_1: d(),
+            far_1: d(),
             valid_2: d(),
             first_2: d(),
             last_2: d(),
@@ -322,7 +379,14 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             count_2: d(),
             stream_2: d(),
             position_2: d(),
+            end_2: d(),
+            edge_2: d(),
+            present_2: array(),
+            begin_2: array(),
+            finish_2: array(),
+            limit_2: d(),
             armed_2: d(),
+            near_2: d(),
             valid_3: d(),
             first_3: d(),
             last_3: d(),
@@ -335,8 +399,15 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             present_3: array(),
             begin_3: array(),
             finish_3: array(),
-            limit_3: d(),
             armed_3: d(),
+            gap_3: d(),
+            new_3: d(),
+            fits_3: d(),
+            may_3: d(),
+            before_3: array(),
+            short_3: array(),
+            behind_3: array(),
+            over_3: array(),
             lost: d(),
             fin: Delay::new(LATENCY - 1),
             abort: Delay::new(LATENCY - 1),
@@ -358,8 +429,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             dropped_5: d(),
             octets_5: d(),
             beyond_4: d(),
-            asked_at: d(),
             asked_present: array(),
+            asked_hit: array(),
             asked_begin: array(),
             asked_finish: array(),
             found: d(),
@@ -367,40 +438,63 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             found_end: d(),
             over_begin: array(),
             over_end: array(),
-            ahead: d(),
-            edge_touched: d(),
-            in_order: d(),
+            sum: d(),
+            carries: d(),
+            count_wide: d(),
+            start_less: d(),
+            from_edge: d(),
+            end_from_edge: d(),
             room: d(),
             fits: d(),
-            from_start: array(),
-            past_start: array(),
-            to_end: array(),
-            past_end: array(),
-            above: array(),
+            from_begin: array(),
+            end_from_begin: array(),
+            to_finish: array(),
+            end_to_finish: array(),
+            from_front: d(),
+            end_from_front: d(),
+            to_front_end: d(),
+            end_to_front_end: d(),
+            before: array(),
+            short: array(),
+            behind: array(),
+            over: array(),
+            before_front: d(),
+            short_front: d(),
+            behind_front: d(),
+            over_front: d(),
+            edge_touched: d(),
             touched: array(),
             joined: array(),
-            opens: array(),
+            clear: array(),
             full: d(),
-            some_touched: d(),
-            some_joined: d(),
-            duplicate: d(),
-            rest: d(),
-            merged: d(),
-            offered: d(),
-            apart: d(),
-            refused: d(),
+            closes: array(),
+            widens: array(),
+            grows: array(),
+            opens: array(),
+            edge_grows: d(),
             accept: d(),
+            known: d(),
+            rest: d(),
             drops: d(),
             skip: d(),
             upto: d(),
+            opened: array(),
+            closed: array(),
+            any_opens: d(),
+            any_closes: d(),
             edge_after: d(),
-            closed_up: array(),
             present_after: array(),
             begin_after: array(),
             finish_after: array(),
-            none: Constant::new(0_u64.into()),
+            begin_high: array(),
+            begin_low: array(),
+            finish_high: array(),
+            finish_low: array(),
+            settles: d(),
+            one: Constant::new(1_u64.into()),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             octets_of_beat: Constant::new((K as u64).into()),
+            octets_of_beat_8: Constant::new((K as u64).into()),
             user_fin: Constant::new((USER_FIN as u64).into()),
             user_abort: Constant::new((USER_ABORT as u64).into()),
             ring_octets: Constant::new((config.ring_octets as u64).into()),
@@ -414,19 +508,16 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
         dff_setup!(
             self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
-            armed_1
+            armed_1, far_1
         );
-        dff_setup!(
-            self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, position_2, armed_2
-        );
-        dff_setup!(
-            self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, position_3, end_3
-        );
-        dff_setup!(self, clock, edge_3, limit_3, armed_3, lost);
+        dff_setup!(self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2);
+        dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
+        dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3);
+        dff_setup!(self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost);
         dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
         dff_setup!(self, clock, came_4, first_4, drops_4, segment_4, beyond_4);
         dff_setup!(self, clock, segment_5, dropped_5, octets_5);
-        dff_setup!(self, clock, asked_at, found, found_begin, found_end);
+        dff_setup!(self, clock, found, found_begin, found_end);
         dff_setup!(self, clock, fin_4, end_4, abort_4);
         clock!(self, clock, fin, abort);
         for i in 0..S {
@@ -438,11 +529,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.edge_of[i].d.next = self.edge_of[i].q.val();
             for k in 0..N {
                 self.present_of[i][k].clock.next = self.clock.val();
-                self.begin_of[i][k].clock.next = self.clock.val();
-                self.finish_of[i][k].clock.next = self.clock.val();
                 self.present_of[i][k].d.next = self.present_of[i][k].q.val();
-                self.begin_of[i][k].d.next = self.begin_of[i][k].q.val();
-                self.finish_of[i][k].d.next = self.finish_of[i][k].q.val();
             }
             self.limit_of[i].clock.next = self.clock.val();
             self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
@@ -477,6 +564,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.data_1.d.next = self.data_0.q.val();
         self.count_1.d.next = self.keep_count.count.val();
         self.stream_1.d.next = self.stream_0.q.val();
+        self.far_1.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & (self.stream_0.q.val() == self.stream_2.q.val());
         self.sequence_1.d.next = self.sequence_0.q.val();
         self.armed_1.d.next = false;
         for i in 0..S {
@@ -486,7 +576,158 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("stage 2: stream position of lane 0");
+        comment!("decide. Islands lie in order, apart from each other and from the edge: how a beat lies to one tells much of the others");
+        self.edge_touched.next = !self.gap_3.q.val();
+        self.full.next = false;
+        for k in 0..N {
+            self.full.next = self.present_3[k].q.val();
+            self.touched[k].next =
+                self.present_3[k].q.val() & !self.before_3[k].q.val() & !self.behind_3[k].q.val();
+            self.clear[k].next = !self.present_3[k].q.val() | self.short_3[k].q.val();
+            self.joined[k].next = self.before_3[k].q.val() & !self.clear[k].val();
+        }
+        for k in 1..N {
+            if self.present_3[k - 1].q.val() & self.before_3[k - 1].q.val() {
+                self.joined[k].next = false;
+            }
+        }
+        comment!("it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it");
+        for k in 0..N {
+            self.closes[k].next = self.edge_touched.val() & !self.clear[k].val();
+            self.widens[k].next =
+                self.gap_3.q.val() & self.before_3[k].q.val() & !self.clear[k].val();
+            self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
+            self.opens[k].next = self.gap_3.q.val() & !self.full.val() & self.clear[k].val();
+        }
+        for k in 1..N {
+            self.closes[k].next = !self.before_3[k - 1].q.val()
+                & !self.behind_3[k - 1].q.val()
+                & !self.clear[k].val();
+            self.widens[k].next =
+                self.behind_3[k - 1].q.val() & self.before_3[k].q.val() & !self.clear[k].val();
+            self.opens[k].next = self.present_3[k - 1].q.val()
+                & self.behind_3[k - 1].q.val()
+                & !self.full.val()
+                & self.clear[k].val();
+        }
+        for k in 0..(N - 1) {
+            if !self.clear[k + 1].val() {
+                self.grows[k].next = false;
+            }
+        }
+
+        comment!("islands behind a new one move up, those behind a gap that is closed move down");
+        for k in 0..N {
+            self.opened[k].next = false;
+            self.closed[k].next = self.closes[k].val();
+        }
+        for k in 1..N {
+            self.opened[k].next = self.opened[k - 1].val() | self.opens[k - 1].val();
+            self.closed[k].next = self.closed[k - 1].val() | self.closes[k].val();
+        }
+        self.any_opens.next = false;
+        self.any_closes.next = false;
+        for k in 0..N {
+            if self.may_3.q.val() & self.opens[k].val() {
+                self.any_opens.next = true;
+            }
+            if self.may_3.q.val() & self.closes[k].val() {
+                self.any_closes.next = true;
+            }
+        }
+        for k in 0..N {
+            self.begin_high[k].next = self.may_3.q.val()
+                & (self.widens[k].val() | self.opens[k].val() | self.opened[k].val());
+            self.begin_low[k].next = self.may_3.q.val()
+                & (self.widens[k].val() | self.opens[k].val() | self.closed[k].val());
+            self.finish_high[k].next = self.may_3.q.val()
+                & (self.grows[k].val() | self.opens[k].val() | self.opened[k].val());
+            self.finish_low[k].next = self.may_3.q.val()
+                & (self.grows[k].val() | self.opens[k].val() | self.closed[k].val());
+        }
+        for k in 0..(N - 1) {
+            if self.may_3.q.val() & self.closes[k + 1].val() {
+                self.finish_low[k].next = true;
+            }
+        }
+        self.edge_grows.next = self.may_3.q.val() & self.edge_touched.val() & self.new_3.q.val();
+        self.edge_after.next = self.edge_3.q.val();
+        if self.edge_grows.val() {
+            self.edge_after.next = self.end_3.q.val();
+            if self.closes[0].val() {
+                self.edge_after.next = self.finish_3[0].q.val();
+            }
+        }
+        for k in 0..N {
+            self.present_after[k].next = self.present_3[k].q.val() | self.any_opens.val();
+            self.begin_after[k].next = self.begin_3[k].q.val();
+            self.finish_after[k].next = self.finish_3[k].q.val();
+            if self.any_closes.val() {
+                self.present_after[k].next = false;
+            }
+            if self.begin_high[k].val() & self.begin_low[k].val() {
+                self.begin_after[k].next = self.position_3.q.val();
+            }
+            if self.finish_high[k].val() & self.finish_low[k].val() {
+                self.finish_after[k].next = self.end_3.q.val();
+            }
+        }
+        for k in 1..N {
+            if self.any_opens.val() {
+                self.present_after[k].next = self.present_3[k - 1].q.val();
+            }
+            if self.begin_high[k].val() & !self.begin_low[k].val() {
+                self.begin_after[k].next = self.begin_3[k - 1].q.val();
+            }
+            if self.finish_high[k].val() & !self.finish_low[k].val() {
+                self.finish_after[k].next = self.finish_3[k - 1].q.val();
+            }
+        }
+        for k in 0..(N - 1) {
+            if self.any_closes.val() {
+                self.present_after[k].next = self.present_3[k + 1].q.val();
+            }
+            if !self.begin_high[k].val() & self.begin_low[k].val() {
+                self.begin_after[k].next = self.begin_3[k + 1].q.val();
+            }
+            if !self.finish_high[k].val() & self.finish_low[k].val() {
+                self.finish_after[k].next = self.finish_3[k + 1].q.val();
+            }
+        }
+
+        comment!("what comes of the beat itself");
+        self.accept.next = self.edge_grows.val() | self.any_closes.val() | self.any_opens.val();
+        self.known.next = !self.new_3.q.val();
+        self.rest.next = false;
+        self.skip.next = 0.into();
+        self.upto.next = self.count_3.q.val();
+        if self.edge_touched.val() {
+            self.skip.next =
+                self.edge_3.q.val().get_bits::<8>(0) - self.position_3.q.val().get_bits::<8>(0);
+        }
+        for k in 0..N {
+            if self.may_3.q.val() & (self.grows[k].val() | self.widens[k].val()) {
+                self.accept.next = true;
+            }
+            if self.touched[k].val() {
+                self.skip.next = self.finish_3[k].q.val().get_bits::<8>(0)
+                    - self.position_3.q.val().get_bits::<8>(0);
+                if !self.over_3[k].q.val() {
+                    self.known.next = true;
+                }
+            }
+            if self.joined[k].val() {
+                self.upto.next = self.begin_3[k].q.val().get_bits::<8>(0)
+                    - self.position_3.q.val().get_bits::<8>(0);
+                self.rest.next = self.over_3[k].q.val();
+            }
+        }
+        self.drops.next = self.valid_3.q.val()
+            & self.count_3.q.val().any()
+            & (!self.armed_3.q.val()
+                | (!self.known.val() & (!self.accept.val() | self.rest.val())));
+
+        comment!("stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; what the stream is");
         self.valid_2.d.next = self.valid_1.q.val();
         self.first_2.d.next = self.first_1.q.val();
         self.last_2.d.next = self.last_1.q.val();
@@ -494,138 +735,91 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.count_2.d.next = self.count_1.q.val();
         self.stream_2.d.next = self.stream_1.q.val();
         self.armed_2.d.next = self.armed_1.q.val();
+        self.near_2.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & (self.stream_1.q.val() == self.stream_2.q.val());
+        self.count_wide.next = bit_cast::<32, 8>(self.count_1.q.val());
+        self.start_less.next = !self.start_1.q.val();
+        self.sum.next = self.position_2.q.val();
+        self.carries.next = bit_cast::<32, 8>(self.count_1.q.val() + self.octets_of_beat_8.val());
+        if self.first_1.q.val() {
+            self.sum.next = self.sequence_1.q.val() ^ self.start_less.val() ^ self.count_wide.val();
+            self.carries.next = (((self.sequence_1.q.val() & self.start_less.val())
+                | (self.sequence_1.q.val() & self.count_wide.val())
+                | (self.start_less.val() & self.count_wide.val()))
+                << 1)
+                | self.one.val();
+        }
         if self.valid_1.q.val() {
             self.position_2.d.next = self.position_2.q.val() + self.octets_of_beat.val();
+            self.end_2.d.next = self.sum.val() + self.carries.val();
             if self.first_1.q.val() {
                 self.position_2.d.next = self.sequence_1.q.val() - self.start_1.q.val();
             }
         }
-
-        comment!("decide: where the beat lies to the edge, and to each island");
-        self.ahead.next = self.edge_3.q.val() - self.position_3.q.val();
-        self.edge_touched.next = !self.ahead.val().get_bit(31);
-        self.in_order.next = self.edge_3.q.val() - self.end_3.q.val();
-        self.room.next = self.limit_3.q.val() - self.end_3.q.val();
-        self.fits.next = !self.room.val().get_bit(31);
+        self.settles.next = self.valid_3.q.val() & self.armed_3.q.val();
         for k in 0..N {
-            self.from_start[k].next = self.position_3.q.val() - self.begin_3[k].q.val();
-            self.past_start[k].next = self.end_3.q.val() - self.begin_3[k].q.val();
-            self.to_end[k].next = self.finish_3[k].q.val() - self.position_3.q.val();
-            self.past_end[k].next = self.finish_3[k].q.val() - self.end_3.q.val();
-            self.above[k].next = self.present_3[k].q.val() & self.from_start[k].val().get_bit(31);
+            self.present_2[k].clock.next = self.clock.val();
+            self.begin_2[k].clock.next = self.clock.val();
+            self.finish_2[k].clock.next = self.clock.val();
+            self.begins[k].clock.next = self.clock.val();
+            self.finishes[k].clock.next = self.clock.val();
+            self.begins[k].write.next = self.settles.val();
+            self.finishes[k].write.next = self.settles.val();
+            self.begins[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
+            self.finishes[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
+            self.begins[k].data.next = self.begin_after[k].val();
+            self.finishes[k].data.next = self.finish_after[k].val();
+            self.begins[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
+            self.finishes[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
+            self.present_2[k].d.next = false;
+            self.begin_2[k].d.next = self.begins[k].out.val();
+            self.finish_2[k].d.next = self.finishes[k].out.val();
         }
-
-        comment!("the island that the beat begins in or at, the one that it runs into, the place of a new one between");
-        for k in 0..N {
-            self.touched[k].next = self.present_3[k].q.val()
-                & !self.above[k].val()
-                & !self.to_end[k].val().get_bit(31);
-            self.joined[k].next = self.above[k].val() & !self.past_start[k].val().get_bit(31);
-            self.opens[k].next = self.above[k].val() | !self.present_3[k].q.val();
-        }
-        for k in 1..N {
-            if self.above[k - 1].val() {
-                self.joined[k].next = false;
-            }
-            if self.above[k - 1].val() | !self.present_3[k - 1].q.val() {
-                self.opens[k].next = false;
-            }
-        }
-        self.full.next = false;
-        self.some_touched.next = false;
-        self.some_joined.next = false;
-        self.duplicate.next = !self.in_order.val().get_bit(31);
-        self.rest.next = false;
-        self.skip.next = 0.into();
-        self.upto.next = self.count_3.q.val();
-        if self.edge_touched.val() {
-            self.skip.next = self.ahead.val().get_bits::<8>(0);
-        }
-        for k in 0..N {
-            self.full.next = self.present_3[k].q.val();
-            if self.touched[k].val() {
-                self.some_touched.next = true;
-                self.skip.next = self.to_end[k].val().get_bits::<8>(0);
-                if !self.past_end[k].val().get_bit(31) {
-                    self.duplicate.next = true;
+        for i in 0..S {
+            if self.stream_1.q.val() == self.index[i].val() {
+                self.edge_2.d.next = self.edge_of[i].q.val();
+                self.limit_2.d.next = self.limit_of[i].q.val();
+                for k in 0..N {
+                    self.present_2[k].d.next = self.present_of[i][k].q.val();
                 }
             }
-            if self.joined[k].val() {
-                self.some_joined.next = true;
-                self.upto.next = (self.none.val() - self.from_start[k].val()).get_bits::<8>(0);
-                self.rest.next = self.past_end[k].val().get_bit(31);
-            }
         }
-        self.merged.next = self.edge_touched.val() | self.some_touched.val();
-        self.apart.next = !self.merged.val() & !self.some_joined.val();
-        self.offered.next = self.valid_3.q.val() & self.count_3.q.val().any();
-        self.refused.next = !self.fits.val() | (self.apart.val() & self.full.val());
-        self.accept.next =
-            self.offered.val() & self.armed_3.q.val() & !self.duplicate.val() & !self.refused.val();
-        self.drops.next = self.offered.val()
-            & (!self.armed_3.q.val()
-                | (!self.duplicate.val() & (self.refused.val() | self.rest.val())));
-
-        comment!("what an accepted beat leaves behind: it grows the edge or an island, closes a gap, or is a new island");
-        self.edge_after.next = self.edge_3.q.val();
-        if self.edge_touched.val() {
-            self.edge_after.next = self.end_3.q.val();
-        }
-        for k in 0..N {
-            if self.edge_touched.val() & self.joined[k].val() {
-                self.edge_after.next = self.finish_3[k].q.val();
-            }
-        }
-        for k in 0..N {
-            self.closed_up[k].next = self.joined[k].val() & self.merged.val();
-        }
-        for k in 1..N {
-            if self.closed_up[k - 1].val() {
-                self.closed_up[k].next = true;
-            }
-        }
-        for k in 0..N {
-            self.present_after[k].next = self.present_3[k].q.val();
-            self.begin_after[k].next = self.begin_3[k].q.val();
-            self.finish_after[k].next = self.finish_3[k].q.val();
-            if self.touched[k].val() & !self.some_joined.val() {
-                self.finish_after[k].next = self.end_3.q.val();
-            }
-            if self.joined[k].val() {
-                self.begin_after[k].next = self.position_3.q.val();
-            }
-        }
-        for k in 1..N {
-            if self.apart.val() & self.above[k - 1].val() {
-                self.present_after[k].next = self.present_3[k - 1].q.val();
-                self.begin_after[k].next = self.begin_3[k - 1].q.val();
-                self.finish_after[k].next = self.finish_3[k - 1].q.val();
-            }
-        }
-        for k in 0..N {
-            if self.apart.val() & self.opens[k].val() {
-                self.present_after[k].next = true;
-                self.begin_after[k].next = self.position_3.q.val();
-                self.finish_after[k].next = self.end_3.q.val();
-            }
-            if self.closed_up[k].val() {
-                self.present_after[k].next = false;
-            }
-        }
-        for k in 0..(N - 1) {
-            if self.touched[k].val() & self.joined[k + 1].val() {
-                self.finish_after[k].next = self.finish_3[k + 1].q.val();
-            }
-            if self.closed_up[k].val() {
-                self.present_after[k].next = self.present_3[k + 1].q.val();
-                self.begin_after[k].next = self.begin_3[k + 1].q.val();
-                self.finish_after[k].next = self.finish_3[k + 1].q.val();
+        if self.far_1.q.val() {
+            self.edge_2.d.next = self.edge_after.val();
+            for k in 0..N {
+                self.present_2[k].d.next = self.present_after[k].val();
+                self.begin_2[k].d.next = self.begin_after[k].val();
+                self.finish_2[k].d.next = self.finish_after[k].val();
             }
         }
 
-        comment!(
-            "stage 3: end of the beat; edge and islands from their registers, or from the beat in front"
-        );
+        comment!("compare: with edge, limit and islands as they are before the beat in front, and with that beat");
+        self.from_edge.next = self.edge_2.q.val() - self.position_2.q.val();
+        self.end_from_edge.next = self.edge_2.q.val() - self.end_2.q.val();
+        self.room.next = self.limit_2.q.val() - self.end_2.q.val();
+        comment!("what is 2^30 behind is none of the stream's, and no comparison below has to be right of it");
+        self.fits.next = !self.room.val().get_bit(31) & !self.room.val().get_bit(30);
+        for k in 0..N {
+            self.from_begin[k].next = self.position_2.q.val() - self.begin_2[k].q.val();
+            self.end_from_begin[k].next = self.end_2.q.val() - self.begin_2[k].q.val();
+            self.to_finish[k].next = self.finish_2[k].q.val() - self.position_2.q.val();
+            self.end_to_finish[k].next = self.finish_2[k].q.val() - self.end_2.q.val();
+            self.before[k].next = self.from_begin[k].val().get_bit(31);
+            self.short[k].next = self.end_from_begin[k].val().get_bit(31);
+            self.behind[k].next = self.to_finish[k].val().get_bit(31);
+            self.over[k].next = self.end_to_finish[k].val().get_bit(31);
+        }
+        self.from_front.next = self.position_2.q.val() - self.position_3.q.val();
+        self.end_from_front.next = self.end_2.q.val() - self.position_3.q.val();
+        self.to_front_end.next = self.end_3.q.val() - self.position_2.q.val();
+        self.end_to_front_end.next = self.end_3.q.val() - self.end_2.q.val();
+        self.before_front.next = self.from_front.val().get_bit(31);
+        self.short_front.next = self.end_from_front.val().get_bit(31);
+        self.behind_front.next = self.to_front_end.val().get_bit(31);
+        self.over_front.next = self.end_to_front_end.val().get_bit(31);
+
+        comment!("stage 3: as it was, or what the beat in front makes of it");
         self.valid_3.d.next = self.valid_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
         self.last_3.d.next = self.last_2.q.val();
@@ -634,41 +828,80 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.stream_3.d.next = self.stream_2.q.val();
         self.armed_3.d.next = self.armed_2.q.val();
         self.position_3.d.next = self.position_2.q.val();
-        self.end_3.d.next = self.position_2.q.val() + bit_cast::<32, 8>(self.count_2.q.val());
+        self.end_3.d.next = self.end_2.q.val();
+        self.fits_3.d.next = self.fits.val();
+        self.may_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val();
+        self.gap_3.d.next = self.from_edge.val().get_bit(31);
+        self.new_3.d.next = self.end_from_edge.val().get_bit(31);
+        self.edge_3.d.next = self.edge_2.q.val();
         for k in 0..N {
             self.present_3[k].clock.next = self.clock.val();
             self.begin_3[k].clock.next = self.clock.val();
             self.finish_3[k].clock.next = self.clock.val();
-            self.present_3[k].d.next = self.present_3[k].q.val();
-            self.begin_3[k].d.next = self.begin_3[k].q.val();
-            self.finish_3[k].d.next = self.finish_3[k].q.val();
+            self.before_3[k].clock.next = self.clock.val();
+            self.short_3[k].clock.next = self.clock.val();
+            self.behind_3[k].clock.next = self.clock.val();
+            self.over_3[k].clock.next = self.clock.val();
+            self.present_3[k].d.next = self.present_2[k].q.val();
+            self.begin_3[k].d.next = self.begin_2[k].q.val();
+            self.finish_3[k].d.next = self.finish_2[k].q.val();
+            self.before_3[k].d.next = self.before[k].val();
+            self.short_3[k].d.next = self.short[k].val();
+            self.behind_3[k].d.next = self.behind[k].val();
+            self.over_3[k].d.next = self.over[k].val();
         }
-        for i in 0..S {
-            if self.stream_2.q.val() == self.index[i].val() {
-                self.edge_3.d.next = self.edge_of[i].q.val();
-                self.limit_3.d.next = self.limit_of[i].q.val();
-                for k in 0..N {
-                    self.present_3[k].d.next = self.present_of[i][k].q.val();
-                    self.begin_3[k].d.next = self.begin_of[i][k].q.val();
-                    self.finish_3[k].d.next = self.finish_of[i][k].q.val();
+        if self.near_2.q.val() {
+            self.edge_3.d.next = self.edge_after.val();
+            if self.edge_grows.val() {
+                self.gap_3.d.next = self.behind_front.val();
+                self.new_3.d.next = self.over_front.val();
+                if self.closes[0].val() {
+                    self.gap_3.d.next = self.behind[0].val();
+                    self.new_3.d.next = self.over[0].val();
                 }
             }
-        }
-        if self.accept.val() & (self.stream_3.q.val() == self.stream_2.q.val()) {
-            self.edge_3.d.next = self.edge_after.val();
             for k in 0..N {
                 self.present_3[k].d.next = self.present_after[k].val();
                 self.begin_3[k].d.next = self.begin_after[k].val();
                 self.finish_3[k].d.next = self.finish_after[k].val();
+                if self.begin_high[k].val() & self.begin_low[k].val() {
+                    self.before_3[k].d.next = self.before_front.val();
+                    self.short_3[k].d.next = self.short_front.val();
+                }
+                if self.finish_high[k].val() & self.finish_low[k].val() {
+                    self.behind_3[k].d.next = self.behind_front.val();
+                    self.over_3[k].d.next = self.over_front.val();
+                }
+            }
+            for k in 1..N {
+                if self.begin_high[k].val() & !self.begin_low[k].val() {
+                    self.before_3[k].d.next = self.before[k - 1].val();
+                    self.short_3[k].d.next = self.short[k - 1].val();
+                }
+                if self.finish_high[k].val() & !self.finish_low[k].val() {
+                    self.behind_3[k].d.next = self.behind[k - 1].val();
+                    self.over_3[k].d.next = self.over[k - 1].val();
+                }
+            }
+            for k in 0..(N - 1) {
+                if !self.begin_high[k].val() & self.begin_low[k].val() {
+                    self.before_3[k].d.next = self.before[k + 1].val();
+                    self.short_3[k].d.next = self.short[k + 1].val();
+                }
+                if !self.finish_high[k].val() & self.finish_low[k].val() {
+                    self.behind_3[k].d.next = self.behind[k + 1].val();
+                    self.over_3[k].d.next = self.over[k + 1].val();
+                }
             }
         }
         for i in 0..S {
-            if self.accept.val() & (self.stream_3.q.val() == self.index[i].val()) {
+            if self.settles.val() & (self.stream_3.q.val() == self.index[i].val()) {
                 self.edge_of[i].d.next = self.edge_after.val();
                 for k in 0..N {
                     self.present_of[i][k].d.next = self.present_after[k].val();
-                    self.begin_of[i][k].d.next = self.begin_after[k].val();
-                    self.finish_of[i][k].d.next = self.finish_after[k].val();
                 }
             }
         }
@@ -680,15 +913,12 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.position_4.d.next = self.position_3.q.val();
         self.skip_4.d.next = self.skip.val();
         self.count_4.d.next = self.upto.val();
-        self.edge_4.d.next = self.edge_3.q.val();
-        if self.accept.val() {
-            self.edge_4.d.next = self.edge_after.val();
-        }
+        self.edge_4.d.next = self.edge_after.val();
         self.fin_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
             & self.fin.q.val()
             & self.armed_3.q.val()
-            & self.fits.val();
+            & self.fits_3.q.val();
         self.end_4.d.next = self.end_3.q.val();
         self.abort_4.d.next =
             self.valid_3.q.val() & self.last_3.q.val() & self.abort.q.val() & self.armed_3.q.val();
@@ -730,32 +960,39 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.octets.next = self.octets_5.q.val();
 
         comment!("the island that a position lies in");
-        self.asked_at.d.next = self.asked_position.val();
         for k in 0..N {
-            self.asked_present[k].clock.next = self.clock.val();
+            self.begins_asked[k].clock.next = self.clock.val();
+            self.finishes_asked[k].clock.next = self.clock.val();
+            self.begins_asked[k].write.next = self.settles.val();
+            self.finishes_asked[k].write.next = self.settles.val();
+            self.begins_asked[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
+            self.finishes_asked[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
+            self.begins_asked[k].data.next = self.begin_after[k].val();
+            self.finishes_asked[k].data.next = self.finish_after[k].val();
+            self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
+            self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
+            self.asked_hit[k].clock.next = self.clock.val();
             self.asked_begin[k].clock.next = self.clock.val();
             self.asked_finish[k].clock.next = self.clock.val();
-            self.asked_present[k].d.next = false;
-            self.asked_begin[k].d.next = self.asked_begin[k].q.val();
-            self.asked_finish[k].d.next = self.asked_finish[k].q.val();
+            self.asked_begin[k].d.next = self.begins_asked[k].out.val();
+            self.asked_finish[k].d.next = self.finishes_asked[k].out.val();
+            self.over_begin[k].next = self.asked_position.val() - self.begins_asked[k].out.val();
+            self.over_end[k].next = self.asked_position.val() - self.finishes_asked[k].out.val();
+            self.asked_present[k].next = false;
         }
         for i in 0..S {
             if self.asked_stream.val() == self.index[i].val() {
                 for k in 0..N {
-                    self.asked_present[k].d.next = self.present_of[i][k].q.val();
-                    self.asked_begin[k].d.next = self.begin_of[i][k].q.val();
-                    self.asked_finish[k].d.next = self.finish_of[i][k].q.val();
+                    self.asked_present[k].next = self.present_of[i][k].q.val();
                 }
             }
         }
         self.found.d.next = false;
         for k in 0..N {
-            self.over_begin[k].next = self.asked_at.q.val() - self.asked_begin[k].q.val();
-            self.over_end[k].next = self.asked_at.q.val() - self.asked_finish[k].q.val();
-            if self.asked_present[k].q.val()
+            self.asked_hit[k].d.next = self.asked_present[k].val()
                 & !self.over_begin[k].val().get_bit(31)
-                & self.over_end[k].val().get_bit(31)
-            {
+                & self.over_end[k].val().get_bit(31);
+            if self.asked_hit[k].q.val() {
                 self.found.d.next = true;
                 self.found_begin.d.next = self.asked_begin[k].q.val();
                 self.found_end.d.next = self.asked_finish[k].q.val();
