@@ -546,8 +546,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.leaves.next = self.arm.val() | self.close.val();
 
         comment!("the next stream to be visited, and the next one whose FPDU has become whole");
-        self.look.last.next = self.chosen.q.val();
-        self.give.last.next = self.given.q.val();
+        self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
+        self.give.last.next = self.given.q.val().get_bits::<4>(0);
         for i in 0..S {
             self.look.asks[i].next =
                 self.eligible[i].q.val() & !self.known[i].q.val() & !self.ends[i].q.val();

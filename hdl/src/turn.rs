@@ -14,16 +14,19 @@ pub struct Turn<const S: usize> {
     /// Who asks.
     pub asks: [Signal<In, Bit>; S],
     /// Whose turn it was.
-    pub last: Signal<In, Bits<8>>,
+    pub last: Signal<In, Bits<4>>,
     /// Whose turn it is; 0 when nobody asks.
     pub choice: Signal<Out, Bits<8>>,
     /// Somebody asks.
     pub any: Signal<Out, Bit>,
 
+    /// The last one is not above: told by equality, since a comparison would be a carry chain.
+    reached: [Signal<Local, Bit>; S],
     highest: Signal<Local, Bits<8>>,
     below: Signal<Local, Bits<8>>,
     some_below: Signal<Local, Bit>,
     index: [Constant<Bits<8>>; S],
+    number: [Constant<Bits<4>>; S],
 }
 
 impl<const S: usize> Default for Turn<S> {
@@ -33,10 +36,12 @@ impl<const S: usize> Default for Turn<S> {
             last: d(),
             choice: d(),
             any: d(),
+            reached: array(),
             highest: d(),
             below: d(),
             some_below: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            number: std::array::from_fn(|i| Constant::new((i as u64).into())),
         }
     }
 }
@@ -49,10 +54,18 @@ impl<const S: usize> Logic for Turn<S> {
         self.below.next = 0.into();
         self.some_below.next = false;
         for i in 0..S {
+            self.reached[i].next = self.last.val() == self.number[i].val();
+        }
+        for i in 1..S {
+            if self.reached[i - 1].val() {
+                self.reached[i].next = true;
+            }
+        }
+        for i in 0..S {
             if self.asks[i].val() {
                 self.any.next = true;
                 self.highest.next = self.index[i].val();
-                if self.index[i].val() < self.last.val() {
+                if !self.reached[i].val() {
                     self.below.next = self.index[i].val();
                     self.some_below.next = true;
                 }

@@ -365,7 +365,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!("whose turn it is");
-        self.turn.last.next = self.stream.q.val();
+        self.turn.last.next = self.stream.q.val().get_bits::<4>(0);
         for i in 0..S {
             self.turn.asks[i].next = self.wanted[i].q.val() & self.allowed[i].val();
         }
