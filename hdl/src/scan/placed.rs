@@ -144,6 +144,8 @@ pub struct Placed<const S: usize, const N: usize> {
     chain_froms: [Store<Bits<20>, 4>; N],
     chain_tos: [Store<Bits<20>, 4>; N],
     flying: Queue<Bits<20>, 4>,
+    given_now: Dff<Bit>,
+    given_behind: Dff<Bits<20>>,
     answers: Queue<Answer, 4>,
 
     // an op: a row is read,
@@ -159,7 +161,7 @@ pub struct Placed<const S: usize, const N: usize> {
     free: [Dff<Bit>; N],
     live: [Dff<Bit>; N],
     inside: [Dff<Bit>; N],
-    // how that lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
+    // and if it is live, how it lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
     holds: [Dff<Bit>; N],
     below: [Dff<Bit>; N],
     above: [Dff<Bit>; N],
@@ -172,6 +174,9 @@ pub struct Placed<const S: usize, const N: usize> {
     loads: Dff<Bit>,
     loaded: Dff<Bits<8>>,
     loaded_at: Dff<Bits<20>>,
+    seen_valid: [Dff<Bit>; N],
+    seen_from: [Dff<Bits<20>>; N],
+    seen_to: [Dff<Bits<20>>; N],
     staged_valid: [Dff<Bit>; N],
     staged_from: [Dff<Bits<20>>; N],
     staged_to: [Dff<Bits<20>>; N],
@@ -183,6 +188,7 @@ pub struct Placed<const S: usize, const N: usize> {
     dropped: Dff<Bits<8>>,
     chained: Dff<Bits<4>>,
 
+    rests: Signal<Local, Bit>,
     accepts: Signal<Local, Bit>,
     stream: Signal<Local, Bits<8>>,
     from_edge: [Signal<Local, Bits<20>>; N],
@@ -190,6 +196,7 @@ pub struct Placed<const S: usize, const N: usize> {
     over: [Signal<Local, Bits<20>>; N],
     under: [Signal<Local, Bits<20>>; N],
     entered: [Signal<Local, Bit>; N],
+    lives: [Signal<Local, Bit>; N],
     from_at: Signal<Local, Bits<20>>,
     some_below: Signal<Local, Bit>,
     some_above: Signal<Local, Bit>,
@@ -208,7 +215,6 @@ pub struct Placed<const S: usize, const N: usize> {
     new_good_to: [Signal<Local, Bits<20>>; N],
 
     visit_chain: Signal<Local, Bits<4>>,
-    visit_valid: [Signal<Local, Bit>; N],
     visit_past: [Signal<Local, Bits<20>>; N],
     visit_short: [Signal<Local, Bits<20>>; N],
     visit_in: [Signal<Local, Bit>; N],
@@ -265,6 +271,8 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             chain_froms: array(),
             chain_tos: array(),
             flying: d(),
+            given_now: d(),
+            given_behind: d(),
             answers: d(),
             compares: d(),
             op: d(),
@@ -287,6 +295,9 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             loads: d(),
             loaded: d(),
             loaded_at: d(),
+            seen_valid: array(),
+            seen_from: array(),
+            seen_to: array(),
             staged_valid: array(),
             staged_from: array(),
             staged_to: array(),
@@ -297,6 +308,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             drops: d(),
             dropped: d(),
             chained: d(),
+            rests: d(),
             accepts: d(),
             stream: d(),
             from_edge: array(),
@@ -304,6 +316,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             over: array(),
             under: array(),
             entered: array(),
+            lives: array(),
             from_at: d(),
             some_below: d(),
             some_above: d(),
@@ -321,7 +334,6 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             new_good_from: array(),
             new_good_to: array(),
             visit_chain: d(),
-            visit_valid: array(),
             visit_past: array(),
             visit_short: array(),
             visit_in: array(),
@@ -339,8 +351,21 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, compares, applies, op, late, loads, loaded, loaded_at, enters, drops,
-            dropped, chained
+            self,
+            clock,
+            compares,
+            applies,
+            op,
+            late,
+            loads,
+            loaded,
+            loaded_at,
+            enters,
+            drops,
+            dropped,
+            chained,
+            given_now,
+            given_behind
         );
         clock!(self, clock, flying, answers);
         self.flying.reset.next = self.reset.val();
@@ -362,6 +387,9 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.good_from[k].d.next = self.good_from[k].q.val();
             self.good_to[k].clock.next = self.clock.val();
             self.good_to[k].d.next = self.good_to[k].q.val();
+            self.seen_valid[k].clock.next = self.clock.val();
+            self.seen_from[k].clock.next = self.clock.val();
+            self.seen_to[k].clock.next = self.clock.val();
             self.staged_valid[k].clock.next = self.clock.val();
             self.staged_valid[k].d.next = self.staged_valid[k].q.val();
             self.snapshot_valid[k].clock.next = self.clock.val();
@@ -390,25 +418,28 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         }
 
         comment!("read: an answer, or what is asked");
-        self.accepts.next = !self.compares.q.val()
-            & !self.applies.q.val()
-            & (self.answers.m_valid.val() | self.ask.val() | self.record.val());
+        self.rests.next = !self.compares.q.val() & !self.applies.q.val();
+        self.accepts.next =
+            self.rests.val() & (self.answers.m_valid.val() | self.ask.val() | self.record.val());
         self.stream.next = self.asked.val();
         if self.answers.m_valid.val() {
             self.stream.next = self.answers.m_data.val().stream;
         }
         self.compares.d.next = self.accepts.val();
         self.applies.d.next = self.compares.q.val();
-        self.flying.s_data.next = self.asked_behind.val();
-        self.flying.s_valid.next = self.given.val();
-        self.flies.next = self.flying.s_ready.val();
+        self.given_now.d.next = self.given.val();
+        self.given_behind.d.next = self.asked_behind.val();
+        self.flying.s_data.next = self.given_behind.q.val();
+        self.flying.s_valid.next = self.given_now.q.val();
+        self.flies.next = self.flying.s_ready.val() & !self.given_now.q.val();
         self.answers.s_data.next.stream = self.done_stream.val();
         self.answers.s_data.next.at = self.done_at.val();
         self.answers.s_data.next.accepted = self.accepted.val();
         self.answers.s_valid.next = self.done.val();
         self.answers.m_ready.next = self.accepts.val();
         self.flying.m_ready.next = self.accepts.val() & self.answers.m_valid.val();
-        if self.accepts.val() {
+        comment!("what stands there while nothing is asked is of no matter");
+        if self.rests.val() {
             self.op.d.next.answer = self.answers.m_valid.val();
             self.op.d.next.record = self.record.val() & !self.answers.m_valid.val();
             self.op.d.next.accepted = self.answers.m_data.val().accepted;
@@ -426,7 +457,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
             self.good_froms[k].read_row.next = self.stream.val().get_bits::<4>(0);
             self.good_tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
-            if self.accepts.val() {
+            if self.rests.val() {
                 self.from[k].d.next = self.froms[k].out.val();
                 self.to[k].d.next = self.tos[k].out.val();
                 self.good_from[k].d.next = self.good_froms[k].out.val();
@@ -434,7 +465,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         for i in 0..S {
-            if self.accepts.val() & (self.stream.val() == self.index[i].val()) {
+            if self.rests.val() & (self.stream.val() == self.index[i].val()) {
                 self.op.d.next.reached = self.at[i].val();
                 self.op.d.next.chain = self.chain[i].val();
                 for k in 0..N {
@@ -443,8 +474,8 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         if self.gone.val()
-            & ((self.accepts.val() & (self.gone_stream.val() == self.stream.val()))
-                | (!self.accepts.val() & (self.gone_stream.val() == self.op.q.val().stream)))
+            & ((self.rests.val() & (self.gone_stream.val() == self.stream.val()))
+                | (!self.rests.val() & (self.gone_stream.val() == self.op.q.val().stream)))
         {
             self.op.d.next.void = true;
         }
@@ -461,15 +492,20 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 & self.to_end[k].val().get_bit(19)
                 & self.op.q.val().chain.get_bit(k);
             self.free[k].d.next = !self.valid_here[k].q.val();
-            self.live[k].d.next = self.valid_here[k].q.val()
+            self.lives[k].next = self.valid_here[k].q.val()
                 & (!self.from_edge[k].val().get_bit(19) | self.entered[k].val());
+            self.live[k].d.next = self.lives[k].val();
             self.inside[k].d.next = self.entered[k].val();
-            self.holds[k].d.next =
-                !self.over[k].val().get_bit(19) & self.under[k].val().get_bit(19);
-            self.below[k].d.next = self.to[k].q.val() == self.op.q.val().at;
-            self.above[k].d.next = self.from[k].q.val() == self.op.q.val().behind;
-            self.good_below[k].d.next = self.good_to[k].q.val() == self.op.q.val().at;
-            self.good_above[k].d.next = (self.good_from[k].q.val() == self.op.q.val().behind)
+            self.holds[k].d.next = self.lives[k].val()
+                & !self.over[k].val().get_bit(19)
+                & self.under[k].val().get_bit(19);
+            self.below[k].d.next = self.lives[k].val() & (self.to[k].q.val() == self.op.q.val().at);
+            self.above[k].d.next =
+                self.lives[k].val() & (self.from[k].q.val() == self.op.q.val().behind);
+            self.good_below[k].d.next =
+                self.lives[k].val() & (self.good_to[k].q.val() == self.op.q.val().at);
+            self.good_above[k].d.next = self.lives[k].val()
+                & (self.good_from[k].q.val() == self.op.q.val().behind)
                 & (self.good_from[k].q.val() != self.good_to[k].q.val());
             self.whole[k].d.next = self.to[k].q.val() == self.good_to[k].q.val();
         }
@@ -487,25 +523,25 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         self.other_to.next = 0.into();
         self.other_good_to.next = 0.into();
         for k in 0..N {
-            if self.live[k].q.val() & self.holds[k].q.val() {
+            if self.holds[k].q.val() {
                 self.held.next = true;
                 self.held_to.next = self.to[k].q.val();
                 self.held_good.next = self.whole[k].q.val();
             }
             self.takes[k].next = self.free[k].q.val() & !self.some_free.val();
-            if self.live[k].q.val() & self.below[k].q.val() {
+            if self.below[k].q.val() {
                 self.some_below.next = true;
             }
-            if self.live[k].q.val() & self.above[k].q.val() {
+            if self.above[k].q.val() {
                 self.some_above.next = true;
             }
             if self.free[k].q.val() {
                 self.some_free.next = true;
             }
-            if self.live[k].q.val() & self.good_below[k].q.val() {
+            if self.good_below[k].q.val() {
                 self.joined_below.next = true;
             }
-            if self.live[k].q.val() & self.good_above[k].q.val() {
+            if self.good_above[k].q.val() {
                 self.joined_above.next = true;
                 self.other_to.next = self.to[k].q.val();
                 self.other_good_to.next = self.good_to[k].q.val();
@@ -586,40 +622,44 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         self.loaded_at.d.next = self.visited_at.val();
         self.visit_chain.next = 0.into();
         for k in 0..N {
-            self.visit_valid[k].next = false;
+            self.seen_valid[k].d.next = false;
+            self.chain_froms[k].read_row.next = self.visited.val().get_bits::<4>(0);
+            self.chain_tos[k].read_row.next = self.visited.val().get_bits::<4>(0);
+            self.seen_from[k].d.next = self.chain_froms[k].out.val();
+            self.seen_to[k].d.next = self.chain_tos[k].out.val();
         }
         for i in 0..S {
             if self.loaded.q.val() == self.index[i].val() {
                 self.visit_chain.next = self.chain[i].val();
+            }
+            if self.visited.val() == self.index[i].val() {
                 for k in 0..N {
-                    self.visit_valid[k].next = self.valid[i][k].q.val();
+                    self.seen_valid[k].d.next = self.valid[i][k].q.val();
                 }
             }
         }
         self.entering.next = self.nothing.val();
         self.dropping.next = self.nothing.val();
         for k in 0..N {
-            self.chain_froms[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
-            self.chain_tos[k].read_row.next = self.loaded.q.val().get_bits::<4>(0);
-            self.visit_past[k].next = self.chain_froms[k].out.val() - self.loaded_at.q.val();
-            self.visit_short[k].next = self.loaded_at.q.val() - self.chain_tos[k].out.val();
+            self.visit_past[k].next = self.seen_from[k].q.val() - self.loaded_at.q.val();
+            self.visit_short[k].next = self.loaded_at.q.val() - self.seen_to[k].q.val();
             self.visit_in[k].next = self.visit_short[k].val().get_bit(19)
-                & ((self.chain_froms[k].out.val() == self.loaded_at.q.val())
+                & ((self.seen_from[k].q.val() == self.loaded_at.q.val())
                     | (self.visit_past[k].val().get_bit(19) & self.visit_chain.val().get_bit(k)));
             self.entering.next = self
                 .entering
                 .val()
-                .replace_bit(k, self.visit_valid[k].val() & self.visit_in[k].val());
+                .replace_bit(k, self.seen_valid[k].q.val() & self.visit_in[k].val());
             self.dropping.next = self.dropping.val().replace_bit(
                 k,
-                self.visit_valid[k].val()
+                self.seen_valid[k].q.val()
                     & self.visit_past[k].val().get_bit(19)
                     & !self.visit_in[k].val(),
             );
             if self.loads.q.val() {
-                self.staged_from[k].d.next = self.chain_froms[k].out.val();
-                self.staged_to[k].d.next = self.chain_tos[k].out.val();
-                self.staged_valid[k].d.next = self.visit_valid[k].val();
+                self.staged_from[k].d.next = self.seen_from[k].q.val();
+                self.staged_to[k].d.next = self.seen_to[k].q.val();
+                self.staged_valid[k].d.next = self.seen_valid[k].q.val();
             }
         }
         self.drops.d.next = self.nothing.val();
@@ -677,6 +717,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         if self.reset.val() {
+            self.given_now.d.next = false;
             self.compares.d.next = false;
             self.applies.d.next = false;
             self.loads.d.next = false;
