@@ -1,6 +1,6 @@
 // The table holds what it was told: end = base + length, shift = address − base, and nothing of a slot that was cleared.
 //
-//   argument held for 3 cycles ──► write ──► slot ──► 2 cycles behind `stag` ──► entry
+//   argument held for 3 cycles ──► write ──► a cycle later: slot ──► 2 cycles behind `stag` ──► entry
 //
 // Shown for one slot, which is any (slot): a shadow takes what is written to it, from the arguments themselves.
 module stag_table_properties #(parameter SLOT_BITS = 4) (
@@ -28,6 +28,9 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     input [31:0] shift_borrowed_q,
     input empty_q,
     input exceeds_q,
+    input writing_q,
+    input clearing_q,
+    input [11:0] row_q,
     input [SLOT_BITS-1:0] slots__proof_row,
     input [252:0] slots__proof_data,
     input [252:0] slots__ram_register
@@ -45,8 +48,10 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     wire [63:0] base = {argument_3, argument_2}, length = {argument_5, argument_4}, where = {argument_7, argument_6};
     wire [65:0] behind = {2'b0, base} + {2'b0, length};
     wire [63:0] shift = where - base;
-    // PREPARATION, and the caller looks at `legal` (control, check)
+    // PREPARATION and a cycle more, and the caller looks at `legal` (control, check)
+    reg writes = 0, clears = 0;
     always @* assume (!write | clear | (same == 3 & legal));
+    always @* assume (!writes | same == 3);
 
     always @* if (same == 3) begin
         legal_is: assert (legal == (behind <= 66'h1_0000_0000_0000_0000));
@@ -56,8 +61,10 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     wire [SLOT_BITS-1:0] slot = slots__proof_row;
     wire [SLOT_BITS-1:0] written = argument_0[8 +: SLOT_BITS];
     reg [252:0] shadow = 0;
-    wire writes = write & !clear & written == slot;
-    wire clears = clear & clear_slot[SLOT_BITS-1:0] == slot;
+    always @(posedge clock) begin
+        writes <= write & !clear & written == slot;
+        clears <= clear & clear_slot[SLOT_BITS-1:0] == slot;
+    end
     always @(posedge clock)
         if (clears) shadow <= 0;
         else if (writes) shadow <= {
@@ -85,6 +92,9 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     wire [32:0] low = {1'b0, argument_2} + {1'b0, argument_4}, high = {1'b0, argument_3} + {1'b0, argument_5};
     always @* begin
         row: assert (slots__proof_data == shadow);
+        if (writes) within: assert (behind <= 66'h1_0000_0000_0000_0000);
+        what_is_done: assert (writes == (writing_q & !clearing_q & row_q[SLOT_BITS-1:0] == slot)
+            & clears == (clearing_q & row_q[SLOT_BITS-1:0] == slot));
         if (asked) register: assert (slots__ram_register == snapshot);
         if (same >= 1) begin
             low_is: assert (end_low_q == low & end_high_q == high & empty_q == (length == 0));

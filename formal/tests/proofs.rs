@@ -245,7 +245,10 @@ fn stag_table_holds_regions_as_they_were_given() {
             "shift_borrowed_d = shift_high_q - (32'(shift_low_q[32]));",
             "shift_borrowed_d = shift_high_q;",
         );
-        let kept = ("if (clear) begin", "if (clear & (~write)) begin");
+        let kept = (
+            "if (clearing_q) begin",
+            "if (clearing_q & (~writing_q)) begin",
+        );
         show("STag table", &proof, 12, &[carry, borrow, kept], 10);
     });
 }
@@ -480,8 +483,8 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             ),
             (
                 ("closed_if_right", 10),
-                "(settle & counts) & (~has_tag)",
-                "settle & counts",
+                "((settling_q & output_free) & counts) & (~has_tag)",
+                "(settling_q & output_free) & counts",
             ),
         ];
         println!("check: covers in {:.1?}", start.elapsed());

@@ -1241,7 +1241,11 @@ impl<const S: usize> Logic for Check<S> {
 
         comment!("an FPDU; an untagged one still holds the key of its queue");
         self.is_judged.next = !self.settled.q.val().ahead & !self.is_end.val();
-        self.changes.next = self.settle.val() & self.counts.val() & !self.has_tag.val();
+        comment!("what is accepted has no record to wait for");
+        self.changes.next = self.settling.q.val()
+            & self.output_free.val()
+            & self.counts.val()
+            & !self.has_tag.val();
         if self.settle.val() {
             if self.state.q.val() == State::Give {
                 self.state.d.next = State::Idle;

@@ -99,7 +99,6 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
 
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
-    at: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
     near: Signal<Local, Bits<256>>,
     dword: [Signal<Local, Bits<32>>; 5],
@@ -155,7 +154,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             whole: d(),
             going: d(),
             back: d(),
-            at: d(),
             behind: d(),
             near: d(),
             dword: array(),
@@ -205,21 +203,22 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.bases.s_valid.next = self.start_valid.val();
 
         comment!("dwords of the FPDU that came before this beat, and its first row");
-        self.at.next = self.index.q.val();
         self.bases.m_ready.next = false;
         if self.plain.val().valid & self.plain.val().first {
-            self.at.next = self.zero.val();
             self.bases.m_ready.next = true;
             self.base_1.d.next = self.bases.m_data.val();
             self.above_1.d.next = self.bases.m_data.val() + 1;
         }
-        self.behind.next = self.at.val() + bit_cast::<16, 5>(self.plain.val().count);
+        self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
         if self.plain.val().valid {
             self.index.d.next = self.behind.val();
+            if self.plain.val().last {
+                self.index.d.next = self.zero.val();
+            }
         }
         self.plain_1.d.next = self.plain.val();
         self.data_1.d.next = self.plain_data.val();
-        self.index_1.d.next = self.at.val();
+        self.index_1.d.next = self.index.q.val();
 
         comment!("dword i of the beat goes to lane (index + i) mod D");
         self.back.next = self.zero.val() - self.index_1.q.val();
@@ -256,13 +255,13 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.near.next = bit_cast::<256, W>(self.plain_data.val());
         for i in 0..5 {
             self.lane_bit[i].next = (self.number[i].val().get_bits::<8>(0)
-                - (self.at.val().get_bits::<8>(0) & self.shifted.val()))
+                - (self.index.q.val().get_bits::<8>(0) & self.shifted.val()))
                 << 5;
             self.dword[i].next = self
                 .near
                 .val()
                 .get_bits::<32>(self.lane_bit[i].val().index());
-            self.here[i].next = (self.at.val() <= self.number[i].val())
+            self.here[i].next = (self.index.q.val() <= self.number[i].val())
                 & (self.number[i].val() < self.behind.val());
             if self.plain.val().valid & self.plain.val().first {
                 self.header[i].d.next = 0.into();
@@ -280,7 +279,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             (self.behind.val() >= self.header_dwords.val()) | self.plain.val().last;
         self.whole.d.next = self.plain.val().valid
             & self.complete.val()
-            & (self.at.val() < self.header_dwords.val());
+            & (self.index.q.val() < self.header_dwords.val());
         self.starts.m_ready.next = self.whole.q.val();
         self.segment.next.stream = self.starts.m_data.val().stream;
         self.segment.next.position = self.starts.m_data.val().position;
@@ -300,6 +299,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         if self.reset.val() {
             self.plain_1.d.next.valid = false;
             self.whole.d.next = false;
+            self.index.d.next = self.zero.val();
         }
     }
 }

@@ -208,6 +208,7 @@ pub struct Fetch<
     commit_rows: Constant<Bits<16>>,
     most: Constant<Bits<8>>,
     header: Constant<Bits<16>>,
+    header_beats: Constant<Bits<16>>,
 }
 
 impl<
@@ -312,6 +313,7 @@ impl<
             commit_rows: Constant::new((commit_rows as u64).into()),
             most: Constant::new(UNDER_WAY.into()),
             header: Constant::new(HEADER.into()),
+            header_beats: Constant::new(HEADER.div_ceil(D as u64).into()),
         }
     }
 }
@@ -400,10 +402,11 @@ impl<
             "count the beats; of an FPDU that is placed already the header is all that is read"
         );
         self.reads.next = self.fpdu.val().dwords;
+        self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
         if self.fpdu.val().placed & (self.fpdu.val().dwords > self.header.val()) {
             self.reads.next = self.header.val();
+            self.beats.next = self.header_beats.val();
         }
-        self.beats.next = (self.reads.val() + self.round_up.val()) >> self.dword_bits.val();
         self.take.next = self.fpdu_valid.val() & (!self.counted_valid.q.val() | self.reserve.val());
         self.fpdu_ready.next = !self.counted_valid.q.val() | self.reserve.val();
         if self.reserve.val() {
@@ -500,9 +503,9 @@ impl<
         }
         comment!("a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)");
         for i in 0..S {
-            if self.go.val()
-                & self.due.val().refused.any()
-                & (self.due.val().stream == self.index[i].val())
+            if self.start_pulse.q.val()
+                & self.start_now.q.val().refused.any()
+                & (self.start_now.q.val().stream == self.index[i].val())
             {
                 self.given_up[i].d.next = true;
             }

@@ -217,7 +217,15 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
             self.beat_strobes.next = self.completion.wstrb.val();
             self.beat_last.next = self.completion.wlast.val();
         }
-        self.beat_owners.m_ready.next = self.beat.val() & self.beat_last.val();
+        comment!("said once more, and not as the beat's valid and last, which wait for all of its octets");
+        self.beat_owners.m_ready.next = self.beat_owners.m_valid.val()
+            & !self.skid_valid.q.val()
+            & ((self.beat_owners.m_data.val()
+                & self.completion.wvalid.val()
+                & self.completion.wlast.val())
+                | (!self.beat_owners.m_data.val()
+                    & self.payload.wvalid.val()
+                    & self.payload.wlast.val()));
 
         comment!("a beat that the bus cannot take yet waits in the skid register");
         if self.m_axi.wready.val() | !self.out_valid.q.val() {

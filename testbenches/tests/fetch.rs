@@ -77,6 +77,8 @@ struct Bench<const W: usize, const K: usize, const D: usize, const LOGK: usize, 
     /// Where octets have landed, and streams whose chain of lengths is lost: their tails follow.
     landed: [u32; STREAMS],
     given_up: [bool; STREAMS],
+    /// One that is lost with the FPDU that has just started.
+    gives_up: Option<usize>,
     next_row: usize,
     under_way: usize,
     /// Rows of FPDUs that have started and are not freed.
@@ -113,6 +115,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             tails: [0; STREAMS],
             landed: [0; STREAMS],
             given_up: [false; STREAMS],
+            gives_up: None,
             next_row: 0,
             under_way: 0,
             occupied: VecDeque::new(),
@@ -227,6 +230,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             self.tails_due.retain(|(_, of, _)| *of != stream);
             self.tails[stream] = self.landed[stream];
         }
+        if let Some(stream) = self.gives_up.take() {
+            self.given_up[stream] = true;
+        }
     }
 
     /// An FPDU has started; its first beat is being read.
@@ -253,7 +259,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             rows: (rows as u64).into(),
         };
         self.wrong += usize::from(start != expected);
-        self.given_up[stream] |= fpdu.refused.any();
+        self.gives_up = fpdu.refused.any().then_some(stream);
         self.seen.ahead += usize::from(fpdu.ahead);
         self.seen.placed += usize::from(fpdu.placed && !fpdu.ahead);
         self.seen.given_up += usize::from(fpdu.refused.any());

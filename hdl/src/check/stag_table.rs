@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!  argument ──► end = base + length ────┐
-//!               shift = address - base ─┴─► entry ─► write ─┐
-//!  stag ─► slot = STag bits 8 and up ───────────────────────┴─► table ─► entry
+//!               shift = address - base ─┴─► entry ─► [what is done to a slot] ─┐
+//!  stag ─► slot = STag bits 8 and up ──────────────────────────────────────────┴─► table ─► entry
 //! ```
 //!
 //! An entry is kept as the checks want it: with the region's end instead of its length, and with the distance from
 //! Tagged Offset to bus address instead of the address. `entry` follows `stag` by [`LATENCY`] cycles. `argument` is
-//! held for [`PREPARATION`] cycles before `write`. After a reset the caller clears every slot.
+//! held for [`PREPARATION`] cycles before `write` and one behind it, since what is to be done to a slot is a register: a
+//! question in that cycle may still find what was there. After a reset the caller clears every slot.
 use super::table::{self, Table};
 use crate::dff::Dff;
 use crate::util::{array, d};
@@ -73,6 +74,9 @@ pub struct StagTable {
     shift_borrowed: Dff<Bits<32>>,
     empty: Dff<Bit>,
     exceeds: Dff<Bit>,
+    writing: Dff<Bit>,
+    clearing: Dff<Bit>,
+    row: Dff<Bits<12>>,
     nothing: Constant<StagEntry>,
 }
 
@@ -98,6 +102,9 @@ impl StagTable {
             shift_borrowed: d(),
             empty: d(),
             exceeds: d(),
+            writing: d(),
+            clearing: d(),
+            row: d(),
             nothing: Constant::new(StagEntry::default()),
         }
     }
@@ -116,7 +123,10 @@ impl Logic for StagTable {
             shift_high,
             shift_borrowed,
             empty,
-            exceeds
+            exceeds,
+            writing,
+            clearing,
+            row
         );
         clock!(self, clock, slots);
         self.slots.read_row.next = self.stag.val().get_bits::<12>(8);
@@ -140,8 +150,14 @@ impl Logic for StagTable {
         self.legal.next = !self.exceeds.q.val();
 
         comment!("word 0: STAG; word 1: PROTECTION_DOMAIN, STREAM, STREAM_SCOPE, REMOTE_WRITE");
-        self.slots.write.next = self.write.val() | self.clear.val();
-        self.slots.write_row.next = self.argument[0].val().get_bits::<12>(8);
+        self.writing.d.next = self.write.val();
+        self.clearing.d.next = self.clear.val();
+        self.row.d.next = self.argument[0].val().get_bits::<12>(8);
+        if self.clear.val() {
+            self.row.d.next = self.clear_slot.val();
+        }
+        self.slots.write.next = self.writing.q.val() | self.clearing.q.val();
+        self.slots.write_row.next = self.row.q.val();
         self.slots.write_data.next.valid = true;
         self.slots.write_data.next.stag = self.argument[0].val();
         self.slots.write_data.next.protection_domain = self.argument[1].val().get_bits::<16>(0);
@@ -156,8 +172,7 @@ impl Logic for StagTable {
         self.slots.write_data.next.shift =
             bit_cast::<64, 32>(self.shift_low.q.val().get_bits::<32>(0))
                 | (bit_cast::<64, 32>(self.shift_borrowed.q.val()) << 32);
-        if self.clear.val() {
-            self.slots.write_row.next = self.clear_slot.val();
+        if self.clearing.q.val() {
             self.slots.write_data.next = self.nothing.val();
         }
     }
