@@ -34,7 +34,7 @@ pub use estimate::{Estimate, estimate};
 pub use flow::{Job, Stage, run};
 pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
-pub use report::{Hop, Placed, Report, Tool, WorstPath};
+pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
 pub use selftest::{BOARD, Fault, SelfTest, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};

@@ -36,6 +36,9 @@ pub struct Report {
     pub gbit_per_second: f64,
     /// The path that limits the clock of the worst seed.
     pub worst_path: WorstPath,
+    /// What of that seed comes later than [`PERIOD_NS`], by block, the latest first.
+    #[serde(default)]
+    pub late: Vec<Late>,
     /// Seed by seed.
     pub placed: Vec<Placed>,
     /// Options of nextpnr that repeat it, beside netlist, pins and seed.
@@ -103,6 +106,20 @@ pub struct Hop {
     pub cells: usize,
 }
 
+/// Period of 156.25 MHz, that all of it should keep.
+pub const PERIOD_NS: f64 = 6.4;
+
+/// Inputs of registers and memories of a block that come too late.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// Block, as in the header of its file.
+    pub block: String,
+    /// How many.
+    pub inputs: usize,
+    /// When the latest one comes.
+    pub ns: f64,
+}
+
 /// Two decimals: the tool gives picoseconds, and nobody reads more.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
@@ -167,6 +184,34 @@ pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, Wors
         hop.ns = rounded(hop.ns);
     }
     Ok((rounded(fmax), worst))
+}
+
+/// Reads which inputs come later than [`PERIOD_NS`] from a report of nextpnr with timing of all nets.
+pub(crate) fn late(report: &Value, blocks: &[String]) -> Result<Vec<Late>, String> {
+    let nets = report["detailed_net_timings"].as_array();
+    let ends = nets.ok_or("no timing of nets")?.iter();
+    let ends = ends.filter_map(|net| net["endpoints"].as_array()).flatten();
+    let mut late: Vec<Late> = Vec::new();
+    for end in ends {
+        let ns = end["delay"][1].as_f64().ok_or("an input without delay")?;
+        if ns <= PERIOD_NS {
+            continue;
+        }
+        let block = block_of(end["cell"].as_str().unwrap_or_default(), blocks);
+        match late.iter_mut().find(|of| of.block == block) {
+            Some(of) => {
+                of.inputs += 1;
+                of.ns = of.ns.max(rounded(ns));
+            }
+            None => late.push(Late {
+                block,
+                inputs: 1,
+                ns: rounded(ns),
+            }),
+        }
+    }
+    late.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.block.cmp(&b.block)));
+    Ok(late)
 }
 
 const DEVICE: &str = "selftest.device.";
@@ -244,6 +289,25 @@ mod tests {
             ("place", 1.25, 0),
         ];
         assert_eq!(blocks, expected);
+    }
+
+    #[test]
+    fn what_is_late_is_told_by_block() {
+        let end = |cell: &str, ns: f64| json!({"cell": cell, "delay": [0.1, ns]});
+        let judge = "selftest.device.check.judge.sum_q_TRELLIS_FF_Q_3";
+        let place = "selftest.device.place.row_q_TRELLIS_FF_Q";
+        let report = json!({"detailed_net_timings": [
+            {"endpoints": [end(judge, 6.401), end(place, 9.5), end(place, 6.4)]},
+            {"endpoints": [end(judge, 8.25)]},
+        ]});
+        let blocks = ["check.judge", "place"].map(String::from);
+        let found = late(&report, &blocks).unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|of| (&*of.block, of.inputs, of.ns))
+            .collect();
+        assert_eq!(found, [("place", 1, 9.5), ("check.judge", 2, 8.25)]);
+        assert_eq!(late(&json!({}), &blocks).unwrap_err(), "no timing of nets");
     }
 
     #[test]

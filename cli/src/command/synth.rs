@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use warpline_synth::{Estimate, Family, Job, Report, Stage, Tools, part};
+use warpline_synth::{Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, part};
 
 use super::output::{writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
@@ -199,12 +199,23 @@ fn text(report: &Report, job: &Job) -> String {
         .iter()
         .map(|hop| format!("{} {} ns", hop.block, hop.ns))
         .collect();
+    let late: Vec<_> = report
+        .late
+        .iter()
+        .map(|of| format!("{} {} ({} ns)", of.block, grouped(of.inputs as u64), of.ns))
+        .collect();
+    let inputs: usize = report.late.iter().map(|of| of.inputs).sum();
+    let late = match late.is_empty() {
+        true => "none".into(),
+        false => late.join(", "),
+    };
     format!(
         "{STRONG}{} bits on {} speed {}: {} MHz, {} Gb/s{STRONG:#} at {} octets per cycle
   LUT4      {}   flip-flops {}   block RAMs {}
   clock     {}
   limit     {} ns, {} ns of that wires: {} → {}
             {}
+  late      {} inputs later than {PERIOD_NS} ns: {late}
   bitstream {}
 ",
         report.width,
@@ -222,6 +233,7 @@ fn text(report: &Report, job: &Job) -> String {
         path.from,
         path.to,
         blocks.join(" → "),
+        grouped(inputs as u64),
         job.out.join("warpline.bit").display(),
     )
 }
@@ -246,6 +258,7 @@ mod tests {
             ebr: 10,
             octets_per_cycle: 7.5,
             gbit_per_second: 9.0,
+            late: Vec::new(),
             worst_path: WorstPath {
                 from: "a".into(),
                 to: "b".into(),
