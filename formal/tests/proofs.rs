@@ -5,10 +5,12 @@
 use rust_hdl_core::prelude::*;
 use std::time::Instant;
 use warpline_formal::{Error, Proof, Tools};
+use warpline_hdl::arbiter::Arbiter;
 use warpline_hdl::check::Check;
 use warpline_hdl::check::stag_table::StagTable;
 use warpline_hdl::check::tagged::TaggedChecks;
 use warpline_hdl::completion::CompletionWriter;
+use warpline_hdl::control::Control;
 use warpline_hdl::deliver::Deliver;
 use warpline_hdl::interrupts::Interrupts;
 use warpline_hdl::place::Place;
@@ -19,9 +21,11 @@ use warpline_hdl::window::Window;
 use warpline_hdl::write_mux::WriteMux;
 use warpline_hdl::{Config, writer};
 
+const ARBITER: &str = include_str!("../properties/arbiter.sv");
 const BOUNDS: &str = include_str!("../properties/bounds.sv");
 const CHECK: &str = include_str!("../properties/check.sv");
 const COMPLETION: &str = include_str!("../properties/completion.sv");
+const CONTROL: &str = include_str!("../properties/control.sv");
 const DELIVER: &str = include_str!("../properties/deliver.sv");
 const HANDSHAKE: &str = include_str!("../properties/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
@@ -470,6 +474,12 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
                 "assign command_ready = (idle & quiet)",
                 "assign command_ready = idle",
             ),
+            // an entry written whenever what the host has put down is legal, while an FPDU is looked up
+            (
+                ("nothing_under_way", 4),
+                "stag_table_write = 1'b0;",
+                "stag_table_write = stag_table_legal;",
+            ),
             // whatever MPA says, on a stream that is frozen, a message closed by a segment that is tagged
             (
                 ("accepted_is", 9),
@@ -490,4 +500,47 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
         println!("check: covers in {:.1?}", start.elapsed());
         refute("check", &running, &faults);
     });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn a_command_is_done_behind_its_fence_and_no_other_way() {
+    on_large_stack(|| {
+        let design = writer::write(&Control::<2>::new(&SMALL), "control").unwrap();
+        let proof = Proof::of(&design).unwrap();
+        let whole = proof.clone().bind("", CONTROL, &[]).unwrap();
+        let proved = whole.prove(&tools());
+        let proved = proved.unwrap_or_else(|error| panic!("control: {error}"));
+        println!("control: proved in {:.1?}", proved.time);
+
+        // a close waits for 64 cycles, too many for a search: here it waits for 4, and all holds as well
+        let brief = proof.planted("settle = 8'h40;", "settle = 8'h4;").unwrap();
+        let brief = brief.bind("", CONTROL, &[("SETTLE", 4)]).unwrap();
+        let at_once = (
+            "asked_d = CheckCommand_Fence;\n                            step_d = Step_Ask;\n                        end\n                        CheckCommand_Arm",
+            "end\n                        CheckCommand_Arm",
+        );
+        let given = ("step_d = Step_Fence;", "step_d = Step_Idle;");
+        let still = ("if (fenced_q) begin", "if (1'b1) begin");
+        let moving = ("if (is_empty_q & quiet) begin", "if (quiet) begin");
+        let reading = ("if (is_empty_q & quiet) begin", "if (is_empty_q) begin");
+        let faults = [at_once, given, still, moving, reading];
+        show("control, brief", &brief, 16, &faults, 12);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn each_asker_of_check_has_its_own_question_answered() {
+    let proof = checked(&Arbiter::default(), "arbiter", ARBITER);
+    let mixed = (
+        "control_finished_d = ~refill_owns_q;",
+        "control_finished_d = 1'b1;",
+    );
+    let others = (
+        "command = CheckCommand_PostReceive;",
+        "command = control_command;",
+    );
+    let nobody = ("refill_owns_d = ~control_valid;", "refill_owns_d = 1'b1;");
+    show("arbiter", &proof, 10, &[mixed, others, nobody], 8);
 }
