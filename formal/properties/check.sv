@@ -20,6 +20,8 @@ module check_properties (
     input segment_valid,
     input verdict_valid,
     input [2:0] command,
+    input command_done,
+    input command_failed,
     input [119:0] placement,
     input [265:0] delivery,
     input m_valid,
@@ -32,6 +34,7 @@ module check_properties (
     input [7:0] stream_q,
     input [31:0] stag_q,
     input kept_q,
+    input refused_q,
     input [7:0] flight_q,
     input room_q,
     input vacant_q,
@@ -107,7 +110,7 @@ module check_properties (
 );
     localparam Clear = 0, Idle = 1, Look = 2, Give = 3, Finish = 4;
     localparam Fpdu = 0, Command = 1, Next = 3;
-    localparam Fence = 5;
+    localparam RevokeStag = 1, Fence = 5;
     always @* begin
         assume (!segment_valid | segments_s_ready);
         assume (!verdict_valid | verdicts_s_ready);
@@ -220,6 +223,13 @@ module check_properties (
     wire changes = stag_table_clear | stag_table_write | freeze_q | thaw_q | (give & subject_q == Command);
     always @* if (changes & state_q != Clear) begin
         nothing_under_way: assert (flying == 0 & outcomes__filled_q == 0 & !settling_q & waiting__filled_q == kept_q & !pop);
+    end
+
+    // control goes on to the fence and to done without asking whether these two were refused
+    wire never_refused = order_q == RevokeStag | order_q == Fence;
+    always @* begin
+        if (command_done) refuses: assert (!(command_failed & never_refused));
+        if (refused_q & subject_q == Command & state_q >= Look) refused_is: assert (!never_refused);
     end
 
     // helpers: each FPDU is counted once

@@ -11,6 +11,7 @@ use warpline_hdl::check::stag_table::StagTable;
 use warpline_hdl::check::tagged::TaggedChecks;
 use warpline_hdl::completion::CompletionWriter;
 use warpline_hdl::control::Control;
+use warpline_hdl::crc32c::{self, Crc32c};
 use warpline_hdl::deliver::Deliver;
 use warpline_hdl::interrupts::Interrupts;
 use warpline_hdl::place::Place;
@@ -26,6 +27,7 @@ const BOUNDS: &str = include_str!("../properties/bounds.sv");
 const CHECK: &str = include_str!("../properties/check.sv");
 const COMPLETION: &str = include_str!("../properties/completion.sv");
 const CONTROL: &str = include_str!("../properties/control.sv");
+const CRC_ORDER: &str = include_str!("../properties/crc_order.sv");
 const DELIVER: &str = include_str!("../properties/deliver.sv");
 const HANDSHAKE: &str = include_str!("../properties/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
@@ -543,4 +545,32 @@ fn each_asker_of_check_has_its_own_question_answered() {
     );
     let nobody = ("refill_owns_d = ~control_valid;", "refill_owns_d = 1'b1;");
     show("arbiter", &proof, 10, &[mixed, others, nobody], 8);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn each_fpdu_has_one_verdict_and_in_their_order() {
+    on_large_stack(|| {
+        let latency = crc32c::latency(64);
+        let block = Crc32c::<64, 2>::default();
+        let proof = Proof::of(&writer::write(&block, "crc32c").unwrap()).unwrap();
+        // sums are proved in tests/crc.rs; a verdict comes whatever they are
+        let proof = ["network", "power"]
+            .into_iter()
+            .fold(proof, |proof, path| proof.freed(path).unwrap());
+        let proof = proof
+            .bind("", CRC_ORDER, &[("LATENCY", latency)])
+            .unwrap()
+            .steps(latency + 2);
+        let each_beat = (
+            "finished_d[0] = summed_q[0] & summed_q[2];",
+            "finished_d[0] = summed_q[0];",
+        );
+        let lost = (
+            "said_valid_d = finished_q[0];",
+            "said_valid_d = finished_q[0] & (~summed_q[0]);",
+        );
+        let faults = [each_beat, lost];
+        show("crc32c, order", &proof, latency + 4, &faults, latency + 4);
+    });
 }
