@@ -7,6 +7,7 @@ use std::time::Instant;
 use warpline_formal::{Error, Proof, Tools};
 use warpline_hdl::arbiter::Arbiter;
 use warpline_hdl::check::Check;
+use warpline_hdl::check::receive_queues::ReceiveQueues;
 use warpline_hdl::check::stag_table::StagTable;
 use warpline_hdl::check::tagged::TaggedChecks;
 use warpline_hdl::completion::CompletionWriter;
@@ -34,6 +35,7 @@ const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
 const PLACE_READ: &str = include_str!("../properties/place_read.sv");
 const PLACE_SPLIT: &str = include_str!("../properties/place_split.sv");
 const QUEUE: &str = include_str!("../properties/queue.sv");
+const RECEIVE_QUEUES: &str = include_str!("../properties/receive_queues.sv");
 const REFILL: &str = include_str!("../properties/refill.sv");
 const REGISTERS: &str = include_str!("../properties/registers.sv");
 const STAG_TABLE: &str = include_str!("../properties/stag_table.sv");
@@ -545,6 +547,41 @@ fn each_asker_of_check_has_its_own_question_answered() {
     );
     let nobody = ("refill_owns_d = ~control_valid;", "refill_owns_d = 1'b1;");
     show("arbiter", &proof, 10, &[mixed, others, nobody], 8);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn a_message_finds_the_buffer_that_was_posted_for_it() {
+    on_large_stack(|| {
+        let config = Config {
+            receive_slots: 4,
+            queues: 2,
+            ..SMALL
+        };
+        let proof = checked(
+            &ReceiveQueues::<2>::new(&config),
+            "receive_queues",
+            RECEIVE_QUEUES,
+        );
+        let others = (
+            "| ((14'(queue)) << queue_shift)",
+            "| ((14'(queue[1])) << queue_shift)",
+        );
+        let left = (
+            "messages_write_data = nothing;",
+            "messages_write_data = noted;",
+        );
+        let over = (
+            "assign behind = here_q[7:0] + here_q[39:32];",
+            "assign behind = here_q[7:0];",
+        );
+        let kept = (
+            "states_data[40:32] = here_q[40:32] - 9'h1;",
+            "states_data[40:32] = here_q[40:32];",
+        );
+        let faults = [others, left, over, kept];
+        show("receive queues", &proof, 11, &faults, 8);
+    });
 }
 
 #[test]
