@@ -484,6 +484,8 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
                 "stag_table_write = 1'b0;",
                 "stag_table_write = stag_table_legal;",
             ),
+            // a command whose `refused` is not taken back when it begins
+            (("refused_is", 3), "refused_d = 1'b0;", "refused_d = 1'b1;"),
             // whatever MPA says, on a stream that is frozen, a message closed by a segment that is tagged
             (
                 ("accepted_is", 9),
