@@ -21,7 +21,8 @@
 //! MPA-RCV-24). Dropped and counted, before anything is accepted, is a beat that does not fit the ring (`limit`) or
 //! would need an island more than there are, and of a beat that covers a whole island what lies behind it: the TCP
 //! engine, which is told the edge, sends it again. The beat at the edge needs no island, so that a stream always goes
-//! on. The device never holds the sender: `tready` is always high.
+//! on. What ends 2^30 octets or more in front of `limit` is old, and a FIN there is not handed on. The device never holds
+//! the sender: `tready` is always high.
 //!
 //! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
 //! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have
@@ -29,6 +30,7 @@
 //!
 //! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
 //! segments of any streams back to back.
+//!
 //! A beat is compared with the edge and the islands as they are before the one in front of it, and with that beat; what that
 //! beat does to them chooses among the results. So the loop is a decision of some twenty bits and one choice, and no comparison.
 //!
