@@ -1,5 +1,7 @@
 //! What came out: area, clock, and the worst path in terms of our own blocks.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -191,26 +193,23 @@ pub(crate) fn late(report: &Value, blocks: &[String]) -> Result<Vec<Late>, Strin
     let nets = report["detailed_net_timings"].as_array();
     let ends = nets.ok_or("no timing of nets")?.iter();
     let ends = ends.filter_map(|net| net["endpoints"].as_array()).flatten();
-    let mut late: Vec<Late> = Vec::new();
+    let mut late: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     for end in ends {
         let ns = end["delay"][1].as_f64().ok_or("an input without delay")?;
-        if ns <= PERIOD_NS {
-            continue;
-        }
-        let block = block_of(end["cell"].as_str().unwrap_or_default(), blocks);
-        match late.iter_mut().find(|of| of.block == block) {
-            Some(of) => {
-                of.inputs += 1;
-                of.ns = of.ns.max(rounded(ns));
-            }
-            None => late.push(Late {
-                block,
-                inputs: 1,
-                ns: rounded(ns),
-            }),
+        if ns > PERIOD_NS {
+            let cell = end["cell"].as_str().ok_or("an input without cell")?;
+            let (inputs, latest) = late.entry(block_of(cell, blocks)).or_default();
+            *inputs += 1;
+            *latest = latest.max(ns);
         }
     }
-    late.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.block.cmp(&b.block)));
+    let told = |(block, (inputs, ns))| Late {
+        block,
+        inputs,
+        ns: rounded(ns),
+    };
+    let mut late: Vec<_> = late.into_iter().map(told).collect();
+    late.sort_by(|a, b| b.ns.total_cmp(&a.ns)); // equal ones stay in the order of their names
     Ok(late)
 }
 
