@@ -42,6 +42,8 @@ module write_mux_properties #(parameter K = 8) (
     input [3:0] beat_owners__store__proof_row,
     input beat_owners__store__proof_data,
     input beat_owners_m_valid,
+    input sender_valid_q,
+    input sender_q,
     input [7:0] answer_owners__filled_q,
     input [6:0] answer_owners__read_q,
     input [6:0] answer_owners__store__proof_row,
@@ -103,20 +105,21 @@ module write_mux_properties #(parameter K = 8) (
     // helpers
     wire [7:0] to_come = number - groups_in, to_answer = number - answers;
     wire [7:0] beats_waiting = grants - groups_in, answers_waiting = grants - answers, out = grants - addresses;
-    wire [7:0] next_owner = answers + owner_valid_q;
+    wire [7:0] next_sender = groups_in + sender_valid_q, next_owner = answers + owner_valid_q;
     wire [7:0] flying = groups_in - groups_out;
     always @* begin
-        counted: assert (beats_waiting == beat_owners__filled_q & answers_waiting == answer_owners__filled_q + owner_valid_q & out == address_valid_q);
+        counted: assert (beats_waiting == beat_owners__filled_q + sender_valid_q & answers_waiting == answer_owners__filled_q + owner_valid_q & out == address_valid_q);
         bounds: assert (beat_owners__filled_q <= 16 & answer_owners__filled_q <= 128);
-        valid: assert (beat_owners_m_valid == (beats_waiting != 0) & answer_owners_m_valid == (answer_owners__filled_q != 0));
-        rows: assert (beat_owners__read_q == groups_in[3:0] & answer_owners__read_q == next_owner[6:0]);
+        valid: assert (beat_owners_m_valid == (beat_owners__filled_q != 0) & answer_owners_m_valid == (answer_owners__filled_q != 0));
+        rows: assert (beat_owners__read_q == next_sender[3:0] & answer_owners__read_q == next_owner[6:0]);
         flying_is: assert (flying == (m_axi_wvalid & m_axi_wlast) + (skid_valid_q & skid_last_q));
         skid: assert (!skid_valid_q | m_axi_wvalid);
         unmarked: assert (marked | (!gone & !all_in & !answered_it));
         if (marked & !gone) address_is: assert (addresses == number & address_valid_q & address_q == its);
         if (marked & !all_in) begin
-            beats_wait: assert (to_come < beat_owners__filled_q);
-            if (beat_owners__store__proof_row == number[3:0]) beat_owner: assert (beat_owners__store__proof_data == owner);
+            beats_wait: assert (to_come < beats_waiting);
+            if (beat_owners__store__proof_row == number[3:0])
+                beat_owner: assert (owner == (sender_valid_q & to_come == 0 ? sender_q : beat_owners__store__proof_data));
         end
         if (marked & !answered_it) begin
             answer_waits: assert (to_answer < answers_waiting);

@@ -15,7 +15,8 @@
 //! bursts wait for their responses.
 //!
 //! No path leads through the block within a cycle: handshakes of both sides come from registers. One beat a cycle
-//! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, of B 1.
+//! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, or 4 behind its address when
+//! beats come as early, of B 1.
 use crate::axi::{
     size_code, AxiWriteMaster, WriteAddress, WriteRequestIn, BURST_INCR, CACHE_NOT_BUFFERABLE,
     PROT_DATA,
@@ -56,6 +57,9 @@ pub struct WriteMux<const W: usize, const K: usize> {
     address: Dff<WriteAddress>,
     completion_won: Dff<Bit>,
     beat_owners: Queue<Bit, 4>,
+    /// Whose beats come: known before they come, so the queue's memory need not be in their way.
+    sender_valid: Dff<Bit>,
+    sender: Dff<Bit>,
     answer_owners: Queue<Bit, 7>,
     out_valid: Dff<Bit>,
     out_data: Dff<Bits<W>>,
@@ -66,7 +70,7 @@ pub struct WriteMux<const W: usize, const K: usize> {
     skid_strobes: Dff<Bits<K>>,
     skid_last: Dff<Bit>,
     answers: Queue<Bit, 1>,
-    /// Whose the oldest answer is: it is known before that comes, so the queue's memory need not be in its way.
+    /// Whose the oldest answer is, likewise.
     owner_valid: Dff<Bit>,
     owner: Dff<Bit>,
 
@@ -76,6 +80,7 @@ pub struct WriteMux<const W: usize, const K: usize> {
     beat_data: Signal<Local, Bits<W>>,
     beat_strobes: Signal<Local, Bits<K>>,
     beat_last: Signal<Local, Bit>,
+    sent: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     size: Constant<Bits<3>>,
     burst: Constant<Bits<2>>,
@@ -105,6 +110,8 @@ impl<const W: usize, const K: usize> Default for WriteMux<W, K> {
             address: d(),
             completion_won: d(),
             beat_owners: d(),
+            sender_valid: d(),
+            sender: d(),
             answer_owners: d(),
             out_valid: d(),
             out_data: d(),
@@ -123,6 +130,7 @@ impl<const W: usize, const K: usize> Default for WriteMux<W, K> {
             beat_data: d(),
             beat_strobes: d(),
             beat_last: d(),
+            sent: d(),
             answered: d(),
             size: Constant::new(size_code(K).into()),
             burst: Constant::new(BURST_INCR.into()),
@@ -136,7 +144,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, address_valid, address, completion_won);
-        dff_setup!(self, clock, owner_valid, owner);
+        dff_setup!(self, clock, sender_valid, sender, owner_valid, owner);
         dff_setup!(self, clock, out_valid, out_data, out_strobes, out_last);
         dff_setup!(self, clock, skid_valid, skid_data, skid_strobes, skid_last);
         clock!(
@@ -198,34 +206,33 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.m_axi.awprot.next = self.prot.val();
 
         comment!("W: the owner's beats, up to its last one");
-        self.payload.wready.next = self.beat_owners.m_valid.val()
-            & !self.beat_owners.m_data.val()
-            & !self.skid_valid.q.val();
-        self.completion.wready.next = self.beat_owners.m_valid.val()
-            & self.beat_owners.m_data.val()
-            & !self.skid_valid.q.val();
+        self.payload.wready.next =
+            self.sender_valid.q.val() & !self.sender.q.val() & !self.skid_valid.q.val();
+        self.completion.wready.next =
+            self.sender_valid.q.val() & self.sender.q.val() & !self.skid_valid.q.val();
         self.beat.next =
-            self.payload.wvalid.val() & self.beat_owners.m_valid.val() & !self.skid_valid.q.val();
+            self.payload.wvalid.val() & self.sender_valid.q.val() & !self.skid_valid.q.val();
         self.beat_data.next = self.payload.wdata.val();
         self.beat_strobes.next = self.payload.wstrb.val();
         self.beat_last.next = self.payload.wlast.val();
-        if self.beat_owners.m_data.val() {
-            self.beat.next = self.completion.wvalid.val()
-                & self.beat_owners.m_valid.val()
-                & !self.skid_valid.q.val();
+        if self.sender.q.val() {
+            self.beat.next =
+                self.completion.wvalid.val() & self.sender_valid.q.val() & !self.skid_valid.q.val();
             self.beat_data.next = self.completion.wdata.val();
             self.beat_strobes.next = self.completion.wstrb.val();
             self.beat_last.next = self.completion.wlast.val();
         }
         comment!("said once more, and not as the beat's valid and last, which wait for all of its octets");
-        self.beat_owners.m_ready.next = self.beat_owners.m_valid.val()
+        self.sent.next = self.sender_valid.q.val()
             & !self.skid_valid.q.val()
-            & ((self.beat_owners.m_data.val()
-                & self.completion.wvalid.val()
-                & self.completion.wlast.val())
-                | (!self.beat_owners.m_data.val()
-                    & self.payload.wvalid.val()
-                    & self.payload.wlast.val()));
+            & ((self.sender.q.val() & self.completion.wvalid.val() & self.completion.wlast.val())
+                | (!self.sender.q.val() & self.payload.wvalid.val() & self.payload.wlast.val()));
+
+        self.beat_owners.m_ready.next = !self.sender_valid.q.val() | self.sent.val();
+        if !self.sender_valid.q.val() | self.sent.val() {
+            self.sender_valid.d.next = self.beat_owners.m_valid.val();
+            self.sender.d.next = self.beat_owners.m_data.val();
+        }
 
         comment!("a beat that the bus cannot take yet waits in the skid register");
         if self.m_axi.wready.val() | !self.out_valid.q.val() {
@@ -275,6 +282,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         if self.reset.val() {
             self.address_valid.d.next = false;
             self.completion_won.d.next = false;
+            self.sender_valid.d.next = false;
             self.owner_valid.d.next = false;
             self.out_valid.d.next = false;
             self.skid_valid.d.next = false;

@@ -384,7 +384,7 @@ fn throughput_and_turns() {
         );
         assert_eq!(gaps(&alone), 0);
         // the first payload beat: offered in cycle 3
-        assert_eq!(alone.bus.beat_cycles[0], 3 + 3);
+        assert_eq!(alone.bus.beat_cycles[0], 3 + 4);
         // an address a cycle, too
         let one_beat = writes(&mut rng, 64, 100, 1, 0x100_0000);
         let alone = run::<512, 64>([one_beat, vec![]], Pace::Always, manner.clone(), false);
