@@ -37,6 +37,7 @@ module place_read_properties #(parameter K = 8) (
     input reading_q,
     input [66:0] now_q,
     input [7:0] left_q,
+    input at_last_q,
     input at_first_q,
     input [17:0] asked,
     input [7:0] under_way_q,
@@ -127,7 +128,7 @@ module place_read_properties #(parameter K = 8) (
     wire quiet = !was_reset | held > 5; // what was on its way when the reset began is gone
     always @* begin
         if (reading_q & !empty) begin
-            left: assert (left_q + i == length & i <= length);
+            left: assert (left_q + i == length & i <= length & at_last_q == (left_q == 0));
             at_first: assert (at_first_q == (first & i == 0));
         end
         if (!reading_q & !behind_last) not_first: assert (!at_first_q);

@@ -171,6 +171,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     reading: Dff<Bit>,
     now: Dff<Span>,
     left: Dff<Bits<8>>,
+    at_last: Dff<Bit>,
     at_first: Dff<Bit>,
     row: Dff<Bits<16>>,
     next_row: Dff<Bits<16>>,
@@ -280,6 +281,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             reading: d(),
             now: d(),
             left: d(),
+            at_last: d(),
             at_first: d(),
             row: d(),
             next_row: d(),
@@ -349,7 +351,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             last_block
         );
         dff_setup!(self, clock, first_beat, last_beat, issued, handing);
-        dff_setup!(self, clock, reading, now, left, at_first, row, next_row, select, under_way);
+        dff_setup!(
+            self, clock, reading, now, left, at_last, at_first, row, next_row, select, under_way
+        );
         dff_setup!(self, clock, freed, freed_rows);
         clock!(self, clock, deliveries, addresses, spans, side, amount, rotate);
         clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
@@ -487,7 +491,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.go.next =
             self.reading.q.val() & (self.now.q.val().empty | !self.under_way.q.val().get_bit(4));
         self.ask.next = self.go.val() & !self.now.q.val().empty;
-        self.over.next = self.go.val() & (self.now.q.val().empty | !self.left.q.val().any());
+        self.over.next = self.go.val() & (self.now.q.val().empty | self.at_last.q.val());
         self.free.next = !self.reading.q.val() | self.over.val();
         self.passes.next = self.free.val() & !self.spans.m_valid.val();
         self.fetch.next = self.free.val() & (self.spans.m_valid.val() | self.emit.val());
@@ -501,6 +505,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.wrapped.to.next = self.head.val().turn;
         if self.ask.val() {
             self.left.d.next = self.left.q.val() - 1;
+            self.at_last.d.next = self.left.q.val() == 1;
             self.at_first.d.next = false;
             self.row.d.next = self.next_row.q.val();
             self.next_row.d.next = self.next_row.q.val() + 1;
@@ -512,6 +517,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.reading.d.next = true;
             self.now.d.next = self.head.val();
             self.left.d.next = self.head.val().length;
+            self.at_last.d.next = !self.head.val().length.any();
             if self.head.val().first {
                 self.at_first.d.next = true;
                 self.row.d.next = self.head.val().row;
@@ -529,13 +535,13 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.read_row_1.next = self.next_row.q.val() & self.row_mask.val();
         self.read_select.next = self.select.q.val();
         self.asked.next.valid = self.ask.val();
-        self.asked.next.last = !self.left.q.val().any();
+        self.asked.next.last = self.at_last.q.val();
         self.asked.next.from = 0.into();
         if self.at_first.q.val() {
             self.asked.next.from = self.now.q.val().from;
         }
         self.asked.next.to = self.lanes.val();
-        if self.now.q.val().last & !self.left.q.val().any() {
+        if self.now.q.val().last & self.at_last.q.val() {
             self.asked.next.to = self.now.q.val().to;
         }
 
