@@ -29,10 +29,10 @@
 //! rest until it is closed. `coming` stays as it is, so that a segment which waits is discarded and not judged.
 //!
 //! Assumptions: `set` comes for streams that are armed, and not between `close` and `quiet`; `took` comes with the key that
-//! it is for, and at most every second cycle; a buffer is refused by `check` only when something is wrong (which is a
+//! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when something is wrong (which is a
 //! fault, too).
 //!
-//! Latency: AR 7 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
+//! Latency: AR 6 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
 //! the first question to `check`: 4 cycles. A burst takes 8 cycles and two for each descriptor besides what the bus takes;
 //! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
 use crate::axi::{
@@ -170,6 +170,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     wants: [Dff<Bits<4>>; S],
     /// A read of the stream failed.
     broken: [Dff<Bit>; S],
+    one_more: Dff<Bits<16>>,
     used_one: Dff<Bit>,
     used_stream: Dff<Bits<8>>,
     used_bit: Dff<Bits<4>>,
@@ -265,7 +266,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     breaks: Signal<Local, Bit>,
     post_stream: Signal<Local, Bits<8>>,
 
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     one: Constant<Bits<4>>,
     last_row: Constant<Bits<6>>,
     slots: Constant<Bits<16>>,
@@ -347,6 +348,7 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             full: array(),
             wants: array(),
             broken: array(),
+            one_more: d(),
             used_one: d(),
             used_stream: d(),
             used_bit: d(),
@@ -484,7 +486,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         );
         dff_setup!(self, clock, place, first, behind, used, most, room);
         dff_setup!(self, clock, left, some_left, low, high);
-        dff_setup!(self, clock, used_one, used_stream, used_bit);
+        dff_setup!(self, clock, used_one, used_stream, used_bit, one_more);
         dff_setup!(
             self,
             clock,
@@ -548,21 +550,21 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             self.full[i].clock.next = self.clock.val();
             self.wants[i].clock.next = self.clock.val();
             self.broken[i].clock.next = self.clock.val();
-            if self.doorbell_stream.val() == self.index[i].val() {
+            if self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.rung.next = self.doorbell.val()
                     & !self.doorbell_queue.val().get_bits::<6>(2).any()
                     & (self.ring[i].q.val() & self.doorbell_bit.val()).any();
             }
-            if self.given_stream.val() == self.index[i].val() {
+            if self.given_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.set_had.d.next = self.ring[i].q.val();
             }
-            if self.key_stream.val() == self.index[i].val() {
+            if self.key_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.key_ring.next = (self.ring[i].q.val() & self.key_bit.val()).any();
             }
-            if self.seek_stream.val() == self.index[i].val() {
+            if self.seek_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.wanted.next = (self.wants[i].q.val() & self.seek_bit.val()).any();
             }
-            if self.row_stream.val() == self.index[i].val() {
+            if self.row_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.row_open.d.next =
                     (self.ring[i].q.val() & self.row_bit.val()).any() & !self.broken[i].q.val();
             }
@@ -602,7 +604,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.produced.read_row.next = self.row.q.val();
         self.taken.write.next = self.took.val();
         self.taken.write_row.next = self.key_row.val();
-        self.taken.data.next = self.taken_key.out.val() + 1;
+        self.taken.data.next = self.one_more.q.val();
         self.taken.read_row.next = self.row.q.val();
         self.fetched.write.next = self.step.q.val() == Step::Burst;
         self.fetched.write_row.next = self.row.q.val();
@@ -627,6 +629,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.taken_key.write_row.next = self.taken.write_row.val();
         self.taken_key.data.next = self.taken.data.val();
         self.taken_key.read_row.next = self.key_row.val();
+        self.one_more.d.next = self.taken_key.out.val() + 1;
         self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
         self.known_ring.d.next = self.key_ring.val();
         self.expects.d.next = self.known_ring.q.val()
@@ -838,7 +841,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             self.broken[i].d.next = self.broken[i].q.val();
             self.dirty_left[i].next = self.dirty[i].q.val();
             self.full_left[i].next = self.full[i].q.val();
-            if self.row_stream.val() == self.index[i].val() {
+            if self.row_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.loads.val() {
                     self.dirty_left[i].next = self.dirty[i].q.val() & !self.row_bit.val();
                     self.full_left[i].next = self.full[i].q.val() | self.row_bit.val();
@@ -855,19 +858,26 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
             self.dirty[i].d.next = self.dirty_left[i].val();
             self.full[i].d.next = self.full_left[i].val();
-            if self.rung.val() & (self.doorbell_stream.val() == self.index[i].val()) {
+            if self.rung.val()
+                & (self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.dirty[i].d.next = self.dirty_left[i].val() | self.doorbell_bit.val();
             }
-            if self.used_one.q.val() & (self.used_stream.q.val() == self.index[i].val()) {
+            if self.used_one.q.val()
+                & (self.used_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.full[i].d.next = self.full_left[i].val() & !self.used_bit.q.val();
             }
-            if self.set_now.val() & (self.set_stream.val() == self.index[i].val()) {
+            if self.set_now.val() & (self.set_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.val();
             }
-            if self.close.val() & (self.stream.val() == self.index[i].val()) {
+            if self.close.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.ring[i].d.next = 0.into();
             }
-            if self.closed.q.val() & (self.closed_stream.q.val() == self.index[i].val()) {
+            if self.closed.q.val()
+                & (self.closed_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.dirty[i].d.next = 0.into();
                 self.full[i].d.next = 0.into();
                 self.broken[i].d.next = false;
