@@ -124,6 +124,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     edge_of: [Dff<Bits<32>>; S],
     // islands: those that are there come first, in the order of their positions; the octet at `finish` is not accepted
     present_of: [[Dff<Bit>; N]; S],
+    // the same a cycle later, as the memories have it
+    present_then: [[Dff<Bit>; N]; S],
     begins: [Store<Bits<32>, 4>; N],
     finishes: [Store<Bits<32>, 4>; N],
     // the same, for questions
@@ -155,6 +157,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     armed_1: Dff<Bit>,
     /// The beat in stage 3 is of the same stream.
     far_1: Dff<Bit>,
+    third_1: Dff<Bit>,
 
     // stage 2: position and end known, edge, limit and islands as they are before the beat in stage 3: compare
     valid_2: Dff<Bit>,
@@ -210,6 +213,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     valid_4: Dff<Bit>,
     data_4: Dff<Bits<W>>,
     stream_4: Dff<Bits<8>>,
+    settles_4: Dff<Bit>,
+    begin_4: [Dff<Bits<32>>; N],
+    finish_4: [Dff<Bits<32>>; N],
     position_4: Dff<Bits<32>>,
     skip_4: Dff<Bits<8>>,
     count_4: Dff<Bits<8>>,
@@ -299,7 +305,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     finish_low: [Signal<Local, Bit>; N],
     settles: Signal<Local, Bit>,
     one: Constant<Bits<32>>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     octets_of_beat: Constant<Bits<32>>,
     octets_of_beat_8: Constant<Bits<8>>,
     user_fin: Constant<Bits<8>>,
@@ -349,6 +355,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             start_of: array(),
             edge_of: array(),
             present_of: std::array::from_fn(|_| array()),
+            present_then: std::array::from_fn(|_| array()),
             begins: array(),
             finishes: array(),
             begins_asked: array(),
@@ -374,6 +381,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             start_1: d(),
             armed_1: d(),
             far_1: d(),
+            third_1: d(),
             valid_2: d(),
             first_2: d(),
             last_2: d(),
@@ -416,6 +424,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             valid_4: d(),
             data_4: d(),
             stream_4: d(),
+            settles_4: d(),
+            begin_4: array(),
+            finish_4: array(),
             position_4: d(),
             skip_4: d(),
             count_4: d(),
@@ -510,13 +521,15 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
         dff_setup!(
             self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
-            armed_1, far_1
+            armed_1, far_1, third_1
         );
         dff_setup!(self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2);
         dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
         dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3);
         dff_setup!(self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost);
-        dff_setup!(self, clock, valid_4, data_4, stream_4, position_4, skip_4, count_4, edge_4);
+        dff_setup!(
+            self, clock, valid_4, data_4, stream_4, settles_4, position_4, skip_4, count_4, edge_4
+        );
         dff_setup!(self, clock, came_4, first_4, drops_4, segment_4, beyond_4);
         dff_setup!(self, clock, segment_5, dropped_5, octets_5);
         dff_setup!(self, clock, found, found_begin, found_end);
@@ -532,6 +545,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             for k in 0..N {
                 self.present_of[i][k].clock.next = self.clock.val();
                 self.present_of[i][k].d.next = self.present_of[i][k].q.val();
+                self.present_then[i][k].clock.next = self.clock.val();
+                self.present_then[i][k].d.next = self.present_of[i][k].q.val();
             }
             self.limit_of[i].clock.next = self.clock.val();
             self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
@@ -566,13 +581,18 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.data_1.d.next = self.data_0.q.val();
         self.count_1.d.next = self.keep_count.count.val();
         self.stream_1.d.next = self.stream_0.q.val();
+        self.third_1.d.next = self.valid_3.q.val()
+            & self.armed_3.q.val()
+            & (self.stream_0.q.val() == self.stream_3.q.val());
         self.far_1.d.next = self.valid_2.q.val()
             & self.armed_2.q.val()
             & (self.stream_0.q.val() == self.stream_2.q.val());
         self.sequence_1.d.next = self.sequence_0.q.val();
         self.armed_1.d.next = false;
         for i in 0..S {
-            if self.stream_0.q.val() == self.index[i].val() {
+            if (self.stream_0.q.val().get_bits::<4>(0) == self.index[i].val())
+                & !self.stream_0.q.val().get_bits::<4>(4).any()
+            {
                 self.start_1.d.next = self.start_of[i].q.val();
                 self.armed_1.d.next = self.armed_of[i].q.val();
             }
@@ -766,12 +786,12 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finish_2[k].clock.next = self.clock.val();
             self.begins[k].clock.next = self.clock.val();
             self.finishes[k].clock.next = self.clock.val();
-            self.begins[k].write.next = self.settles.val();
-            self.finishes[k].write.next = self.settles.val();
-            self.begins[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
-            self.finishes[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
-            self.begins[k].data.next = self.begin_after[k].val();
-            self.finishes[k].data.next = self.finish_after[k].val();
+            self.begins[k].write.next = self.settles_4.q.val();
+            self.finishes[k].write.next = self.settles_4.q.val();
+            self.begins[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.finishes[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.begins[k].data.next = self.begin_4[k].q.val();
+            self.finishes[k].data.next = self.finish_4[k].q.val();
             self.begins[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.finishes[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.present_2[k].d.next = false;
@@ -779,12 +799,19 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finish_2[k].d.next = self.finishes[k].out.val();
         }
         for i in 0..S {
-            if self.stream_1.q.val() == self.index[i].val() {
+            if self.stream_1.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.edge_2.d.next = self.edge_of[i].q.val();
                 self.limit_2.d.next = self.limit_of[i].q.val();
                 for k in 0..N {
                     self.present_2[k].d.next = self.present_of[i][k].q.val();
                 }
+            }
+        }
+        comment!("what is not written yet: of the beat two in front, or of the one before that");
+        if self.third_1.q.val() {
+            for k in 0..N {
+                self.begin_2[k].d.next = self.begin_4[k].q.val();
+                self.finish_2[k].d.next = self.finish_4[k].q.val();
             }
         }
         if self.far_1.q.val() {
@@ -900,7 +927,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
         for i in 0..S {
-            if self.settles.val() & (self.stream_3.q.val() == self.index[i].val()) {
+            if self.settles.val() & (self.stream_3.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.edge_of[i].d.next = self.edge_after.val();
                 for k in 0..N {
                     self.present_of[i][k].d.next = self.present_after[k].val();
@@ -912,6 +940,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.valid_4.d.next = self.accept.val();
         self.data_4.d.next = self.data_3.q.val();
         self.stream_4.d.next = self.stream_3.q.val();
+        self.settles_4.d.next = self.settles.val();
+        for k in 0..N {
+            self.begin_4[k].clock.next = self.clock.val();
+            self.finish_4[k].clock.next = self.clock.val();
+            self.begin_4[k].d.next = self.begin_after[k].val();
+            self.finish_4[k].d.next = self.finish_after[k].val();
+        }
         self.position_4.d.next = self.position_3.q.val();
         self.skip_4.d.next = self.skip.val();
         self.count_4.d.next = self.upto.val();
@@ -965,12 +1000,12 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         for k in 0..N {
             self.begins_asked[k].clock.next = self.clock.val();
             self.finishes_asked[k].clock.next = self.clock.val();
-            self.begins_asked[k].write.next = self.settles.val();
-            self.finishes_asked[k].write.next = self.settles.val();
-            self.begins_asked[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
-            self.finishes_asked[k].write_row.next = self.stream_3.q.val().get_bits::<4>(0);
-            self.begins_asked[k].data.next = self.begin_after[k].val();
-            self.finishes_asked[k].data.next = self.finish_after[k].val();
+            self.begins_asked[k].write.next = self.settles_4.q.val();
+            self.finishes_asked[k].write.next = self.settles_4.q.val();
+            self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.finishes_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.begins_asked[k].data.next = self.begin_4[k].q.val();
+            self.finishes_asked[k].data.next = self.finish_4[k].q.val();
             self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.asked_hit[k].clock.next = self.clock.val();
@@ -983,9 +1018,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.asked_present[k].next = false;
         }
         for i in 0..S {
-            if self.asked_stream.val() == self.index[i].val() {
+            if self.asked_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 for k in 0..N {
-                    self.asked_present[k].next = self.present_of[i][k].q.val();
+                    self.asked_present[k].next = self.present_then[i][k].q.val();
                 }
             }
         }
@@ -1006,7 +1041,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
 
         comment!("a stream comes and goes");
         for i in 0..S {
-            if self.stream.val() == self.index[i].val() {
+            if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.arm.val() {
                     self.armed_of[i].d.next = true;
                     self.start_of[i].d.next = self.sequence_start.val();

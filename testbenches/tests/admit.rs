@@ -295,8 +295,10 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         b.asked_stream.next = (stream as u64).into();
         b.asked_position.next = (position as u64 & 0xFFFF_FFFF).into();
         self.lockstep.settle().unwrap();
+        // as it was a cycle before
+        let asked = self.shown[stream].island(position);
         self.compare();
-        self.asked.push_back(self.shown[stream].island(position));
+        self.asked.push_back(asked);
         self.lockstep.edge().unwrap();
         self.cycle += 1;
     }
