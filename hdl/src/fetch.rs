@@ -18,7 +18,8 @@
 //! given back with the last of them. Its CRC verdict says nothing.
 //!
 //! Latency: 2 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
-//! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included.
+//! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included, while the commit buffer has room for
+//! the longest one, or for two brief ones behind one of those; with less, whether an FPDU fits is known a cycle later.
 use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::lane_mask::LaneMask;
@@ -38,6 +39,12 @@ pub const fn latency(dwords: usize) -> usize {
 
 /// FPDUs that may be under way between `fetch` and `check`: more than the cycles that the way takes at any width, in each of which one may begin.
 pub const UNDER_WAY: u64 = 32;
+
+/// No FPDU is longer on the wire.
+const MOST_OCTETS: usize = 1 << 16;
+
+/// Log of the beats of which a brief FPDU has less, so that room for one more is known in the next cycle.
+const BRIEF: u64 = 4;
 
 /// What is known of a beat besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -151,7 +158,10 @@ pub struct Fetch<
     prepared_beats: Dff<Bits<16>>,
     prepared_behind: Dff<Bits<32>>,
     free: Dff<Bits<16>>,
+    has_room: Dff<Bit>,
+    brief: Dff<Bit>,
     under_way: Dff<Bits<8>>,
+    vacant: Dff<Bit>,
     next_row: Dff<Bits<16>>,
 
     // active: the FPDU that is being read
@@ -167,6 +177,7 @@ pub struct Fetch<
     dwords_left: Dff<Bits<16>>,
     into: Dff<Bits<16>>,
     leading: Dff<Bit>,
+    to_marker: Dff<Bits<7>>,
     start_now: Dff<Start>,
     start_pulse: Dff<Bit>,
 
@@ -176,6 +187,10 @@ pub struct Fetch<
     amount: Delay<Bits<LOGD>>,
 
     take: Signal<Local, Bit>,
+    roomy: Signal<Local, Bit>,
+    some_room: Signal<Local, Bit>,
+    fits: Signal<Local, Bit>,
+    brief_next: Signal<Local, Bit>,
     may_go: Signal<Local, Bit>,
     reserve: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
@@ -189,12 +204,12 @@ pub struct Fetch<
     base_now: Signal<Local, Bits<20>>,
     read: Signal<Local, Beat>,
     has_marker: Signal<Local, Bit>,
-    to_marker: Signal<Local, Bits<7>>,
     count: Signal<Local, Bits<16>>,
     back: Signal<Local, Bits<16>>,
     none: Constant<Bits<8>>,
     none_7: Constant<Bits<7>>,
-    index: [Constant<Bits<8>>; S],
+    less_four: Constant<Bits<16>>,
+    index: [Constant<Bits<4>>; S],
     octets_of_beat: Constant<Bits<32>>,
     dwords_of_beat: Constant<Bits<16>>,
     round_up: Constant<Bits<16>>,
@@ -206,7 +221,10 @@ pub struct Fetch<
     stream_shift: Constant<Bits<8>>,
     commit_mask: Constant<Bits<16>>,
     commit_rows: Constant<Bits<16>>,
-    most: Constant<Bits<8>>,
+    most_less_one: Constant<Bits<8>>,
+    most_rows: Constant<Bits<16>>,
+    two_brief: Constant<Bits<16>>,
+    brief_bits: Constant<Bits<16>>,
     header: Constant<Bits<16>>,
     header_beats: Constant<Bits<16>>,
 }
@@ -225,6 +243,10 @@ impl<
     pub fn new(config: &Config) -> Self {
         assert!(
             W == 8 * K && K == 4 * D && K == 1 << LOGK && D == 1 << LOGD && (1..=16).contains(&S)
+        );
+        assert!(
+            config.max_ulpdu() + config.max_ulpdu() / 127 + 32 <= MOST_OCTETS,
+            "with header, PAD, CRC, and 4 octets of marker in 508"
         );
         let rows = config.ring_octets / K;
         let commit_rows = config.commit_octets / K;
@@ -260,7 +282,14 @@ impl<
             prepared_beats: d(),
             prepared_behind: d(),
             free: d(),
+            has_room: d(),
+            brief: d(),
+            roomy: d(),
+            some_room: d(),
+            fits: d(),
+            brief_next: d(),
             under_way: d(),
+            vacant: d(),
             next_row: d(),
             active: d(),
             now: d(),
@@ -274,6 +303,7 @@ impl<
             dwords_left: d(),
             into: d(),
             leading: d(),
+            to_marker: d(),
             start_now: d(),
             start_pulse: d(),
             wrapped: d(),
@@ -294,11 +324,11 @@ impl<
             base_now: d(),
             read: d(),
             has_marker: d(),
-            to_marker: d(),
             count: d(),
             back: d(),
             none: Constant::new(0_u64.into()),
             none_7: Constant::new(0_u64.into()),
+            less_four: Constant::new(0xFFFC_u64.into()),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             octets_of_beat: Constant::new((K as u64).into()),
             dwords_of_beat: Constant::new((D as u64).into()),
@@ -311,7 +341,10 @@ impl<
             stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
             commit_mask: Constant::new((commit_rows as u64 - 1).into()),
             commit_rows: Constant::new((commit_rows as u64).into()),
-            most: Constant::new(UNDER_WAY.into()),
+            most_less_one: Constant::new((UNDER_WAY - 1).into()),
+            most_rows: Constant::new(((config.max_fpdu().min(MOST_OCTETS) / K) as u64).into()),
+            two_brief: Constant::new((2 << BRIEF).into()),
+            brief_bits: Constant::new((LOGD as u64 + BRIEF).into()),
             header: Constant::new(HEADER.into()),
             header_beats: Constant::new(HEADER.div_ceil(D as u64).into()),
         }
@@ -341,7 +374,10 @@ impl<
             prepared_beats,
             prepared_behind,
             free,
+            has_room,
+            brief,
             under_way,
+            vacant,
             next_row
         );
         dff_setup!(
@@ -358,7 +394,8 @@ impl<
             row_1,
             dwords_left,
             into,
-            leading
+            leading,
+            to_marker
         );
         dff_setup!(self, clock, start_now, start_pulse);
         clock!(self, clock, rotate, side, amount);
@@ -374,8 +411,8 @@ impl<
         self.may_go.next = !self.active.q.val() | self.last.q.val();
         self.reserve.next = self.counted_valid.q.val()
             & (!self.prepared_valid.q.val() | self.may_go.val())
-            & (self.counted_beats.q.val() <= self.free.q.val())
-            & (self.under_way.q.val() < self.most.val());
+            & self.has_room.q.val()
+            & self.vacant.q.val();
 
         comment!("start: at the end of the FPDU before; one that nothing waits for starts as it is reserved");
         self.go.next = self.may_go.val() & (self.prepared_valid.q.val() | self.reserve.val());
@@ -412,16 +449,29 @@ impl<
         if self.reserve.val() {
             self.counted_valid.d.next = false;
         }
+        self.brief_next.next = self.brief.q.val();
         if self.take.val() {
             self.counted_valid.d.next = true;
             self.counted.d.next = self.fpdu.val();
+            self.brief_next.next = !(self.fpdu.val().dwords >> self.brief_bits.val()).any();
             self.counted.d.next.dwords = self.reads.val();
             self.counted_beats.d.next = self.beats.val();
             self.counted_behind.d.next =
                 self.fpdu.val().position + (bit_cast::<32, 16>(self.fpdu.val().dwords) << 2);
         }
 
-        comment!("room in the commit buffer, and FPDUs under way");
+        comment!("room in the next cycle: for one of any size, for two brief ones, or for the one that waits, and none goes now");
+        self.brief.d.next = self.brief_next.val();
+        self.roomy.next = (self.free.q.val() >= self.most_rows.val()) & !self.reserve.val();
+        self.some_room.next = (self.free.q.val() >= self.two_brief.val())
+            & (!self.reserve.val() | self.brief.q.val());
+        self.fits.next = self.counted_valid.q.val()
+            & !self.reserve.val()
+            & (self.free.q.val() >= self.counted_beats.q.val());
+        self.has_room.d.next =
+            self.roomy.val() | (self.some_room.val() & self.brief_next.val()) | self.fits.val();
+
+        comment!("rows of the commit buffer, and FPDUs under way");
         if self.reserve.val() & self.freed.val() {
             self.free.d.next =
                 self.free.q.val() + self.freed_rows.val() - self.counted_beats.q.val();
@@ -434,9 +484,11 @@ impl<
         }
         if self.reserve.val() & !self.consumed.val() {
             self.under_way.d.next = self.under_way.q.val() + 1;
+            self.vacant.d.next = self.under_way.q.val() != self.most_less_one.val();
         }
         if !self.reserve.val() & self.consumed.val() {
             self.under_way.d.next = self.under_way.q.val() - 1;
+            self.vacant.d.next = true;
         }
 
         comment!("read: a beat a cycle");
@@ -451,12 +503,16 @@ impl<
             self.last.d.next = self.left.q.val() == 2;
             self.position.d.next = self.position.q.val() + self.octets_of_beat.val();
             self.into.d.next = self.into.q.val() + bit_cast::<16, 32>(self.octets_of_beat.val());
+            self.to_marker.d.next =
+                self.to_marker.q.val() - bit_cast::<7, 16>(self.dwords_of_beat.val());
             self.dwords_left.d.next = self.dwords_left.q.val() - self.dwords_of_beat.val();
             self.row_0.d.next = self.row_1.q.val();
             self.row_1.d.next =
                 ((self.row_1.q.val() + 1) & self.row_mask_20.val()) | self.base_now.val();
             for i in 0..S {
-                if (self.now.q.val().stream == self.index[i].val()) & !self.now.q.val().ahead {
+                if (self.now.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+                    & !self.now.q.val().ahead
+                {
                     if !self.now.q.val().placed {
                         self.tail_at[i].d.next =
                             self.position.q.val() + (bit_cast::<32, 16>(self.count.val()) << 2);
@@ -483,8 +539,13 @@ impl<
             self.position.d.next = self.due.val().position;
             self.dwords_left.d.next = self.due.val().dwords;
             self.into.d.next = 0.into();
-            self.leading.d.next =
-                self.due.val().markers & !self.due.val().position.get_bits::<9>(0).any();
+            self.to_marker.d.next = self.none_7.val() - self.due.val().position.get_bits::<7>(2);
+            self.leading.d.next = false;
+            comment!("octets from ULPDU_Length on, so a marker in front does not count");
+            if self.due.val().markers & !self.due.val().position.get_bits::<9>(0).any() {
+                self.leading.d.next = true;
+                self.into.d.next = self.less_four.val();
+            }
             self.row_0.d.next =
                 bit_cast::<20, 32>(self.ring_row.val() & self.row_mask.val()) | self.row_base.val();
             self.row_1.d.next = bit_cast::<20, 32>((self.ring_row.val() + 1) & self.row_mask.val())
@@ -505,7 +566,7 @@ impl<
         for i in 0..S {
             if self.start_pulse.q.val()
                 & self.start_now.q.val().refused.any()
-                & (self.start_now.q.val().stream == self.index[i].val())
+                & (self.start_now.q.val().stream.get_bits::<4>(0) == self.index[i].val())
             {
                 self.given_up[i].d.next = true;
             }
@@ -522,25 +583,21 @@ impl<
         self.read_select.next = self.wrapped.mask.val();
 
         comment!("a marker stands at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it");
-        self.to_marker.next = self.none_7.val() - self.position.q.val().get_bits::<7>(2);
-        self.back.next = self.into.q.val() + (bit_cast::<16, 7>(self.to_marker.val()) << 2);
+        self.back.next = self.into.q.val() + (bit_cast::<16, 7>(self.to_marker.q.val()) << 2);
         self.read.next.valid = self.active.q.val();
         self.read.next.first = self.first.q.val();
         self.read.next.last = self.last.q.val();
         self.read.next.count = bit_cast::<5, 16>(self.count.val());
-        self.has_marker.next =
-            self.now.q.val().markers & (bit_cast::<16, 7>(self.to_marker.val()) < self.count.val());
+        self.has_marker.next = self.now.q.val().markers
+            & (bit_cast::<16, 7>(self.to_marker.q.val()) < self.count.val());
         self.read.next.marker = self.has_marker.val();
         self.read.next.marker_lane = 0.into();
         if self.has_marker.val() {
-            self.read.next.marker_lane = bit_cast::<8, 7>(self.to_marker.val());
+            self.read.next.marker_lane = bit_cast::<8, 7>(self.to_marker.q.val());
         }
         self.read.next.marker_pointer = self.back.val();
-        if self.leading.q.val() {
-            self.read.next.marker_pointer = self.back.val() - 4;
-            if self.first.q.val() & !self.to_marker.val().any() {
-                self.read.next.marker_pointer = 0.into();
-            }
+        if self.leading.q.val() & self.first.q.val() & !self.to_marker.q.val().any() {
+            self.read.next.marker_pointer = 0.into();
         }
         self.side.d.next = self.read.val();
         self.beat.next = self.side.q.val();
@@ -552,7 +609,7 @@ impl<
         self.beat_data.next = self.rotate.out.val();
 
         for i in 0..S {
-            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
+            if self.arm.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.tail_at[i].d.next = 0.into();
                 self.given_up[i].d.next = false;
             }
@@ -566,6 +623,8 @@ impl<
             self.counted_valid.d.next = false;
             self.prepared_valid.d.next = false;
             self.free.d.next = self.commit_rows.val();
+            self.has_room.d.next = false;
+            self.vacant.d.next = true;
             self.under_way.d.next = 0.into();
             self.next_row.d.next = 0.into();
             self.active.d.next = false;
