@@ -184,6 +184,9 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     need: [Dff<Bits<20>>; S],
     have: [Dff<Bits<20>>; S],
     eligible: [Dff<Bit>; S],
+    // the stream that waits for the reader, and the one that is given
+    picked_look: [Dff<Bit>; S],
+    picked_give: [Dff<Bit>; S],
     busy: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
     // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
@@ -210,6 +213,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     weighed_chain: Dff<Bits<4>>,
     weighed_fpdu: Dff<Fpdu>,
     whole: Dff<Bit>,
+    short: Dff<Bit>,
     dropped: Dff<Bit>,
     dead: Dff<Bit>,
     over: Dff<Bit>,
@@ -236,6 +240,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
 
     out: Queue<Fpdu, 4>,
     waiting: Dff<Bits<8>>,
+    waits: Dff<Bit>,
     hold: Dff<Bit>,
 
     leaves: Signal<Local, Bit>,
@@ -251,7 +256,6 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     item_octets: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<20>>,
     stands: Signal<Local, Bit>,
-    counts: Signal<Local, Bit>,
     refusal: Signal<Local, Bits<3>>,
     passes: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
@@ -273,7 +277,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     ahead_goes: Signal<Local, Bit>,
     pushes: Signal<Local, Bit>,
     pops: Signal<Local, Bit>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     max_dwords: Constant<Bits<16>>,
     enough: Constant<Bits<8>>,
     refused_length: Constant<Bits<3>>,
@@ -340,6 +344,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             need: array(),
             have: array(),
             eligible: array(),
+            picked_look: array(),
+            picked_give: array(),
             busy: array(),
             stale: array(),
             stopped: array(),
@@ -361,6 +367,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             weighed_chain: d(),
             weighed_fpdu: d(),
             whole: d(),
+            short: d(),
             dropped: d(),
             dead: d(),
             over: d(),
@@ -380,6 +387,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             placed: d(),
             out: d(),
             waiting: d(),
+            waits: d(),
             hold: d(),
             leaves: d(),
             marked: d(),
@@ -394,7 +402,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             item_octets: d(),
             left: d(),
             stands: d(),
-            counts: d(),
             refusal: d(),
             passes: d(),
             lacks: d(),
@@ -453,6 +460,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             weighed_chain,
             weighed_fpdu,
             whole,
+            short,
             dropped,
             dead,
             over,
@@ -468,7 +476,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             gift,
             gift_dropped
         );
-        dff_setup!(self, clock, gone, gone_stream, wary, waiting, hold);
+        dff_setup!(self, clock, gone, gone_stream, wary, waiting, waits, hold);
         clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
@@ -510,9 +518,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.stale[i].clock.next = self.clock.val();
             self.stale[i].d.next = self.stale[i].q.val();
             self.eligible[i].clock.next = self.clock.val();
-            self.picked[i].next = (self.chosen_valid.q.val()
-                & (self.chosen.q.val() == self.index[i].val()))
-                | (self.given_valid.q.val() & (self.given.q.val() == self.index[i].val()));
+            self.picked_look[i].clock.next = self.clock.val();
+            self.picked_look[i].d.next = self.picked_look[i].q.val();
+            self.picked_give[i].clock.next = self.clock.val();
+            self.picked_give[i].d.next = false;
+            self.picked[i].next = self.picked_look[i].q.val() | self.picked_give[i].q.val();
             self.stopped[i].clock.next = self.clock.val();
             self.stopped[i].d.next = self.stopped[i].q.val();
             self.finished[i].clock.next = self.clock.val();
@@ -530,11 +540,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     | self.cause[i].q.val().any());
             if self.landed.val()
                 & !self.stopped[i].q.val()
-                & (self.landed_stream.val() == self.index[i].val())
+                & (self.landed_stream.val().get_bits::<4>(0) == self.index[i].val())
             {
                 self.edge_at[i].d.next = self.landed_edge.val();
             }
-            if self.marked.val() & (self.mark.val().stream == self.index[i].val()) {
+            if self.marked.val() & (self.mark.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
                 self.stopped[i].d.next = true;
                 self.edge_at[i].d.next = self.edge_at[i].q.val();
                 self.finished[i].d.next = self.finished[i].q.val() | self.mark.val().finished;
@@ -563,13 +574,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.visit.next.cut = false;
         self.edge_looked.next = 0.into();
         for i in 0..S {
-            if self.chosen.q.val() == self.index[i].val() {
+            if self.chosen.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.visit.next.position = self.at[i].q.val();
                 self.visit.next.markers = self.with_markers[i].q.val();
                 self.visit.next.crc = self.with_crc[i].q.val();
                 self.visit.next.cut = self.stale[i].q.val();
             }
-            if self.reader.looked.val() == self.index[i].val() {
+            if self.reader.looked.val().get_bits::<4>(0) == self.index[i].val() {
                 self.edge_looked.next = self.edge_at[i].q.val().get_bits::<20>(0);
             }
         }
@@ -589,10 +600,17 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.walker.hold.next = self.hold.q.val();
         if self.chosen_valid.q.val() & self.reader.visit_ready.val() {
             self.chosen_valid.d.next = false;
+            for i in 0..S {
+                self.picked_look[i].d.next = false;
+            }
         }
         if !self.chosen_valid.q.val() & self.look.any.val() {
             self.chosen_valid.d.next = true;
             self.chosen.d.next = self.look.choice.val();
+            for i in 0..S {
+                self.picked_look[i].d.next =
+                    self.look.choice.val().get_bits::<4>(0) == self.index[i].val();
+            }
         }
 
         comment!("measure: where what the walker found ends, and how far its stream has landed");
@@ -639,7 +657,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
         for i in 0..S {
-            if self.item.val().stream == self.index[i].val() {
+            if self.item.val().stream.get_bits::<4>(0) == self.index[i].val() {
                 self.measured_edge.d.next = self.edge_at[i].q.val().get_bits::<20>(0);
             }
         }
@@ -651,20 +669,27 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.weighed.d.next = self.measured.q.val();
         self.weighed_chain.d.next = self.placed.chain_behind.val();
         self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
-        self.whole.d.next = !self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any();
+        self.whole.d.next = self.measured_valid.q.val()
+            & self.measured.q.val().found
+            & (!self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any());
+        self.short.d.next = self.measured_valid.q.val()
+            & self.measured.q.val().found
+            & self.left.val().get_bit(19)
+            & !self.measured_fpdu.q.val().refused.any();
         self.dropped.d.next =
             self.leaves.val() & (self.stream.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
-            if (self.measured_fpdu.q.val().stream == self.index[i].val()) & self.stale[i].q.val() {
+            if (self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+                & self.stale[i].q.val()
+            {
                 self.dropped.d.next = true;
             }
         }
 
         comment!("decide: out with it, or wait for the rest of it; what comes behind that in the visit is void");
         self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
-        self.counts.next = self.stands.val() & self.weighed.q.val().found;
-        self.passes.next = self.counts.val() & self.whole.q.val();
-        self.lacks.next = self.counts.val() & !self.whole.q.val();
+        self.passes.next = self.whole.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.lacks.next = self.short.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.weighed_octets.next = bit_cast::<20, 16>(self.weighed_fpdu.q.val().dwords) << 2;
         if self.lacks.val() {
             self.dead.d.next = true;
@@ -692,7 +717,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 & !self.eligible[i].q.val()
                 & !self.picked[i].val()
                 & !self.busy[i].q.val();
-            if (self.early.val().stream == self.index[i].val()) & self.idle[i].val() {
+            if (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
+                & self.idle[i].val()
+            {
                 self.welcome.next = self.prompt.prompted_valid.val()
                     & !self.wary.q.val().any()
                     & !self.leaves.val();
@@ -726,7 +753,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given.d.next = self.give.choice.val();
             self.given_ends.d.next = false;
             for i in 0..S {
-                if self.give.choice.val() == self.index[i].val() {
+                if self.give.choice.val().get_bits::<4>(0) == self.index[i].val() {
+                    self.picked_give[i].d.next = true;
                     self.given_ends.d.next = self.ends[i].q.val();
                 }
             }
@@ -740,9 +768,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given_length.next = self.early_length.val();
             self.at_its_end.next = false;
         }
-        if self.gives.val() {
-            self.given_valid.d.next = false;
-            self.given.d.next = self.given_to.val();
+        comment!("nobody looks at it before it is given");
+        if !self.gift_valid.q.val() {
             self.gift.d.next.stream = self.given_to.val();
             self.gift.d.next.dwords = self.given_length.val().dwords;
             self.gift.d.next.ulpdu = self.given_length.val().ulpdu;
@@ -751,7 +778,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gift.d.next.placed = false;
             self.gift_dropped.d.next = false;
             for i in 0..S {
-                if self.given_to.val() == self.index[i].val() {
+                if self.given_to.val().get_bits::<4>(0) == self.index[i].val() {
                     self.gift.d.next.position = self.at[i].q.val();
                     self.gift.d.next.markers = self.with_markers[i].q.val();
                     self.gift.d.next.crc = self.with_crc[i].q.val();
@@ -790,7 +817,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gone.d.next = self.gift_valid.q.val();
         }
         if self.gives.val() {
+            self.given_valid.d.next = false;
             self.gift_valid.d.next = true;
+        }
+        if self.prompts.val() {
+            self.given.d.next = self.early.val().stream;
         }
 
         comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
@@ -837,9 +868,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.placed.done_stream.next = self.ahead_stream.val();
         self.placed.done_at.next = self.ahead_position.val().get_bits::<20>(0);
         self.placed.accepted.next = self.ahead_accepted.val();
-        self.in_order.next = self.passes.val() | self.gift_passes.val();
+        self.in_order.next = self.passes.val()
+            | (self.gift_valid.q.val() & !self.gift_dropped.q.val() & !self.hold.q.val());
         self.ahead_goes.next =
-            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.waiting.q.val().any();
+            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.waits.q.val();
         self.look_ahead.taken.next = self.ahead_goes.val();
         self.placed.given.next = self.ahead_goes.val();
 
@@ -862,15 +894,19 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.pops.next = self.out.m_valid.val() & self.fpdu_ready.val();
         if self.pushes.val() & !self.pops.val() {
             self.waiting.d.next = self.waiting.q.val() + 1;
+            self.waits.d.next = true;
         }
         if self.pops.val() & !self.pushes.val() {
             self.waiting.d.next = self.waiting.q.val() - 1;
+            self.waits.d.next = self.waiting.q.val() != 1;
         }
         self.hold.d.next = self.waiting.q.val() >= self.enough.val();
 
         comment!("what becomes of the streams");
         for i in 0..S {
-            if self.stands.val() & (self.weighed_fpdu.q.val().stream == self.index[i].val()) {
+            if self.stands.val()
+                & (self.weighed_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
                 if self.weighed.q.val().end {
                     self.at[i].d.next = self.weighed.q.val().behind;
                     self.chain_of[i].d.next = self.weighed_chain.q.val();
@@ -885,7 +921,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.live[i].d.next = false;
                 }
             }
-            if self.gift_passes.val() & (self.gift.q.val().stream == self.index[i].val()) {
+            if self.gift_passes.val()
+                & (self.gift.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
                 if self.gift.q.val().refused == 0 {
                     self.at[i].d.next = self.gift_behind.val();
                     self.chain_of[i].d.next = self.nowhere.val();
@@ -897,15 +935,19 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             comment!("nobody is busy with a stream from two cycles after the last change on, when `have` has followed");
-            if (self.over.q.val() & (self.over_stream.q.val() == self.index[i].val()))
-                | (self.gone.q.val() & (self.gone_stream.q.val() == self.index[i].val()))
+            if (self.over.q.val()
+                & (self.over_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.gone.q.val()
+                    & (self.gone_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
             {
                 self.busy[i].d.next = false;
             }
             if self.picked[i].val() {
                 self.busy[i].d.next = true;
             }
-            if self.welcome.val() & (self.early.val().stream == self.index[i].val()) {
+            if self.welcome.val()
+                & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
                 if self.prompts.val() {
                     self.busy[i].d.next = true;
                     self.eligible[i].d.next = false;
@@ -925,7 +967,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if !self.busy[i].q.val() & !self.picked[i].val() {
                 self.stale[i].d.next = false;
             }
-            if self.stream.val() == self.index[i].val() {
+            if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.arm.val() {
                     self.live[i].d.next = true;
                     self.with_markers[i].d.next = self.markers.val();
@@ -948,6 +990,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             if self.reset.val() {
                 self.live[i].d.next = false;
+                self.picked_look[i].d.next = false;
+                self.picked_give[i].d.next = false;
                 self.busy[i].d.next = false;
                 self.eligible[i].d.next = false;
             }
@@ -956,6 +1000,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.chosen_valid.d.next = false;
             self.measured_valid.d.next = false;
             self.weighed_valid.d.next = false;
+            self.whole.d.next = false;
+            self.short.d.next = false;
             self.dead.d.next = false;
             self.over.d.next = false;
             self.given_valid.d.next = false;
@@ -963,6 +1009,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gone.d.next = false;
             self.wary.d.next = self.wary_for.val();
             self.waiting.d.next = 0.into();
+            self.waits.d.next = false;
             self.hold.d.next = false;
         }
     }

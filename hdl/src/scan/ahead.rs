@@ -197,7 +197,9 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     open: Dff<Bit>,
     owed: Dff<Bit>,
     offers: Dff<Bit>,
-    back: Dff<Bit>,
+    left_now: Dff<Bit>,
+    left_stream: Dff<Bits<4>>,
+    back: [Dff<Bit>; S],
     back_at: Dff<Bits<32>>,
     turn: Turn<S>,
 
@@ -216,7 +218,7 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     over: Signal<Local, Bit>,
     news_here: Signal<Local, Bit>,
     row_base: Signal<Local, Bits<20>>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     lane_mask: Constant<Bits<16>>,
     lane_bits: Constant<Bits<8>>,
     row_mask: Constant<Bits<20>>,
@@ -306,7 +308,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             open: d(),
             owed: d(),
             offers: d(),
-            back: d(),
+            left_now: d(),
+            left_stream: d(),
+            back: array(),
             back_at: d(),
             turn: d(),
             pointer: d(),
@@ -350,8 +354,25 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             known_good, known_to, distance, marker, pointed
         );
         dff_setup!(
-            self, clock, length, content, span, base, rest, dwords, ends, whole, recording, gives,
-            full, open, owed, offers, back, back_at
+            self,
+            clock,
+            length,
+            content,
+            span,
+            base,
+            rest,
+            dwords,
+            ends,
+            whole,
+            recording,
+            gives,
+            full,
+            open,
+            owed,
+            offers,
+            left_now,
+            left_stream,
+            back_at
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -360,6 +381,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.wanted_at[i].d.next = self.wanted_at[i].q.val();
             self.again[i].clock.next = self.clock.val();
             self.again[i].d.next = self.again[i].q.val();
+            self.back[i].clock.next = self.clock.val();
             self.again_at[i].clock.next = self.clock.val();
             self.again_at[i].d.next = self.again_at[i].q.val();
         }
@@ -415,7 +437,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("is the gap still there, and is the FPDU whole?");
         self.edge_here.next = 0.into();
         for i in 0..S {
-            if self.stream.q.val() == self.index[i].val() {
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.edge_here.next = self.edge_of[i].val();
             }
         }
@@ -440,7 +462,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Pick => {
                 for i in 0..S {
-                    if self.stream.q.val() == self.index[i].val() {
+                    if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                         self.here.d.next = self.wanted_at[i].q.val();
                         self.wanted[i].d.next = false;
                     }
@@ -642,7 +664,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
         comment!("a cycle later: the visit may be over then, but its stream is still held");
-        self.back.d.next = self.revisit.val();
+        for i in 0..S {
+            self.back[i].d.next =
+                self.revisit.val() & (self.stream.q.val().get_bits::<4>(0) == self.index[i].val());
+        }
         self.back_at.d.next = self.here.q.val();
         self.news_here.next = self.heard.val() & (self.heard_stream.val() == self.stream.q.val());
         if self.news_here.val() {
@@ -651,13 +676,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         for i in 0..S {
             if self.heard.val()
                 & self.again[i].q.val()
-                & (self.heard_stream.val() == self.index[i].val())
+                & (self.heard_stream.val().get_bits::<4>(0) == self.index[i].val())
             {
                 self.again[i].d.next = false;
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.again_at[i].q.val();
             }
-            if self.back.q.val() & (self.stream.q.val() == self.index[i].val()) {
+            if self.back[i].q.val() {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.back_at.q.val();
                 if self.news.q.val() | self.news_here.val() {
@@ -666,31 +691,39 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.wanted_at[i].d.next = self.back_at.q.val();
                 }
             }
-            if self.beyond.val() & (self.beyond_stream.val() == self.index[i].val()) {
+            if self.beyond.val()
+                & (self.beyond_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.beyond_position.val();
             }
             if self.reset.val()
-                | (self.gone.val() & (self.gone_stream.val() == self.index[i].val()))
+                | (self.gone.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
             {
                 self.wanted[i].d.next = false;
                 self.again[i].d.next = false;
             }
         }
-        comment!(
-            "a visit of a stream that leaves is over, also one that would begin in this cycle"
-        );
-        self.over.next = self.gone.val() & (self.gone_stream.val() == self.stream.q.val());
-        if self.step.q.val() == Step::Rest {
-            self.over.next = self.gone.val() & (self.gone_stream.val() == self.turn.choice.val());
-        }
+        comment!("a visit of a stream that leaves is over, also one that begins in this cycle; it is still at its first step");
+        self.left_now.d.next = self.gone.val();
+        self.left_stream.d.next = self.gone_stream.val().get_bits::<4>(0);
+        self.over.next = (self.gone.val()
+            & (self.gone_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0)))
+            | (self.left_now.q.val()
+                & (self.step.q.val() == Step::Pick)
+                & (self.left_stream.q.val() == self.stream.q.val().get_bits::<4>(0)));
         if self.over.val() {
             self.step.d.next = Step::Rest;
             self.offers.d.next = false;
-            self.back.d.next = false;
+            for i in 0..S {
+                self.back[i].d.next = false;
+            }
         }
         if self.reset.val() {
-            self.back.d.next = false;
+            for i in 0..S {
+                self.back[i].d.next = false;
+            }
             self.step.d.next = Step::Rest;
             self.asking.d.next = false;
             self.recording.d.next = false;

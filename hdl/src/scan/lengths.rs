@@ -35,6 +35,8 @@ pub struct Lengths<const H: usize, const D: usize> {
     pub phase: Signal<In, Bits<7>>,
     /// The stream carries markers.
     pub markers: Signal<In, Bit>,
+    /// It does, and lane 0 is one.
+    pub leading: Signal<In, Bit>,
     /// Lanes whose dword has landed.
     pub landed: Signal<In, Bits<D>>,
     /// ULPDU_Length of an FPDU that begins in a lane.
@@ -52,6 +54,7 @@ impl<const H: usize, const D: usize> Default for Lengths<H, D> {
             octets: Default::default(),
             phase: Default::default(),
             markers: Default::default(),
+            leading: Default::default(),
             landed: Default::default(),
             lengths: Default::default(),
             known: Default::default(),
@@ -67,7 +70,7 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
         let mut lengths = Bits::<H>::default();
         let (mut known, mut marker) = (Bits::<D>::default(), Bits::<D>::default());
         for lane in 0..D {
-            let leading = lane == 0 && markers && phase == 0;
+            let leading = lane == 0 && self.leading.val();
             let at = if leading { 1 } else { lane };
             let length = octets.get_bits::<16>(16 * at).to_u16().swap_bytes();
             let behind = if leading { 2 } else { phase + lane as u32 + 1 };
@@ -89,7 +92,7 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
     }
 
     fn hdl(&self) -> Verilog {
-        let mut text = String::from("wire leading = markers && phase == 7'd0;\n");
+        let mut text = String::new();
         let mut steps = String::new();
         for lane in 0..D {
             let swapped = |lane: usize| {

@@ -36,7 +36,7 @@ use rust_hdl_widgets::dff_setup;
 /// What `check` says of an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Answer {
-    pub stream: Bits<8>,
+    pub stream: Bits<4>,
     pub at: Bits<20>,
     pub accepted: Bit,
 }
@@ -52,7 +52,7 @@ pub struct Op {
     pub accepted: Bit,
     /// Its stream is gone meanwhile.
     pub void: Bit,
-    pub stream: Bits<8>,
+    pub stream: Bits<4>,
     /// Begin of the FPDU,
     pub at: Bits<20>,
     /// and its end.
@@ -148,7 +148,13 @@ pub struct Placed<const S: usize, const N: usize> {
     given_behind: Dff<Bits<20>>,
     answers: Queue<Answer, 4>,
 
+    // the next answer, and where its FPDU ends
+    head_valid: Dff<Bit>,
+    head: Dff<Answer>,
+    head_behind: Dff<Bits<20>>,
+
     // an op: a row is read,
+    rests: Dff<Bit>,
     compares: Dff<Bit>,
     op: Dff<Op>,
     valid_here: [Dff<Bit>; N],
@@ -159,6 +165,7 @@ pub struct Placed<const S: usize, const N: usize> {
     // compared: what it has for an interval,
     applies: Dff<Bit>,
     free: [Dff<Bit>; N],
+    takes: [Dff<Bit>; N],
     live: [Dff<Bit>; N],
     inside: [Dff<Bit>; N],
     // and if it is live, how it lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
@@ -188,9 +195,9 @@ pub struct Placed<const S: usize, const N: usize> {
     dropped: Dff<Bits<8>>,
     chained: Dff<Bits<4>>,
 
-    rests: Signal<Local, Bit>,
     accepts: Signal<Local, Bit>,
-    stream: Signal<Local, Bits<8>>,
+    stream: Signal<Local, Bits<4>>,
+    next_answer: Signal<Local, Bit>,
     from_edge: [Signal<Local, Bits<20>>; N],
     to_end: [Signal<Local, Bits<20>>; N],
     over: [Signal<Local, Bits<20>>; N],
@@ -200,8 +207,8 @@ pub struct Placed<const S: usize, const N: usize> {
     from_at: Signal<Local, Bits<20>>,
     some_below: Signal<Local, Bit>,
     some_above: Signal<Local, Bit>,
+    free_before: Signal<Local, Bit>,
     some_free: Signal<Local, Bit>,
-    takes: [Signal<Local, Bit>; N],
     recorded: Signal<Local, Bit>,
     accepted_now: Signal<Local, Bit>,
     joined_below: Signal<Local, Bit>,
@@ -222,7 +229,7 @@ pub struct Placed<const S: usize, const N: usize> {
     dropping: Signal<Local, Bits<4>>,
     chain_under: [Signal<Local, Bits<20>>; N],
     chain_here: [Signal<Local, Bit>; N],
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     nothing: Constant<Bits<4>>,
 }
 
@@ -274,6 +281,10 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             given_now: d(),
             given_behind: d(),
             answers: d(),
+            head_valid: d(),
+            head: d(),
+            head_behind: d(),
+            rests: d(),
             compares: d(),
             op: d(),
             valid_here: array(),
@@ -283,6 +294,7 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             good_to: array(),
             applies: d(),
             free: array(),
+            takes: array(),
             live: array(),
             inside: array(),
             holds: array(),
@@ -308,9 +320,9 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             drops: d(),
             dropped: d(),
             chained: d(),
-            rests: d(),
             accepts: d(),
             stream: d(),
+            next_answer: d(),
             from_edge: array(),
             to_end: array(),
             over: array(),
@@ -320,8 +332,8 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             from_at: d(),
             some_below: d(),
             some_above: d(),
+            free_before: d(),
             some_free: d(),
-            takes: array(),
             recorded: d(),
             accepted_now: d(),
             joined_below: d(),
@@ -353,6 +365,10 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         dff_setup!(
             self,
             clock,
+            head_valid,
+            head,
+            head_behind,
+            rests,
             compares,
             applies,
             op,
@@ -403,6 +419,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.snapshot_to[k].clock.next = self.clock.val();
             self.snapshot_to[k].d.next = self.staged_to[k].q.val();
             self.free[k].clock.next = self.clock.val();
+            self.takes[k].clock.next = self.clock.val();
             self.live[k].clock.next = self.clock.val();
             self.inside[k].clock.next = self.clock.val();
             self.holds[k].clock.next = self.clock.val();
@@ -418,12 +435,12 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         }
 
         comment!("read: an answer, or what is asked");
-        self.rests.next = !self.compares.q.val() & !self.applies.q.val();
         self.accepts.next =
-            self.rests.val() & (self.answers.m_valid.val() | self.ask.val() | self.record.val());
-        self.stream.next = self.asked.val();
-        if self.answers.m_valid.val() {
-            self.stream.next = self.answers.m_data.val().stream;
+            self.rests.q.val() & (self.head_valid.q.val() | self.ask.val() | self.record.val());
+        self.rests.d.next = !self.accepts.val() & !self.compares.q.val();
+        self.stream.next = self.asked.val().get_bits::<4>(0);
+        if self.head_valid.q.val() {
+            self.stream.next = self.head.q.val().stream;
         }
         self.compares.d.next = self.accepts.val();
         self.applies.d.next = self.compares.q.val();
@@ -432,32 +449,38 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         self.flying.s_data.next = self.given_behind.q.val();
         self.flying.s_valid.next = self.given_now.q.val();
         self.flies.next = self.flying.s_ready.val() & !self.given_now.q.val();
-        self.answers.s_data.next.stream = self.done_stream.val();
+        self.answers.s_data.next.stream = self.done_stream.val().get_bits::<4>(0);
         self.answers.s_data.next.at = self.done_at.val();
         self.answers.s_data.next.accepted = self.accepted.val();
         self.answers.s_valid.next = self.done.val();
-        self.answers.m_ready.next = self.accepts.val();
-        self.flying.m_ready.next = self.accepts.val() & self.answers.m_valid.val();
+        self.next_answer.next = self.rests.q.val() | !self.head_valid.q.val();
+        self.answers.m_ready.next = self.next_answer.val();
+        self.flying.m_ready.next = self.next_answer.val() & self.answers.m_valid.val();
+        if self.next_answer.val() {
+            self.head_valid.d.next = self.answers.m_valid.val();
+            self.head.d.next = self.answers.m_data.val();
+            self.head_behind.d.next = self.flying.m_data.val();
+        }
         comment!("what stands there while nothing is asked is of no matter");
-        if self.rests.val() {
-            self.op.d.next.answer = self.answers.m_valid.val();
-            self.op.d.next.record = self.record.val() & !self.answers.m_valid.val();
-            self.op.d.next.accepted = self.answers.m_data.val().accepted;
+        if self.rests.q.val() {
+            self.op.d.next.answer = self.head_valid.q.val();
+            self.op.d.next.record = self.record.val() & !self.head_valid.q.val();
+            self.op.d.next.accepted = self.head.q.val().accepted;
             self.op.d.next.void = false;
             self.op.d.next.stream = self.stream.val();
             self.op.d.next.at = self.asked_at.val();
             self.op.d.next.behind = self.asked_behind.val();
-            if self.answers.m_valid.val() {
-                self.op.d.next.at = self.answers.m_data.val().at;
-                self.op.d.next.behind = self.flying.m_data.val();
+            if self.head_valid.q.val() {
+                self.op.d.next.at = self.head.q.val().at;
+                self.op.d.next.behind = self.head_behind.q.val();
             }
         }
         for k in 0..N {
-            self.froms[k].read_row.next = self.stream.val().get_bits::<4>(0);
-            self.tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
-            self.good_froms[k].read_row.next = self.stream.val().get_bits::<4>(0);
-            self.good_tos[k].read_row.next = self.stream.val().get_bits::<4>(0);
-            if self.rests.val() {
+            self.froms[k].read_row.next = self.stream.val();
+            self.tos[k].read_row.next = self.stream.val();
+            self.good_froms[k].read_row.next = self.stream.val();
+            self.good_tos[k].read_row.next = self.stream.val();
+            if self.rests.q.val() {
                 self.from[k].d.next = self.froms[k].out.val();
                 self.to[k].d.next = self.tos[k].out.val();
                 self.good_from[k].d.next = self.good_froms[k].out.val();
@@ -465,7 +488,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         for i in 0..S {
-            if self.rests.val() & (self.stream.val() == self.index[i].val()) {
+            if self.rests.q.val() & (self.stream.val() == self.index[i].val()) {
                 self.op.d.next.reached = self.at[i].val();
                 self.op.d.next.chain = self.chain[i].val();
                 for k in 0..N {
@@ -474,8 +497,10 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         if self.gone.val()
-            & ((self.rests.val() & (self.gone_stream.val() == self.stream.val()))
-                | (!self.rests.val() & (self.gone_stream.val() == self.op.q.val().stream)))
+            & ((self.rests.q.val()
+                & (self.gone_stream.val().get_bits::<4>(0) == self.stream.val()))
+                | (!self.rests.q.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.op.q.val().stream)))
         {
             self.op.d.next.void = true;
         }
@@ -483,6 +508,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         comment!("compare: has the chain passed the interval, and how does it lie to the FPDU?");
         self.from_at.next = self.op.q.val().at - self.op.q.val().reached;
         self.late.d.next = self.from_at.val().get_bit(19);
+        self.free_before.next = false;
         for k in 0..N {
             self.from_edge[k].next = self.good_from[k].q.val() - self.op.q.val().reached;
             self.to_end[k].next = self.op.q.val().reached - self.good_to[k].q.val();
@@ -492,6 +518,10 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 & self.to_end[k].val().get_bit(19)
                 & self.op.q.val().chain.get_bit(k);
             self.free[k].d.next = !self.valid_here[k].q.val();
+            self.takes[k].d.next = !self.valid_here[k].q.val() & !self.free_before.val();
+            if !self.valid_here[k].q.val() {
+                self.free_before.next = true;
+            }
             self.lives[k].next = self.valid_here[k].q.val()
                 & (!self.from_edge[k].val().get_bit(19) | self.entered[k].val());
             self.live[k].d.next = self.lives[k].val();
@@ -528,7 +558,6 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 self.held_to.next = self.to[k].q.val();
                 self.held_good.next = self.whole[k].q.val();
             }
-            self.takes[k].next = self.free[k].q.val() & !self.some_free.val();
             if self.below[k].q.val() {
                 self.some_below.next = true;
             }
@@ -552,7 +581,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         self.accepted_now.next =
             self.op.q.val().answer & self.op.q.val().accepted & !self.late.q.val();
         self.heard.next = self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
-        self.heard_stream.next = self.op.q.val().stream;
+        self.heard_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
 
         comment!("record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer");
         comment!("makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use");
@@ -573,7 +602,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 if !self.some_below.val() & self.above[k].q.val() {
                     self.new_from[k].next = self.op.q.val().at;
                 }
-                if !self.some_below.val() & !self.some_above.val() & self.takes[k].val() {
+                if !self.some_below.val() & !self.some_above.val() & self.takes[k].q.val() {
                     self.new_from[k].next = self.op.q.val().at;
                     self.new_to[k].next = self.op.q.val().behind;
                     self.new_good_from[k].next = self.op.q.val().at;
@@ -597,22 +626,22 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 }
             }
             self.froms[k].write.next = self.applies.q.val();
-            self.froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.froms[k].write_row.next = self.op.q.val().stream;
             self.froms[k].data.next = self.new_from[k].val();
             self.tos[k].write.next = self.applies.q.val();
-            self.tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.tos[k].write_row.next = self.op.q.val().stream;
             self.tos[k].data.next = self.new_to[k].val();
             self.good_froms[k].write.next = self.applies.q.val();
-            self.good_froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.good_froms[k].write_row.next = self.op.q.val().stream;
             self.good_froms[k].data.next = self.new_good_from[k].val();
             self.good_tos[k].write.next = self.applies.q.val();
-            self.good_tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.good_tos[k].write_row.next = self.op.q.val().stream;
             self.good_tos[k].data.next = self.new_good_to[k].val();
             self.chain_froms[k].write.next = self.applies.q.val();
-            self.chain_froms[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.chain_froms[k].write_row.next = self.op.q.val().stream;
             self.chain_froms[k].data.next = self.new_good_from[k].val();
             self.chain_tos[k].write.next = self.applies.q.val();
-            self.chain_tos[k].write_row.next = self.op.q.val().stream.get_bits::<4>(0);
+            self.chain_tos[k].write_row.next = self.op.q.val().stream;
             self.chain_tos[k].data.next = self.new_good_to[k].val();
         }
 
@@ -629,10 +658,10 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.seen_to[k].d.next = self.chain_tos[k].out.val();
         }
         for i in 0..S {
-            if self.loaded.q.val() == self.index[i].val() {
+            if self.loaded.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.visit_chain.next = self.chain[i].val();
             }
-            if self.visited.val() == self.index[i].val() {
+            if self.visited.val().get_bits::<4>(0) == self.index[i].val() {
                 for k in 0..N {
                     self.seen_valid[k].d.next = self.valid[i][k].q.val();
                 }
@@ -701,16 +730,19 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                         & !self.op.q.val().void
                         & !self.some_below.val()
                         & !self.some_above.val()
-                        & self.takes[k].val()
+                        & self.takes[k].q.val()
                     {
                         self.valid[i][k].d.next = true;
                     }
                 }
-                if (self.dropped.q.val() == self.index[i].val()) & self.drops.q.val().get_bit(k) {
+                if (self.dropped.q.val().get_bits::<4>(0) == self.index[i].val())
+                    & self.drops.q.val().get_bit(k)
+                {
                     self.valid[i][k].d.next = false;
                 }
                 if self.reset.val()
-                    | (self.gone.val() & (self.gone_stream.val() == self.index[i].val()))
+                    | (self.gone.val()
+                        & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
                 {
                     self.valid[i][k].d.next = false;
                 }
@@ -718,6 +750,8 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         }
         if self.reset.val() {
             self.given_now.d.next = false;
+            self.head_valid.d.next = false;
+            self.rests.d.next = true;
             self.compares.d.next = false;
             self.applies.d.next = false;
             self.loads.d.next = false;

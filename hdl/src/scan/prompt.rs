@@ -139,7 +139,7 @@ pub struct Prompt<const H: usize, const D: usize, const LOGD: usize, const S: us
     total: Signal<Local, Bits<12>>,
     total_1: Signal<Local, Bits<12>>,
     total_2: Signal<Local, Bits<12>>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     most: Constant<Bits<16>>,
     highest: Constant<Bits<12>>,
     highest_2: Constant<Bits<12>>,
@@ -214,7 +214,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fresh.d.next = self.beat.val().count - self.beat.val().skip;
         self.upto.d.next = self.beat.val().new_edge.get_bits::<20>(0);
         for i in 0..S {
-            if self.beat.val().stream == self.index[i].val() {
+            if self.beat.val().stream.get_bits::<4>(0) == self.index[i].val() {
                 self.goes_on.d.next = self.at[i].val();
                 self.markers.d.next = self.with_markers[i].val();
             }

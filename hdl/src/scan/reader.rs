@@ -127,6 +127,7 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     // with its data
     arrived: Dff<Bit>,
     arrived_row: Dff<Row>,
+    leading: Dff<Bit>,
     mask: Dff<Bits<D>>,
     lane_mask: LaneMask<D, D>,
     lengths_of_row: Lengths<H, D>,
@@ -194,6 +195,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             full: d(),
             arrived: d(),
             arrived_row: d(),
+            leading: d(),
             mask: d(),
             lane_mask: d(),
             lengths_of_row: d(),
@@ -235,6 +237,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             gave,
             arrived,
             arrived_row,
+            leading,
             mask
         );
         clock!(self, clock, side, heads);
@@ -321,12 +324,15 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.arrived.d.next = self.on_way.q.val();
         self.arrived_row.d.next = self.on_way_row.q.val();
         self.arrived_row.d.next.last = self.on_way_row.q.val().last | !self.full.q.val();
+        self.leading.d.next =
+            self.on_way_row.q.val().markers & !self.on_way_row.q.val().phase.any();
         self.mask.d.next = self.lane_mask.mask.val();
 
         comment!("with its data into the queue, which has room");
         self.lengths_of_row.octets.next = self.header_data.val();
         self.lengths_of_row.phase.next = self.arrived_row.q.val().phase;
         self.lengths_of_row.markers.next = self.arrived_row.q.val().markers;
+        self.lengths_of_row.leading.next = self.leading.q.val();
         self.lengths_of_row.landed.next = self.mask.q.val();
         self.came.next = self.arrived_row.q.val();
         self.came.next.known = bit_cast::<16, D>(self.lengths_of_row.known.val());
