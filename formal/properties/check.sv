@@ -32,6 +32,7 @@ module check_properties (
     input [11:0] sweep_q,
     input [253:0] fpdu_q,
     input [7:0] stream_q,
+    input [1:0] queue_q,
     input [31:0] stag_q,
     input kept_q,
     input refused_q,
@@ -57,6 +58,14 @@ module check_properties (
     input [110:0] answer,
     input settle,
     input give,
+    input due_q,
+    input context_now_q,
+    input start_now_q,
+    input post_now_q,
+    input take_now_q,
+    input note_now_q,
+    input closes_now_q,
+    input [7:0] receive_queues_slot,
     input segments_s_ready,
     input verdicts_s_ready,
     input waiting_s_ready,
@@ -71,9 +80,9 @@ module check_properties (
     input stag_table_write,
     input [63:0] untagged_checks_address,
     input [106:0] receive_queues_message,
-    input receive_queues_note,
-    input receive_queues_closes,
-    input receive_queues_take,
+    input notes,
+    input closes,
+    input takes,
     input [7:0] tagged_checks_stream,
     input [31:0] tagged_checks_stag,
     input [31:0] tagged_checks_offset_high,
@@ -174,7 +183,7 @@ module check_properties (
     reg right = 0;
     reg [253:0] its = 0;
     reg [79:0] region = 0;
-    wire open = its[7:0] == 0 ? open_0_q : its[7:0] == 1 & open_1_q;
+    wire open = its[3:0] == 0 ? open_0_q : its[3:0] == 1 & open_1_q; // four bits tell a stream
     reg out_right = 0, out_fpdu = 0, out_closed = 0, closed = 0;
     reg [1:0] out_subject = 0;
     reg [2:0] out_order = 0;
@@ -213,8 +222,23 @@ module check_properties (
     // a message that waits is written into, closed and taken by an FPDU that is right, or taken because it was closed
     wire may = settle & right & open & !its[92] & !its[109];
     always @* begin
-        closed_if_right: assert (!(receive_queues_note | receive_queues_closes) | may);
-        taken_if_right: assert (!receive_queues_take | may | (give & subject_q == Next & closed));
+        closed_if_right: assert (!(notes | closes) | may);
+        taken_if_right: assert (!takes | may | (give & subject_q == Next & closed));
+    end
+
+    // tables change a cycle behind that decision, while the key that it was about still stands
+    wire changes_now = context_now_q | start_now_q | post_now_q | take_now_q | note_now_q | closes_now_q;
+    reg [7:0] was_stream = 0, was_slot = 0;
+    reg [1:0] was_queue = 0;
+    always @(posedge clock) begin
+        was_stream <= stream_q;
+        was_queue <= queue_q;
+        was_slot <= receive_queues_slot;
+    end
+    always @* begin
+        key_stands: assert (!changes_now | (stream_q == was_stream & queue_q == was_queue));
+        slot_stands: assert (!(note_now_q | closes_now_q) | receive_queues_slot == was_slot);
+        changed_when: assert (!(context_now_q | start_now_q | post_now_q) | state_q == Finish | (state_q == Look & !due_q));
     end
 
     // tables change, and a fence leaves, while no FPDU is between its segment and its pair; the one that waits for a buffer

@@ -318,7 +318,7 @@ fn beats_of_a_burst_write_its_lanes_and_no_other() {
             "if (1'b0) begin\n            asked[8:1]",
         );
         let end = (
-            "if (now_q[9] & (~(|left_q))) begin",
+            "if (now_q[9] & at_last_q) begin",
             "if (now_q[9] & (~(|left_q[7:1]))) begin",
         );
         let withdrawn = (
@@ -459,7 +459,7 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
         let running = begins.into_iter().fold(proof.clone(), planted);
         let start = Instant::now();
         running
-            .cover(&tools, 16)
+            .cover(&tools, 18)
             .unwrap_or_else(|error| panic!("{error}"));
         let faults = [
             // without its verdict, with the length of the FPDU behind, a command between two FPDUs
@@ -501,6 +501,12 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
                 ("closed_if_right", 10),
                 "((settling_q & output_free) & counts) & (~has_tag)",
                 "(settling_q & output_free) & counts",
+            ),
+            // the next queue of a stream that is armed, in the cycle in which the one in front is written
+            (
+                ("key_stands", 9),
+                "start_now_d = 1'b1;",
+                "start_now_d = 1'b1; queue_d = queue_q + 2'h1;",
             ),
         ];
         println!("check: covers in {:.1?}", start.elapsed());

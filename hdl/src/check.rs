@@ -21,7 +21,7 @@
 //! A stream's first error takes 15 cycles more: the record is written first.
 //!
 //! **Commands and bus faults** begin when nothing else is in work: while one asks, no FPDU enters. A command takes 9
-//! cycles, `Arm` 25. It waits for at most the FPDUs that have entered (14), the last of which may still be read out of its
+//! cycles, `Arm` 28. It waits for at most the FPDUs that have entered (14), the last of which may still be read out of its
 //! ring, if `place` takes their pairs. After a command
 //! one FPDU goes first, if one is there, so that neither starves the other. After a reset the tables are cleared first, a
 //! row a cycle, and `command_ready` stays low.
@@ -32,8 +32,8 @@
 //!
 //! A stream with an MSN window takes segments of messages behind the first one, too. They are placed at once and their
 //! messages closed, but delivered only when all in front of them are: the last segment of the first message delivers it
-//! and those behind it that are closed, 5 cycles each, before anything else is looked at. So one FPDU holds the block up
-//! for at most 5·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 5 cycles more at most.
+//! and those behind it that are closed, 6 cycles each, before anything else is looked at. So one FPDU holds the block up
+//! for at most 6·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 6 cycles more at most.
 //!
 //! **An FPDU that is `ahead`** of a gap is placed if all is well with it, and changes nothing else. If not, a DDP error that
 //! does not depend on what is missing freezes its stream at once (AMB-11); what does, and any error of MPA, is judged when
@@ -251,7 +251,7 @@ pub struct Check<const S: usize> {
     read_failed: [Dff<Bit>; S],
     fault_found: Dff<Bit>,
     fault_of_read: Dff<Bit>,
-    fault_stream: Dff<Bits<8>>,
+    fault_stream: Dff<Bits<4>>,
 
     // in work
     state: Dff<State>,
@@ -320,6 +320,13 @@ pub struct Check<const S: usize> {
     out_valid: Dff<Bit>,
     out_placement: Dff<Placement>,
     out_delivery: Dff<Delivery>,
+    context_now: Dff<Bit>,
+    start_now: Dff<Bit>,
+    post_now: Dff<Bit>,
+    take_now: Dff<Bit>,
+    waited_now: Dff<Bit>,
+    note_now: Dff<Bit>,
+    closes_now: Dff<Bit>,
     took_now: Dff<Bit>,
     consumed_now: Dff<Bit>,
     judged_now: Dff<Bit>,
@@ -368,6 +375,11 @@ pub struct Check<const S: usize> {
     ends: Signal<Local, Bit>,
     is_end: Signal<Local, Bit>,
     is_clean: Signal<Local, Bit>,
+    its_turn: Signal<Local, Bit>,
+    tells: Signal<Local, Bit>,
+    takes: Signal<Local, Bit>,
+    notes: Signal<Local, Bit>,
+    closes: Signal<Local, Bit>,
     closes_clean: Signal<Local, Bit>,
     give: Signal<Local, Bit>,
     next_placement: Signal<Local, Placement>,
@@ -376,7 +388,7 @@ pub struct Check<const S: usize> {
     error_event: Signal<Local, ErrorEvent>,
     message: Signal<Local, Completion>,
     fault_event: Signal<Local, ErrorEvent>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     streams: Constant<Bits<8>>,
     queue_mask: Constant<Bits<4>>,
     last_row: Constant<Bits<12>>,
@@ -515,6 +527,13 @@ impl<const S: usize> Check<S> {
             out_valid: d(),
             out_placement: d(),
             out_delivery: d(),
+            context_now: d(),
+            start_now: d(),
+            post_now: d(),
+            take_now: d(),
+            waited_now: d(),
+            note_now: d(),
+            closes_now: d(),
             took_now: d(),
             consumed_now: d(),
             judged_now: d(),
@@ -561,6 +580,11 @@ impl<const S: usize> Check<S> {
             ends: d(),
             is_end: d(),
             is_clean: d(),
+            its_turn: d(),
+            tells: d(),
+            takes: d(),
+            notes: d(),
+            closes: d(),
             closes_clean: d(),
             give: d(),
             next_placement: d(),
@@ -574,7 +598,7 @@ impl<const S: usize> Check<S> {
             queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
             last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
             patience: Constant::new(PATIENCE.into()),
-            next_patience: Constant::new(receive_queues::NEXT.into()),
+            next_patience: Constant::new((1 + receive_queues::NEXT).into()),
             beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
             crowd: Constant::new(CROWD.into()),
             ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
@@ -658,6 +682,13 @@ impl<const S: usize> Logic for Check<S> {
         dff_setup!(
             self,
             clock,
+            context_now,
+            start_now,
+            post_now,
+            take_now,
+            waited_now,
+            note_now,
+            closes_now,
             took_now,
             consumed_now,
             judged_now,
@@ -730,14 +761,11 @@ impl<const S: usize> Logic for Check<S> {
         self.command_waits.next =
             self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
         self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
-        self.again.next = self.idle.val()
-            & (!self.command_valid.val() | self.command_waits.val())
-            & self.kept.q.val();
-        self.pop.next = self.idle.val()
-            & (!self.command_valid.val() | self.command_waits.val())
-            & !self.kept.q.val()
-            & self.segments.m_valid.val()
-            & self.room.q.val();
+        comment!("said by what is known early: a command waits for an FPDU that is there");
+        self.its_turn.next = self.idle.val() & (!self.command_valid.val() | self.fpdu_next.q.val());
+        self.again.next = self.its_turn.val() & self.kept.q.val();
+        self.pop.next = self.its_turn.val()
+            & (!self.kept.q.val() & self.segments.m_valid.val() & self.room.q.val());
         self.enters.next = self.pop.val() & self.segments.m_data.val().header_0.get_bit(15);
         self.segments.m_ready.next = self.pop.val();
         self.entered.d.next = self.enters.val();
@@ -756,10 +784,10 @@ impl<const S: usize> Logic for Check<S> {
             self.stag.d.next = self.candidate.val().header_1;
             self.queue.d.next = self.candidate.val().header_2.get_bits::<2>(0);
             self.order.d.next = self.command.val();
+            for i in 0..8 {
+                self.argument[i].d.next = self.arguments.val().get_bits::<32>(32 * i);
+            }
             if self.command_valid.val() & !self.command_waits.val() {
-                for i in 0..8 {
-                    self.argument[i].d.next = self.arguments.val().get_bits::<32>(32 * i);
-                }
                 self.subject.d.next = Subject::Command;
                 self.stream.d.next = self.arguments.val().get_bits::<8>(0);
                 self.stag.d.next = self.arguments.val().get_bits::<32>(0);
@@ -770,7 +798,7 @@ impl<const S: usize> Logic for Check<S> {
             }
             if self.fault_found.q.val() {
                 self.subject.d.next = Subject::Fault;
-                self.stream.d.next = self.fault_stream.q.val();
+                self.stream.d.next = bit_cast::<8, 4>(self.fault_stream.q.val());
                 self.reports.d.next = self.fault_of_read.q.val();
             }
             if self.pop.val() | self.again.val() {
@@ -797,7 +825,7 @@ impl<const S: usize> Logic for Check<S> {
         self.is_last.next = self.fpdu.q.val().header_0.get_bit(14);
         self.closed.d.next = true;
         for i in 0..S {
-            if self.stream.q.val() == self.index[i].val() {
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.closed.d.next = !self.open[i].q.val();
             }
         }
@@ -913,7 +941,8 @@ impl<const S: usize> Logic for Check<S> {
         self.stag_table.write.next = false;
         self.stag_table.clear.next = false;
         self.stag_table.clear_slot.next = self.stag.q.val().get_bits::<12>(8);
-        self.contexts.write.next = false;
+        self.contexts.write.next = self.context_now.q.val();
+        self.context_now.d.next = false;
         self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
         self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
         self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
@@ -921,9 +950,15 @@ impl<const S: usize> Logic for Check<S> {
         self.contexts.data.next.window = self.argument[0].q.val().get_bit(12);
         self.contexts.data.next.queues =
             self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
-        self.receive_queues.start.next = false;
+        self.start_now.d.next = false;
+        self.receive_queues.start.next = self.start_now.q.val();
+        comment!("the next queue of a stream that is armed");
+        if self.start_now.q.val() {
+            self.queue.d.next = self.queue.q.val() + 1;
+        }
         self.receive_queues.first_msn.next = self.argument[3].q.val();
-        self.receive_queues.post.next = false;
+        self.post_now.d.next = false;
+        self.receive_queues.post.next = self.post_now.q.val();
         self.receive_queues.posted.next.length = self.argument[1].q.val();
         self.receive_queues.posted.next.address = bit_cast::<64, 32>(self.argument[2].q.val())
             | (bit_cast::<64, 32>(self.argument[3].q.val()) << 32);
@@ -953,7 +988,7 @@ impl<const S: usize> Logic for Check<S> {
                         self.freeze.d.next = true;
                     }
                     for i in 0..S {
-                        if self.stream.q.val() == self.index[i].val() {
+                        if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                             self.fault[i].d.next = false;
                             self.read_failed[i].d.next = false;
                         }
@@ -972,12 +1007,13 @@ impl<const S: usize> Logic for Check<S> {
                         CheckCommand::Arm => {
                             self.refused.d.next = !self.exists.q.val();
                             if self.exists.q.val() {
-                                self.receive_queues.start.next = true;
-                                self.queue.d.next = self.queue.q.val() + 1;
+                                self.start_now.d.next = true;
                                 if self.queue.q.val() != 3 {
                                     self.state.d.next = State::Look;
+                                    self.timer.d.next = 1.into();
+                                    self.due.d.next = false;
                                 } else {
-                                    self.contexts.write.next = true;
+                                    self.context_now.d.next = true;
                                     self.error_records.write.next = true;
                                     self.thaw.d.next = true;
                                 }
@@ -988,7 +1024,7 @@ impl<const S: usize> Logic for Check<S> {
                             self.freeze.d.next = true;
                         }
                         CheckCommand::PostReceive => {
-                            self.receive_queues.post.next =
+                            self.post_now.d.next =
                                 !(self.post_missing.q.val() | self.receive_queues.full.val());
                             self.refused.d.next =
                                 self.post_missing.q.val() | self.receive_queues.full.val();
@@ -1034,7 +1070,7 @@ impl<const S: usize> Logic for Check<S> {
         }
         self.shut.next = true;
         for i in 0..S {
-            if self.waiting.m_data.val().stream == self.index[i].val() {
+            if self.waiting.m_data.val().stream.get_bits::<4>(0) == self.index[i].val() {
                 self.shut.next = !self.open[i].q.val();
             }
         }
@@ -1051,7 +1087,7 @@ impl<const S: usize> Logic for Check<S> {
             self.settling.d.next = true;
         }
         comment!("what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for");
-        if self.makes_room.val() {
+        if !self.settling.q.val() | self.settle.val() {
             self.settled.d.next = self.waiting.m_data.val();
             self.settled_verdict.d.next = self.verdicts.m_data.val();
             if self.waiting.m_data.val().placed {
@@ -1166,6 +1202,8 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!("what is told without an FPDU");
+        self.tells.next =
+            (self.state.q.val() == State::Give) & (self.subject.q.val() != Subject::Fpdu);
         self.message.next = self.no_completion.val();
         self.message.next.kind = 2.into();
         self.message.next.stream = self.stream.q.val();
@@ -1179,7 +1217,7 @@ impl<const S: usize> Logic for Check<S> {
         self.fault_event.next = self.no_error_event.val();
         self.fault_event.next.kind = 3.into();
         self.fault_event.next.stream = self.stream.q.val();
-        if (self.state.q.val() == State::Give) & (self.subject.q.val() != Subject::Fpdu) {
+        if self.tells.val() {
             self.next_placement.next = self.no_placement.val();
             self.next_delivery.next = self.no_delivery.val();
             self.next_delivery.next.stream = self.stream.q.val();
@@ -1200,10 +1238,7 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!("give: once the record is whole and the output register free, all else changes in one cycle");
-        self.give.next = (self.state.q.val() == State::Give)
-            & (self.subject.q.val() != Subject::Fpdu)
-            & !self.error_records.busy.val()
-            & self.output_free.val();
+        self.give.next = self.tells.val() & !self.error_records.busy.val() & self.output_free.val();
         self.took_now.d.next = false;
         self.consumed_now.d.next = false;
         self.judged_now.d.next = false;
@@ -1213,10 +1248,9 @@ impl<const S: usize> Logic for Check<S> {
         self.settle_freezes.next = false;
         self.discarded_now.d.next = false;
         self.payload_now.d.next = 0.into();
-        self.receive_queues.take.next = false;
-        self.receive_queues.waited.next = false;
-        self.receive_queues.note.next = false;
-        self.receive_queues.closes.next = false;
+        self.takes.next = false;
+        self.notes.next = false;
+        self.closes.next = false;
         self.follows.next = false;
         self.receive_queues.noted.next = self.untagged_checks.progress.val();
         self.done.d.next = false;
@@ -1225,6 +1259,9 @@ impl<const S: usize> Logic for Check<S> {
         }
         if self.give.val() | self.settle.val() {
             self.out_valid.d.next = true;
+        }
+        comment!("what stands there while nothing is given is of no matter");
+        if self.output_free.val() {
             self.out_placement.d.next = self.next_placement.val();
             self.out_delivery.d.next = self.next_delivery.val();
         }
@@ -1232,8 +1269,7 @@ impl<const S: usize> Logic for Check<S> {
             self.state.d.next = State::Idle;
             self.done.d.next = self.subject.q.val() == Subject::Command;
             if self.subject.q.val() == Subject::Next {
-                self.receive_queues.take.next = true;
-                self.receive_queues.waited.next = true;
+                self.takes.next = true;
                 self.took_now.d.next = true;
                 self.follows.next = self.receive_queues.state.val().ahead != 1;
             }
@@ -1263,18 +1299,33 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
         if self.changes.val() {
-            self.receive_queues.note.next = !self.direct.val();
-            self.receive_queues.closes.next =
+            self.notes.next = !self.direct.val();
+            self.closes.next =
                 self.ends.val() & !self.direct.val() & !self.receive_queues.message.val().closed;
-            self.receive_queues.take.next = self.direct.val();
+            self.takes.next = self.direct.val();
             self.took_now.d.next = self.direct.val();
             self.follows.next = self.direct.val() & self.receive_queues.state.val().ahead.any();
+            comment!("behind a message that waited, which `give` takes, it is `Next` already");
+            if self.direct.val() & self.receive_queues.state.val().ahead.any() {
+                self.subject.d.next = Subject::Next;
+            }
         }
+
+        comment!(
+            "queues change a cycle later: key and answers still stand, and nobody looks so soon"
+        );
+        self.take_now.d.next = self.takes.val();
+        self.waited_now.d.next = self.give.val();
+        self.note_now.d.next = self.notes.val();
+        self.closes_now.d.next = self.closes.val();
+        self.receive_queues.take.next = self.take_now.q.val();
+        self.receive_queues.waited.next = self.waited_now.q.val();
+        self.receive_queues.note.next = self.note_now.q.val();
+        self.receive_queues.closes.next = self.closes_now.q.val();
 
         comment!("a message has left and others behind it are closed: is the next one?");
         if self.follows.val() {
             self.state.d.next = State::Look;
-            self.subject.d.next = Subject::Next;
             self.timer.d.next = self.next_patience.val();
             self.due.d.next = false;
         }
@@ -1289,7 +1340,7 @@ impl<const S: usize> Logic for Check<S> {
         for i in 0..S {
             self.open[i].clock.next = self.clock.val();
             self.open[i].d.next = self.open[i].q.val();
-            if self.stream.q.val() == self.index[i].val() {
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.freeze.q.val() {
                     self.open[i].d.next = false;
                 }
@@ -1297,13 +1348,19 @@ impl<const S: usize> Logic for Check<S> {
                     self.open[i].d.next = true;
                 }
             }
-            if self.settle_freezes.val() & (self.settled.q.val().stream == self.index[i].val()) {
+            if self.settle_freezes.val()
+                & (self.settled.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
                 self.open[i].d.next = false;
             }
-            if self.bus_fault.val() & (self.bus_fault_stream.val() == self.index[i].val()) {
+            if self.bus_fault.val()
+                & (self.bus_fault_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.fault[i].d.next = true;
             }
-            if self.read_fault.val() & (self.read_fault_stream.val() == self.index[i].val()) {
+            if self.read_fault.val()
+                & (self.read_fault_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.read_failed[i].d.next = true;
             }
         }
@@ -1347,6 +1404,12 @@ impl<const S: usize> Logic for Check<S> {
             self.kept.d.next = false;
             self.done.d.next = false;
             self.out_valid.d.next = false;
+            self.context_now.d.next = false;
+            self.start_now.d.next = false;
+            self.post_now.d.next = false;
+            self.take_now.d.next = false;
+            self.note_now.d.next = false;
+            self.closes_now.d.next = false;
             self.took_now.d.next = false;
             self.consumed_now.d.next = false;
             self.ahead_now.d.next = false;

@@ -1772,7 +1772,7 @@ fn messages_that_overtake_are_delivered_in_order() {
             assert_eq!(bench.pair_times.len(), 4 + behind as usize);
             bench.command(freeze(1)).unwrap();
         }
-        // the cost: none as long as messages come in order, then 5 cycles each
+        // the cost: none as long as messages come in order, then 6 cycles each
         window(&mut bench, first, 4);
         bench.pair_times.clear();
         for i in [0, 3, 2, 1] {
@@ -1780,7 +1780,7 @@ fn messages_that_overtake_are_delivered_in_order() {
         }
         bench.drain().unwrap();
         let gaps: Vec<u64> = bench.pair_times.windows(2).map(|t| t[1] - t[0]).collect();
-        assert_eq!(gaps, [PER_UNTAGGED, PER_UNTAGGED, PER_UNTAGGED, 5, 5]);
+        assert_eq!(gaps, [PER_UNTAGGED, PER_UNTAGGED, PER_UNTAGGED, 6, 6]);
         // closed, and never delivered: the error comes first; nothing of it is left for the next owner
         bench.command(freeze(1)).unwrap();
         window(&mut bench, 1, 4);
@@ -2699,7 +2699,7 @@ fn latency_and_throughput() {
         bench.command(arm(0, 7, true, 1, 1)).unwrap();
         assert_eq!(
             bench.done_times.last().map(|(from, to)| to - from),
-            Some(25),
+            Some(28),
             "arm"
         );
         bench.command(post(0, 0, 100, 0)).unwrap();
