@@ -177,6 +177,8 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
         end
     end
     always @* begin
+        assume (!issued | issued_stream < S);
+        assume (!consumed | consumed_stream < S);
         assume (!comes | (flying != 255 & !(shut & rest >= SETTLE)));
         assume (!leaves | flying != 0);
     end
@@ -222,6 +224,7 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
 
     // helpers: the stream
     always @* begin
+        streams_there_are: assert ((!came_q | came_stream_q < S) & (!left_q | left_stream_q < S));
         under_way_is: assert (its_under_way == flying_1
             & flying == flying_1 + (came_q & came_stream_q == any) - (left_q & left_stream_q == any));
         if (shut & rest >= SETTLE + 1) none_came: assert (flying <= flying_1);

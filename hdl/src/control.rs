@@ -169,7 +169,7 @@ pub struct Control<const S: usize> {
     has_queue: Signal<Local, Bit>,
     entries: Signal<Local, Bits<16>>,
 
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     settle: Constant<Bits<8>>,
     stream_at: Constant<Bits<8>>,
     markers_at: Constant<Bits<8>>,
@@ -378,21 +378,24 @@ impl<const S: usize> Logic for Control<S> {
             self.queues[i].d.next = self.queues[i].q.val();
             self.under_way[i].clock.next = self.clock.val();
             self.under_way[i].d.next = self.under_way[i].q.val();
-            self.up[i].next = self.came.q.val() & (self.came_stream.q.val() == self.index[i].val());
-            self.down[i].next =
-                self.left.q.val() & (self.left_stream.q.val() == self.index[i].val());
+            self.up[i].next = self.came.q.val()
+                & (self.came_stream.q.val().get_bits::<4>(0) == self.index[i].val());
+            self.down[i].next = self.left.q.val()
+                & (self.left_stream.q.val().get_bits::<4>(0) == self.index[i].val());
             if self.up[i].val() & !self.down[i].val() {
                 self.under_way[i].d.next = self.under_way[i].q.val() + 1;
             }
             if self.down[i].val() & !self.up[i].val() {
                 self.under_way[i].d.next = self.under_way[i].q.val() - 1;
             }
-            if self.named_stream.val() == self.index[i].val() {
+            if (self.named_stream.val().get_bits::<4>(0) == self.index[i].val())
+                & !self.named_stream.val().get_bits::<4>(4).any()
+            {
                 self.exists.d.next = true;
                 self.is_armed.d.next = self.armed[i].q.val();
                 self.stream_queues.d.next = self.queues[i].q.val();
             }
-            if self.stream_given.q.val() == self.index[i].val() {
+            if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.is_empty.d.next = !self.under_way[i].q.val().any();
             }
         }
@@ -491,7 +494,8 @@ impl<const S: usize> Logic for Control<S> {
                         CheckCommand::Arm => {
                             self.arm_pulse.d.next = !self.command_failed.val();
                             for i in 0..S {
-                                if self.stream_given.q.val() == self.index[i].val() {
+                                if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val()
+                                {
                                     self.armed[i].d.next = !self.command_failed.val();
                                     self.queues[i].d.next = self.queues_given.q.val();
                                 }
@@ -535,7 +539,7 @@ impl<const S: usize> Logic for Control<S> {
                     self.step.d.next = Step::Idle;
                     if self.is_close.q.val() {
                         for i in 0..S {
-                            if self.stream_given.q.val() == self.index[i].val() {
+                            if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val() {
                                 self.armed[i].d.next = false;
                             }
                         }

@@ -127,7 +127,7 @@ pub struct Deliver<const S: usize> {
     is_fence: Constant<Bits<2>>,
     error_kind: Constant<Bits<256>>,
     stream_lsb: Constant<Bits<16>>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
 }
 
 impl<const S: usize> Default for Deliver<S> {
@@ -294,7 +294,7 @@ impl<const S: usize> Logic for Deliver<S> {
                 self.out.d.next = self.error_kind.val()
                     | (bit_cast::<256, 8>(self.now.q.val().stream) << self.stream_lsb.val());
                 for i in 0..S {
-                    if self.now.q.val().stream == self.index[i].val() {
+                    if self.now.q.val().stream.get_bits::<4>(0) == self.index[i].val() {
                         self.dead[i].d.next = true;
                     }
                 }
@@ -306,7 +306,7 @@ impl<const S: usize> Logic for Deliver<S> {
             self.now_failed.d.next = self.failures.out.val();
             self.now_dead.d.next = false;
             for i in 0..S {
-                if self.head.val().stream == self.index[i].val() {
+                if self.head.val().stream.get_bits::<4>(0) == self.index[i].val() {
                     self.now_dead.d.next = self.dead[i].q.val();
                 }
             }
@@ -325,7 +325,7 @@ impl<const S: usize> Logic for Deliver<S> {
         self.bus_fault_stream.next = self.fault_stream.q.val();
 
         for i in 0..S {
-            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
+            if self.arm.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.dead[i].d.next = false;
             }
         }

@@ -106,7 +106,7 @@ pub struct Ending<const S: usize> {
     behind: Signal<Local, Bit>,
     finished: Signal<Local, Bit>,
     cause: Signal<Local, Bits<3>>,
-    index: [Constant<Bits<8>>; S],
+    index: [Constant<Bits<4>>; S],
     no_mark: Constant<Mark>,
     lost: Constant<Bits<3>>,
     behind_fin: Constant<Bits<3>>,
@@ -209,7 +209,7 @@ impl<const S: usize> Logic for Ending<S> {
         self.has_octets.next = false;
         self.known.next = false;
         for i in 0..S {
-            if self.owner.q.val() == self.index[i].val() {
+            if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.has_octets.next = self.started[i].q.val();
                 self.known.next = self.fin_known[i].q.val();
             }
@@ -247,7 +247,7 @@ impl<const S: usize> Logic for Ending<S> {
         self.armed.d.next = self.arm.val();
         self.armed_stream.d.next = self.stream.val();
         for i in 0..S {
-            if self.owner.q.val() == self.index[i].val() {
+            if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.accepted.q.val() {
                     self.started[i].d.next = true;
                 }
@@ -255,7 +255,7 @@ impl<const S: usize> Logic for Ending<S> {
                     self.fin_known[i].d.next = true;
                 }
             }
-            if self.arm.val() & (self.stream.val() == self.index[i].val()) {
+            if self.arm.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.started[i].d.next = false;
                 self.fin_known[i].d.next = false;
             }
@@ -272,7 +272,7 @@ impl<const S: usize> Logic for Ending<S> {
         self.was_told.next = false;
         self.is_over.next = false;
         for i in 0..S {
-            if self.judged.q.val() == self.index[i].val() {
+            if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.was_told.next = self.told[i].q.val();
                 self.is_over.next = self.over[i].q.val();
             }
@@ -284,7 +284,7 @@ impl<const S: usize> Logic for Ending<S> {
             self.found.next.cause = self.cause.val();
         }
         for i in 0..S {
-            if self.judged.q.val() == self.index[i].val() {
+            if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.reached.q.val() {
                     self.told[i].d.next = true;
                 }
@@ -292,7 +292,9 @@ impl<const S: usize> Logic for Ending<S> {
                     self.over[i].d.next = true;
                 }
             }
-            if self.armed.q.val() & (self.armed_stream.q.val() == self.index[i].val()) {
+            if self.armed.q.val()
+                & (self.armed_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
                 self.told[i].d.next = false;
                 self.over[i].d.next = false;
             }

@@ -22,11 +22,10 @@ pub struct Turn<const S: usize> {
 
     /// The last one is not above: told by equality, since a comparison would be a carry chain.
     reached: [Signal<Local, Bit>; S],
-    highest: Signal<Local, Bits<8>>,
-    below: Signal<Local, Bits<8>>,
+    highest: Signal<Local, Bits<4>>,
+    below: Signal<Local, Bits<4>>,
     some_below: Signal<Local, Bit>,
-    index: [Constant<Bits<8>>; S],
-    number: [Constant<Bits<4>>; S],
+    index: [Constant<Bits<4>>; S],
 }
 
 impl<const S: usize> Default for Turn<S> {
@@ -41,7 +40,6 @@ impl<const S: usize> Default for Turn<S> {
             below: d(),
             some_below: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            number: std::array::from_fn(|i| Constant::new((i as u64).into())),
         }
     }
 }
@@ -54,7 +52,7 @@ impl<const S: usize> Logic for Turn<S> {
         self.below.next = 0.into();
         self.some_below.next = false;
         for i in 0..S {
-            self.reached[i].next = self.last.val() == self.number[i].val();
+            self.reached[i].next = self.last.val() == self.index[i].val();
         }
         for i in 1..S {
             if self.reached[i - 1].val() {
@@ -71,9 +69,9 @@ impl<const S: usize> Logic for Turn<S> {
                 }
             }
         }
-        self.choice.next = self.highest.val();
+        self.choice.next = bit_cast::<8, 4>(self.highest.val());
         if self.some_below.val() {
-            self.choice.next = self.below.val();
+            self.choice.next = bit_cast::<8, 4>(self.below.val());
         }
     }
 }

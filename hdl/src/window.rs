@@ -56,15 +56,15 @@ pub struct Window<const S: usize> {
     /// The reports.
     pub m_axis_window: WindowStreamOut,
 
-    turn: Dff<Bits<8>>,
+    turn: Dff<Bits<4>>,
     valid: Dff<Bit>,
     stream: Dff<Bits<8>>,
     data: Dff<Bits<64>>,
     step: Signal<Local, Bit>,
     edge_now: Signal<Local, Bits<32>>,
     limit_now: Signal<Local, Bits<32>>,
-    index: [Constant<Bits<8>>; S],
-    last: Constant<Bits<8>>,
+    index: [Constant<Bits<4>>; S],
+    last: Constant<Bits<4>>,
 }
 
 impl<const S: usize> Default for Window<S> {
@@ -106,7 +106,7 @@ impl<const S: usize> Logic for Window<S> {
         }
         if self.step.val() {
             self.valid.d.next = true;
-            self.stream.d.next = self.turn.q.val();
+            self.stream.d.next = bit_cast::<8, 4>(self.turn.q.val());
             self.turn.d.next = self.turn.q.val() + 1;
             if self.turn.q.val() == self.last.val() {
                 self.turn.d.next = 0.into();
