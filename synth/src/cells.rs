@@ -58,6 +58,8 @@ enum Cell {
 struct FlipFlop {
     data: Net,
     enable: Net,
+    /// The enable that lets it take its data.
+    enabled_at: u8,
     reset: Net,
     value: u8,
     to: Net,
@@ -360,7 +362,7 @@ impl Cells {
             }
             "TRELLIS_FF" => {
                 cell.expects(&[
-                    ("CEMUX", &["1", "CE"]),
+                    ("CEMUX", &["1", "CE", "INV"]),
                     ("CLKMUX", &["CLK"]),
                     ("LSRMUX", &["LSR"]),
                     ("REGSET", &["SET", "RESET"]),
@@ -373,6 +375,7 @@ impl Cells {
                         "1" => 1,
                         _ => cell.bit("CE"),
                     },
+                    enabled_at: (cell.text("CEMUX") != "INV").into(),
                     reset: cell.bit("LSR"),
                     value: (cell.text("REGSET") == "SET").into(),
                     to: out("Q"),
@@ -512,7 +515,7 @@ impl Cells {
                 *changed &= *changed - 1;
                 if wires.values[flip_flop.reset] == 1 {
                     next.push((flip_flop.to, flip_flop.value));
-                } else if wires.values[flip_flop.enable] == 1 {
+                } else if wires.values[flip_flop.enable] == flip_flop.enabled_at {
                     next.push((flip_flop.to, wires.values[flip_flop.data]));
                 }
             }
@@ -571,7 +574,7 @@ impl Cells {
             }
             Fault::Stuck { flip_flop } => {
                 let stuck = &mut faulty.flip_flops[flip_flop];
-                (stuck.reset, stuck.enable) = (0, 0);
+                (stuck.reset, stuck.enable, stuck.enabled_at) = (0, 0, 1);
             }
         }
         faulty
@@ -984,11 +987,14 @@ mod tests {
     #[test]
     fn flip_flops_are_reset_before_they_are_enabled() {
         let pins = ["DI", "CE", "LSR", "Q"].map(|pin| (pin, 1));
-        for (set, enabled) in [(0, false), (1, false), (0, true), (1, true)] {
+        for (set, enabled) in ["1", "CE", "INV"]
+            .into_iter()
+            .flat_map(|e| [(0, e), (1, e)])
+        {
             let parameters = json!({
                 "CLKMUX": "CLK", "LSRMUX": "LSR", "SRMODE": "LSR_OVER_CE",
                 "REGSET": if set == 1 { "SET" } else { "RESET" },
-                "CEMUX": if enabled { "CE" } else { "1" },
+                "CEMUX": enabled,
             });
             let mut flip_flop = Alone::new("TRELLIS_FF", parameters, &pins).unwrap();
             let mut wanted = set;
@@ -1000,9 +1006,9 @@ mod tests {
                 flip_flop.set("CE", enable);
                 flip_flop.set("LSR", reset);
                 flip_flop.cells.edge();
-                wanted = match (reset, enable) {
-                    (1, _) => set,
-                    (_, 0) if enabled => wanted,
+                wanted = match (reset, enable, enabled) {
+                    (1, _, _) => set,
+                    (_, 0, "CE") | (_, 1, "INV") => wanted,
                     _ => data,
                 };
                 assert_eq!(flip_flop.get("Q"), wanted);
@@ -1186,8 +1192,8 @@ mod tests {
             "a cell MULT18X18D, which is not known"
         );
         assert_eq!(
-            said("TRELLIS_FF", json!({"CEMUX": "INV"})),
-            "a TRELLIS_FF with CEMUX \"INV\""
+            said("TRELLIS_FF", json!({"CEMUX": "0"})),
+            "a TRELLIS_FF with CEMUX \"0\""
         );
     }
 }
