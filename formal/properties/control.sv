@@ -219,7 +219,9 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
             & (first ? fences(its) & given & (out == !back) & fenced_q == back : !given & !back & !out & !fenced_q & command == question_of(its)));
         if (step_q == Settle | step_q == Drain) closing: assert (its == Close & first);
         if (step_q == Fence) fenced: assert (fences(its) & first & given & out == !back & fenced_q == back);
-        if (arm) arming: assert (!busy | began);
+        if (arm) arming: assert ((!busy | began) & stream < S);
+        if (step_q == Decide) exists_is: assert (exists_q == (named < S));
+        if (step_q > Decide & (its == Arm | its == Close)) there_is: assert (named < S);
     end
 
     // helpers: the stream
