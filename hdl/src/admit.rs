@@ -25,7 +25,7 @@
 //! the sender: `tready` is always high.
 //!
 //! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
-//! two cycles later it is told begin and end, as the beats up to the one at the output in the cycle of the question have
+//! two cycles later it is told begin and end, as the beats that were at the output before the cycle of the question have
 //! left it.
 //!
 //! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
@@ -124,7 +124,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     edge_of: [Dff<Bits<32>>; S],
     // islands: those that are there come first, in the order of their positions; the octet at `finish` is not accepted
     present_of: [[Dff<Bit>; N]; S],
-    // the same a cycle later, as the memories have it
+    // the same a cycle later, as the memories have begin and end
     present_then: [[Dff<Bit>; N]; S],
     begins: [Store<Bits<32>, 4>; N],
     finishes: [Store<Bits<32>, 4>; N],
@@ -157,6 +157,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     armed_1: Dff<Bit>,
     /// The beat in stage 3 is of the same stream.
     far_1: Dff<Bit>,
+    /// The beat in stage 4 is, whose islands are still to be written.
     third_1: Dff<Bit>,
 
     // stage 2: position and end known, edge, limit and islands as they are before the beat in stage 3: compare

@@ -26,7 +26,8 @@
 //! Intervals are brought up to date with their stream's position when they are looked at, at the latest when the next visit
 //! begins. A visit moves the position by a ring at most, so positions of 20 bits never go round in between.
 //!
-//! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front.
+//! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front. An answer
+//! waits in a register for a cycle at least, since the queue's memory would be in the way of choosing its row.
 use crate::dff::Dff;
 use crate::queue::{Queue, Store};
 use crate::util::{array, d};
