@@ -29,8 +29,8 @@
 //! rest until it is closed. `coming` stays as it is, so that a segment which waits is discarded and not judged.
 //!
 //! Assumptions: `set` comes for streams that are armed, and not between `close` and `quiet`; `took` comes with the key that
-//! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when something is wrong (which is a
-//! fault, too).
+//! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when
+//! something is wrong (which is a fault, too).
 //!
 //! Latency: AR 6 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
 //! the first question to `check`: 4 cycles. A burst takes 8 cycles and two for each descriptor besides what the bus takes;
