@@ -199,7 +199,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     fits_3: Dff<Bit>,
     /// It has octets, fits, and its stream is armed.
     may_3: Dff<Bit>,
-    /// It begins in front of the island, ends in front of it, begins behind it, ends behind it.
+    /// It begins in front of the island, ends in front of it, begins behind it, ends behind it. An island that is not
+    /// there lies behind everything.
     before_3: [Dff<Bit>; N],
     short_3: [Dff<Bit>; N],
     behind_3: [Dff<Bit>; N],
@@ -217,6 +218,11 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     settles_4: Dff<Bit>,
     begin_4: [Dff<Bits<32>>; N],
     finish_4: [Dff<Bits<32>>; N],
+    /// What the beat makes of them: the choice of stage 3, made once more.
+    begin_high_4: [Dff<Bit>; N],
+    begin_low_4: [Dff<Bit>; N],
+    finish_high_4: [Dff<Bit>; N],
+    finish_low_4: [Dff<Bit>; N],
     position_4: Dff<Bits<32>>,
     skip_4: Dff<Bits<8>>,
     count_4: Dff<Bits<8>>,
@@ -276,8 +282,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     touched: [Signal<Local, Bit>; N],
     /// Of the island that it runs into and begins in front of; behind that of the one in front.
     joined: [Signal<Local, Bit>; N],
-    /// It ends in front of the island, or there is none.
-    clear: [Signal<Local, Bit>; N],
     full: Signal<Local, Bit>,
     closes: [Signal<Local, Bit>; N],
     widens: [Signal<Local, Bit>; N],
@@ -299,6 +303,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     present_after: [Signal<Local, Bit>; N],
     begin_after: [Signal<Local, Bits<32>>; N],
     finish_after: [Signal<Local, Bits<32>>; N],
+    // the same a cycle later
+    begin_then: [Signal<Local, Bits<32>>; N],
+    finish_then: [Signal<Local, Bits<32>>; N],
     // begin and finish of each: 0 as before, 1 those of the next island, 2 those of the one in front, 3 the beat's
     begin_high: [Signal<Local, Bit>; N],
     begin_low: [Signal<Local, Bit>; N],
@@ -428,6 +435,10 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             settles_4: d(),
             begin_4: array(),
             finish_4: array(),
+            begin_high_4: array(),
+            begin_low_4: array(),
+            finish_high_4: array(),
+            finish_low_4: array(),
             position_4: d(),
             skip_4: d(),
             count_4: d(),
@@ -479,7 +490,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             edge_touched: d(),
             touched: array(),
             joined: array(),
-            clear: array(),
             full: d(),
             closes: array(),
             widens: array(),
@@ -500,6 +510,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             present_after: array(),
             begin_after: array(),
             finish_after: array(),
+            begin_then: array(),
+            finish_then: array(),
             begin_high: array(),
             begin_low: array(),
             finish_high: array(),
@@ -604,37 +616,33 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.full.next = false;
         for k in 0..N {
             self.full.next = self.present_3[k].q.val();
-            self.touched[k].next =
-                self.present_3[k].q.val() & !self.before_3[k].q.val() & !self.behind_3[k].q.val();
-            self.clear[k].next = !self.present_3[k].q.val() | self.short_3[k].q.val();
-            self.joined[k].next = self.before_3[k].q.val() & !self.clear[k].val();
+            self.touched[k].next = !self.before_3[k].q.val() & !self.behind_3[k].q.val();
+            self.joined[k].next = self.before_3[k].q.val() & !self.short_3[k].q.val();
         }
         for k in 1..N {
-            if self.present_3[k - 1].q.val() & self.before_3[k - 1].q.val() {
+            if self.before_3[k - 1].q.val() {
                 self.joined[k].next = false;
             }
         }
         comment!("it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it");
         for k in 0..N {
-            self.closes[k].next = self.edge_touched.val() & !self.clear[k].val();
+            self.closes[k].next = self.edge_touched.val() & !self.short_3[k].q.val();
             self.widens[k].next =
-                self.gap_3.q.val() & self.before_3[k].q.val() & !self.clear[k].val();
+                self.gap_3.q.val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
             self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
-            self.opens[k].next = self.gap_3.q.val() & !self.full.val() & self.clear[k].val();
+            self.opens[k].next = self.gap_3.q.val() & !self.full.val() & self.short_3[k].q.val();
         }
         for k in 1..N {
             self.closes[k].next = !self.before_3[k - 1].q.val()
                 & !self.behind_3[k - 1].q.val()
-                & !self.clear[k].val();
+                & !self.short_3[k].q.val();
             self.widens[k].next =
-                self.behind_3[k - 1].q.val() & self.before_3[k].q.val() & !self.clear[k].val();
-            self.opens[k].next = self.present_3[k - 1].q.val()
-                & self.behind_3[k - 1].q.val()
-                & !self.full.val()
-                & self.clear[k].val();
+                self.behind_3[k - 1].q.val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
+            self.opens[k].next =
+                self.behind_3[k - 1].q.val() & !self.full.val() & self.short_3[k].q.val();
         }
         for k in 0..(N - 1) {
-            if !self.clear[k + 1].val() {
+            if !self.short_3[k + 1].q.val() {
                 self.grows[k].next = false;
             }
         }
@@ -718,6 +726,34 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
+        comment!("begin and finish once more, a cycle later: what is only written can wait");
+        for k in 0..N {
+            self.begin_then[k].next = self.begin_4[k].q.val();
+            self.finish_then[k].next = self.finish_4[k].q.val();
+            if self.begin_high_4[k].q.val() & self.begin_low_4[k].q.val() {
+                self.begin_then[k].next = self.position_4.q.val();
+            }
+            if self.finish_high_4[k].q.val() & self.finish_low_4[k].q.val() {
+                self.finish_then[k].next = self.end_4.q.val();
+            }
+        }
+        for k in 1..N {
+            if self.begin_high_4[k].q.val() & !self.begin_low_4[k].q.val() {
+                self.begin_then[k].next = self.begin_4[k - 1].q.val();
+            }
+            if self.finish_high_4[k].q.val() & !self.finish_low_4[k].q.val() {
+                self.finish_then[k].next = self.finish_4[k - 1].q.val();
+            }
+        }
+        for k in 0..(N - 1) {
+            if !self.begin_high_4[k].q.val() & self.begin_low_4[k].q.val() {
+                self.begin_then[k].next = self.begin_4[k + 1].q.val();
+            }
+            if !self.finish_high_4[k].q.val() & self.finish_low_4[k].q.val() {
+                self.finish_then[k].next = self.finish_4[k + 1].q.val();
+            }
+        }
+
         comment!("what comes of the beat itself");
         self.accept.next = self.edge_grows.val() | self.any_closes.val() | self.any_opens.val();
         self.known.next = !self.new_3.q.val();
@@ -791,8 +827,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes[k].write.next = self.settles_4.q.val();
             self.begins[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
             self.finishes[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.begins[k].data.next = self.begin_4[k].q.val();
-            self.finishes[k].data.next = self.finish_4[k].q.val();
+            self.begins[k].data.next = self.begin_then[k].val();
+            self.finishes[k].data.next = self.finish_then[k].val();
             self.begins[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.finishes[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.present_2[k].d.next = false;
@@ -811,8 +847,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         comment!("what is not written yet: of the beat two in front, or of the one before that");
         if self.third_1.q.val() {
             for k in 0..N {
-                self.begin_2[k].d.next = self.begin_4[k].q.val();
-                self.finish_2[k].d.next = self.finish_4[k].q.val();
+                self.begin_2[k].d.next = self.begin_then[k].val();
+                self.finish_2[k].d.next = self.finish_then[k].val();
             }
         }
         if self.far_1.q.val() {
@@ -835,9 +871,10 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.end_from_begin[k].next = self.end_2.q.val() - self.begin_2[k].q.val();
             self.to_finish[k].next = self.finish_2[k].q.val() - self.position_2.q.val();
             self.end_to_finish[k].next = self.finish_2[k].q.val() - self.end_2.q.val();
-            self.before[k].next = self.from_begin[k].val().get_bit(31);
-            self.short[k].next = self.end_from_begin[k].val().get_bit(31);
-            self.behind[k].next = self.to_finish[k].val().get_bit(31);
+            self.before[k].next = self.from_begin[k].val().get_bit(31) | !self.present_2[k].q.val();
+            self.short[k].next =
+                self.end_from_begin[k].val().get_bit(31) | !self.present_2[k].q.val();
+            self.behind[k].next = self.to_finish[k].val().get_bit(31) & self.present_2[k].q.val();
             self.over[k].next = self.end_to_finish[k].val().get_bit(31);
         }
         self.from_front.next = self.position_2.q.val() - self.position_3.q.val();
@@ -916,6 +953,16 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                     self.over_3[k].d.next = self.over[k - 1].val();
                 }
             }
+            comment!("the last one is not there any more when the others move down");
+            for k in (N - 1)..N {
+                if !self.begin_high[k].val() & self.begin_low[k].val() {
+                    self.before_3[k].d.next = true;
+                    self.short_3[k].d.next = true;
+                }
+                if !self.finish_high[k].val() & self.finish_low[k].val() {
+                    self.behind_3[k].d.next = false;
+                }
+            }
             for k in 0..(N - 1) {
                 if !self.begin_high[k].val() & self.begin_low[k].val() {
                     self.before_3[k].d.next = self.before[k + 1].val();
@@ -945,8 +992,16 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         for k in 0..N {
             self.begin_4[k].clock.next = self.clock.val();
             self.finish_4[k].clock.next = self.clock.val();
-            self.begin_4[k].d.next = self.begin_after[k].val();
-            self.finish_4[k].d.next = self.finish_after[k].val();
+            self.begin_high_4[k].clock.next = self.clock.val();
+            self.begin_low_4[k].clock.next = self.clock.val();
+            self.finish_high_4[k].clock.next = self.clock.val();
+            self.finish_low_4[k].clock.next = self.clock.val();
+            self.begin_4[k].d.next = self.begin_3[k].q.val();
+            self.finish_4[k].d.next = self.finish_3[k].q.val();
+            self.begin_high_4[k].d.next = self.begin_high[k].val();
+            self.begin_low_4[k].d.next = self.begin_low[k].val();
+            self.finish_high_4[k].d.next = self.finish_high[k].val();
+            self.finish_low_4[k].d.next = self.finish_low[k].val();
         }
         self.position_4.d.next = self.position_3.q.val();
         self.skip_4.d.next = self.skip.val();
@@ -1005,8 +1060,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes_asked[k].write.next = self.settles_4.q.val();
             self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
             self.finishes_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.begins_asked[k].data.next = self.begin_4[k].q.val();
-            self.finishes_asked[k].data.next = self.finish_4[k].q.val();
+            self.begins_asked[k].data.next = self.begin_then[k].val();
+            self.finishes_asked[k].data.next = self.finish_then[k].val();
             self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.asked_hit[k].clock.next = self.clock.val();
