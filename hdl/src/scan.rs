@@ -187,6 +187,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     // the stream that waits for the reader, and the one that is given
     picked_look: [Dff<Bit>; S],
     picked_give: [Dff<Bit>; S],
+    given_here: [Signal<Local, Bit>; S],
     busy: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
     // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
@@ -224,6 +225,9 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     given_valid: Dff<Bit>,
     given_ends: Dff<Bit>,
     lengths: Store<Known, 4>,
+    learns: Dff<Bit>,
+    learned_of: Dff<Bits<4>>,
+    learned: Dff<Known>,
     gift_valid: Dff<Bit>,
     gift: Dff<Fpdu>,
     gift_dropped: Dff<Bit>,
@@ -240,7 +244,6 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
 
     out: Queue<Fpdu, 4>,
     waiting: Dff<Bits<8>>,
-    waits: Dff<Bit>,
     hold: Dff<Bit>,
 
     leaves: Signal<Local, Bit>,
@@ -346,6 +349,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             eligible: array(),
             picked_look: array(),
             picked_give: array(),
+            given_here: array(),
             busy: array(),
             stale: array(),
             stopped: array(),
@@ -376,6 +380,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             given_valid: d(),
             given_ends: d(),
             lengths: d(),
+            learns: d(),
+            learned_of: d(),
+            learned: d(),
             gift_valid: d(),
             gift: d(),
             gift_dropped: d(),
@@ -387,7 +394,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             placed: d(),
             out: d(),
             waiting: d(),
-            waits: d(),
             hold: d(),
             leaves: d(),
             marked: d(),
@@ -474,9 +480,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             given_ends,
             gift_valid,
             gift,
-            gift_dropped
+            gift_dropped,
+            learns,
+            learned_of,
+            learned
         );
-        dff_setup!(self, clock, gone, gone_stream, wary, waiting, waits, hold);
+        dff_setup!(self, clock, gone, gone_stream, wary, waiting, hold);
         clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
@@ -737,14 +746,18 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.leaves.val() {
             self.wary.d.next = self.wary_for.val();
         }
-        self.lengths.write.next = self.lacks.val() | self.notes.val();
-        self.lengths.write_row.next = self.early.val().stream.get_bits::<4>(0);
-        self.lengths.data.next = self.early_length.val();
+        comment!("what becomes known is written a cycle later: it is not given before");
+        self.learns.d.next = self.lacks.val() | self.notes.val();
+        self.learned_of.d.next = self.early.val().stream.get_bits::<4>(0);
+        self.learned.d.next = self.early_length.val();
         if self.lacks.val() {
-            self.lengths.write_row.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
-            self.lengths.data.next.dwords = self.weighed_fpdu.q.val().dwords;
-            self.lengths.data.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
+            self.learned_of.d.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
+            self.learned.d.next.dwords = self.weighed_fpdu.q.val().dwords;
+            self.learned.d.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
         }
+        self.lengths.write.next = self.learns.q.val();
+        self.lengths.write_row.next = self.learned_of.q.val();
+        self.lengths.data.next = self.learned.q.val();
 
         comment!("give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found");
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
@@ -768,6 +781,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given_length.next = self.early_length.val();
             self.at_its_end.next = false;
         }
+        comment!("who is picked stands in `picked_give`, too, in this cycle");
+        for i in 0..S {
+            self.given_here[i].next = self.picked_give[i].q.val()
+                | (!self.given_valid.q.val()
+                    & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val()));
+        }
         comment!("nobody looks at it before it is given");
         if !self.gift_valid.q.val() {
             self.gift.d.next.stream = self.given_to.val();
@@ -778,7 +797,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gift.d.next.placed = false;
             self.gift_dropped.d.next = false;
             for i in 0..S {
-                if self.given_to.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.given_here[i].val() {
                     self.gift.d.next.position = self.at[i].q.val();
                     self.gift.d.next.markers = self.with_markers[i].q.val();
                     self.gift.d.next.crc = self.with_crc[i].q.val();
@@ -871,7 +890,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.in_order.next = self.passes.val()
             | (self.gift_valid.q.val() & !self.gift_dropped.q.val() & !self.hold.q.val());
         self.ahead_goes.next =
-            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.waits.q.val();
+            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.out.m_valid.val();
         self.look_ahead.taken.next = self.ahead_goes.val();
         self.placed.given.next = self.ahead_goes.val();
 
@@ -894,11 +913,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.pops.next = self.out.m_valid.val() & self.fpdu_ready.val();
         if self.pushes.val() & !self.pops.val() {
             self.waiting.d.next = self.waiting.q.val() + 1;
-            self.waits.d.next = true;
         }
         if self.pops.val() & !self.pushes.val() {
             self.waiting.d.next = self.waiting.q.val() - 1;
-            self.waits.d.next = self.waiting.q.val() != 1;
         }
         self.hold.d.next = self.waiting.q.val() >= self.enough.val();
 
@@ -1006,10 +1023,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.over.d.next = false;
             self.given_valid.d.next = false;
             self.gift_valid.d.next = false;
+            self.learns.d.next = false;
             self.gone.d.next = false;
             self.wary.d.next = self.wary_for.val();
             self.waiting.d.next = 0.into();
-            self.waits.d.next = false;
             self.hold.d.next = false;
         }
     }

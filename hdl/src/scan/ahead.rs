@@ -168,6 +168,12 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     again: [Dff<Bit>; S],
     again_at: [Dff<Bits<32>>; S],
 
+    // an answer, a cycle later
+    hears: Dff<Bit>,
+    /// Of the stream that is visited.
+    news_here: Dff<Bit>,
+    hears_stream: Dff<Bits<4>>,
+
     // the visit
     step: Dff<Step>,
     stream: Dff<Bits<8>>,
@@ -198,7 +204,6 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     owed: Dff<Bit>,
     offers: Dff<Bit>,
     left_now: Dff<Bit>,
-    left_stream: Dff<Bits<4>>,
     back: [Dff<Bit>; S],
     back_at: Dff<Bits<32>>,
     turn: Turn<S>,
@@ -207,6 +212,10 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     place: Signal<Local, Bits<32>>,
     beside: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<32>>,
+    /// As they were a cycle before: nothing is left of the island; less than a header; the FPDU ends with it.
+    spent: Dff<Bit>,
+    brief: Dff<Bit>,
+    at_end: Dff<Bit>,
     leading: Signal<Local, Bit>,
     lane: Signal<Local, Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
@@ -216,7 +225,6 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     to_edge: Signal<Local, Bits<20>>,
     revisit: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
-    news_here: Signal<Local, Bit>,
     row_base: Signal<Local, Bits<20>>,
     index: [Constant<Bits<4>>; S],
     lane_mask: Constant<Bits<16>>,
@@ -276,6 +284,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             started: d(),
             heard: d(),
             heard_stream: d(),
+            hears: d(),
+            hears_stream: d(),
             wanted: array(),
             wanted_at: array(),
             again: array(),
@@ -309,7 +319,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             owed: d(),
             offers: d(),
             left_now: d(),
-            left_stream: d(),
             back: array(),
             back_at: d(),
             turn: d(),
@@ -317,6 +326,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             place: d(),
             beside: d(),
             left: d(),
+            spent: d(),
+            brief: d(),
+            at_end: d(),
             leading: d(),
             lane: d(),
             lane_bit: d(),
@@ -350,29 +362,32 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, stream, here, finish, sure, follows, news, asking, known,
-            known_good, known_to, distance, marker, pointed
-        );
-        dff_setup!(
             self,
             clock,
-            length,
-            content,
-            span,
-            base,
-            rest,
-            dwords,
-            ends,
-            whole,
-            recording,
-            gives,
-            full,
-            open,
-            owed,
-            offers,
-            left_now,
-            left_stream,
-            back_at
+            spent,
+            brief,
+            at_end,
+            hears,
+            news_here,
+            hears_stream,
+            step,
+            stream,
+            here,
+            finish,
+            sure,
+            follows,
+            news,
+            asking,
+            known,
+            known_good,
+            known_to,
+            distance,
+            marker,
+            pointed
+        );
+        dff_setup!(
+            self, clock, length, content, span, base, rest, dwords, ends, whole, recording, gives,
+            full, open, owed, offers, left_now, back_at
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -408,6 +423,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.leading.next = !self.here.q.val().get_bits::<9>(0).any();
         self.left.next = self.finish.q.val() - self.here.q.val();
+        comment!("known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again");
+        self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(31);
+        self.brief.d.next = self.left.val() < 8;
+        self.at_end.d.next = self.finish.q.val() == self.ends.q.val();
         self.row_base.next = bit_cast::<20, 8>(self.stream.q.val()) << self.stream_shift.val();
         self.marker_row.next = ((self.marker.q.val().get_bits::<20>(0) >> self.lane_bits.val())
             & self.row_mask.val())
@@ -415,7 +434,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.peek_row.next = ((self.here.q.val().get_bits::<20>(0) >> self.lane_bits.val())
             & self.row_mask.val())
             | self.row_base.val();
-        self.peek.next = (self.step.q.val() == Step::Head) & (self.left.val() >= 8);
+        self.peek.next = (self.step.q.val() == Step::Head) & !self.brief.q.val();
 
         comment!("a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there");
         self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
@@ -448,8 +467,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         self.revisit.next = false;
         self.over.next = false;
+        self.left_now.d.next = false;
+        self.news_here.d.next = self.heard.val()
+            & (self.heard_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0));
         match self.step.q.val() {
             Step::Rest => {
+                comment!("a stream that leaves while its visit begins");
+                self.left_now.d.next = self.gone.val()
+                    & (self.gone_stream.val().get_bits::<4>(0)
+                        == self.turn.choice.val().get_bits::<4>(0));
+                self.news_here.d.next = false;
                 self.stream.d.next = self.turn.choice.val();
                 self.recording.d.next = false;
                 self.sure.d.next = false;
@@ -501,7 +528,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 if self.known.q.val() {
                     self.step.d.next = Step::Jump;
                 }
-                if !self.left.val().any() | self.left.val().get_bit(31) {
+                if self.spent.q.val() {
                     self.step.d.next = Step::Rest;
                 }
             }
@@ -544,15 +571,18 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             Step::Head => {
-                if self.left.val() < 8 {
-                    self.step.d.next = Step::Rest;
-                }
                 if self.peeked.val() {
                     self.step.d.next = Step::Fetch;
+                }
+                if self.brief.q.val() {
+                    self.step.d.next = Step::Rest;
                 }
             }
             Step::Fetch => {
                 self.step.d.next = Step::Length;
+                if self.brief.q.val() {
+                    self.step.d.next = Step::Rest;
+                }
             }
             Step::Length => {
                 self.length.d.next = (self.octets.val() << 8) | (self.octets.val() >> 8);
@@ -626,7 +656,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.follows.d.next = true;
                     self.asking.d.next = true;
                     self.step.d.next = Step::Look;
-                    if self.finish.q.val() == self.ends.q.val() {
+                    if self.at_end.q.val() {
                         self.step.d.next = Step::Rest;
                     }
                 }
@@ -669,14 +699,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.revisit.val() & (self.stream.q.val().get_bits::<4>(0) == self.index[i].val());
         }
         self.back_at.d.next = self.here.q.val();
-        self.news_here.next = self.heard.val() & (self.heard_stream.val() == self.stream.q.val());
-        if self.news_here.val() {
+        self.hears.d.next = self.heard.val();
+        self.hears_stream.d.next = self.heard_stream.val().get_bits::<4>(0);
+        if self.news_here.q.val() {
             self.news.d.next = true;
         }
         for i in 0..S {
-            if self.heard.val()
+            if self.hears.q.val()
                 & self.again[i].q.val()
-                & (self.heard_stream.val().get_bits::<4>(0) == self.index[i].val())
+                & (self.hears_stream.q.val() == self.index[i].val())
             {
                 self.again[i].d.next = false;
                 self.wanted[i].d.next = true;
@@ -685,7 +716,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.back[i].q.val() {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.back_at.q.val();
-                if self.news.q.val() | self.news_here.val() {
+                if self.news.q.val() | self.news_here.q.val() {
                     self.again[i].d.next = false;
                     self.wanted[i].d.next = true;
                     self.wanted_at[i].d.next = self.back_at.q.val();
@@ -706,13 +737,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
         comment!("a visit of a stream that leaves is over, also one that begins in this cycle; it is still at its first step");
-        self.left_now.d.next = self.gone.val();
-        self.left_stream.d.next = self.gone_stream.val().get_bits::<4>(0);
         self.over.next = (self.gone.val()
             & (self.gone_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0)))
-            | (self.left_now.q.val()
-                & (self.step.q.val() == Step::Pick)
-                & (self.left_stream.q.val() == self.stream.q.val().get_bits::<4>(0)));
+            | self.left_now.q.val();
         if self.over.val() {
             self.step.d.next = Step::Rest;
             self.offers.d.next = false;

@@ -152,6 +152,10 @@ pub struct Placed<const S: usize, const N: usize> {
     // the next answer, and where its FPDU ends
     head_valid: Dff<Bit>,
     head: Dff<Answer>,
+    /// The stream of it, and the one that may be asked for, as they were a cycle before.
+    head_is: [Dff<Bit>; S],
+    asked_is: [Dff<Bit>; S],
+    here: [Signal<Local, Bit>; S],
     head_behind: Dff<Bits<20>>,
 
     // an op: a row is read,
@@ -284,6 +288,9 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             answers: d(),
             head_valid: d(),
             head: d(),
+            head_is: array(),
+            asked_is: array(),
+            here: array(),
             head_behind: d(),
             rests: d(),
             compares: d(),
@@ -462,6 +469,19 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.head.d.next = self.answers.m_data.val();
             self.head_behind.d.next = self.flying.m_data.val();
         }
+        for i in 0..S {
+            self.head_is[i].clock.next = self.clock.val();
+            self.head_is[i].d.next = self.head_is[i].q.val();
+            if self.next_answer.val() {
+                self.head_is[i].d.next = self.answers.m_data.val().stream == self.index[i].val();
+            }
+            self.asked_is[i].clock.next = self.clock.val();
+            self.asked_is[i].d.next = self.asked.val().get_bits::<4>(0) == self.index[i].val();
+            self.here[i].next = self.asked_is[i].q.val();
+            if self.head_valid.q.val() {
+                self.here[i].next = self.head_is[i].q.val();
+            }
+        }
         comment!("what stands there while nothing is asked is of no matter");
         if self.rests.q.val() {
             self.op.d.next.answer = self.head_valid.q.val();
@@ -489,7 +509,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
         }
         for i in 0..S {
-            if self.rests.q.val() & (self.stream.val() == self.index[i].val()) {
+            if self.rests.q.val() & self.here[i].val() {
                 self.op.d.next.reached = self.at[i].val();
                 self.op.d.next.chain = self.chain[i].val();
                 for k in 0..N {
@@ -603,12 +623,13 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
                 if !self.some_below.val() & self.above[k].q.val() {
                     self.new_from[k].next = self.op.q.val().at;
                 }
-                if !self.some_below.val() & !self.some_above.val() & self.takes[k].q.val() {
-                    self.new_from[k].next = self.op.q.val().at;
-                    self.new_to[k].next = self.op.q.val().behind;
-                    self.new_good_from[k].next = self.op.q.val().at;
-                    self.new_good_to[k].next = self.op.q.val().at;
-                }
+            }
+            comment!("what stands in an interval that is free is of no matter");
+            if self.takes[k].q.val() {
+                self.new_from[k].next = self.op.q.val().at;
+                self.new_to[k].next = self.op.q.val().behind;
+                self.new_good_from[k].next = self.op.q.val().at;
+                self.new_good_to[k].next = self.op.q.val().at;
             }
             if self.accepted_now.val() {
                 if self.good_below[k].q.val() {

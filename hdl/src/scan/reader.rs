@@ -86,7 +86,7 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub looked: Signal<Out, Bits<8>>,
     /// and the low bits of its edge, in the same cycle.
     pub looked_edge: Signal<In, Bits<20>>,
-    /// Pulse: no more rows of the visit `abort_number` are wanted.
+    /// Pulse: no more rows are wanted of the visit that was `abort_number` a cycle before.
     pub abort: Signal<In, Bit>,
     /// Its number.
     pub abort_number: Signal<In, Bits<4>>,
@@ -116,6 +116,8 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     rows: Dff<Bits<8>>,
     lots: Dff<Bit>,
     room: Dff<Bits<4>>,
+    /// The row in work at `abort_number` is of the visit that rows are asked for.
+    same: Dff<Bit>,
     gave: Dff<Bit>,
 
     // a cycle later: how far it has landed
@@ -188,6 +190,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             rows: d(),
             lots: d(),
             room: d(),
+            same: d(),
             gave: d(),
             on_way: d(),
             on_way_row: d(),
@@ -226,7 +229,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room);
+        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room, same);
         dff_setup!(
             self,
             clock,
@@ -248,7 +251,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             "a row that has not landed whole is the last one; the one behind it is not asked for"
         );
         self.short.next = self.on_way.q.val() & !self.full.q.val() & !self.on_way_row.q.val().last;
-        self.stops.next = self.abort.val() & (self.abort_number.val() == self.asked.q.val().number);
+        self.stops.next = self.abort.val() & self.same.q.val();
         self.quota.next = self.cut.q.val() | (self.visit_valid.val() & self.lots.q.val());
         self.ask.next =
             self.reading.q.val() & self.room.q.val().any() & !self.short.val() & !self.stops.val();
@@ -257,6 +260,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             | self.stops.val()
             | (self.ask.val() & self.quota.val());
         self.take.next = self.finish.val() & self.visit_valid.val();
+        self.same.d.next =
+            (self.abort_number.val() == self.asked.q.val().number) & !self.take.val();
         self.visit_ready.next = self.finish.val();
 
         comment!("ask for a row");

@@ -73,7 +73,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pub item_valid: Signal<Out, Bit>,
     /// Pulse: no more rows of a visit are wanted.
     pub abort: Signal<Out, Bit>,
-    /// Its number.
+    /// Number of the visit of the row in work: of the one that `abort` belongs to a cycle before.
     pub abort_number: Signal<Out, Bits<4>>,
 
     // the row in work
@@ -82,7 +82,9 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     here: Dff<Row>,
     here_lengths: Dff<Bits<H>>,
     here_dwords: Dff<Bits<H>>,
-    here_long: Dff<Bits<D>>,
+    /// With an FPDU in this lane nothing more is looked for in the row; it is counted.
+    here_leaves: Dff<Bits<D>>,
+    here_counts: Dff<Bits<D>>,
     here_far: Dff<Bits<D>>,
     here_crosses: Dff<Bits<D>>,
     here_beyond: Dff<Bits<D>>,
@@ -110,14 +112,12 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     out: Dff<Item>,
     out_valid: Dff<Bit>,
     aborts: Dff<Bit>,
-    aborted: Dff<Bits<4>>,
 
     lane: Signal<Local, Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
     dwords: Signal<Local, Bits<16>>,
     ulpdu: Signal<Local, Bits<16>>,
     known_lanes: Signal<Local, Bits<16>>,
-    long: Signal<Local, Bit>,
     far: Signal<Local, Bit>,
     refused: Signal<Local, Bit>,
     looks: Signal<Local, Bit>,
@@ -167,7 +167,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             here: d(),
             here_lengths: d(),
             here_dwords: d(),
-            here_long: d(),
+            here_leaves: d(),
+            here_counts: d(),
             here_far: d(),
             here_crosses: d(),
             here_beyond: d(),
@@ -190,13 +191,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
             out: d(),
             out_valid: d(),
             aborts: d(),
-            aborted: d(),
             lane: d(),
             lane_bit: d(),
             dwords: d(),
             ulpdu: d(),
             known_lanes: d(),
-            long: d(),
             far: d(),
             refused: d(),
             looks: d(),
@@ -233,7 +232,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             here,
             here_lengths,
             here_dwords,
-            here_long,
+            here_leaves,
+            here_counts,
             here_far,
             here_crosses,
             here_beyond,
@@ -257,7 +257,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             rest,
             embedded
         );
-        dff_setup!(self, clock, embedded_less, out, out_valid, aborts, aborted);
+        dff_setup!(self, clock, embedded_less, out, out_valid, aborts);
 
         comment!("the lane that the next FPDU begins in");
         self.lane.next = self.ahead.q.val() & self.lane_mask.val();
@@ -273,7 +273,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             .val()
             .get_bits::<16>(self.lane_bit.val().index());
         self.known_lanes.next = self.here.q.val().known;
-        self.long.next = self.here_long.q.val().get_bit(self.lane.val().index());
         self.far.next = self.here_far.q.val().get_bit(self.lane.val().index());
         self.refused.next = self.here_refused.q.val().get_bit(self.lane.val().index());
         self.sum.next = self.lane.val() + self.dwords.val();
@@ -297,11 +296,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             & !self.in_row.q.val()
             & !(self.is_counting.q.val() & self.here.q.val().last);
         self.pop.next = self.skip.val()
-            | self.miss.val()
-            | (self.found.val() & (self.crossing.val() | self.refused.val()))
+            | (self.looks.val() & self.here_leaves.q.val().get_bit(self.lane.val().index()))
             | (self.here_valid.q.val() & !self.alive.q.val());
 
-        self.counts.next = self.found.val() & self.long.val() & !self.refused.val();
+        self.counts.next =
+            self.looks.val() & self.here_counts.q.val().get_bit(self.lane.val().index());
         self.emits.next = (self.found.val() & !self.counts.val())
             | self.miss.val()
             | (self.skip.val() & self.here.q.val().last)
@@ -327,7 +326,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.in_row.d.next = false;
         }
         self.aborts.d.next = false;
-        self.aborted.d.next = self.here.q.val().number;
         self.out_valid.d.next = self.emits.val();
         self.out.d.next.fpdu = self.found.val();
         self.out.d.next.end = true;
@@ -415,7 +413,12 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.here.d.next = self.row.val();
             self.here_lengths.d.next = self.lengths.val();
             self.here_dwords.d.next = self.totals.dwords.val();
-            self.here_long.d.next = self.totals.long.val();
+            self.here_leaves.d.next = !bit_cast::<D, 16>(self.row.val().known)
+                | self.totals.crosses.val()
+                | self.totals.refused.val();
+            self.here_counts.d.next = bit_cast::<D, 16>(self.row.val().known)
+                & self.totals.long.val()
+                & !self.totals.refused.val();
             self.here_far.d.next = self.totals.far.val();
             self.here_crosses.d.next = self.totals.crosses.val();
             self.here_beyond.d.next = self.totals.beyond.val();
@@ -431,7 +434,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.item.next = self.out.q.val();
         self.item_valid.next = self.out_valid.q.val();
         self.abort.next = self.aborts.q.val();
-        self.abort_number.next = self.aborted.q.val();
+        self.abort_number.next = self.here.q.val().number;
 
         if self.reset.val() {
             self.here_valid.d.next = false;
