@@ -27,6 +27,8 @@ module check_properties (
     input m_valid,
     // inside
     input [2:0] state_q,
+    input resting_q,
+    input tells_q,
     input [1:0] subject_q,
     input [2:0] order_q,
     input [11:0] sweep_q,
@@ -264,6 +266,8 @@ module check_properties (
     wire newest = age + 8'd1 == waiting__filled_q;
     always @* begin
         states: assert (state_q <= Finish);
+        rests: assert (resting_q == (state_q == Idle));
+        tells_are: assert (tells_q == (state_q == Give & subject_q != Fpdu));
         waiting_are: assert (waiting__filled_q + settling_q == flight_q + present);
         tagged_are: assert (state_q == Clear | flying + outcomes__filled_q + (settling_q & state_q != Give) == flight_q);
         limit: assert (flight_q <= 14 & (!room_q | flight_q <= 13));

@@ -452,6 +452,7 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
         let planted = |proof: Proof, (right, wrong)| proof.planted(right, wrong).unwrap();
         let begins = [
             ("        state_q = 3'h0;", "        state_q = 3'h1;"),
+            ("resting_q = 1'b0;", "resting_q = 1'b1;"),
             ("vacant_q = 1'b0;", "vacant_q = 1'b1;"),
             ("drained_q = 1'b0;", "drained_q = 1'b1;"),
             ("        open_0_q = 1'b0;", "        open_0_q = 1'b1;"),

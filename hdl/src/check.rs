@@ -255,6 +255,9 @@ pub struct Check<const S: usize> {
 
     // in work
     state: Dff<State>,
+    /// It is `Idle`: much waits for that.
+    resting: Dff<Bit>,
+    next_state: Signal<Local, State>,
     subject: Dff<Subject>,
     timer: Dff<Bits<4>>,
     due: Dff<Bit>,
@@ -376,7 +379,8 @@ pub struct Check<const S: usize> {
     is_end: Signal<Local, Bit>,
     is_clean: Signal<Local, Bit>,
     its_turn: Signal<Local, Bit>,
-    tells: Signal<Local, Bit>,
+    /// Something without an FPDU: `state` is `Give`, and `subject` not `Fpdu`.
+    tells: Dff<Bit>,
     takes: Signal<Local, Bit>,
     notes: Signal<Local, Bit>,
     closes: Signal<Local, Bit>,
@@ -468,6 +472,8 @@ impl<const S: usize> Check<S> {
             fault_of_read: d(),
             fault_stream: d(),
             state: d(),
+            resting: d(),
+            next_state: d(),
             subject: d(),
             timer: d(),
             due: d(),
@@ -621,6 +627,7 @@ impl<const S: usize> Logic for Check<S> {
             fault_of_read,
             fault_stream,
             state,
+            resting,
             subject,
             timer,
             due,
@@ -695,6 +702,7 @@ impl<const S: usize> Logic for Check<S> {
             discarded_now,
             payload_now,
             error_now,
+            tells,
             ahead_now,
             ahead_good,
             ahead_at
@@ -726,6 +734,8 @@ impl<const S: usize> Logic for Check<S> {
         self.verdicts.reset.next = self.reset.val();
         self.error_records.reset.next = self.reset.val();
 
+        self.next_state.next = self.state.q.val();
+
         comment!(
             "faults wait in two bits a stream; `deliver` has told the host of those of writes"
         );
@@ -754,10 +764,9 @@ impl<const S: usize> Logic for Check<S> {
         self.segments.s_valid.next = self.segment_valid.val();
         self.verdicts.s_data.next = self.verdict.val();
         self.verdicts.s_valid.next = self.verdict_valid.val();
-        self.idle.next = (self.state.q.val() == State::Idle) & !self.fault_found.q.val();
+        self.idle.next = self.resting.q.val() & !self.fault_found.q.val();
         self.quiet.next = self.drained.q.val() & self.vacant.q.val();
-        self.fault_starts.next =
-            (self.state.q.val() == State::Idle) & self.fault_found.q.val() & self.quiet.val();
+        self.fault_starts.next = self.resting.q.val() & self.fault_found.q.val() & self.quiet.val();
         self.command_waits.next =
             self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
         self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
@@ -809,7 +818,7 @@ impl<const S: usize> Logic for Check<S> {
                 | (self.pop.val() & !self.enters.val())
                 | self.again.val()
             {
-                self.state.d.next = State::Look;
+                self.next_state.next = State::Look;
             }
         }
 
@@ -966,22 +975,24 @@ impl<const S: usize> Logic for Check<S> {
             match self.subject.q.val() {
                 Subject::Fpdu => {
                     self.kept.d.next = self.waits.val();
-                    self.state.d.next = State::Give;
+                    self.next_state.next = State::Give;
                     if self.waits.val() {
-                        self.state.d.next = State::Idle;
+                        self.next_state.next = State::Idle;
                     }
                 }
                 Subject::Next => {
-                    self.state.d.next = State::Idle;
+                    self.next_state.next = State::Idle;
                     if self.receive_queues.message.val().closed {
-                        self.state.d.next = State::Give;
+                        self.next_state.next = State::Give;
+                        self.tells.d.next = true;
                     }
                 }
                 Subject::Fault => {
-                    self.state.d.next = State::Finish;
+                    self.next_state.next = State::Finish;
                     if !self.closed.q.val() {
                         if self.reports.q.val() {
-                            self.state.d.next = State::Give;
+                            self.next_state.next = State::Give;
+                            self.tells.d.next = true;
                         }
                         self.error_records.write.next = true;
                         self.error_now.d.next = true;
@@ -995,7 +1006,7 @@ impl<const S: usize> Logic for Check<S> {
                     }
                 }
                 Subject::Command => {
-                    self.state.d.next = State::Finish;
+                    self.next_state.next = State::Finish;
                     match self.order.q.val() {
                         CheckCommand::WriteStag => {
                             self.stag_table.write.next = self.stag_table.legal.val();
@@ -1009,7 +1020,7 @@ impl<const S: usize> Logic for Check<S> {
                             if self.exists.q.val() {
                                 self.start_now.d.next = true;
                                 if self.queue.q.val() != 3 {
-                                    self.state.d.next = State::Look;
+                                    self.next_state.next = State::Look;
                                     self.timer.d.next = 1.into();
                                     self.due.d.next = false;
                                 } else {
@@ -1030,7 +1041,8 @@ impl<const S: usize> Logic for Check<S> {
                                 self.post_missing.q.val() | self.receive_queues.full.val();
                         }
                         CheckCommand::Fence => {
-                            self.state.d.next = State::Give;
+                            self.next_state.next = State::Give;
+                            self.tells.d.next = true;
                         }
                     }
                 }
@@ -1202,8 +1214,6 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!("what is told without an FPDU");
-        self.tells.next =
-            (self.state.q.val() == State::Give) & (self.subject.q.val() != Subject::Fpdu);
         self.message.next = self.no_completion.val();
         self.message.next.kind = 2.into();
         self.message.next.stream = self.stream.q.val();
@@ -1217,7 +1227,7 @@ impl<const S: usize> Logic for Check<S> {
         self.fault_event.next = self.no_error_event.val();
         self.fault_event.next.kind = 3.into();
         self.fault_event.next.stream = self.stream.q.val();
-        if self.tells.val() {
+        if self.tells.q.val() {
             self.next_placement.next = self.no_placement.val();
             self.next_delivery.next = self.no_delivery.val();
             self.next_delivery.next.stream = self.stream.q.val();
@@ -1238,7 +1248,8 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!("give: once the record is whole and the output register free, all else changes in one cycle");
-        self.give.next = self.tells.val() & !self.error_records.busy.val() & self.output_free.val();
+        self.give.next =
+            self.tells.q.val() & !self.error_records.busy.val() & self.output_free.val();
         self.took_now.d.next = false;
         self.consumed_now.d.next = false;
         self.judged_now.d.next = false;
@@ -1266,7 +1277,8 @@ impl<const S: usize> Logic for Check<S> {
             self.out_delivery.d.next = self.next_delivery.val();
         }
         if self.give.val() {
-            self.state.d.next = State::Idle;
+            self.tells.d.next = false;
+            self.next_state.next = State::Idle;
             self.done.d.next = self.subject.q.val() == Subject::Command;
             if self.subject.q.val() == Subject::Next {
                 self.takes.next = true;
@@ -1284,7 +1296,7 @@ impl<const S: usize> Logic for Check<S> {
             & !self.has_tag.val();
         if self.settle.val() {
             if self.state.q.val() == State::Give {
-                self.state.d.next = State::Idle;
+                self.next_state.next = State::Idle;
             }
             self.consumed_now.d.next = true;
             self.judged_now.d.next = self.is_judged.val();
@@ -1306,7 +1318,7 @@ impl<const S: usize> Logic for Check<S> {
             self.took_now.d.next = self.direct.val();
             self.follows.next = self.direct.val() & self.receive_queues.state.val().ahead.any();
             comment!("behind a message that waited, which `give` takes, it is `Next` already");
-            if self.direct.val() & self.receive_queues.state.val().ahead.any() {
+            if self.follows.val() {
                 self.subject.d.next = Subject::Next;
             }
         }
@@ -1325,14 +1337,14 @@ impl<const S: usize> Logic for Check<S> {
 
         comment!("a message has left and others behind it are closed: is the next one?");
         if self.follows.val() {
-            self.state.d.next = State::Look;
+            self.next_state.next = State::Look;
             self.timer.d.next = self.next_patience.val();
             self.due.d.next = false;
         }
 
         comment!("finish: commands and faults end when the record is whole");
         if (self.state.q.val() == State::Finish) & !self.error_records.busy.val() {
-            self.state.d.next = State::Idle;
+            self.next_state.next = State::Idle;
             self.done.d.next = self.subject.q.val() == Subject::Command;
             self.fpdu_next.d.next = self.subject.q.val() == Subject::Command;
         }
@@ -1375,7 +1387,7 @@ impl<const S: usize> Logic for Check<S> {
             self.contexts.data.next = self.no_context.val();
             self.sweep.d.next = self.sweep.q.val() + 1;
             if self.sweep.q.val() == self.last_row.val() {
-                self.state.d.next = State::Idle;
+                self.next_state.next = State::Idle;
             }
         }
 
@@ -1396,7 +1408,7 @@ impl<const S: usize> Logic for Check<S> {
         self.payload.next = self.payload_now.q.val();
         self.errors.next = self.error_now.q.val();
         if self.reset.val() {
-            self.state.d.next = State::Clear;
+            self.next_state.next = State::Clear;
             self.sweep.d.next = 0.into();
             self.freeze.d.next = false;
             self.thaw.d.next = false;
@@ -1420,11 +1432,14 @@ impl<const S: usize> Logic for Check<S> {
             self.settling.d.next = false;
             self.recorded.d.next = false;
             self.fpdu_next.d.next = false;
+            self.tells.d.next = false;
             for i in 0..S {
                 self.fault[i].d.next = false;
                 self.read_failed[i].d.next = false;
                 self.open[i].d.next = false;
             }
         }
+        self.state.d.next = self.next_state.val();
+        self.resting.d.next = self.next_state.val() == State::Idle;
     }
 }
