@@ -274,12 +274,21 @@ impl<const S: usize> Logic for Deliver<S> {
         self.step.next = self.now_valid.q.val()
             & (!self.waits.val() | !self.out_valid.q.val() | self.m_ready.val());
         self.fetch.next = (self.read.q.val() != self.settled.q.val())
+            & !self.fault.q.val()
             & (!self.now_valid.q.val() | (self.step.val() & !self.is_fault.val()));
         self.head.next = self.deliveries.out.val();
         self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         self.failures.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         if self.m_ready.val() {
             self.out_valid.d.next = false;
+        }
+        comment!("nobody looks at it before it is given");
+        if !self.out_valid.q.val() | self.m_ready.val() {
+            self.out.d.next = self.now.q.val().event;
+            if self.is_fault.val() {
+                self.out.d.next = self.error_kind.val()
+                    | (bit_cast::<256, 8>(self.now.q.val().stream) << self.stream_lsb.val());
+            }
         }
         self.fence.d.next = self.step.val() & (self.now.q.val().action == self.is_fence.val());
         self.fault.d.next = self.step.val() & self.is_fault.val();
@@ -288,16 +297,14 @@ impl<const S: usize> Logic for Deliver<S> {
             self.now_valid.d.next = false;
             if self.gives.val() {
                 self.out_valid.d.next = true;
-                self.out.d.next = self.now.q.val().event;
             }
-            if self.is_fault.val() {
-                self.out.d.next = self.error_kind.val()
-                    | (bit_cast::<256, 8>(self.now.q.val().stream) << self.stream_lsb.val());
-                for i in 0..S {
-                    if self.now.q.val().stream.get_bits::<4>(0) == self.index[i].val() {
-                        self.dead[i].d.next = true;
-                    }
-                }
+        }
+        comment!("the stream is dead a cycle later; nothing is taken in that one");
+        for i in 0..S {
+            if self.fault.q.val()
+                & (self.fault_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.dead[i].d.next = true;
             }
         }
         if self.fetch.val() {

@@ -77,8 +77,16 @@ pub struct Ending<const S: usize> {
     abort: Dff<Bit>,
 
     // what that means, a cycle later
-    reached: Dff<Bit>,
-    beyond: Dff<Bit>,
+    // of the beat and the mark: the FIN was known; there is a beat or a FIN; there is a FIN
+    knew: Dff<Bit>,
+    came: Dff<Bit>,
+    ended: Dff<Bit>,
+    // the edge is at the FIN that is known, at the one that comes; octets behind it, another one, one in front of octets
+    at_known: Dff<Bit>,
+    at_given: Dff<Bit>,
+    passed: Dff<Bit>,
+    differs: Dff<Bit>,
+    leaves: Dff<Bit>,
     gone: Dff<Bit>,
     judged: Dff<Bits<8>>,
     armed: Dff<Bit>,
@@ -103,8 +111,8 @@ pub struct Ending<const S: usize> {
     grows: Signal<Local, Bit>,
     room: Signal<Local, Bits<32>>,
     room_before: Signal<Local, Bits<32>>,
-    behind: Signal<Local, Bit>,
-    finished: Signal<Local, Bit>,
+    reached: Signal<Local, Bit>,
+    beyond: Signal<Local, Bit>,
     cause: Signal<Local, Bits<3>>,
     index: [Constant<Bits<4>>; S],
     no_mark: Constant<Mark>,
@@ -135,8 +143,14 @@ impl<const S: usize> Ending<S> {
             fin: d(),
             fin_end: d(),
             abort: d(),
-            reached: d(),
-            beyond: d(),
+            knew: d(),
+            came: d(),
+            ended: d(),
+            at_known: d(),
+            at_given: d(),
+            passed: d(),
+            differs: d(),
+            leaves: d(),
             gone: d(),
             judged: d(),
             armed: d(),
@@ -157,8 +171,8 @@ impl<const S: usize> Ending<S> {
             grows: d(),
             room: d(),
             room_before: d(),
-            behind: d(),
-            finished: d(),
+            reached: d(),
+            beyond: d(),
             cause: d(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
             no_mark: Constant::new(Mark::default()),
@@ -175,8 +189,14 @@ impl<const S: usize> Logic for Ending<S> {
         dff_setup!(
             self,
             clock,
-            reached,
-            beyond,
+            knew,
+            came,
+            ended,
+            at_known,
+            at_given,
+            passed,
+            differs,
+            leaves,
             gone,
             judged,
             armed,
@@ -229,19 +249,14 @@ impl<const S: usize> Logic for Ending<S> {
         comment!("octets behind the FIN that is known, another FIN, a FIN in front of octets; the edge at the FIN");
         self.room.next = self.fin_at.out.val() - self.end_now.q.val();
         self.room_before.next = self.fin_end.q.val() - self.furthest.out.val();
-        self.behind.next = self.accepted.q.val() & self.room.val().get_bit(31);
-        self.finished.next = (self.accepted.q.val() | self.fin.q.val())
-            & (self.edge_now.q.val() == self.fin_at.out.val());
-        if self.fin.q.val() & (self.fin_end.q.val() != self.fin_at.out.val()) {
-            self.behind.next = true;
-        }
-        if !self.known.val() {
-            self.behind.next =
-                self.fin.q.val() & self.has_octets.val() & self.room_before.val().get_bit(31);
-            self.finished.next = self.fin.q.val() & (self.edge_now.q.val() == self.fin_end.q.val());
-        }
-        self.reached.d.next = self.finished.val();
-        self.beyond.d.next = self.behind.val();
+        self.knew.d.next = self.known.val();
+        self.came.d.next = self.accepted.q.val() | self.fin.q.val();
+        self.ended.d.next = self.fin.q.val();
+        self.at_known.d.next = self.edge_now.q.val() == self.fin_at.out.val();
+        self.at_given.d.next = self.edge_now.q.val() == self.fin_end.q.val();
+        self.passed.d.next = self.accepted.q.val() & self.room.val().get_bit(31);
+        self.differs.d.next = self.fin_end.q.val() != self.fin_at.out.val();
+        self.leaves.d.next = self.has_octets.val() & self.room_before.val().get_bit(31);
         self.gone.d.next = self.abort.q.val();
         self.judged.d.next = self.owner.q.val();
         self.armed.d.next = self.arm.val();
@@ -261,9 +276,17 @@ impl<const S: usize> Logic for Ending<S> {
             }
         }
 
+        comment!("compared before, decided here");
+        self.beyond.next = self.ended.q.val() & self.leaves.q.val();
+        self.reached.next = self.ended.q.val() & self.at_given.q.val();
+        if self.knew.q.val() {
+            self.beyond.next = self.passed.q.val() | (self.ended.q.val() & self.differs.q.val());
+            self.reached.next = self.came.q.val() & self.at_known.q.val();
+        }
+
         comment!("what is told, once; here the arm comes a cycle later too");
         self.cause.next = 0.into();
-        if self.beyond.q.val() {
+        if self.beyond.val() {
             self.cause.next = self.behind_fin.val();
         }
         if self.gone.q.val() {
@@ -280,12 +303,12 @@ impl<const S: usize> Logic for Ending<S> {
         self.found.next = self.no_mark.val();
         self.found.next.stream = self.judged.q.val();
         if !self.is_over.val() {
-            self.found.next.finished = self.reached.q.val() & !self.was_told.val();
+            self.found.next.finished = self.reached.val() & !self.was_told.val();
             self.found.next.cause = self.cause.val();
         }
         for i in 0..S {
             if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
-                if self.reached.q.val() {
+                if self.reached.val() {
                     self.told[i].d.next = true;
                 }
                 if self.cause.val().any() {
@@ -305,8 +328,9 @@ impl<const S: usize> Logic for Ending<S> {
             self.accepted.d.next = false;
             self.fin.d.next = false;
             self.abort.d.next = false;
-            self.reached.d.next = false;
-            self.beyond.d.next = false;
+            self.came.d.next = false;
+            self.ended.d.next = false;
+            self.passed.d.next = false;
             self.gone.d.next = false;
             self.armed.d.next = false;
         }
