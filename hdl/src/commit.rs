@@ -83,6 +83,8 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     starts: Queue<Start, 5>,
     bases: Queue<Bits<16>, 5>,
     index: Dff<Bits<16>>,
+    /// The same up to the end of the header, and no further.
+    reached: Dff<Bits<3>>,
     plain_1: Dff<Plain>,
     data_1: Dff<Bits<W>>,
     index_1: Dff<Bits<16>>,
@@ -100,6 +102,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
+    beyond: Signal<Local, Bits<8>>,
     near: Signal<Local, Bits<256>>,
     dword: [Signal<Local, Bits<32>>; 5],
     lane_bit: [Signal<Local, Bits<8>>; 5],
@@ -112,9 +115,9 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     lane_bits: Constant<Bits<8>>,
     row_mask: Constant<Bits<16>>,
     octet_1: Constant<Bits<32>>,
-    number: [Constant<Bits<16>>; 5],
+    number: [Constant<Bits<8>>; 5],
     shifted: Constant<Bits<8>>,
-    header_dwords: Constant<Bits<16>>,
+    header_dwords: Constant<Bits<8>>,
 }
 
 impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W, K, D, LOGD> {
@@ -139,6 +142,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             starts: d(),
             bases: d(),
             index: d(),
+            reached: d(),
             plain_1: d(),
             data_1: d(),
             index_1: d(),
@@ -155,6 +159,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             going: d(),
             back: d(),
             behind: d(),
+            beyond: d(),
             near: d(),
             dword: array(),
             lane_bit: array(),
@@ -180,7 +185,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, index, plain_1, data_1, index_1, base_1, above_1, whole);
+        dff_setup!(self, clock, index, reached, plain_1, data_1, index_1, base_1, above_1, whole);
         clock!(
             self,
             clock,
@@ -210,10 +215,20 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             self.above_1.d.next = self.bases.m_data.val() + 1;
         }
         self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
+        comment!("of the header alone it is told by a few bits");
+        self.beyond.next =
+            bit_cast::<8, 3>(self.reached.q.val()) + bit_cast::<8, 5>(self.plain.val().count);
+        self.complete.next =
+            (self.beyond.val() >= self.header_dwords.val()) | self.plain.val().last;
         if self.plain.val().valid {
             self.index.d.next = self.behind.val();
+            self.reached.d.next = self.beyond.val().get_bits::<3>(0);
+            if self.complete.val() {
+                self.reached.d.next = self.header_dwords.val().get_bits::<3>(0);
+            }
             if self.plain.val().last {
                 self.index.d.next = self.zero.val();
+                self.reached.d.next = 0.into();
             }
         }
         self.plain_1.d.next = self.plain.val();
@@ -254,15 +269,15 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         comment!("header: the first five dwords, in one beat or several; what never comes reads 0");
         self.near.next = bit_cast::<256, W>(self.plain_data.val());
         for i in 0..5 {
-            self.lane_bit[i].next = (self.number[i].val().get_bits::<8>(0)
-                - (self.index.q.val().get_bits::<8>(0) & self.shifted.val()))
+            self.lane_bit[i].next = (self.number[i].val()
+                - (bit_cast::<8, 3>(self.reached.q.val()) & self.shifted.val()))
                 << 5;
             self.dword[i].next = self
                 .near
                 .val()
                 .get_bits::<32>(self.lane_bit[i].val().index());
-            self.here[i].next = (self.index.q.val() <= self.number[i].val())
-                & (self.number[i].val() < self.behind.val());
+            self.here[i].next = (bit_cast::<8, 3>(self.reached.q.val()) <= self.number[i].val())
+                & (self.number[i].val() < self.beyond.val());
             if self.plain.val().valid & self.plain.val().first {
                 self.header[i].d.next = 0.into();
             }
@@ -275,11 +290,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         }
 
         comment!("the Segment, with the beat that ends the header");
-        self.complete.next =
-            (self.behind.val() >= self.header_dwords.val()) | self.plain.val().last;
         self.whole.d.next = self.plain.val().valid
             & self.complete.val()
-            & (self.index.q.val() < self.header_dwords.val());
+            & (bit_cast::<8, 3>(self.reached.q.val()) < self.header_dwords.val());
         self.starts.m_ready.next = self.whole.q.val();
         self.segment.next.stream = self.starts.m_data.val().stream;
         self.segment.next.position = self.starts.m_data.val().position;
@@ -300,6 +313,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             self.plain_1.d.next.valid = false;
             self.whole.d.next = false;
             self.index.d.next = self.zero.val();
+            self.reached.d.next = 0.into();
         }
     }
 }

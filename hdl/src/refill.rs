@@ -179,6 +179,7 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     set_new: Dff<Bit>,
     set_had: Dff<Bits<4>>,
     set_row: Dff<Bits<6>>,
+    set_bit: Dff<Bits<4>>,
     set_mask: Dff<Bits<16>>,
     set_done: Dff<Bit>,
     set_refused: Dff<Bit>,
@@ -232,7 +233,6 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     given_stream: Signal<Local, Bits<8>>,
     given_queue: Signal<Local, Bits<2>>,
     set_stream: Signal<Local, Bits<8>>,
-    set_bit: Signal<Local, Bits<4>>,
     set_now: Signal<Local, Bit>,
     set_good: Signal<Local, Bit>,
     set_writes: Signal<Local, Bit>,
@@ -482,6 +482,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             set_new,
             set_had,
             set_row,
+            set_bit,
             set_mask
         );
         dff_setup!(self, clock, place, first, behind, used, most, room);
@@ -529,7 +530,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.set_row.d.next = bit_cast::<6, 2>(self.given_queue.val())
             | (bit_cast::<6, 4>(self.given_stream.val().get_bits::<4>(0)) << 2);
         self.set_stream.next = bit_cast::<8, 4>(self.set_row.q.val().get_bits::<4>(2));
-        self.set_bit.next = self.one.val() << self.set_row.q.val().get_bits::<2>(0);
+        self.set_bit.d.next = self.one.val() << self.given_queue.val();
         self.key_row.next = bit_cast::<6, 2>(self.key_queue.val())
             | (bit_cast::<6, 4>(self.key_stream.val().get_bits::<4>(0)) << 2);
         self.key_bit.next = self.one.val() << self.key_queue.val();
@@ -576,7 +577,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             & !self.took.val()
             & (self.step.q.val() != Step::Burst);
         self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
-        self.set_good.next = !(self.set_had.q.val() & self.set_bit.val()).any();
+        self.set_good.next = !(self.set_had.q.val() & self.set_bit.q.val()).any();
         self.set_writes.next = self.set_now.val() & self.set_good.val();
         self.set_mask.d.next = self
             .arguments
@@ -870,7 +871,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
             if self.set_now.val() & (self.set_stream.val().get_bits::<4>(0) == self.index[i].val())
             {
-                self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.val();
+                self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.q.val();
             }
             if self.close.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.ring[i].d.next = 0.into();

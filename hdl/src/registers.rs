@@ -156,7 +156,7 @@ pub struct Registers<const S: usize> {
     write_strobe: Dff<Bits<4>>,
     apply: Dff<Bit>,
     b_valid: Dff<Bit>,
-    idle: Signal<Local, Bit>,
+    idle: Dff<Bit>,
     argument: Storage<ARGUMENTS>,
     completion: Storage<3>,
     consumer: Storage<1>,
@@ -360,6 +360,7 @@ impl<const S: usize> Logic for Registers<S> {
             write_data,
             write_strobe,
             apply,
+            idle,
             b_valid
         );
         dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
@@ -418,9 +419,10 @@ impl<const S: usize> Logic for Registers<S> {
         }
 
         comment!("what can be written");
-        self.idle.next = !self.busy.val();
+        comment!("known a cycle later: nothing is applied two cycles behind a command");
+        self.idle.d.next = !self.busy.val() & !self.start_pulse.q.val();
         self.argument.reset.next = self.reset.val();
-        self.argument.write.next = self.apply.q.val() & self.idle.val();
+        self.argument.write.next = self.apply.q.val() & self.idle.q.val();
         self.argument.row.next = self.write_row.q.val();
         self.argument.data.next = self.write_data.q.val();
         self.argument.strobe.next = self.write_strobe.q.val();
@@ -441,7 +443,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.interrupts.strobe.next = self.write_strobe.q.val();
         self.start_pulse.d.next = false;
         if self.apply.q.val()
-            & self.idle.val()
+            & self.idle.q.val()
             & self.write_strobe.q.val().get_bit(0)
             & (self.write_row.q.val() == self.command_row.val())
         {

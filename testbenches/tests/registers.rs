@@ -264,7 +264,9 @@ struct Bench {
     aw_taken: usize,
     w_taken: usize,
     b_was_valid: bool,
+    /// A cycle, and two cycles before: what is applied knows the latter.
     busy_before: bool,
+    busy_then: bool,
     b_channel: Channel,
 
     reads: VecDeque<u32>,
@@ -310,6 +312,7 @@ impl Bench {
             w_taken: 0,
             b_was_valid: false,
             busy_before: false,
+            busy_then: false,
             b_channel: Channel::default(),
             reads: VecDeque::new(),
             ar: None,
@@ -485,11 +488,11 @@ impl Bench {
         let applied = (b_valid && !self.b_was_valid)
             .then(|| self.given.front().copied())
             .flatten();
-        self.model.advance(applied, self.busy_before);
+        self.model.advance(applied, self.busy_then);
         if let Some(write) = applied {
             self.answered.push(now);
             let command = matches!(locate(write.offset), Some((r, ..)) if r.name == "COMMAND");
-            self.ignored += usize::from(command && self.busy_before);
+            self.ignored += usize::from(command && self.busy_then);
         }
         self.b_was_valid = b_valid && !b_ready;
         if b_valid && b_ready {
@@ -511,6 +514,7 @@ impl Bench {
                 self.completed.push(now);
             }
         }
+        self.busy_then = self.busy_before;
         self.busy_before = block.busy.val();
 
         // reads
