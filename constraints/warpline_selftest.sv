@@ -325,6 +325,8 @@ module warpline_selftest #(
         sum_done <= 0;
         tail <= 0;
         octet <= row_octets[7:0];
+        // what stands there between two rows is of no matter
+        row_octets <= |left ? row_octets >> 8 : got;
         if (sum_go) begin
             summing <= 1;
             phase <= 0;
@@ -335,13 +337,11 @@ module warpline_selftest #(
         end else if (summing) begin
             if (|left) begin
                 left <= left - 1;
-                row_octets <= row_octets >> 8;
                 octet_there <= 1;
             end else if (phase != 4) begin
                 phase <= phase + 1;
             end else if (|rows_left) begin
                 phase <= 0;
-                row_octets <= got;
                 left <= (LOGK + 1)'(K);
                 get_row <= get_row + 1;
                 rows_left <= rows_left - 1;
