@@ -141,8 +141,8 @@ fn used(report: &Value, kind: &str) -> Result<u64, String> {
 }
 
 /// How much more wires that are late weigh in the placer than others; the tool's own number is 10. A netlist of the 64-bit
-/// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 142.8 with 100 instead of 134.1 with 30.
-const TIMING_WEIGHT: &str = "100";
+/// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 137.4 with 100, 154.5 with 300, 159.5 with this.
+const TIMING_WEIGHT: &str = "1000";
 
 /// Options of nextpnr besides netlist, pins and seed.
 pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
