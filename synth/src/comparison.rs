@@ -19,8 +19,8 @@ use warpline_hdl::crc_register::{RESIDUE, advance};
 use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
 
-use crate::flow::{place, settings};
 use crate::netlist::{Family, Source, netlist, netlist_of};
+use crate::place::{PINS_LPF, place, settings};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
 
@@ -276,12 +276,12 @@ fn build(
         parameters: &[],
     };
     netlist(&tools.yosys, Family::Ecp5, &between, folder)?;
-    let pins = folder.join("pins.lpf");
+    let pins = folder.join(PINS_LPF);
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
     let mut slowest = f64::INFINITY;
     for &seed in seeds {
-        let (path, report) = place(folder, tools, &settings(part, false), seed)?;
+        let (path, report) = place(folder, &tools.nextpnr, &settings(part, false), seed)?;
         let (fmax, _) = worst_path(&report, &[]).map_err(Error::output(&path))?;
         slowest = slowest.min(fmax);
     }

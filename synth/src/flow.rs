@@ -9,6 +9,7 @@ use serde_json::Value;
 use warpline_design::design;
 
 use crate::netlist::{Family, Netlist, Source, netlist};
+use crate::place::{PINS_LPF, place, settings};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
 use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, sources};
@@ -55,7 +56,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
     let files = sources(&design, job.width, None)?;
-    let pins = job.out.join("pins.lpf");
+    let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
     let text = format!("{text}\nFREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n");
     fs::write(&pins, text).map_err(Error::at(&pins))?;
@@ -76,7 +77,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let mut runs: Vec<Run> = Vec::new();
     for &seed in &job.seeds {
         progress(Stage::Place(seed));
-        let (path, report) = place(&job.out, tools, &settings, seed)?;
+        let (path, report) = place(&job.out, &tools.nextpnr, &settings, seed)?;
         let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
         let used = |kind| used(&report, kind).map_err(Error::output(&path));
         runs.push(Run {
@@ -138,56 +139,6 @@ struct Run {
 fn used(report: &Value, kind: &str) -> Result<u64, String> {
     let used = report["utilization"][kind]["used"].as_u64();
     used.ok_or_else(|| format!("no utilization of {kind}"))
-}
-
-/// How much more wires that are late weigh in the placer than others; the tool's own number is 10. A netlist of the 64-bit
-/// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 137.4 with 100, 154.5 with 300, 159.5 with this.
-const TIMING_WEIGHT: &str = "1000";
-
-/// Options of nextpnr besides netlist, pins and seed.
-pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
-    let speed = part.speed.to_string();
-    let mut settings: Vec<String> = [
-        part.device,
-        "--package",
-        part.package,
-        "--speed",
-        &speed,
-        "--timing-allow-fail",
-        "--placer-heap-timingweight",
-        TIMING_WEIGHT,
-    ]
-    .map(Into::into)
-    .into();
-    if !board {
-        settings.push("--lpf-allow-unconstrained".into());
-    }
-    settings
-}
-
-/// Places and routes `netlist.json` with `pins.lpf` in `folder`; gives the report and its path.
-pub(crate) fn place(
-    folder: &Path,
-    tools: &Tools,
-    settings: &[String],
-    seed: u32,
-) -> Result<(PathBuf, Value), Error> {
-    let report = format!("report-{seed}.json");
-    let mut nextpnr = Command::new(&tools.nextpnr);
-    nextpnr
-        .args(settings)
-        .args(["--seed", &seed.to_string()])
-        .args(["--json", "netlist.json", "--lpf", "pins.lpf"])
-        .args(["--textcfg", &format!("placed-{seed}.config")])
-        .args(["--report", &report])
-        .arg("--detailed-timing-report")
-        // All of it into a file as it comes, warnings on standard error only.
-        .args(["-q", "--log", &format!("progress-{seed}.log")]);
-    let log = format!("nextpnr-{seed}.log");
-    call("nextpnr-ecp5", &mut nextpnr, folder, &log)?;
-    let path = folder.join(report);
-    let report = read(&path)?;
-    Ok((path, report))
 }
 
 fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {

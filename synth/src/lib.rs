@@ -22,6 +22,7 @@ mod module;
 mod netlist;
 pub mod packaging;
 mod part;
+mod place;
 mod report;
 mod selftest;
 mod simulate;

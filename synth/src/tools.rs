@@ -32,10 +32,7 @@ impl Tools {
     /// # Errors
     /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not say its version.
     pub fn versions(&self) -> Result<Vec<Tool>, Error> {
-        Ok(vec![
-            self.yosys_version()?,
-            version("nextpnr", &self.nextpnr)?,
-        ])
+        Ok(vec![self.yosys_version()?, nextpnr_version(&self.nextpnr)?])
     }
 
     pub(crate) fn yosys_version(&self) -> Result<Tool, Error> {
@@ -45,6 +42,10 @@ impl Tools {
 
 pub(crate) fn yosys_version(yosys: &Path) -> Result<Tool, Error> {
     version("Yosys", yosys)
+}
+
+pub(crate) fn nextpnr_version(nextpnr: &Path) -> Result<Tool, Error> {
+    version("nextpnr", nextpnr)
 }
 
 /// The version that a program says behind its name.
