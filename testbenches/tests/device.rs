@@ -1479,6 +1479,47 @@ fn an_fpdu_from_marker_to_marker_has_one_or_two() {
     }
 }
 
+/// A segment behind a gap may end with a marker that an FPDU begins with, or in the octets behind it: what tells the length
+/// of that FPDU is not there yet, and nothing is made of it.
+// req: MPA-RCV-17, MPA-RCV-25
+#[test]
+fn a_segment_behind_a_gap_ends_behind_the_marker_of_the_next_fpdu() {
+    for bench in Bench::each() {
+        let region = bench.region();
+        for end in 514..=524 {
+            let payloads = [vec![1; 512 - 4 - 6 - 14], pattern(end, 300)];
+            let messages = [
+                (write(BASE), payloads[0].clone()),
+                (write(BASE + 1000), payloads[1].clone()),
+            ];
+            let octets = stream_of(true, 600, &messages);
+            assert_eq!(begins(&octets, true)[..2], [0, 512]);
+            region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
+            let options = markers(true);
+            let stream = bench.arm(2, options);
+            let feed = |from: usize, to: usize| {
+                let sequence = options.sequence_start.wrapping_add(from as u32);
+                let segment = octets[from..to].to_vec();
+                bench.card.feed(2, sequence, segment).unwrap();
+                bench.card.step(400).unwrap(); // it has gone by
+            };
+            feed(8, end);
+            assert_eq!(bench.settle(), [], "{end}");
+            assert!(region.to_vec().unwrap() == [UNTOUCHED; LENGTH], "{end}");
+            feed(end, octets.len());
+            feed(0, 8);
+            let lengths = payloads.each_ref().map(|payload| payload.len() as u32);
+            let whole = lengths.map(|length| Seen::Write(2, length, false));
+            assert_eq!(bench.settle(), whole, "{end}");
+            let mut expected = vec![UNTOUCHED; LENGTH];
+            expected[..payloads[0].len()].copy_from_slice(&payloads[0]);
+            expected[1000..1300].copy_from_slice(&payloads[1]);
+            assert!(region.to_vec().unwrap() == expected, "{end}");
+            stream.close().unwrap();
+        }
+    }
+}
+
 // req: MPA-RCV-04, MPA-RCV-15, MPA-RCV-27, MPA-RCV-28, DDP-HDR-09, DDP-ORD-06, DDP-ORD-07, AMB-54
 #[test]
 fn nothing_is_guessed_behind_a_gap() {
