@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,6 +64,13 @@ pub(crate) fn place(
         && path.exists()
         && folder.join(&placed).exists();
     if !is_made {
+        // Not to be taken for what it was, if this one is interrupted.
+        match fs::remove_file(&made_of) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::at(&made_of)(error));
+            }
+            _ => {}
+        }
         let mut command = Command::new(nextpnr);
         command
             .args(settings)
@@ -137,5 +145,12 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
         fs::remove_file(folder.join("placed-1.config")).unwrap();
         assert_eq!(placed(&["--force"], 1), 5);
         assert_eq!(placed(&["--force"], 1), 5);
+        // One that was interrupted leaves nothing that the next one takes.
+        fs::write(folder.join(NETLIST_JSON), "a third").unwrap();
+        fs::write(&nextpnr, COUNTS.replace("echo '{}'", "exit 1; echo")).unwrap();
+        assert!(place(folder, &nextpnr, &["--force".into()], 1).is_err());
+        fs::write(&nextpnr, COUNTS).unwrap();
+        fs::write(folder.join(NETLIST_JSON), "another").unwrap();
+        assert_eq!(placed(&["--force"], 1), 6);
     }
 }
