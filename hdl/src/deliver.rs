@@ -20,8 +20,9 @@
 //! FPDU should have brought, `check` is told, and nothing else of that stream is delivered until the stream is armed
 //! again, which happens only behind a fence. Fences pass, each behind the event in front of it.
 //!
-//! Latency from the last response to `m_valid`: 3 cycles. A Delivery a cycle; a response a cycle, also where one FPDU
-//! ends and the next one begins. An FPDU without bursts takes a cycle in which no response is taken.
+//! Latency from the last response to `m_valid`: 3 cycles. A Delivery a cycle, but two cycles behind one that failed; a
+//! response a cycle, also where one FPDU ends and the next one begins. An FPDU without bursts takes a cycle in which no
+//! response is taken.
 use crate::dff::Dff;
 use crate::queue::Store;
 use crate::records::Delivery;

@@ -84,7 +84,7 @@ pub struct Placed<const S: usize, const N: usize> {
     pub record: Signal<In, Bit>,
     /// It is whole; a cycle behind `record`.
     pub record_whole: Signal<In, Bit>,
-    /// Stream of these.
+    /// Stream of these; it stands from a cycle before them on.
     pub asked: Signal<In, Bits<8>>,
     /// A position.
     pub asked_at: Signal<In, Bits<20>>,
@@ -152,8 +152,9 @@ pub struct Placed<const S: usize, const N: usize> {
     // the next answer, and where its FPDU ends
     head_valid: Dff<Bit>,
     head: Dff<Answer>,
-    /// The stream of it, and the one that may be asked for, as they were a cycle before.
+    /// The stream of it.
     head_is: [Dff<Bit>; S],
+    /// The stream that may be asked for, as it was a cycle before.
     asked_is: [Dff<Bit>; S],
     here: [Signal<Local, Bit>; S],
     head_behind: Dff<Bits<20>>,

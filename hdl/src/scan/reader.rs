@@ -88,7 +88,7 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub looked_edge: Signal<In, Bits<20>>,
     /// Pulse: no more rows are wanted of the visit that was `abort_number` a cycle before.
     pub abort: Signal<In, Bit>,
-    /// Its number.
+    /// Number of the visit that is worked at.
     pub abort_number: Signal<In, Bits<4>>,
     /// Somebody else would like to read a row: it is read when there is no visit.
     pub peek_row: Signal<In, Bits<20>>,
