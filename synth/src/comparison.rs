@@ -20,7 +20,7 @@ use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
 
 use crate::netlist::{Family, Source, netlist, netlist_of};
-use crate::place::{PINS_LPF, place, settings};
+use crate::place::{PINS_LPF, Placer, settings};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
 
@@ -279,9 +279,11 @@ fn build(
     let pins = folder.join(PINS_LPF);
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
+    let settings = settings(part, false);
+    let placer = Placer::new(folder, &tools.nextpnr, &settings)?;
     let mut slowest = f64::INFINITY;
     for &seed in seeds {
-        let (path, report) = place(folder, &tools.nextpnr, &settings(part, false), seed)?;
+        let (path, report) = placer.place(seed)?;
         let (fmax, _) = worst_path(&report, &[]).map_err(Error::output(&path))?;
         slowest = slowest.min(fmax);
     }

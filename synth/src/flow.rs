@@ -9,7 +9,7 @@ use serde_json::Value;
 use warpline_design::design;
 
 use crate::netlist::{Family, Netlist, Source, netlist};
-use crate::place::{PINS_LPF, place, settings};
+use crate::place::{PINS_LPF, Placer, settings};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
 use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, sources};
@@ -74,10 +74,11 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
     let settings = settings(job.part, job.part.board);
+    let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
     let mut runs: Vec<Run> = Vec::new();
     for &seed in &job.seeds {
         progress(Stage::Place(seed));
-        let (path, report) = place(&job.out, &tools.nextpnr, &settings, seed)?;
+        let (path, report) = placer.place(seed)?;
         let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
         let used = |kind| used(&report, kind).map_err(Error::output(&path));
         runs.push(Run {

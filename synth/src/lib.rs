@@ -18,6 +18,7 @@ mod depth;
 mod error;
 mod estimate;
 mod flow;
+mod made;
 mod module;
 mod netlist;
 pub mod packaging;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use warpline_hdl::writer::Design;
 
 use crate::flow::{call, read};
+use crate::made::{holds, once};
 use crate::module::{Module, NETLIST_JSON};
 use crate::tools::yosys_version;
 use crate::{Error, LongestPath, depth};
@@ -90,7 +90,7 @@ pub fn netlist_of(
     netlist(yosys, family, &source, folder)
 }
 
-/// Written last: which yosys made the netlist.
+/// Which yosys made the netlist.
 const MADE_BY: &str = "made-by";
 
 /// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist that the same yosys made of the same
@@ -120,25 +120,16 @@ pub(crate) fn netlist(
 
     let made_by = folder.join(MADE_BY);
     let version = yosys_version(yosys)?.version;
-    let holds = |path: &Path, text: &str| fs::read(path).is_ok_and(|had| had == text.as_bytes());
     let mut files = source.files.iter();
-    let is_made = holds(&made_by, &version)
-        && holds(&folder.join("synth.ys"), &script)
+    let of_this = holds(&folder.join("synth.ys"), &script)
         && files.all(|(name, text)| holds(&rtl.join(name), text));
-    if !is_made {
-        match fs::remove_file(&made_by) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::at(&made_by)(error));
-            }
-            _ => {}
-        }
+    once(&made_by, &version, of_this, || {
         for (name, text) in source.files {
             let path = rtl.join(name);
             fs::write(&path, text).map_err(Error::at(&path))?;
         }
-        run(yosys, folder, "synth", &script)?;
-        fs::write(&made_by, &version).map_err(Error::at(&made_by))?;
-    }
+        run(yosys, folder, "synth", &script)
+    })?;
 
     #[derive(Deserialize)]
     struct Statistics {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,6 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::flow::{call, read};
+use crate::made::once;
 use crate::module::NETLIST_JSON;
 use crate::tools::nextpnr_version;
 use crate::{Error, Part};
@@ -42,69 +42,72 @@ pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     settings
 }
 
-/// Places and routes `netlist.json` with `pins.lpf` in `folder`; gives the report and its path. What the same nextpnr has
-/// made there of the same netlist, pins, settings and seed is taken as it is: it makes no other, and takes a quarter of an
-/// hour and more. So a run that was interrupted goes on behind the last seed that was done.
-///
-/// # Errors
-/// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
-pub(crate) fn place(
-    folder: &Path,
-    nextpnr: &Path,
-    settings: &[String],
-    seed: u32,
-) -> Result<(PathBuf, Value), Error> {
-    let report = format!("report-{seed}.json");
-    let placed = format!("placed-{seed}.config");
-    let path = folder.join(&report);
-    // Written last.
-    let made_of = folder.join(format!("placed-{seed}.made-of"));
-    let parts = parts(folder, nextpnr, settings)?;
-    let is_made = fs::read_to_string(&made_of).is_ok_and(|had| had == parts)
-        && path.exists()
-        && folder.join(&placed).exists();
-    if !is_made {
-        // Not to be taken for what it was, if this one is interrupted.
-        match fs::remove_file(&made_of) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::at(&made_of)(error));
-            }
-            _ => {}
-        }
-        let mut command = Command::new(nextpnr);
-        command
-            .args(settings)
-            .args(["--seed", &seed.to_string()])
-            .args(["--json", NETLIST_JSON, "--lpf", PINS_LPF])
-            .args(["--textcfg", &placed])
-            .args(["--report", &report])
-            .arg("--detailed-timing-report")
-            // All of it into a file as it comes, warnings on standard error only.
-            .args(["-q", "--log", &format!("progress-{seed}.log")]);
-        let log = format!("nextpnr-{seed}.log");
-        call("nextpnr-ecp5", &mut command, folder, &log)?;
-        fs::write(&made_of, parts).map_err(Error::at(&made_of))?;
-    }
-    let report = read(&path)?;
-    Ok((path, report))
+/// Places and routes `netlist.json` with `pins.lpf` of a folder.
+pub(crate) struct Placer<'a> {
+    folder: &'a Path,
+    nextpnr: &'a Path,
+    settings: &'a [String],
+    /// What a placement is made of, besides its seed.
+    parts: String,
 }
 
-/// What a placement is made of, besides its seed.
-fn parts(folder: &Path, nextpnr: &Path, settings: &[String]) -> Result<String, Error> {
-    let mut parts = format!(
-        "nextpnr {}\n{}\n",
-        nextpnr_version(nextpnr)?.version,
-        settings.join(" ")
-    );
-    for name in [NETLIST_JSON, PINS_LPF] {
-        let path = folder.join(name);
-        let text = fs::read(&path).map_err(Error::at(&path))?;
-        for octet in Sha256::digest(&text) {
-            let _ = write!(parts, "{octet:02x}"); // into a string: cannot fail
+impl<'a> Placer<'a> {
+    /// For the netlist and the pins that are in `folder` now.
+    ///
+    /// # Errors
+    /// [`Error::Start`], [`Error::File`], [`Error::Output`].
+    pub(crate) fn new(
+        folder: &'a Path,
+        nextpnr: &'a Path,
+        settings: &'a [String],
+    ) -> Result<Self, Error> {
+        let version = nextpnr_version(nextpnr)?.version;
+        let mut parts = format!("nextpnr {version}\n{}\n", settings.join(" "));
+        for name in [NETLIST_JSON, PINS_LPF] {
+            let path = folder.join(name);
+            let text = fs::read(&path).map_err(Error::at(&path))?;
+            for octet in Sha256::digest(&text) {
+                let _ = write!(parts, "{octet:02x}"); // into a string: cannot fail
+            }
+            parts += &format!(" {name}\n");
         }
-        parts += &format!(" {name}\n");
+        Ok(Self {
+            folder,
+            nextpnr,
+            settings,
+            parts,
+        })
     }
-    Ok(parts)
+
+    /// Gives the report of a seed and its path. What the same nextpnr has made there of the same netlist, pins, settings and
+    /// seed is taken as it is: it makes no other, and takes a quarter of an hour and more. So a run that was interrupted
+    /// goes on behind the last seed that was done.
+    ///
+    /// # Errors
+    /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
+    pub(crate) fn place(&self, seed: u32) -> Result<(PathBuf, Value), Error> {
+        let report = format!("report-{seed}.json");
+        let placed = format!("placed-{seed}.config");
+        let path = self.folder.join(&report);
+        let there = path.exists() && self.folder.join(&placed).exists();
+        let mark = self.folder.join(format!("placed-{seed}.made-of"));
+        once(&mark, &self.parts, there, || {
+            let mut command = Command::new(self.nextpnr);
+            command
+                .args(self.settings)
+                .args(["--seed", &seed.to_string()])
+                .args(["--json", NETLIST_JSON, "--lpf", PINS_LPF])
+                .args(["--textcfg", &placed])
+                .args(["--report", &report])
+                .arg("--detailed-timing-report")
+                // All of it into a file as it comes, warnings on standard error only.
+                .args(["-q", "--log", &format!("progress-{seed}.log")]);
+            let log = format!("nextpnr-{seed}.log");
+            call("nextpnr-ecp5", &mut command, self.folder, &log)
+        })?;
+        let report = read(&path)?;
+        Ok((path, report))
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +133,8 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
         fs::write(folder.join(PINS_LPF), "").unwrap();
         let placed = |settings: &[&str], seed| {
             let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-            place(folder, &nextpnr, &settings, seed).unwrap();
+            let placer = Placer::new(folder, &nextpnr, &settings).unwrap();
+            placer.place(seed).unwrap();
             fs::read_to_string(folder.join("calls"))
                 .unwrap()
                 .lines()
@@ -148,7 +152,9 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
         // One that was interrupted leaves nothing that the next one takes.
         fs::write(folder.join(NETLIST_JSON), "a third").unwrap();
         fs::write(&nextpnr, COUNTS.replace("echo '{}'", "exit 1; echo")).unwrap();
-        assert!(place(folder, &nextpnr, &["--force".into()], 1).is_err());
+        let settings = ["--force".to_owned()];
+        let placer = Placer::new(folder, &nextpnr, &settings).unwrap();
+        assert!(placer.place(1).is_err());
         fs::write(&nextpnr, COUNTS).unwrap();
         fs::write(folder.join(NETLIST_JSON), "another").unwrap();
         assert_eq!(placed(&["--force"], 1), 6);

@@ -129,6 +129,13 @@ impl Bench {
         }
     }
 
+    /// Feeds these octets of a stream that begins at sequence number `start` as one segment, which has gone by then.
+    fn feed_part(&self, stream: u8, start: u32, octets: &[u8], part: Range<usize>) {
+        let sequence = start.wrapping_add(part.start as u32);
+        self.feed(stream, sequence, &octets[part], octets.len());
+        self.card.step(400).unwrap();
+    }
+
     /// Runs until nothing moves, and says what was reported.
     fn settle(&self) -> Vec<Seen> {
         self.card.run_until_idle().unwrap();
@@ -780,12 +787,7 @@ fn segments_behind_a_gap_are_kept() {
             .map(|i| (write(BASE + 500 * i as u64), pattern(i, 500)))
             .collect();
         let octets = stream_of(true, 600, &messages);
-        let feed = |from: usize, end: usize| {
-            let sequence = start.wrapping_add(from as u32);
-            let segment = octets[from..end].to_vec();
-            bench.card.feed(0, sequence, segment).unwrap();
-            bench.card.step(400).unwrap(); // it has gone by
-        };
+        let feed = |from, end| bench.feed_part(0, start, &octets, from..end);
         // Backwards, but for the first octets: one island that grows towards the edge.
         let cuts: Vec<usize> = (0..octets.len()).step_by(357).skip(1).collect();
         for pair in cuts.windows(2).rev() {
@@ -1497,12 +1499,7 @@ fn a_segment_behind_a_gap_ends_behind_the_marker_of_the_next_fpdu() {
             region.write_at(0, &[UNTOUCHED; LENGTH]).unwrap();
             let options = markers(true);
             let stream = bench.arm(2, options);
-            let feed = |from: usize, to: usize| {
-                let sequence = options.sequence_start.wrapping_add(from as u32);
-                let segment = octets[from..to].to_vec();
-                bench.card.feed(2, sequence, segment).unwrap();
-                bench.card.step(400).unwrap(); // it has gone by
-            };
+            let feed = |from, to| bench.feed_part(2, options.sequence_start, &octets, from..to);
             feed(8, end);
             assert_eq!(bench.settle(), [], "{end}");
             assert!(region.to_vec().unwrap() == [UNTOUCHED; LENGTH], "{end}");
