@@ -1099,7 +1099,7 @@ impl<const S: usize> Logic for Check<S> {
             self.settling.d.next = true;
         }
         comment!("what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for");
-        if !self.settling.q.val() | self.settle.val() {
+        if self.makes_room.val() {
             self.settled.d.next = self.waiting.m_data.val();
             self.settled_verdict.d.next = self.verdicts.m_data.val();
             if self.waiting.m_data.val().placed {

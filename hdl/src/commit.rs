@@ -102,11 +102,17 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
-    beyond: Signal<Local, Bits<8>>,
+    /// Of a beat: its dwords, and those as multiples of four.
+    count: Signal<Local, Bits<5>>,
+    more: Signal<Local, Bits<5>>,
+    /// Of the header: the first dwords come with it, and these of the header do.
+    comes: Signal<Local, Bits<5>>,
+    fills: Signal<Local, Bits<5>>,
+    /// All of it came before.
+    through: Signal<Local, Bit>,
     near: Signal<Local, Bits<256>>,
     dword: [Signal<Local, Bits<32>>; 5],
     lane_bit: [Signal<Local, Bits<8>>; 5],
-    here: [Signal<Local, Bit>; 5],
     complete: Signal<Local, Bit>,
     relative: Signal<Local, Bits<16>>,
     zero: Constant<Bits<16>>,
@@ -117,7 +123,8 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     octet_1: Constant<Bits<32>>,
     number: [Constant<Bits<8>>; 5],
     shifted: Constant<Bits<8>>,
-    header_dwords: Constant<Bits<8>>,
+    header_dwords: Constant<Bits<3>>,
+    no_dwords: Constant<Bits<5>>,
 }
 
 impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W, K, D, LOGD> {
@@ -159,11 +166,14 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             going: d(),
             back: d(),
             behind: d(),
-            beyond: d(),
+            count: d(),
+            more: d(),
+            comes: d(),
+            fills: d(),
+            through: d(),
             near: d(),
             dword: array(),
             lane_bit: array(),
-            here: array(),
             complete: d(),
             relative: d(),
             zero: Constant::new(0_u64.into()),
@@ -176,6 +186,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             // a header that a marker cannot push into a second beat has fixed lanes
             shifted: Constant::new(if D > HEADER { 0 } else { 7_u64 }.into()),
             header_dwords: Constant::new((HEADER as u64).into()),
+            no_dwords: Constant::new(0_u64.into()),
         }
     }
 }
@@ -215,16 +226,34 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             self.above_1.d.next = self.bases.m_data.val() + 1;
         }
         self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
-        comment!("of the header alone it is told by a few bits");
-        self.beyond.next =
-            bit_cast::<8, 3>(self.reached.q.val()) + bit_cast::<8, 5>(self.plain.val().count);
+        comment!("of the header alone it is told by a few bits: a bit for each dword that comes, moved up to its place");
+        self.count.next = self.plain.val().count;
+        self.more.next = self.count.val() >> 2;
+        self.comes.next = self.no_dwords.val();
+        self.comes.next = self.comes.val().replace_bit(0, self.count.val().any());
+        self.comes.next = self
+            .comes
+            .val()
+            .replace_bit(1, (self.count.val() >> 1).any());
+        self.comes.next = self.comes.val().replace_bit(
+            2,
+            self.more.val().any() | (self.count.val().get_bits::<2>(0) == 3),
+        );
+        self.comes.next = self.comes.val().replace_bit(3, self.more.val().any());
+        self.comes.next = self.comes.val().replace_bit(
+            4,
+            (self.more.val() >> 1).any()
+                | (self.more.val().any() & self.count.val().get_bits::<2>(0).any()),
+        );
+        self.fills.next = self.comes.val() << self.reached.q.val();
+        self.through.next = self.reached.q.val() == self.header_dwords.val();
         self.complete.next =
-            (self.beyond.val() >= self.header_dwords.val()) | self.plain.val().last;
+            self.fills.val().get_bit(4) | self.through.val() | self.plain.val().last;
         if self.plain.val().valid {
             self.index.d.next = self.behind.val();
-            self.reached.d.next = self.beyond.val().get_bits::<3>(0);
+            self.reached.d.next = self.reached.q.val() + self.count.val().get_bits::<3>(0);
             if self.complete.val() {
-                self.reached.d.next = self.header_dwords.val().get_bits::<3>(0);
+                self.reached.d.next = self.header_dwords.val();
             }
             if self.plain.val().last {
                 self.index.d.next = self.zero.val();
@@ -276,12 +305,10 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
                 .near
                 .val()
                 .get_bits::<32>(self.lane_bit[i].val().index());
-            self.here[i].next = (bit_cast::<8, 3>(self.reached.q.val()) <= self.number[i].val())
-                & (self.number[i].val() < self.beyond.val());
             if self.plain.val().valid & self.plain.val().first {
                 self.header[i].d.next = 0.into();
             }
-            if self.plain.val().valid & self.here[i].val() {
+            if self.plain.val().valid & self.fills.val().get_bit(i) {
                 self.header[i].d.next = (self.dword[i].val() << 24)
                     | ((self.dword[i].val() & self.octet_1.val()) << 8)
                     | ((self.dword[i].val() >> 8) & self.octet_1.val())
@@ -290,9 +317,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         }
 
         comment!("the Segment, with the beat that ends the header");
-        self.whole.d.next = self.plain.val().valid
-            & self.complete.val()
-            & (bit_cast::<8, 3>(self.reached.q.val()) < self.header_dwords.val());
+        self.whole.d.next = self.plain.val().valid & self.complete.val() & !self.through.val();
         self.starts.m_ready.next = self.whole.q.val();
         self.segment.next.stream = self.starts.m_data.val().stream;
         self.segment.next.position = self.starts.m_data.val().position;

@@ -24,7 +24,7 @@ use crate::delay::Delay;
 use crate::dff::Dff;
 use crate::lane_mask::LaneMask;
 use crate::lane_ram;
-use crate::records::Fpdu;
+use crate::records::{Fpdu, HEADER};
 use crate::rotate::{self, Rotate};
 use crate::util::{array, d};
 use crate::Config;
@@ -87,10 +87,6 @@ pub struct Start {
     /// Rows reserved there.
     pub rows: Bits<16>,
 }
-
-/// Dwords read of an FPDU that is placed already, or all that it has: ULPDU_Length and the longest header of DDP, and a
-/// marker, which can stand in front of them or among them.
-pub const HEADER: u64 = 6;
 
 /// Fetches beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), for S streams.
 #[derive(LogicBlock)]
@@ -186,7 +182,7 @@ pub struct Fetch<
     side: Delay<Beat>,
     amount: Delay<Bits<LOGD>>,
 
-    take: Signal<Local, Bit>,
+    takes: Signal<Local, Bit>,
     roomy: Signal<Local, Bit>,
     some_room: Signal<Local, Bit>,
     fits: Signal<Local, Bit>,
@@ -310,7 +306,7 @@ impl<
             rotate: d(),
             side: Delay::new(latency(D)),
             amount: Delay::new(lane_ram::LATENCY),
-            take: d(),
+            takes: d(),
             may_go: d(),
             reserve: d(),
             go: d(),
@@ -440,18 +436,16 @@ impl<
         );
         self.reads.next = self.fpdu.val().dwords;
         self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
-        if self.fpdu.val().placed & (self.fpdu.val().dwords > self.header.val()) {
+        if self.fpdu.val().header_only {
             self.reads.next = self.header.val();
             self.beats.next = self.header_beats.val();
         }
-        self.take.next = self.fpdu_valid.val() & (!self.counted_valid.q.val() | self.reserve.val());
-        self.fpdu_ready.next = !self.counted_valid.q.val() | self.reserve.val();
-        if self.reserve.val() {
-            self.counted_valid.d.next = false;
-        }
+        comment!("what is counted while no FPDU is there is of no matter");
+        self.takes.next = !self.counted_valid.q.val() | self.reserve.val();
+        self.fpdu_ready.next = self.takes.val();
         self.brief_next.next = self.brief.q.val();
-        if self.take.val() {
-            self.counted_valid.d.next = true;
+        if self.takes.val() {
+            self.counted_valid.d.next = self.fpdu_valid.val();
             self.counted.d.next = self.fpdu.val();
             self.brief_next.next = !(self.fpdu.val().dwords >> self.brief_bits.val()).any();
             self.counted.d.next.dwords = self.reads.val();

@@ -30,6 +30,8 @@ pub struct Queue<T: Synth, const LOG: usize> {
     some: Dff<Bit>,
     put: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
+    nearly: Signal<Local, Bit>,
+    single: Signal<Local, Bit>,
     depth_less_one: Constant<Bits<8>>,
 }
 
@@ -53,6 +55,8 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
             some: Default::default(),
             put: Default::default(),
             take: Default::default(),
+            nearly: Default::default(),
+            single: Default::default(),
             depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
         }
     }
@@ -83,14 +87,17 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
         comment!("as many as before when one comes and one goes");
         if self.put.val() & !self.take.val() {
             self.filled.d.next = self.filled.q.val() + 1;
-            self.full.d.next = self.filled.q.val() == self.depth_less_one.val();
-            self.some.d.next = true;
         }
         if self.take.val() & !self.put.val() {
             self.filled.d.next = self.filled.q.val() - 1;
-            self.full.d.next = false;
-            self.some.d.next = self.filled.q.val() != 1;
         }
+        comment!("who comes or goes is known late: one choice for each of the two");
+        self.nearly.next = self.filled.q.val() == self.depth_less_one.val();
+        self.single.next = self.filled.q.val() == 1;
+        self.full.d.next =
+            !self.take.val() & (self.full.q.val() | (self.nearly.val() & self.put.val()));
+        self.some.d.next =
+            self.put.val() | (self.some.q.val() & !(self.take.val() & self.single.val()));
         if self.reset.val() {
             self.write.d.next = 0.into();
             self.read.d.next = 0.into();

@@ -9,6 +9,10 @@
 //! In the generated text a record is one vector, its first field in the lowest bits.
 use rust_hdl_core::prelude::*;
 
+/// Dwords read of an FPDU that is placed already, or all that it has: ULPDU_Length and the longest header of DDP, and a
+/// marker, which can stand in front of them or among them.
+pub const HEADER: u64 = 6;
+
 /// A beat with new octets, as `admit` lets it into the ring of its stream.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat {
@@ -46,6 +50,8 @@ pub struct Fpdu {
     pub ahead: Bit,
     /// It was placed `ahead`: its header is all that is read, its CRC was right, and all but placement is still to come.
     pub placed: Bit,
+    /// It is longer than what is read of it then: `placed`, and more than [`HEADER`] dwords.
+    pub header_only: Bit,
 }
 
 /// What `commit` knows of an FPDU whose header has come.

@@ -49,7 +49,7 @@ use crate::assembly;
 use crate::dff::Dff;
 use crate::ending::Mark;
 use crate::queue::{Queue, Store};
-use crate::records::{Beat, Fpdu};
+use crate::records::{Beat, Fpdu, HEADER};
 use crate::turn::Turn;
 use crate::util::{array, d};
 use crate::{Config, ISLANDS};
@@ -289,6 +289,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     ends_truncated: Constant<Bits<3>>,
     nowhere: Constant<Bits<4>>,
     wary_for: Constant<Bits<4>>,
+    header: Constant<Bits<16>>,
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
@@ -438,6 +439,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
             nowhere: Constant::new(0_u64.into()),
             wary_for: Constant::new(WARY.into()),
+            header: Constant::new(HEADER.into()),
         }
     }
 }
@@ -662,6 +664,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
         self.measured_fpdu.d.next.ahead = false;
         self.measured_fpdu.d.next.placed = self.placed.chain_now.val().any();
+        self.measured_fpdu.d.next.header_only = false;
         if self.walker.item_valid.val() {
             self.behind.d.next = self.base.val() + self.item_octets.val();
         }
@@ -678,6 +681,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.weighed.d.next = self.measured.q.val();
         self.weighed_chain.d.next = self.placed.chain_behind.val();
         self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
+        self.weighed_fpdu.d.next.header_only = self.measured_fpdu.q.val().placed
+            & (self.measured_fpdu.q.val().dwords > self.header.val());
         self.whole.d.next = self.measured_valid.q.val()
             & self.measured.q.val().found
             & (!self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any());
@@ -795,6 +800,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.gift.d.next.refused = 0.into();
             self.gift.d.next.ahead = false;
             self.gift.d.next.placed = false;
+            self.gift.d.next.header_only = false;
             self.gift_dropped.d.next = false;
             for i in 0..S {
                 if self.given_here[i].val() {

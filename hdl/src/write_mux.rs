@@ -246,13 +246,14 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
                 self.out_last.d.next = self.skid_last.q.val();
             }
             self.skid_valid.d.next = false;
-        } else {
-            if self.beat.val() {
-                self.skid_valid.d.next = true;
-                self.skid_data.d.next = self.beat_data.val();
-                self.skid_strobes.d.next = self.beat_strobes.val();
-                self.skid_last.d.next = self.beat_last.val();
-            }
+        } else if self.beat.val() {
+            self.skid_valid.d.next = true;
+        }
+        comment!("loaded whether a beat is there or not: nobody looks before it is said to be");
+        if !self.skid_valid.q.val() {
+            self.skid_data.d.next = self.beat_data.val();
+            self.skid_strobes.d.next = self.beat_strobes.val();
+            self.skid_last.d.next = self.beat_last.val();
         }
         self.m_axi.wdata.next = self.out_data.q.val();
         self.m_axi.wstrb.next = self.out_strobes.q.val();

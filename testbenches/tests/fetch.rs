@@ -12,9 +12,9 @@
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
-use warpline_hdl::fetch::{Beat, Fetch, HEADER, Start, UNDER_WAY, latency};
+use warpline_hdl::fetch::{Beat, Fetch, Start, UNDER_WAY, latency};
 use warpline_hdl::lane_ram;
-use warpline_hdl::records::Fpdu;
+use warpline_hdl::records::{Fpdu, HEADER};
 use warpline_hdl::writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::{beat, octets};
@@ -145,7 +145,15 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             ulpdu: stimulus::bits(rng),
             ahead: false,
             placed: false,
+            header_only: false,
         });
+    }
+
+    /// The last one planned was placed before.
+    fn place_last(&mut self) {
+        let fpdu = self.to_offer.back_mut().unwrap();
+        fpdu.placed = true;
+        fpdu.header_only = fpdu.dwords.to_u64() > HEADER;
     }
 
     fn cycle(&mut self) {
@@ -373,7 +381,7 @@ fn traffic<const W: usize, const K: usize, const D: usize, const LOGK: usize, co
             match bench.rng.u8(0..100) {
                 0 => fpdu.refused = bench.rng.u64(1..3).into(),
                 1..20 => fpdu.ahead = true,
-                20..40 => fpdu.placed = true,
+                20..40 => bench.place_last(),
                 _ => {}
             }
         }
@@ -441,7 +449,7 @@ fn an_fpdu_ahead_keeps_its_room_and_a_placed_one_gives_all_of_it_back_with_its_h
     // all of it is read, and nothing is given back
     assert_eq!((bench.seen.beats, bench.tails[1], bench.wrong), (150, 0, 0));
     bench.plan(1, 500, 300, true);
-    bench.to_offer[0].placed = true;
+    bench.place_last();
     bench.finish();
     // five dwords of content and the marker at 512
     assert_eq!(

@@ -409,6 +409,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 ulpdu: u64::from(known.map_or(0, |known| known.ulpdu)).into(),
                 ahead: false,
                 placed: false,
+                header_only: false,
             });
         } else if b.issued.val() {
             let stream = b.issued_stream.val().index();
@@ -463,6 +464,7 @@ fn expected(stream: usize, source: &Source, planned: Planned) -> Fpdu {
         ulpdu: u64::from(planned.ulpdu).into(),
         ahead: false,
         placed: false,
+        header_only: false,
     }
 }
 

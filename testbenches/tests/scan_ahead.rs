@@ -406,6 +406,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 ulpdu: u64::from(planned.ulpdu).into(),
                 ahead: found.ahead,
                 placed: found.placed,
+                header_only: found.placed && planned.octets > HEADER,
             };
             self.wrong += usize::from(found != expected);
         }
@@ -739,6 +740,34 @@ fn a_stream_closed_at_any_moment_leaves_nothing_to_its_next_owner() {
         bench.segment(2, 0, bench.sources[2].octets.len() as u64);
         bench.finish();
         assert_eq!((bench.wrong, bench.seen.placed), (0, 0), "moment {moment}");
+    }
+}
+
+/// What was about to be recorded of a stream that is closed is not in the way of its next owner's FPDUs at the same positions.
+// req: MPA-RCV-06
+#[test]
+fn a_stream_closed_at_any_moment_is_looked_at_like_a_new_one() {
+    let behind_a_gap = |bench: &mut Bench64| {
+        bench.arm(2, true, true);
+        let before = bench.seen.ahead;
+        (0..4).for_each(|_| bench.plan(2, 200));
+        let plan = bench.sources[2].plan.clone();
+        bench.segment(2, plan[1].position, plan[3].position + plan[3].octets);
+        before
+    };
+    let mut bench = armed();
+    for moment in 0..100 {
+        behind_a_gap(&mut bench);
+        bench.idle(moment);
+        bench.close(2);
+        bench.idle(100);
+        let before = behind_a_gap(&mut bench);
+        bench.idle(150);
+        // the one with a marker, and the one behind it
+        assert_eq!(bench.seen.ahead - before, 2, "moment {moment}");
+        assert_eq!(bench.wrong, 0, "moment {moment}");
+        bench.close(2);
+        bench.idle(100);
     }
 }
 

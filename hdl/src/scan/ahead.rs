@@ -199,11 +199,14 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     whole: Dff<Bit>,
     recording: Dff<Bit>,
     gives: Dff<Bit>,
+    given_at: Dff<Bits<32>>,
     full: Dff<Bit>,
     open: Dff<Bit>,
     owed: Dff<Bit>,
     offers: Dff<Bit>,
-    left_now: Dff<Bit>,
+    /// As they were a cycle before: `gone` and its stream.
+    gone_before: Dff<Bit>,
+    gone_of: Dff<Bits<4>>,
     back: [Dff<Bit>; S],
     back_at: Dff<Bits<32>>,
     turn: Turn<S>,
@@ -314,11 +317,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             whole: d(),
             recording: d(),
             gives: d(),
+            given_at: d(),
             full: d(),
             open: d(),
             owed: d(),
             offers: d(),
-            left_now: d(),
+            gone_before: d(),
+            gone_of: d(),
             back: array(),
             back_at: d(),
             turn: d(),
@@ -386,8 +391,26 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             pointed
         );
         dff_setup!(
-            self, clock, length, content, span, base, rest, dwords, ends, whole, recording, gives,
-            full, open, owed, offers, left_now, back_at
+            self,
+            clock,
+            length,
+            content,
+            span,
+            base,
+            rest,
+            dwords,
+            ends,
+            whole,
+            recording,
+            gives,
+            given_at,
+            full,
+            open,
+            owed,
+            offers,
+            gone_before,
+            gone_of,
+            back_at
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -413,7 +436,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.at.next = self.here.q.val().get_bits::<20>(0);
         self.behind.next = self.ends.q.val().get_bits::<20>(0);
         self.ask.next = self.asking.q.val();
-        self.record.next = self.recording.q.val();
         self.record_whole.next = self.whole.q.val();
         if self.told.val() & self.asking.q.val() {
             self.asking.d.next = false;
@@ -465,17 +487,18 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.lacking.next = self.finish.q.val() - self.ends.q.val();
         self.whole.d.next = !self.lacking.val().get_bit(31);
 
+        comment!("a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out");
+        self.gone_before.d.next = self.gone.val();
+        self.gone_of.d.next = self.gone_stream.val().get_bits::<4>(0);
+        self.over.next = self.gone_before.q.val()
+            & (self.gone_of.q.val() == self.stream.q.val().get_bits::<4>(0));
+        self.record.next = self.recording.q.val() & !self.over.val();
+
         self.revisit.next = false;
-        self.over.next = false;
-        self.left_now.d.next = false;
         self.news_here.d.next = self.heard.val()
             & (self.heard_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0));
         match self.step.q.val() {
             Step::Rest => {
-                comment!("a stream that leaves while its visit begins");
-                self.left_now.d.next = self.gone.val()
-                    & (self.gone_stream.val().get_bits::<4>(0)
-                        == self.turn.choice.val().get_bits::<4>(0));
                 self.news_here.d.next = false;
                 self.stream.d.next = self.turn.choice.val();
                 self.recording.d.next = false;
@@ -644,16 +667,18 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::Weigh => {
                 self.gives.d.next = self.whole.q.val() & self.room.val();
                 self.full.d.next = self.whole.q.val() & !self.room.val();
+                self.given_at.d.next = self.here.q.val();
                 if self.told.val() {
                     self.recording.d.next = false;
                     self.step.d.next = Step::Give;
                 }
             }
             Step::Give => {
+                comment!("goes on behind it whether it is taken or not: a visit that ends here does not look");
+                self.here.d.next = self.ends.q.val();
+                self.sure.d.next = false;
+                self.follows.d.next = true;
                 if self.taken.val() {
-                    self.here.d.next = self.ends.q.val();
-                    self.sure.d.next = false;
-                    self.follows.d.next = true;
                     self.asking.d.next = true;
                     self.step.d.next = Step::Look;
                     if self.at_end.q.val() {
@@ -670,7 +695,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("an FPDU behind a gap");
         self.fpdu.next.stream = self.stream.q.val();
-        self.fpdu.next.position = self.here.q.val();
+        self.fpdu.next.position = self.given_at.q.val();
         self.fpdu.next.dwords = self.dwords.q.val();
         self.fpdu.next.markers = true;
         self.fpdu.next.crc = true;
@@ -678,13 +703,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fpdu.next.ulpdu = self.length.q.val();
         self.fpdu.next.ahead = true;
         self.fpdu.next.placed = false;
+        self.fpdu.next.header_only = false;
         self.fpdu_valid.next = self.offers.q.val();
         self.offers.d.next = (self.step.q.val() == Step::Give)
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
             & self.flies.val()
-            & !self.taken.val();
+            & !self.taken.val()
+            & !self.gone.val();
         if self.started.val() {
             self.owed.d.next = false;
         }
@@ -728,20 +755,20 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.beyond_position.val();
             }
+            comment!("in the next cycle, too, for what its visit has wanted last");
             if self.reset.val()
                 | (self.gone.val()
                     & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.gone_before.q.val() & (self.gone_of.q.val() == self.index[i].val()))
             {
                 self.wanted[i].d.next = false;
                 self.again[i].d.next = false;
             }
         }
-        comment!("a visit of a stream that leaves is over, also one that begins in this cycle; it is still at its first step");
-        self.over.next = (self.gone.val()
-            & (self.gone_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0)))
-            | self.left_now.q.val();
         if self.over.val() {
             self.step.d.next = Step::Rest;
+            self.asking.d.next = false;
+            self.recording.d.next = false;
             self.offers.d.next = false;
             for i in 0..S {
                 self.back[i].d.next = false;
