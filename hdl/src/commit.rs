@@ -102,7 +102,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
-    /// Of a beat: its dwords, and those as multiples of four.
+    /// Dwords of a beat, and how many fours they are.
     count: Signal<Local, Bits<5>>,
     more: Signal<Local, Bits<5>>,
     /// Of the header: the first dwords come with it, and these of the header do.

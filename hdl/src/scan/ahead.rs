@@ -675,6 +675,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Give => {
                 comment!("goes on behind it whether it is taken or not: a visit that ends here does not look");
+                // `full` and where to look again are asked in the first cycle only, in which `here` still is the FPDU's begin;
+                // the gap closes up to the end of the island at once, so `open` is the same at both ends of the FPDU.
                 self.here.d.next = self.ends.q.val();
                 self.sure.d.next = false;
                 self.follows.d.next = true;
