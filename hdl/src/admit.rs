@@ -36,6 +36,9 @@
 //!
 //! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
 //! that a stream is armed again only when the beats of its former connection have come through.
+mod shift;
+
+use self::shift::Shift;
 use crate::axi::{USER_ABORT, USER_FIN};
 use crate::delay::Delay;
 use crate::dff::Dff;
@@ -199,6 +202,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     fits_3: Dff<Bit>,
     /// It has octets, fits, and its stream is armed.
     may_3: Dff<Bit>,
+    /// It may, and the beat in stage 2 is of the same stream; the beat in stage 1 is.
+    may_near_3: Dff<Bit>,
+    may_far_3: Dff<Bit>,
     /// It begins in front of the island, ends in front of it, begins behind it, ends behind it. An island that is not
     /// there lies behind everything.
     before_3: [Dff<Bit>; N],
@@ -279,6 +285,8 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     over_front: Signal<Local, Bit>,
     // the beat in stage 3
     edge_touched: Signal<Local, Bit>,
+    /// It begins behind the island in front, or the edge.
+    front: [Signal<Local, Bit>; N],
     touched: [Signal<Local, Bit>; N],
     /// Of the island that it runs into and begins in front of; behind that of the one in front.
     joined: [Signal<Local, Bit>; N],
@@ -295,18 +303,26 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     skip: Signal<Local, Bits<8>>,
     upto: Signal<Local, Bits<8>>,
     // what it leaves behind
-    opened: [Signal<Local, Bit>; N],
-    closed: [Signal<Local, Bit>; N],
+    some_opens: Signal<Local, Bit>,
+    some_closes: Signal<Local, Bit>,
     any_opens: Signal<Local, Bit>,
     any_closes: Signal<Local, Bit>,
     edge_after: Signal<Local, Bits<32>>,
     present_after: [Signal<Local, Bit>; N],
-    begin_after: [Signal<Local, Bits<32>>; N],
-    finish_after: [Signal<Local, Bits<32>>; N],
-    // the same a cycle later
-    begin_then: [Signal<Local, Bits<32>>; N],
-    finish_then: [Signal<Local, Bits<32>>; N],
-    // begin and finish of each: 0 as before, 1 those of the next island, 2 those of the one in front, 3 the beat's
+    // for the beat in stage 2: begin and finish of each island, and how it lies to them
+    begins_near: Shift<Bits<32>, N>,
+    finishes_near: Shift<Bits<32>, N>,
+    befores: Shift<Bit, N>,
+    shorts: Shift<Bit, N>,
+    behinds: Shift<Bit, N>,
+    overs: Shift<Bit, N>,
+    // for the beat in stage 1
+    begins_far: Shift<Bits<32>, N>,
+    finishes_far: Shift<Bits<32>, N>,
+    // a cycle later, for the memories
+    begins_then: Shift<Bits<32>, N>,
+    finishes_then: Shift<Bits<32>, N>,
+    // the choice: 0 as before, 1 those of the next island, 2 those of the one in front, 3 the beat's
     begin_high: [Signal<Local, Bit>; N],
     begin_low: [Signal<Local, Bit>; N],
     finish_high: [Signal<Local, Bit>; N],
@@ -422,6 +438,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             new_3: d(),
             fits_3: d(),
             may_3: d(),
+            may_near_3: d(),
+            may_far_3: d(),
             before_3: array(),
             short_3: array(),
             behind_3: array(),
@@ -488,6 +506,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             behind_front: d(),
             over_front: d(),
             edge_touched: d(),
+            front: array(),
             touched: array(),
             joined: array(),
             full: d(),
@@ -502,16 +521,22 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
             drops: d(),
             skip: d(),
             upto: d(),
-            opened: array(),
-            closed: array(),
+            some_opens: d(),
+            some_closes: d(),
             any_opens: d(),
             any_closes: d(),
             edge_after: d(),
             present_after: array(),
-            begin_after: array(),
-            finish_after: array(),
-            begin_then: array(),
-            finish_then: array(),
+            begins_near: d(),
+            finishes_near: d(),
+            befores: d(),
+            shorts: d(),
+            behinds: d(),
+            overs: d(),
+            begins_far: d(),
+            finishes_far: d(),
+            begins_then: d(),
+            finishes_then: d(),
             begin_high: array(),
             begin_low: array(),
             finish_high: array(),
@@ -540,6 +565,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
         dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3);
         dff_setup!(self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost);
+        dff_setup!(self, clock, may_near_3, may_far_3);
         dff_setup!(
             self, clock, valid_4, data_4, stream_4, settles_4, position_4, skip_4, count_4, edge_4
         );
@@ -625,21 +651,19 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
         comment!("it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it");
-        for k in 0..N {
+        for k in 0..1 {
+            self.front[k].next = self.gap_3.q.val();
             self.closes[k].next = self.edge_touched.val() & !self.short_3[k].q.val();
-            self.widens[k].next =
-                self.gap_3.q.val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
-            self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
-            self.opens[k].next = self.gap_3.q.val() & !self.full.val() & self.short_3[k].q.val();
         }
         for k in 1..N {
-            self.closes[k].next = !self.before_3[k - 1].q.val()
-                & !self.behind_3[k - 1].q.val()
-                & !self.short_3[k].q.val();
+            self.front[k].next = self.behind_3[k - 1].q.val();
+            self.closes[k].next = self.touched[k - 1].val() & !self.short_3[k].q.val();
+        }
+        for k in 0..N {
             self.widens[k].next =
-                self.behind_3[k - 1].q.val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
-            self.opens[k].next =
-                self.behind_3[k - 1].q.val() & !self.full.val() & self.short_3[k].q.val();
+                self.front[k].val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
+            self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
+            self.opens[k].next = self.front[k].val() & self.short_3[k].q.val() & !self.full.val();
         }
         for k in 0..(N - 1) {
             if !self.short_3[k + 1].q.val() {
@@ -647,37 +671,33 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("islands behind a new one move up, those behind a gap that is closed move down");
+        comment!("islands that it ends in front of move up when it is a new one, those that it begins in front of down when a gap is closed");
+        self.some_opens.next = false;
+        self.some_closes.next = false;
         for k in 0..N {
-            self.opened[k].next = false;
-            self.closed[k].next = self.closes[k].val();
-        }
-        for k in 1..N {
-            self.opened[k].next = self.opened[k - 1].val() | self.opens[k - 1].val();
-            self.closed[k].next = self.closed[k - 1].val() | self.closes[k].val();
-        }
-        self.any_opens.next = false;
-        self.any_closes.next = false;
-        for k in 0..N {
-            if self.may_3.q.val() & self.opens[k].val() {
-                self.any_opens.next = true;
+            if self.opens[k].val() {
+                self.some_opens.next = true;
             }
-            if self.may_3.q.val() & self.closes[k].val() {
-                self.any_closes.next = true;
+            if self.closes[k].val() {
+                self.some_closes.next = true;
             }
         }
+        self.any_opens.next = self.may_3.q.val() & self.some_opens.val();
+        self.any_closes.next = self.may_3.q.val() & self.some_closes.val();
         for k in 0..N {
-            self.begin_high[k].next = self.may_3.q.val()
-                & (self.widens[k].val() | self.opens[k].val() | self.opened[k].val());
-            self.begin_low[k].next = self.may_3.q.val()
-                & (self.widens[k].val() | self.opens[k].val() | self.closed[k].val());
-            self.finish_high[k].next = self.may_3.q.val()
-                & (self.grows[k].val() | self.opens[k].val() | self.opened[k].val());
-            self.finish_low[k].next = self.may_3.q.val()
-                & (self.grows[k].val() | self.opens[k].val() | self.closed[k].val());
+            self.begin_high[k].next =
+                self.widens[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
+            self.begin_low[k].next = self.widens[k].val()
+                | self.opens[k].val()
+                | (self.before_3[k].q.val() & self.some_closes.val());
+            self.finish_high[k].next =
+                self.grows[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
+            self.finish_low[k].next = self.grows[k].val()
+                | self.opens[k].val()
+                | (self.before_3[k].q.val() & self.some_closes.val());
         }
         for k in 0..(N - 1) {
-            if self.may_3.q.val() & self.closes[k + 1].val() {
+            if self.closes[k + 1].val() {
                 self.finish_low[k].next = true;
             }
         }
@@ -691,67 +711,35 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
         for k in 0..N {
             self.present_after[k].next = self.present_3[k].q.val() | self.any_opens.val();
-            self.begin_after[k].next = self.begin_3[k].q.val();
-            self.finish_after[k].next = self.finish_3[k].q.val();
             if self.any_closes.val() {
                 self.present_after[k].next = false;
-            }
-            if self.begin_high[k].val() & self.begin_low[k].val() {
-                self.begin_after[k].next = self.position_3.q.val();
-            }
-            if self.finish_high[k].val() & self.finish_low[k].val() {
-                self.finish_after[k].next = self.end_3.q.val();
             }
         }
         for k in 1..N {
             if self.any_opens.val() {
                 self.present_after[k].next = self.present_3[k - 1].q.val();
             }
-            if self.begin_high[k].val() & !self.begin_low[k].val() {
-                self.begin_after[k].next = self.begin_3[k - 1].q.val();
-            }
-            if self.finish_high[k].val() & !self.finish_low[k].val() {
-                self.finish_after[k].next = self.finish_3[k - 1].q.val();
-            }
         }
         for k in 0..(N - 1) {
             if self.any_closes.val() {
                 self.present_after[k].next = self.present_3[k + 1].q.val();
             }
-            if !self.begin_high[k].val() & self.begin_low[k].val() {
-                self.begin_after[k].next = self.begin_3[k + 1].q.val();
-            }
-            if !self.finish_high[k].val() & self.finish_low[k].val() {
-                self.finish_after[k].next = self.finish_3[k + 1].q.val();
-            }
         }
 
         comment!("begin and finish once more, a cycle later: what is only written can wait");
+        self.begins_then.own.next = self.position_4.q.val();
+        self.finishes_then.own.next = self.end_4.q.val();
+        self.begins_then.beyond.next = self.position_4.q.val();
+        self.finishes_then.beyond.next = self.end_4.q.val();
         for k in 0..N {
-            self.begin_then[k].next = self.begin_4[k].q.val();
-            self.finish_then[k].next = self.finish_4[k].q.val();
-            if self.begin_high_4[k].q.val() & self.begin_low_4[k].q.val() {
-                self.begin_then[k].next = self.position_4.q.val();
-            }
-            if self.finish_high_4[k].q.val() & self.finish_low_4[k].q.val() {
-                self.finish_then[k].next = self.end_4.q.val();
-            }
-        }
-        for k in 1..N {
-            if self.begin_high_4[k].q.val() & !self.begin_low_4[k].q.val() {
-                self.begin_then[k].next = self.begin_4[k - 1].q.val();
-            }
-            if self.finish_high_4[k].q.val() & !self.finish_low_4[k].q.val() {
-                self.finish_then[k].next = self.finish_4[k - 1].q.val();
-            }
-        }
-        for k in 0..(N - 1) {
-            if !self.begin_high_4[k].q.val() & self.begin_low_4[k].q.val() {
-                self.begin_then[k].next = self.begin_4[k + 1].q.val();
-            }
-            if !self.finish_high_4[k].q.val() & self.finish_low_4[k].q.val() {
-                self.finish_then[k].next = self.finish_4[k + 1].q.val();
-            }
+            self.begins_then.high[k].next = self.begin_high_4[k].q.val();
+            self.begins_then.low[k].next = self.begin_low_4[k].q.val();
+            self.begins_then.stay[k].next = self.begin_4[k].q.val();
+            self.begins_then.items[k].next = self.begin_4[k].q.val();
+            self.finishes_then.high[k].next = self.finish_high_4[k].q.val();
+            self.finishes_then.low[k].next = self.finish_low_4[k].q.val();
+            self.finishes_then.stay[k].next = self.finish_4[k].q.val();
+            self.finishes_then.items[k].next = self.finish_4[k].q.val();
         }
 
         comment!("what comes of the beat itself");
@@ -827,13 +815,11 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes[k].write.next = self.settles_4.q.val();
             self.begins[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
             self.finishes[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.begins[k].data.next = self.begin_then[k].val();
-            self.finishes[k].data.next = self.finish_then[k].val();
+            self.begins[k].data.next = self.begins_then.out[k].val();
+            self.finishes[k].data.next = self.finishes_then.out[k].val();
             self.begins[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.finishes[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
             self.present_2[k].d.next = false;
-            self.begin_2[k].d.next = self.begins[k].out.val();
-            self.finish_2[k].d.next = self.finishes[k].out.val();
         }
         for i in 0..S {
             if self.stream_1.q.val().get_bits::<4>(0) == self.index[i].val() {
@@ -845,18 +831,34 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
         comment!("what is not written yet: of the beat two in front, or of the one before that");
-        if self.third_1.q.val() {
-            for k in 0..N {
-                self.begin_2[k].d.next = self.begin_then[k].val();
-                self.finish_2[k].d.next = self.finish_then[k].val();
+        self.begins_far.own.next = self.position_3.q.val();
+        self.finishes_far.own.next = self.end_3.q.val();
+        self.begins_far.beyond.next = self.position_3.q.val();
+        self.finishes_far.beyond.next = self.end_3.q.val();
+        for k in 0..N {
+            self.begins_far.high[k].next = self.may_far_3.q.val() & self.begin_high[k].val();
+            self.begins_far.low[k].next = self.may_far_3.q.val() & self.begin_low[k].val();
+            self.begins_far.items[k].next = self.begin_3[k].q.val();
+            self.finishes_far.high[k].next = self.may_far_3.q.val() & self.finish_high[k].val();
+            self.finishes_far.low[k].next = self.may_far_3.q.val() & self.finish_low[k].val();
+            self.finishes_far.items[k].next = self.finish_3[k].q.val();
+            self.begins_far.stay[k].next = self.begins[k].out.val();
+            self.finishes_far.stay[k].next = self.finishes[k].out.val();
+            if self.third_1.q.val() {
+                self.begins_far.stay[k].next = self.begins_then.out[k].val();
+                self.finishes_far.stay[k].next = self.finishes_then.out[k].val();
             }
+            if self.far_1.q.val() {
+                self.begins_far.stay[k].next = self.begin_3[k].q.val();
+                self.finishes_far.stay[k].next = self.finish_3[k].q.val();
+            }
+            self.begin_2[k].d.next = self.begins_far.out[k].val();
+            self.finish_2[k].d.next = self.finishes_far.out[k].val();
         }
         if self.far_1.q.val() {
             self.edge_2.d.next = self.edge_after.val();
             for k in 0..N {
                 self.present_2[k].d.next = self.present_after[k].val();
-                self.begin_2[k].d.next = self.begin_after[k].val();
-                self.finish_2[k].d.next = self.finish_after[k].val();
             }
         }
 
@@ -901,6 +903,16 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             & self.armed_2.q.val()
             & self.count_2.q.val().any()
             & self.fits.val();
+        self.may_near_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val()
+            & (self.stream_1.q.val() == self.stream_2.q.val());
+        self.may_far_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val()
+            & (self.stream_0.q.val() == self.stream_2.q.val());
         self.gap_3.d.next = self.from_edge.val().get_bit(31);
         self.new_3.d.next = self.end_from_edge.val().get_bit(31);
         self.edge_3.d.next = self.edge_2.q.val();
@@ -913,12 +925,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.behind_3[k].clock.next = self.clock.val();
             self.over_3[k].clock.next = self.clock.val();
             self.present_3[k].d.next = self.present_2[k].q.val();
-            self.begin_3[k].d.next = self.begin_2[k].q.val();
-            self.finish_3[k].d.next = self.finish_2[k].q.val();
-            self.before_3[k].d.next = self.before[k].val();
-            self.short_3[k].d.next = self.short[k].val();
-            self.behind_3[k].d.next = self.behind[k].val();
-            self.over_3[k].d.next = self.over[k].val();
         }
         if self.near_2.q.val() {
             self.edge_3.d.next = self.edge_after.val();
@@ -932,47 +938,56 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
             for k in 0..N {
                 self.present_3[k].d.next = self.present_after[k].val();
-                self.begin_3[k].d.next = self.begin_after[k].val();
-                self.finish_3[k].d.next = self.finish_after[k].val();
-                if self.begin_high[k].val() & self.begin_low[k].val() {
-                    self.before_3[k].d.next = self.before_front.val();
-                    self.short_3[k].d.next = self.short_front.val();
-                }
-                if self.finish_high[k].val() & self.finish_low[k].val() {
-                    self.behind_3[k].d.next = self.behind_front.val();
-                    self.over_3[k].d.next = self.over_front.val();
-                }
             }
-            for k in 1..N {
-                if self.begin_high[k].val() & !self.begin_low[k].val() {
-                    self.before_3[k].d.next = self.before[k - 1].val();
-                    self.short_3[k].d.next = self.short[k - 1].val();
-                }
-                if self.finish_high[k].val() & !self.finish_low[k].val() {
-                    self.behind_3[k].d.next = self.behind[k - 1].val();
-                    self.over_3[k].d.next = self.over[k - 1].val();
-                }
+        }
+        self.begins_near.own.next = self.position_3.q.val();
+        self.finishes_near.own.next = self.end_3.q.val();
+        self.begins_near.beyond.next = self.position_3.q.val();
+        self.finishes_near.beyond.next = self.end_3.q.val();
+        self.befores.own.next = self.before_front.val();
+        self.shorts.own.next = self.short_front.val();
+        self.behinds.own.next = self.behind_front.val();
+        self.overs.own.next = self.over_front.val();
+        comment!("the last one is not there any more when the others move down");
+        self.befores.beyond.next = true;
+        self.shorts.beyond.next = true;
+        self.behinds.beyond.next = false;
+        self.overs.beyond.next = false;
+        for k in 0..N {
+            self.begins_near.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.begins_near.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.begins_near.items[k].next = self.begin_3[k].q.val();
+            self.begins_near.stay[k].next = self.begin_2[k].q.val();
+            self.finishes_near.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.finishes_near.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.finishes_near.items[k].next = self.finish_3[k].q.val();
+            self.finishes_near.stay[k].next = self.finish_2[k].q.val();
+            if self.near_2.q.val() {
+                self.begins_near.stay[k].next = self.begin_3[k].q.val();
+                self.finishes_near.stay[k].next = self.finish_3[k].q.val();
             }
-            comment!("the last one is not there any more when the others move down");
-            for k in (N - 1)..N {
-                if !self.begin_high[k].val() & self.begin_low[k].val() {
-                    self.before_3[k].d.next = true;
-                    self.short_3[k].d.next = true;
-                }
-                if !self.finish_high[k].val() & self.finish_low[k].val() {
-                    self.behind_3[k].d.next = false;
-                }
-            }
-            for k in 0..(N - 1) {
-                if !self.begin_high[k].val() & self.begin_low[k].val() {
-                    self.before_3[k].d.next = self.before[k + 1].val();
-                    self.short_3[k].d.next = self.short[k + 1].val();
-                }
-                if !self.finish_high[k].val() & self.finish_low[k].val() {
-                    self.behind_3[k].d.next = self.behind[k + 1].val();
-                    self.over_3[k].d.next = self.over[k + 1].val();
-                }
-            }
+            self.befores.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.befores.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.befores.items[k].next = self.before[k].val();
+            self.befores.stay[k].next = self.before[k].val();
+            self.shorts.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.shorts.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.shorts.items[k].next = self.short[k].val();
+            self.shorts.stay[k].next = self.short[k].val();
+            self.behinds.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.behinds.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.behinds.items[k].next = self.behind[k].val();
+            self.behinds.stay[k].next = self.behind[k].val();
+            self.overs.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.overs.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.overs.items[k].next = self.over[k].val();
+            self.overs.stay[k].next = self.over[k].val();
+            self.begin_3[k].d.next = self.begins_near.out[k].val();
+            self.finish_3[k].d.next = self.finishes_near.out[k].val();
+            self.before_3[k].d.next = self.befores.out[k].val();
+            self.short_3[k].d.next = self.shorts.out[k].val();
+            self.behind_3[k].d.next = self.behinds.out[k].val();
+            self.over_3[k].d.next = self.overs.out[k].val();
         }
         for i in 0..S {
             if self.settles.val() & (self.stream_3.q.val().get_bits::<4>(0) == self.index[i].val())
@@ -998,10 +1013,10 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finish_low_4[k].clock.next = self.clock.val();
             self.begin_4[k].d.next = self.begin_3[k].q.val();
             self.finish_4[k].d.next = self.finish_3[k].q.val();
-            self.begin_high_4[k].d.next = self.begin_high[k].val();
-            self.begin_low_4[k].d.next = self.begin_low[k].val();
-            self.finish_high_4[k].d.next = self.finish_high[k].val();
-            self.finish_low_4[k].d.next = self.finish_low[k].val();
+            self.begin_high_4[k].d.next = self.may_3.q.val() & self.begin_high[k].val();
+            self.begin_low_4[k].d.next = self.may_3.q.val() & self.begin_low[k].val();
+            self.finish_high_4[k].d.next = self.may_3.q.val() & self.finish_high[k].val();
+            self.finish_low_4[k].d.next = self.may_3.q.val() & self.finish_low[k].val();
         }
         self.position_4.d.next = self.position_3.q.val();
         self.skip_4.d.next = self.skip.val();
@@ -1060,8 +1075,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes_asked[k].write.next = self.settles_4.q.val();
             self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
             self.finishes_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.begins_asked[k].data.next = self.begin_then[k].val();
-            self.finishes_asked[k].data.next = self.finish_then[k].val();
+            self.begins_asked[k].data.next = self.begins_then.out[k].val();
+            self.finishes_asked[k].data.next = self.finishes_then.out[k].val();
             self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.asked_hit[k].clock.next = self.clock.val();

@@ -916,7 +916,7 @@ fn planted_faults_are_seen() {
         is_seen("admit_stays", jump, "edge_after = end_3_q"),
         "an edge that does not jump"
     );
-    let place = "begin_after_1 = begin_3_0_q";
-    let lost = "begin_after_1 = begin_3_1_q";
+    let place = ".items_0 (begin_3_0_q)";
+    let lost = ".items_0 (begin_3_1_q)";
     assert!(is_seen("admit_lost", place, lost), "an island lost");
 }
