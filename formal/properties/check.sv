@@ -113,12 +113,18 @@ module check_properties (
     input [3:0] judge__early__stage_1,
     input [3:0] judge__early__stage_2,
     input [3:0] judge__early__stage_3,
-    input [7:0] waiting__filled_q,
+    input [3:0] waiting__filled_q,
+    input waiting__full_q,
     input [3:0] waiting__read_q,
     input [3:0] waiting__store__proof_row,
     input [253:0] waiting__store__proof_data,
-    input [7:0] outcomes__filled_q
+    input [3:0] outcomes__filled_q,
+    input outcomes__full_q
 );
+    // records in the queues: a full one has counted to 0
+    wire [7:0] waiting_inside = {3'd0, waiting__full_q, waiting__filled_q};
+    wire [7:0] outcomes_inside = {3'd0, outcomes__full_q, outcomes__filled_q};
+
     localparam Clear = 0, Idle = 1, Look = 2, Give = 3, Finish = 4;
     localparam Fpdu = 0, Command = 1, Next = 3;
     localparam RevokeStag = 1, Fence = 5;
@@ -248,7 +254,7 @@ module check_properties (
     wire [7:0] flying = entered[0] + entered[1] + entered[2] + entered[3] + entered[4] + entered[5] + entered[6];
     wire changes = stag_table_clear | stag_table_write | freeze_q | thaw_q | (give & subject_q == Command);
     always @* if (changes & state_q != Clear) begin
-        nothing_under_way: assert (flying == 0 & outcomes__filled_q == 0 & !settling_q & waiting__filled_q == kept_q & !pop);
+        nothing_under_way: assert (flying == 0 & outcomes_inside == 0 & !settling_q & waiting_inside == kept_q & !pop);
     end
 
     // control goes on to the fence and to done without asking whether these two were refused
@@ -263,13 +269,13 @@ module check_properties (
     wire present = kept_q | held;
     wire untagged = kept_q | (held & state_q == Look); // the newest that waits, still in its register
     wire [3:0] age = waiting__store__proof_row - waiting__read_q;
-    wire newest = age + 8'd1 == waiting__filled_q;
+    wire newest = age + 8'd1 == waiting_inside;
     always @* begin
         states: assert (state_q <= Finish);
         rests: assert (resting_q == (state_q == Idle));
         tells_are: assert (tells_q == (state_q == Give & subject_q != Fpdu));
-        waiting_are: assert (waiting__filled_q + settling_q == flight_q + present);
-        tagged_are: assert (state_q == Clear | flying + outcomes__filled_q + (settling_q & state_q != Give) == flight_q);
+        waiting_are: assert (waiting_inside + settling_q == flight_q + present);
+        tagged_are: assert (state_q == Clear | flying + outcomes_inside + (settling_q & state_q != Give) == flight_q);
         limit: assert (flight_q <= 14 & (!room_q | flight_q <= 13));
         none_when_vacant: assert (!vacant_q | flight_q == 0);
         alone: assert (flight_q == 0 | state_q == Idle | (state_q == Look & subject_q == Fpdu));
@@ -278,14 +284,14 @@ module check_properties (
         commands: assert (state_q != Give | subject_q != Command | order_q == Fence);
         closed_is: assert (state_q != Give | subject_q != Next | closed);
         not_kept: assert (!kept_q | state_q != Give | subject_q != Fpdu);
-        cleared: assert (state_q != Clear | (!settling_q & !kept_q & outcomes__filled_q == 0 & !freeze_q & !thaw_q));
+        cleared: assert (state_q != Clear | (!settling_q & !kept_q & outcomes_inside == 0 & !freeze_q & !thaw_q));
         at_rest: assert (!(freeze_q | thaw_q) | state_q == Finish | (state_q == Give & subject_q != Fpdu));
         if (state_q == Clear) begin
             drained: assert ((sweep_q < 1 | !entered[0]) & (sweep_q < 2 | !entered[1]) & (sweep_q < 3 | !entered[2])
                 & (sweep_q < 4 | !entered[3]) & (sweep_q < 5 | !entered[4]) & (sweep_q < 6 | !entered[5])
                 & (sweep_q < 7 | !entered[6]));
         end
-        if ({4'b0, age} < waiting__filled_q) begin
+        if ({4'b0, age} < waiting_inside) begin
             untagged_is_last: assert (waiting__store__proof_data[109] == !(untagged & newest));
             held_is: assert (waiting__store__proof_data[109] | waiting__store__proof_data == fpdu_q);
         end

@@ -52,16 +52,24 @@ module place_read_properties #(parameter K = 8) (
     input beat_last_s_data,
     input beat_strobes_m_valid,
     input beat_last_m_valid,
-    input [7:0] beat_data__filled_q,
+    input [3:0] beat_data__filled_q,
+    input beat_data__full_q,
     input [3:0] beat_data__read_q,
     input [3:0] beat_data__write_q,
     input [3:0] beat_strobes__read_q,
     input [3:0] beat_strobes__write_q,
-    input [7:0] beat_strobes__filled_q,
-    input [7:0] beat_last__filled_q,
+    input [3:0] beat_strobes__filled_q,
+    input beat_strobes__full_q,
+    input [3:0] beat_last__filled_q,
+    input beat_last__full_q,
     input [3:0] beat_last__read_q,
     input [3:0] beat_last__write_q
 );
+    // records in the queues: a full one has counted to 0
+    wire [7:0] beat_data_inside = {3'd0, beat_data__full_q, beat_data__filled_q};
+    wire [7:0] beat_strobes_inside = {3'd0, beat_strobes__full_q, beat_strobes__filled_q};
+    wire [7:0] beat_last_inside = {3'd0, beat_last__full_q, beat_last__filled_q};
+
     // resets
     reg [4:0] held = 0; // cycles of the reset so far
     reg was_reset = 0;
@@ -118,7 +126,7 @@ module place_read_properties #(parameter K = 8) (
         together: assert (m_axi_wvalid == beat_strobes_m_valid & m_axi_wvalid == beat_last_m_valid);
         same_rows: assert (beat_data__read_q == beat_strobes__read_q & beat_data__read_q == beat_last__read_q
             & beat_data__write_q == beat_strobes__write_q & beat_data__write_q == beat_last__write_q
-            & beat_data__filled_q == beat_strobes__filled_q & beat_data__filled_q == beat_last__filled_q);
+            & beat_data_inside == beat_strobes_inside & beat_data_inside == beat_last_inside);
     end
 
     axi_writes #(.K(K)) writes (.*);
@@ -142,11 +150,11 @@ module place_read_properties #(parameter K = 8) (
             & side__stage_3[0] == four[0] & (!four[0] | side__stage_3 == four));
         held_is: assert (held <= 16 & (held != 0 | !was_reset));
         if (was_reset) begin
-            in_reset: assert (!asked[0] & under_way_q == 0 & beat_data__filled_q == 0);
+            in_reset: assert (!asked[0] & under_way_q == 0 & beat_data_inside == 0);
             drains: assert ((held < 2 | !side__stage_0[0]) & (held < 3 | !side__stage_1[0])
                 & (held < 4 | !side__stage_2[0]) & (held < 5 | !side__stage_3[0]));
         end
-        if (quiet) counted: assert (under_way_q == flying + beat_data__filled_q);
+        if (quiet) counted: assert (under_way_q == flying + beat_data_inside);
         bound: assert (under_way_q <= 16);
     end
 

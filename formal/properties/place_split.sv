@@ -36,13 +36,19 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input addresses_s_valid,
     input extents_s_ready,
     input deliveries_m_valid,
-    input [7:0] deliveries__filled_q,
-    input [7:0] extents__filled_q,
+    input [2:0] deliveries__filled_q,
+    input deliveries__full_q,
+    input [2:0] extents__filled_q,
+    input extents__full_q,
     input [2:0] extents__read_q,
     input [2:0] extents__write_q,
     input [2:0] extents__store__proof_row,
     input [169:0] extents__store__proof_data
 );
+    // records in the queues: a full one has counted to 0
+    wire [7:0] deliveries_inside = {4'd0, deliveries__full_q, deliveries__filled_q};
+    wire [7:0] extents_inside = {4'd0, extents__full_q, extents__filled_q};
+
     localparam BITS = $clog2(BLOCK);
     localparam LANES = $clog2(K);
 
@@ -121,7 +127,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     wire [2:0] age = slot - extents__read_q;
     wire [169:0] e = extents__store__proof_data;
     always @* begin
-        if ({5'b0, age} < extents__filled_q) begin
+        if ({5'b0, age} < extents_inside) begin
             slot_is: assert (e[0] == (slot_length == 0) & e[152:121] == slot_address[31:0]
                 & e[88:57] == slot_address[63:32] & e[120:89] == slot_high_next);
             slot_end_is: assert (e[0] | e[169:153] == slot_end);
@@ -143,11 +149,11 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         few: assert (!split_valid_q | split_q[8] | !split_q[10]);
         none_left: assert (!split_valid_q | !split_q[10] | blocks_left_q == 0);
         next_first: assert (split_valid_q ? split_q[8] == behind_last : behind_last);
-        credit: assert (before_split_q == extents__filled_q + loaded_q);
+        credit: assert (before_split_q == extents_inside + loaded_q);
         last: assert (!split_valid_q | last_block_q == (blocks_left_q == 0));
         room: assert (before_split_q <= 7 & (!room_q | before_split_q <= 6));
         handed: assert (!handing_q | split_valid_q);
-        deliveries_of: assert (deliveries__filled_q == before_split_q - loaded_q + handing_q);
+        deliveries_of: assert (deliveries_inside == before_split_q - loaded_q + handing_q);
     end
 
     always @* if (!reset) begin
@@ -155,6 +161,6 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         one_octet: cover (burst & its_length == 1 & its_address[LANES-1:0] == K - 1 & done);
         over_4_gib: cover (burst & n == 1 & its_address[32] & !address[32]);
         without_payload: cover (emit & mine & span[10] & n == 0);
-        long: cover (load & extents__filled_q != 0 & slot_length == 64768 & extents__read_q == slot);
+        long: cover (load & extents_inside != 0 & slot_length == 64768 & extents__read_q == slot);
     end
 endmodule

@@ -37,14 +37,16 @@ module write_mux_properties #(parameter K = 8) (
     input [71:0] address_q,
     input skid_valid_q,
     input skid_last_q,
-    input [7:0] beat_owners__filled_q,
+    input [3:0] beat_owners__filled_q,
+    input beat_owners__full_q,
     input [3:0] beat_owners__read_q,
     input [3:0] beat_owners__store__proof_row,
     input beat_owners__store__proof_data,
     input beat_owners_m_valid,
     input sender_valid_q,
     input sender_q,
-    input [7:0] answer_owners__filled_q,
+    input [6:0] answer_owners__filled_q,
+    input answer_owners__full_q,
     input [6:0] answer_owners__read_q,
     input [6:0] answer_owners__store__proof_row,
     input answer_owners__store__proof_data,
@@ -52,6 +54,10 @@ module write_mux_properties #(parameter K = 8) (
     input owner_valid_q,
     input owner_q
 );
+    // records in the queues: a full one has counted to 0
+    wire [7:0] beat_owners_inside = {3'd0, beat_owners__full_q, beat_owners__filled_q};
+    wire [7:0] answer_owners_inside = {answer_owners__full_q, answer_owners__filled_q};
+
     // numbers: granted, addresses out, groups in and out, answers back
     reg [7:0] grants = 0, addresses = 0, groups_in = 0, groups_out = 0, answers = 0;
     always @(posedge clock) begin
@@ -108,9 +114,9 @@ module write_mux_properties #(parameter K = 8) (
     wire [7:0] next_sender = groups_in + sender_valid_q, next_owner = answers + owner_valid_q;
     wire [7:0] flying = groups_in - groups_out;
     always @* begin
-        counted: assert (beats_waiting == beat_owners__filled_q + sender_valid_q & answers_waiting == answer_owners__filled_q + owner_valid_q & out == address_valid_q);
-        bounds: assert (beat_owners__filled_q <= 16 & answer_owners__filled_q <= 128);
-        valid: assert (beat_owners_m_valid == (beat_owners__filled_q != 0) & answer_owners_m_valid == (answer_owners__filled_q != 0));
+        counted: assert (beats_waiting == beat_owners_inside + sender_valid_q & answers_waiting == answer_owners_inside + owner_valid_q & out == address_valid_q);
+        bounds: assert (beat_owners_inside <= 16 & answer_owners_inside <= 128);
+        valid: assert (beat_owners_m_valid == (beat_owners_inside != 0) & answer_owners_m_valid == (answer_owners_inside != 0));
         rows: assert (beat_owners__read_q == next_sender[3:0] & answer_owners__read_q == next_owner[6:0]);
         flying_is: assert (flying == (m_axi_wvalid & m_axi_wlast) + (skid_valid_q & skid_last_q));
         skid: assert (!skid_valid_q | m_axi_wvalid);

@@ -25,14 +25,16 @@ pub struct Queue<T: Synth, const LOG: usize> {
     store: Store<T, LOG>,
     write: Dff<Bits<LOG>>,
     read: Dff<Bits<LOG>>,
-    filled: Dff<Bits<8>>,
+    /// How many are inside, modulo 2^LOG: of none and of all, `full` and `some` tell which.
+    filled: Dff<Bits<LOG>>,
     full: Dff<Bit>,
     some: Dff<Bit>,
     put: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     nearly: Signal<Local, Bit>,
     single: Signal<Local, Bit>,
-    depth_less_one: Constant<Bits<8>>,
+    one: Constant<Bits<LOG>>,
+    depth_less_one: Constant<Bits<LOG>>,
 }
 
 impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
@@ -57,6 +59,7 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
             take: Default::default(),
             nearly: Default::default(),
             single: Default::default(),
+            one: Constant::new(1_u64.into()),
             depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
         }
     }
@@ -93,7 +96,7 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
         }
         comment!("who comes or goes is known late: one choice for each of the two");
         self.nearly.next = self.filled.q.val() == self.depth_less_one.val();
-        self.single.next = self.filled.q.val() == 1;
+        self.single.next = self.filled.q.val() == self.one.val();
         self.full.d.next =
             !self.take.val() & (self.full.q.val() | (self.nearly.val() & self.put.val()));
         self.some.d.next =
