@@ -1054,7 +1054,7 @@ fn fault(name: &str, right: &str, wrong: &str, length: u16) -> Option<LockstepEr
 #[test]
 fn a_marker_too_few_is_seen() {
     // length 502, and CRC: 127 dwords and the marker in front of them fill 512 octets; a dword more needs another one
-    let seen = fault("scan_fault_one", ">= 17'd512", "> 17'd512", 503);
+    let seen = fault("scan_fault_one", ">= 10'd512", "> 10'd512", 503);
     assert!(
         matches!(seen, Some(LockstepError::Differ { .. })),
         "{seen:?}"

@@ -8,8 +8,9 @@
 //! An FPDU that begins in lane i has its ULPDU_Length there, or a lane further up when its first dword is a marker; that
 //! can only be lane 0, since markers stand at multiples of 512 octets and rows divide 512. With c dwords of content whose
 //! first one stands h dwords behind a marker position, (h + c - 2) / 127 markers follow inside the FPDU. For a length
-//! below [`LONG`] that is none or one, and it is one when ULPDU_Length + 4 (h + 1) + 1 reaches 512: one addition. The
-//! dwords are one more addition, because a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1.
+//! below [`LONG`] that is none or one, and it is one when ULPDU_Length + 4 (h + 1) + 1 reaches 512: one addition of nine
+//! bits, with nothing to add in front, since rows begin at multiples of D dwords. The dwords are one more addition, because
+//! a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1.
 //! Markers inside longer FPDUs are counted by the walker.
 //!
 //! What is asked of the dwords is asked of ULPDU_Length, beside the addition and not behind it: n dwords or more are 4·n
@@ -20,6 +21,7 @@ use rust_hdl_core::prelude::*;
 
 /// From this ULPDU_Length on, more than one marker may lie inside an FPDU.
 pub const LONG: u32 = 504;
+const _: () = assert!(LONG == 0b11_1111 << 3, "told by six bits being 1");
 /// Rows from the begin of an FPDU to the next one that make it worth to leave its stream meanwhile.
 pub const FAR: usize = 16;
 
@@ -31,8 +33,10 @@ const ADDED: [usize; 3] = [9, 13, 17];
 pub struct Lengths<const H: usize, const D: usize> {
     /// First two octets of each dword, the first one low.
     pub octets: Signal<In, Bits<H>>,
-    /// Dwords from a marker position to lane 0.
+    /// Dwords from a marker position to lane 0, a multiple of D.
     pub phase: Signal<In, Bits<7>>,
+    /// The same to the lane behind the last one.
+    pub phase_behind: Signal<In, Bits<8>>,
     /// The stream carries markers.
     pub markers: Signal<In, Bit>,
     /// It does, and lane 0 is one.
@@ -49,10 +53,14 @@ pub struct Lengths<const H: usize, const D: usize> {
 
 impl<const H: usize, const D: usize> Default for Lengths<H, D> {
     fn default() -> Self {
-        assert!(H == 16 * D, "two octets a dword");
+        assert!(
+            H == 16 * D && D.is_power_of_two() && D > 1,
+            "two octets a dword"
+        );
         Self {
             octets: Default::default(),
             phase: Default::default(),
+            phase_behind: Default::default(),
             markers: Default::default(),
             leading: Default::default(),
             landed: Default::default(),
@@ -67,13 +75,18 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
     fn update(&mut self) {
         let (octets, landed) = (self.octets.val(), self.landed.val());
         let (phase, markers) = (self.phase.val().to_u32(), self.markers.val());
+        let phase_behind = self.phase_behind.val().to_u32();
         let mut lengths = Bits::<H>::default();
         let (mut known, mut marker) = (Bits::<D>::default(), Bits::<D>::default());
         for lane in 0..D {
             let leading = lane == 0 && self.leading.val();
             let at = if leading { 1 } else { lane };
             let length = octets.get_bits::<16>(16 * at).to_u16().swap_bytes();
-            let behind = if leading { 2 } else { phase + lane as u32 + 1 };
+            let behind = match lane {
+                _ if leading => 2,
+                _ if lane + 1 < D => phase | (lane as u32 + 1),
+                _ => phase_behind,
+            };
             lengths.set_bits::<16>(16 * lane, u64::from(length).into());
             known = known.replace_bit(lane, landed.get_bit(at));
             let length = u32::from(length);
@@ -104,7 +117,10 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
                     low + 8
                 )
             };
-            let behind = format!("{{1'b0, phase}} + 8'd{}", lane + 1);
+            let behind = match lane + 1 {
+                next if next < D => format!("{{1'b0, phase | 7'd{next}}}"),
+                _ => "phase_behind".into(),
+            };
             let (length, landed, behind) = if lane == 0 {
                 (
                     format!("leading ? {} : {}", swapped(1), swapped(0)),
@@ -119,10 +135,11 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
             );
             steps += &format!(
                 "    lengths[{}:{}] = length_{lane};\n    known[{lane}] = {landed};\n    \
-                 marker[{lane}] = markers && length_{lane} < 16'd{LONG}\n        \
-                 && ({{1'b0, length_{lane}}} + {{7'd0, behind_{lane}, 2'b01}}) >= 17'd512;\n",
+                 marker[{lane}] = markers && length_{lane}[15:9] == 7'd0 && length_{lane}[8:3] != 6'd{}\n        \
+                 && ({{1'b0, length_{lane}[8:0]}} + {{behind_{lane}, 2'b01}}) >= 10'd512;\n",
                 16 * lane + 15,
-                16 * lane
+                16 * lane,
+                LONG >> 3
             );
         }
         Verilog::Custom(format!("{text}always_comb begin\n{steps}end"))

@@ -130,6 +130,7 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     arrived: Dff<Bit>,
     arrived_row: Dff<Row>,
     leading: Dff<Bit>,
+    phase_behind: Dff<Bits<8>>,
     mask: Dff<Bits<D>>,
     lane_mask: LaneMask<D, D>,
     lengths_of_row: Lengths<H, D>,
@@ -199,6 +200,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
             arrived: d(),
             arrived_row: d(),
             leading: d(),
+            phase_behind: d(),
             mask: d(),
             lane_mask: d(),
             lengths_of_row: d(),
@@ -241,6 +243,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             arrived,
             arrived_row,
             leading,
+            phase_behind,
             mask
         );
         clock!(self, clock, side, heads);
@@ -331,11 +334,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.arrived_row.d.next.last = self.on_way_row.q.val().last | !self.full.q.val();
         self.leading.d.next =
             self.on_way_row.q.val().markers & !self.on_way_row.q.val().phase.any();
+        self.phase_behind.d.next =
+            bit_cast::<8, 7>(self.on_way_row.q.val().phase) + self.lanes.val();
         self.mask.d.next = self.lane_mask.mask.val();
 
         comment!("with its data into the queue, which has room");
         self.lengths_of_row.octets.next = self.header_data.val();
         self.lengths_of_row.phase.next = self.arrived_row.q.val().phase;
+        self.lengths_of_row.phase_behind.next = self.phase_behind.q.val();
         self.lengths_of_row.markers.next = self.arrived_row.q.val().markers;
         self.lengths_of_row.leading.next = self.leading.q.val();
         self.lengths_of_row.landed.next = self.mask.q.val();
