@@ -123,6 +123,8 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     octet_1: Constant<Bits<32>>,
     number: [Constant<Bits<8>>; 5],
     shifted: Constant<Bits<8>>,
+    lane_mask: Constant<Bits<8>>,
+    count_mask: Constant<Bits<5>>,
     header_dwords: Constant<Bits<3>>,
     no_dwords: Constant<Bits<5>>,
 }
@@ -185,6 +187,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
             number: std::array::from_fn(|dword| Constant::new((dword as u64).into())),
             // a header that a marker cannot push into a second beat has fixed lanes
             shifted: Constant::new(if D > HEADER { 0 } else { 7_u64 }.into()),
+            // what is filled comes in one of the beat's dwords, and a beat has D at most
+            lane_mask: Constant::new(if D > HEADER { 7 } else { D as u64 - 1 }.into()),
+            count_mask: Constant::new((2 * D as u64 - 1).into()),
             header_dwords: Constant::new((HEADER as u64).into()),
             no_dwords: Constant::new(0_u64.into()),
         }
@@ -227,7 +232,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         }
         self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
         comment!("of the header alone it is told by a few bits: a bit for each dword that comes, moved up to its place");
-        self.count.next = self.plain.val().count;
+        self.count.next = self.plain.val().count & self.count_mask.val();
         self.more.next = self.count.val() >> 2;
         self.comes.next = self.no_dwords.val();
         self.comes.next = self.comes.val().replace_bit(0, self.count.val().any());
@@ -298,8 +303,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         comment!("header: the first five dwords, in one beat or several; what never comes reads 0");
         self.near.next = bit_cast::<256, W>(self.plain_data.val());
         for i in 0..5 {
-            self.lane_bit[i].next = (self.number[i].val()
+            self.lane_bit[i].next = ((self.number[i].val()
                 - (bit_cast::<8, 3>(self.reached.q.val()) & self.shifted.val()))
+                & self.lane_mask.val())
                 << 5;
             self.dword[i].next = self
                 .near
