@@ -26,6 +26,7 @@ module deliver_properties (
     input [7:0] look_q,
     input [7:0] settled_q,
     input [7:0] read_q,
+    input some_q,
     input full_q,
     input count_valid_q,
     input [15:0] count_q,
@@ -128,6 +129,7 @@ module deliver_properties (
     always @* begin
         pointers: assert (w <= 64 & l <= w & s <= l & s + goal_valid_q + count_valid_q == l);
         full: assert (full_q == (w == 64));
+        some: assert (some_q == (s != 0));
         flags: assert (!goal_valid_q | (none_left_q == (left_q == 0) & one_left_q == (left_q == 1)));
         nothing_failed: assert (goal_valid_q | !failed_q);
         all_counted: assert (write_q[5:0] != slot | l != w | counted_q == last_issued);

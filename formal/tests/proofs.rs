@@ -137,7 +137,7 @@ fn queue<const LOG: usize>(faults: &[(&str, &str)]) {
 #[ignore = "needs yosys and yices: make formal"]
 fn queues_of_all_depths_neither_overflow_nor_underflow_and_keep_order() {
     let overflow = ("nearly = filled_q == depth_less_one;", "nearly = 1'b0;");
-    let underflow = ("single = filled_q == 8'h1;", "single = 1'b0;");
+    let underflow = ("single = filled_q == one;", "single = 1'b0;");
     let overwrite = ("assign put = s_valid & (~full_q);", "assign put = s_valid;");
     queue::<1>(&[overflow, underflow, overwrite]);
     queue::<2>(&[overflow]);
@@ -405,7 +405,7 @@ fn what_an_fpdu_brings_about_comes_when_all_its_bursts_are_answered() {
         "(none_left_q | (b_valid & one_left_q));",
         "(none_left_q | b_valid);",
     );
-    let unanswered = ("(read_q != settled_q)", "(read_q != look_q)");
+    let unanswered = ("some_d = settle |", "some_d = look_on |");
     let silent = ("is_fault = now_failed_q &", "is_fault = 1'b0 &");
     let faults = [forgotten, early, unanswered, silent];
     show("deliver", &proof, 10, &faults, 10);

@@ -84,6 +84,10 @@ pub struct Deliver<const S: usize> {
     write: Dff<Bits<8>>,
     look: Dff<Bits<8>>,
     settled: Dff<Bits<8>>,
+    /// There is one that has all its answers and is not read.
+    some: Dff<Bit>,
+    single: Signal<Local, Bit>,
+    behind: Signal<Local, Bits<8>>,
     read: Dff<Bits<8>>,
     full: Dff<Bit>,
 
@@ -160,6 +164,9 @@ impl<const S: usize> Default for Deliver<S> {
             write: d(),
             look: d(),
             settled: d(),
+            some: d(),
+            single: d(),
+            behind: d(),
             read: d(),
             full: d(),
             count_valid: d(),
@@ -205,7 +212,7 @@ impl<const S: usize> Default for Deliver<S> {
 impl<const S: usize> Logic for Deliver<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, look, settled, read, full);
+        dff_setup!(self, clock, write, look, settled, some, read, full);
         dff_setup!(self, clock, count_valid, count, counted);
         dff_setup!(self, clock, goal_valid, left, none_left, one_left, failed);
         dff_setup!(self, clock, now_valid, now, now_failed, now_dead);
@@ -267,6 +274,7 @@ impl<const S: usize> Logic for Deliver<S> {
             self.look.d.next = self.look.q.val() + 1;
         }
 
+        self.behind.next = self.read.q.val() + 1;
         comment!("release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead");
         self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
         self.gives.next = !self.now_dead.q.val()
@@ -274,9 +282,12 @@ impl<const S: usize> Logic for Deliver<S> {
         self.waits.next = self.gives.val() | (self.now.q.val().action == self.is_fence.val());
         self.step.next = self.now_valid.q.val()
             & (!self.waits.val() | !self.out_valid.q.val() | self.m_ready.val());
-        self.fetch.next = (self.read.q.val() != self.settled.q.val())
+        self.fetch.next = self.some.q.val()
             & !self.fault.q.val()
             & (!self.now_valid.q.val() | (self.step.val() & !self.is_fault.val()));
+        self.single.next = self.settled.q.val() == self.behind.val();
+        self.some.d.next =
+            self.settle.val() | (self.some.q.val() & !(self.fetch.val() & self.single.val()));
         self.head.next = self.deliveries.out.val();
         self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
         self.failures.read_row.next = self.read.q.val().get_bits::<LOG>(0);
@@ -318,7 +329,7 @@ impl<const S: usize> Logic for Deliver<S> {
                     self.now_dead.d.next = self.dead[i].q.val();
                 }
             }
-            self.read.d.next = self.read.q.val() + 1;
+            self.read.d.next = self.behind.val();
         }
         if self.push.val() & !self.fetch.val() {
             self.full.d.next = self.filled.val() == self.depth_less_one.val();
@@ -341,6 +352,7 @@ impl<const S: usize> Logic for Deliver<S> {
             self.write.d.next = 0.into();
             self.look.d.next = 0.into();
             self.settled.d.next = 0.into();
+            self.some.d.next = false;
             self.read.d.next = 0.into();
             self.full.d.next = false;
             self.count_valid.d.next = false;
