@@ -577,7 +577,7 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
         for k in 0..N {
             if self.holds[k].q.val() {
                 self.held.next = true;
-                self.held_to.next = self.to[k].q.val();
+                self.held_to.next = self.held_to.val() | self.to[k].q.val();
                 self.held_good.next = self.whole[k].q.val();
             }
             if self.below[k].q.val() {
@@ -594,8 +594,8 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             }
             if self.good_above[k].q.val() {
                 self.joined_above.next = true;
-                self.other_to.next = self.to[k].q.val();
-                self.other_good_to.next = self.good_to[k].q.val();
+                self.other_to.next = self.other_to.val() | self.to[k].q.val();
+                self.other_good_to.next = self.other_good_to.val() | self.good_to[k].q.val();
             }
         }
         self.room.next = self.some_below.val() | self.some_above.val() | self.some_free.val();
