@@ -237,6 +237,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     // prompt: an FPDU that begins with a beat
     prompt: Prompt<H, D, LOGD, S>,
     wary: Dff<Bits<4>>,
+    /// `wary` is 0.
+    calm: Dff<Bit>,
 
     // behind gaps
     look_ahead: Ahead<H, D, LOGD, S>,
@@ -266,6 +268,9 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     early_length: Signal<Local, Known>,
     idle: [Signal<Local, Bit>; S],
     welcome: Signal<Local, Bit>,
+    welcomed: [Signal<Local, Bit>; S],
+    /// What `prompt` has found can be given out at once.
+    in_time: Signal<Local, Bit>,
     prompts: Signal<Local, Bit>,
     notes: Signal<Local, Bit>,
     gives: Signal<Local, Bit>,
@@ -391,6 +396,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             gone_stream: d(),
             prompt: Prompt::new(assembly::latency(config.octets())),
             wary: d(),
+            calm: d(),
             look_ahead: Ahead::new(config),
             placed: d(),
             out: d(),
@@ -416,6 +422,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             early_length: d(),
             idle: array(),
             welcome: d(),
+            welcomed: array(),
+            in_time: d(),
             prompts: d(),
             notes: d(),
             gives: d(),
@@ -487,7 +495,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             learned_of,
             learned
         );
-        dff_setup!(self, clock, gone, gone_stream, wary, waiting, hold);
+        dff_setup!(self, clock, gone, gone_stream, wary, calm, waiting, hold);
         clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
@@ -731,23 +739,25 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 & !self.eligible[i].q.val()
                 & !self.picked[i].val()
                 & !self.busy[i].q.val();
-            if (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
+            self.welcomed[i].next = self.prompt.prompted_valid.val()
+                & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
                 & self.idle[i].val()
-            {
-                self.welcome.next = self.prompt.prompted_valid.val()
-                    & !self.wary.q.val().any()
-                    & !self.leaves.val();
+                & self.calm.q.val()
+                & !self.leaves.val();
+            if self.welcomed[i].val() {
+                self.welcome.next = true;
             }
         }
-        self.prompts.next = self.welcome.val()
-            & self.early.val().whole
+        self.in_time.next = self.early.val().whole
             & !self.given_valid.q.val()
             & !self.gift_valid.q.val()
             & !self.give.any.val();
-        self.notes.next = self.welcome.val() & !self.prompts.val() & !self.lacks.val();
+        self.prompts.next = self.welcome.val() & self.in_time.val();
+        self.notes.next = self.welcome.val() & !self.in_time.val() & !self.lacks.val();
         if self.wary.q.val().any() {
             self.wary.d.next = self.wary.q.val() - 1;
         }
+        self.calm.d.next = !(self.wary.q.val() >> 1).any() & !self.leaves.val();
         if self.leaves.val() {
             self.wary.d.next = self.wary_for.val();
         }
@@ -968,17 +978,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.picked[i].val() {
                 self.busy[i].d.next = true;
             }
-            if self.welcome.val()
-                & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
-            {
-                if self.prompts.val() {
+            if self.welcomed[i].val() {
+                comment!("also when its length is lost: it is looked at a cycle later then");
+                self.eligible[i].d.next = false;
+                if self.in_time.val() {
                     self.busy[i].d.next = true;
-                    self.eligible[i].d.next = false;
                 }
-                if self.notes.val() {
+                if !self.in_time.val() & !self.lacks.val() {
                     self.known[i].d.next = true;
                     self.need[i].d.next = bit_cast::<20, 16>(self.early.val().dwords) << 2;
-                    self.eligible[i].d.next = false;
                 }
             }
         }
@@ -1032,6 +1040,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.learns.d.next = false;
             self.gone.d.next = false;
             self.wary.d.next = self.wary_for.val();
+            self.calm.d.next = false;
             self.waiting.d.next = 0.into();
             self.hold.d.next = false;
         }
