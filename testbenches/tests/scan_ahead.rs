@@ -859,8 +859,8 @@ fn planted_faults_are_seen() {
         // an FPDU that lacks its last octets, a marker that leads, what was not accepted
         (
             "ahead_whole",
-            "finish_q - ends_q",
-            "finish_q + 32'd64 - ends_q",
+            "finish_q[19:0] - ends_q[19:0]",
+            "finish_q[19:0] + 20'd64 - ends_q[19:0]",
         ),
         ("ahead_mask", "32'hfffc", "32'hffff"),
         ("ahead_good", "(op_q[0] & op_q[2])", "op_q[0]"),

@@ -207,14 +207,15 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     /// As they were a cycle before: `gone` and its stream.
     gone_before: Dff<Bit>,
     gone_of: Dff<Bits<4>>,
-    back: [Dff<Bit>; S],
+    /// The stream of the visit, which is still held, is to be looked at again.
+    back: Dff<Bit>,
     back_at: Dff<Bits<32>>,
     turn: Turn<S>,
 
     pointer: Signal<Local, Bits<32>>,
     place: Signal<Local, Bits<32>>,
-    beside: Signal<Local, Bits<32>>,
-    left: Signal<Local, Bits<32>>,
+    beside: Signal<Local, Bits<20>>,
+    left: Signal<Local, Bits<20>>,
     /// As they were a cycle before: nothing is left of the island; less than a header; the FPDU ends with it.
     spent: Dff<Bit>,
     brief: Dff<Bit>,
@@ -223,7 +224,7 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     lane: Signal<Local, Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
     octets: Signal<Local, Bits<16>>,
-    lacking: Signal<Local, Bits<32>>,
+    lacking: Signal<Local, Bits<20>>,
     edge_here: Signal<Local, Bits<20>>,
     to_edge: Signal<Local, Bits<20>>,
     revisit: Signal<Local, Bit>,
@@ -324,7 +325,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             offers: d(),
             gone_before: d(),
             gone_of: d(),
-            back: array(),
+            back: d(),
             back_at: d(),
             turn: d(),
             pointer: d(),
@@ -410,6 +411,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             offers,
             gone_before,
             gone_of,
+            back,
             back_at
         );
         for i in 0..S {
@@ -419,7 +421,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.wanted_at[i].d.next = self.wanted_at[i].q.val();
             self.again[i].clock.next = self.clock.val();
             self.again[i].d.next = self.again[i].q.val();
-            self.back[i].clock.next = self.clock.val();
             self.again_at[i].clock.next = self.clock.val();
             self.again_at[i].d.next = self.again_at[i].q.val();
         }
@@ -444,11 +445,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.known_to.d.next = self.held_to.val();
         }
         self.leading.next = !self.here.q.val().get_bits::<9>(0).any();
-        self.left.next = self.finish.q.val() - self.here.q.val();
+        comment!("what a visit compares lies within a ring and two FPDUs, far less than 2^19");
+        self.left.next =
+            self.finish.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
         comment!("known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again");
-        self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(31);
+        self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(19);
         self.brief.d.next = self.left.val() < 8;
-        self.at_end.d.next = self.finish.q.val() == self.ends.q.val();
+        self.at_end.d.next =
+            self.finish.q.val().get_bits::<20>(0) == self.ends.q.val().get_bits::<20>(0);
         self.row_base.next = bit_cast::<20, 8>(self.stream.q.val()) << self.stream_shift.val();
         self.marker_row.next = ((self.marker.q.val().get_bits::<20>(0) >> self.lane_bits.val())
             & self.row_mask.val())
@@ -461,7 +465,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there");
         self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
         self.place.next = self.marker.q.val() - self.pointer.val();
-        self.beside.next = self.pointed.q.val() - self.here.q.val();
+        self.beside.next =
+            self.pointed.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
 
         comment!("ULPDU_Length: in the first dword, or behind the marker there");
         self.lane.next =
@@ -484,8 +489,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.to_edge.next = self.edge_here.val() - self.here.q.val().get_bits::<20>(0);
         self.open.d.next = self.to_edge.val().get_bit(19);
-        self.lacking.next = self.finish.q.val() - self.ends.q.val();
-        self.whole.d.next = !self.lacking.val().get_bit(31);
+        self.lacking.next =
+            self.finish.q.val().get_bits::<20>(0) - self.ends.q.val().get_bits::<20>(0);
+        self.whole.d.next = !self.lacking.val().get_bit(19);
 
         comment!("a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out");
         self.gone_before.d.next = self.gone.val();
@@ -568,7 +574,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Read => {
                 self.step.d.next = Step::Point;
-                if self.lacking.val().get_bit(31) {
+                if self.lacking.val().get_bit(19) {
                     comment!("no marker any more: the FPDUs up to the end can only follow from the ones before");
                     self.revisit.next = self.follows.q.val();
                     self.step.d.next = Step::Rest;
@@ -584,10 +590,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::Begin => {
                 self.marker.d.next = self.marker.q.val() + self.interval.val();
                 self.step.d.next = Step::Mark;
-                if !self.beside.val().get_bit(31) {
+                if !self.beside.val().get_bit(19) {
                     self.here.d.next = self.pointed.q.val();
                     self.sure.d.next = true;
-                    self.revisit.next = self.follows.q.val() & self.beside.val().any();
+                    self.revisit.next = self.follows.q.val()
+                        & (self.pointed.q.val().get_bits::<20>(0)
+                            != self.here.q.val().get_bits::<20>(0));
                     comment!("ULPDU_Length is read while `Placed` is asked");
                     self.asking.d.next = true;
                     self.step.d.next = Step::Head;
@@ -723,10 +731,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
         comment!("a cycle later: the visit may be over then, but its stream is still held");
-        for i in 0..S {
-            self.back[i].d.next =
-                self.revisit.val() & (self.stream.q.val().get_bits::<4>(0) == self.index[i].val());
-        }
+        self.back.d.next = self.revisit.val();
         self.back_at.d.next = self.here.q.val();
         self.hears.d.next = self.heard.val();
         self.hears_stream.d.next = self.heard_stream.val().get_bits::<4>(0);
@@ -742,7 +747,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.again_at[i].q.val();
             }
-            if self.back[i].q.val() {
+            if self.back.q.val() & (self.stream.q.val().get_bits::<4>(0) == self.index[i].val()) {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.back_at.q.val();
                 if self.news.q.val() | self.news_here.q.val() {
@@ -772,14 +777,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.asking.d.next = false;
             self.recording.d.next = false;
             self.offers.d.next = false;
-            for i in 0..S {
-                self.back[i].d.next = false;
-            }
+            self.back.d.next = false;
         }
         if self.reset.val() {
-            for i in 0..S {
-                self.back[i].d.next = false;
-            }
+            self.back.d.next = false;
             self.step.d.next = Step::Rest;
             self.asking.d.next = false;
             self.recording.d.next = false;
