@@ -36,7 +36,7 @@
 //!
 //! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
 //! that a stream is armed again only when the beats of its former connection have come through.
-mod shift;
+pub mod shift;
 
 use self::shift::Shift;
 use crate::axi::{USER_ABORT, USER_FIN};

@@ -1,6 +1,8 @@
-//! `delay`, `lane_mask`, `keep_count`, `heads` and `turn`: every length, every range, every count, every lane, every choice.
+//! `delay`, `lane_mask`, `keep_count`, `heads`, `turn` and `shift`: every length, every range, every count, every lane, every
+//! choice.
 
 use rust_hdl_core::prelude::*;
+use warpline_hdl::admit::shift::Shift;
 use warpline_hdl::delay::Delay;
 use warpline_hdl::fetch::Beat;
 use warpline_hdl::heads::Heads;
@@ -205,6 +207,51 @@ fn every_turn_of_five() {
     assert_eq!(wrong_turns(1), 0);
     // a model that begins with the last one itself is seen
     assert!(wrong_turns(0) > 50);
+}
+
+/// Choices of `shift` that are not what a list gives, of which an item is taken out, or put in front of another one.
+/// `beyond` stands behind the items there.
+fn wrong_shifts(beyond: usize) -> usize {
+    let block = Box::new(Shift::<Bits<8>, 4>::default());
+    let mut bench = Lockstep::new("shift_4", block, |_, _| ()).unwrap();
+    let mut rng = fastrand::Rng::with_seed(4);
+    let mut wrong = 0;
+    for choices in 0..256_usize {
+        let choice = |k: usize| choices >> (2 * k) & 3;
+        let [stay, items] = [(); 2].map(|()| [(); 4].map(|()| rng.u8(..)));
+        let [own, behind] = [(); 2].map(|()| rng.u8(..));
+        for k in 0..4 {
+            let b = &mut bench.block;
+            b.high[k].next = choice(k) & 2 != 0;
+            b.low[k].next = choice(k) & 1 != 0;
+            b.stay[k].next = u64::from(stay[k]).into();
+            b.items[k].next = u64::from(items[k]).into();
+            b.own.next = u64::from(own).into();
+            b.beyond.next = u64::from(behind).into();
+        }
+        bench.settle().unwrap();
+        let mut list = items.to_vec();
+        list.insert(beyond, behind);
+        for k in 0..4 {
+            let expected = match choice(k) {
+                0 => stay[k],
+                1 => list[k + 1],
+                // nothing is in front of the first one
+                2 if k == 0 => stay[k],
+                2 => items[k - 1],
+                _ => own,
+            };
+            wrong += usize::from(bench.block.out[k].val() != Bits::from(u64::from(expected)));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_shift_of_four() {
+    assert_eq!(wrong_shifts(4), 0);
+    // a model that has another item behind the last one is seen
+    assert!(wrong_shifts(3) > 50);
 }
 
 #[test]
