@@ -13,7 +13,8 @@
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
-#   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
+#                     SEEDS=1,2,3 STARTS=2: each seed is placed twice and counts by the faster one
+#   make synth-all    bitstreams of all widths, three seeds and two starts each; takes hours, renews constraints/reports/
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
@@ -26,6 +27,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 WIDTH ?= 512
 PART ?= lfe5um5g-85f
 SEEDS ?= 1,2,3
+STARTS ?= 2
 FIRST ?= 0
 COUNT ?= 100000
 SEED ?= 1
@@ -84,12 +86,12 @@ bench: setup
 # WIDTH's default is that of `make long`.
 bitstream: WIDTH = 64
 bitstream: setup-fpga
-	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) \
+	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) --starts $(STARTS) \
 		--out $(TARGET)/synth/$(PART)-w$(WIDTH)
 
 synth-all: setup-fpga
 	for width in 64 128 256 512; do \
-		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) \
+		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) --starts $(STARTS) \
 			--out $(TARGET)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
 

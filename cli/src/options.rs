@@ -38,7 +38,8 @@ Exit codes:
   3  the device cannot be described";
 
 const SYNTH_HELP: &str = "The bitstream is DIR/warpline.bit, of the seed with the fastest clock; it holds the device of that width with 4 streams
-and 16 KiB rings, and the self-test that constraints/README.md tells of. The same text and seed give the same bitstream.
+and 16 KiB rings, and the self-test that constraints/README.md tells of. The same text, seeds and starts give the same
+bitstream. Start 0 of a seed is nextpnr's placement with it, start 1 that with a seed 1000 above, and so on.
 
 Exit codes:
   0  made
@@ -138,6 +139,10 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = seed::<u32>)]
     #[arg(allow_negative_numbers = true, default_value = "1")]
     pub seeds: Vec<u32>,
+    /// How often each seed is placed and routed, 1 to 9; its fastest start counts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..10), allow_negative_numbers = true)]
+    #[arg(default_value = "1")]
+    pub starts: u32,
     /// Folder for the bitstream, everything on the way to it, and the tools' logs
     #[arg(long, value_name = "DIR", default_value = "target/synth")]
     pub out: PathBuf,
@@ -154,7 +159,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_hyphen_values = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
-    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "at_least"])]
+    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "starts", "at_least"])]
     pub estimate: Option<Family>,
 }
 

@@ -26,6 +26,8 @@ pub struct Job {
     pub width: usize,
     /// Seeds of placement, at least one.
     pub seeds: Vec<u32>,
+    /// How often each seed is placed and routed, at least once; its fastest start counts.
+    pub starts: u32,
     /// Octets a cycle that were measured at this width.
     pub octets_per_cycle: f64,
     /// Folder for all files.
@@ -39,7 +41,7 @@ pub enum Stage {
     Generate,
     /// yosys makes a netlist.
     Synthesise,
-    /// nextpnr places and routes, with this seed.
+    /// nextpnr places and routes, with this seed of the tool's.
     Place(u32),
     /// ecppack writes the bitstream.
     Pack,
@@ -77,23 +79,27 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
     let mut runs: Vec<Run> = Vec::new();
     for &seed in &job.seeds {
-        progress(Stage::Place(seed));
-        let (path, report) = placer.place(seed)?;
-        let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
-        let used = |kind| used(&report, kind).map_err(Error::output(&path));
-        runs.push(Run {
-            placed: Placed { seed, fmax_mhz },
-            worst,
-            late: late(&report, &blocks).map_err(Error::output(&path))?,
-            lut4: used("TRELLIS_COMB")?,
-            ff: used("TRELLIS_FF")?,
-            ebr: used("DP16KD")?,
-        });
+        for start in 0..job.starts {
+            let tools_seed = tools_seed(seed, start);
+            progress(Stage::Place(tools_seed));
+            let (path, report) = placer.place(tools_seed)?;
+            let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
+            let used = |kind| used(&report, kind).map_err(Error::output(&path));
+            runs.push(Run {
+                placed: Placed {
+                    seed,
+                    start,
+                    fmax_mhz,
+                },
+                worst,
+                late: late(&report, &blocks).map_err(Error::output(&path))?,
+                lut4: used("TRELLIS_COMB")?,
+                ff: used("TRELLIS_FF")?,
+                ebr: used("DP16KD")?,
+            });
+        }
     }
-    let by_clock = |a: &&Run, b: &&Run| a.placed.fmax_mhz.total_cmp(&b.placed.fmax_mhz);
-    let (Some(slowest), Some(fastest)) =
-        (runs.iter().min_by(by_clock), runs.iter().max_by(by_clock))
-    else {
+    let Some((slowest, fastest)) = slowest_and_fastest(&runs) else {
         return Err(Error::Output {
             path: job.out.clone(),
             what: "no seed was placed".into(),
@@ -101,7 +107,8 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     };
 
     progress(Stage::Pack);
-    pack(job, tools, fastest.placed.seed)?;
+    let placed = fastest.placed;
+    pack(job, tools, tools_seed(placed.seed, placed.start))?;
 
     let megahertz = slowest.placed.fmax_mhz;
     Ok(Report {
@@ -111,6 +118,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         streams: device.streams,
         ring_octets: device.ring_octets,
         seeds: job.seeds.clone(),
+        starts: job.starts,
         fmax_mhz: fastest.placed.fmax_mhz,
         fmax_mhz_min: megahertz,
         lut4: slowest.lut4,
@@ -126,7 +134,26 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     })
 }
 
-/// A seed's placement.
+/// From one start of a seed to the next one, in seeds of nextpnr.
+const NEXT_START: u32 = 1000;
+
+/// What nextpnr is given for a start of a seed.
+fn tools_seed(seed: u32, start: u32) -> u32 {
+    seed.wrapping_add(start.wrapping_mul(NEXT_START))
+}
+
+/// The slowest of all seeds, each by its fastest start, and the fastest start of all.
+fn slowest_and_fastest(runs: &[Run]) -> Option<(&Run, &Run)> {
+    let by_clock = |a: &&Run, b: &&Run| a.placed.fmax_mhz.total_cmp(&b.placed.fmax_mhz);
+    let seeds = runs.chunk_by(|a, b| a.placed.seed == b.placed.seed);
+    let seeds: Vec<_> = seeds
+        .filter_map(|starts| starts.iter().max_by(by_clock))
+        .collect();
+    let slowest = seeds.iter().copied().min_by(by_clock)?;
+    Some((slowest, seeds.iter().copied().max_by(by_clock)?))
+}
+
+/// What a start of a seed gave.
 struct Run {
     placed: Placed,
     worst: WorstPath,
@@ -236,6 +263,7 @@ mod tests {
             part: crate::part(part).unwrap(),
             width: 512,
             seeds: vec![1],
+            starts: 1,
             octets_per_cycle: 1.0,
             out: PathBuf::from("out"),
         }
@@ -255,6 +283,43 @@ mod tests {
             "the 512-bit device is too large for lfe5um5g-25f: 32000 LUT4 of 24288, 7712 too many, \
              60 block RAMs of 56, 4 too many"
         );
+    }
+
+    #[test]
+    fn a_seed_counts_by_its_fastest_start() {
+        let run = |seed, start, fmax_mhz| Run {
+            placed: Placed {
+                seed,
+                start,
+                fmax_mhz,
+            },
+            worst: WorstPath {
+                from: String::new(),
+                to: String::new(),
+                ns: 0.0,
+                wires_ns: 0.0,
+                blocks: Vec::new(),
+            },
+            late: Vec::new(),
+            lut4: 0,
+            ff: 0,
+            ebr: 0,
+        };
+        let clocks = [
+            (1, 0, 160.0),
+            (1, 1, 140.0),
+            (2, 0, 130.0),
+            (2, 1, 150.0),
+            (3, 0, 155.0),
+            (3, 1, 154.0),
+        ];
+        let runs = clocks.map(|(seed, start, fmax_mhz)| run(seed, start, fmax_mhz));
+        let (slowest, fastest) = slowest_and_fastest(&runs).unwrap();
+        assert_eq!((slowest.placed.seed, slowest.placed.start), (2, 1));
+        assert_eq!((fastest.placed.seed, fastest.placed.start), (1, 0));
+        assert!(slowest_and_fastest(&[]).is_none());
+        assert_eq!(tools_seed(3, 0), 3);
+        assert_eq!(tools_seed(3, 2), 2003);
     }
 
     #[test]

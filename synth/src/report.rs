@@ -22,9 +22,12 @@ pub struct Report {
     pub ring_octets: usize,
     /// Seeds of placement.
     pub seeds: Vec<u32>,
+    /// How often each seed was placed and routed; the fastest one counts.
+    #[serde(default = "one")]
+    pub starts: u32,
     /// Best clock of all seeds.
     pub fmax_mhz: f64,
-    /// Worst clock of all seeds.
+    /// Worst clock of all seeds, each with its fastest start.
     pub fmax_mhz_min: f64,
     /// LUT4s after packing, carry chains and RAM of LUTs included.
     pub lut4: u64,
@@ -41,7 +44,7 @@ pub struct Report {
     /// What of that seed comes later than [`PERIOD_NS`], by block, the latest first.
     #[serde(default)]
     pub late: Vec<Late>,
-    /// Seed by seed.
+    /// Seed by seed, start by start.
     pub placed: Vec<Placed>,
     /// Options of nextpnr that repeat it, beside netlist, pins and seed.
     pub settings: Vec<String>,
@@ -73,11 +76,18 @@ pub struct Tool {
     pub version: String,
 }
 
-/// What a seed gave.
+fn one() -> u32 {
+    1
+}
+
+/// What a start of a seed gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placed {
     /// The seed.
     pub seed: u32,
+    /// Which start of it, from 0 on.
+    #[serde(default)]
+    pub start: u32,
     /// Clock.
     pub fmax_mhz: f64,
 }

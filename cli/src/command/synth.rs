@@ -55,6 +55,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
         part: part(&options.part)?,
         width: options.width,
         seeds: options.seeds.clone(),
+        starts: options.starts,
         octets_per_cycle: octets_per_cycle(options.width)?,
         out: options.out.clone(),
     };
@@ -191,7 +192,13 @@ fn text(report: &Report, job: &Job) -> String {
     let seeds: Vec<_> = report
         .placed
         .iter()
-        .map(|placed| format!("{} MHz with seed {}", placed.fmax_mhz, placed.seed))
+        .map(|placed| {
+            let start = match report.starts {
+                1 => String::new(),
+                _ => format!(", start {}", placed.start),
+            };
+            format!("{} MHz with seed {}{start}", placed.fmax_mhz, placed.seed)
+        })
         .collect();
     let path = &report.worst_path;
     let blocks: Vec<_> = path
@@ -227,7 +234,7 @@ fn text(report: &Report, job: &Job) -> String {
         of(report.lut4, part.lut4),
         of(report.ff, part.lut4),
         of(report.ebr, part.ebr),
-        seeds.join(", "),
+        seeds.join("; "),
         path.ns,
         path.wires_ns,
         path.from,
@@ -251,6 +258,7 @@ mod tests {
             streams: 4,
             ring_octets: 16 << 10,
             seeds: vec![1],
+            starts: 1,
             fmax_mhz,
             fmax_mhz_min: fmax_mhz,
             lut4,
@@ -266,7 +274,11 @@ mod tests {
                 wires_ns: 3.0,
                 blocks: Vec::new(),
             },
-            placed: vec![Placed { seed: 1, fmax_mhz }],
+            placed: vec![Placed {
+                seed: 1,
+                start: 0,
+                fmax_mhz,
+            }],
             settings: Vec::new(),
             tools: Vec::new(),
         }
