@@ -322,7 +322,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     // a cycle later, for the memories
     begins_then: Shift<Bits<32>, N>,
     finishes_then: Shift<Bits<32>, N>,
-    // the choice: 0 as before, 1 those of the next island, 2 those of the one in front, 3 the beat's
+    // their selects, whoever follows
     begin_high: [Signal<Local, Bit>; N],
     begin_low: [Signal<Local, Bit>; N],
     finish_high: [Signal<Local, Bit>; N],

@@ -59,12 +59,10 @@ fn place(options: &Synth) -> Result<u8, Error> {
         octets_per_cycle: octets_per_cycle(options.width)?,
         out: options.out.clone(),
     };
-    let before = options.against.as_deref().map(|path| {
-        let of =
-            |before: &Report| (before.part.as_str(), before.width) == (job.part.name, job.width);
-        let told = |before: &Report| format!("{} at {} bits", before.part, before.width);
-        before_of(path, of, told)
-    });
+    let before = options
+        .against
+        .as_deref()
+        .map(|path| before_of(path, |before| same(before, &job), device));
     let before = before.transpose()?;
     if let Some(path) = &options.report {
         writable(path)?; // not after hours of tools
@@ -125,6 +123,21 @@ fn octets_per_cycle(width: usize) -> Result<f64, Error> {
         .find(|f| (f.width, f.ulpdu, f.markers, f.streams) == (width, ULPDU, false, 1));
     let figure = figure.ok_or_else(|| lacks("lacks its figure"))?;
     Ok(figure.octets_per_cycle)
+}
+
+/// It is of the same device, and its clock is of as many starts: more of them make it look faster.
+fn same(before: &Report, job: &Job) -> bool {
+    (before.part.as_str(), before.width, before.starts) == (job.part.name, job.width, job.starts)
+}
+
+fn device(report: &Report) -> String {
+    let Report {
+        part,
+        width,
+        starts,
+        ..
+    } = report;
+    format!("{part} at {width} bits, starts of each seed: {starts}")
 }
 
 /// The report in `path`, which has to be `of` the same device; `told` says which one it is of.
@@ -248,6 +261,7 @@ fn text(report: &Report, job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
     use warpline_synth::{Placed, WorstPath};
 
     fn report(fmax_mhz: f64, lut4: u64) -> Report {
@@ -295,6 +309,28 @@ mod tests {
         );
         assert_eq!(too_slow(&before, 150.0), None);
         assert!(too_slow(&before, 151.0).unwrap().contains("150 MHz"));
+    }
+
+    #[test]
+    fn a_report_of_more_starts_is_another_one() {
+        let mut before = report(150.0, 1000);
+        let mut job = Job {
+            part: part("lfe5um5g-85f").unwrap(),
+            width: 64,
+            seeds: vec![1],
+            starts: 1,
+            octets_per_cycle: 1.0,
+            out: PathBuf::new(),
+        };
+        assert!(same(&before, &job));
+        before.starts = 2;
+        assert!(!same(&before, &job));
+        assert_eq!(
+            device(&before),
+            "lfe5um5g-85f at 64 bits, starts of each seed: 2"
+        );
+        job.starts = 2;
+        assert!(same(&before, &job));
     }
 
     #[test]
