@@ -36,6 +36,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input addresses_s_valid,
     input extents_s_ready,
     input deliveries_m_valid,
+    input deliveries_s_ready,
     input [2:0] deliveries__filled_q,
     input deliveries__full_q,
     input [2:0] extents__filled_q,
@@ -116,7 +117,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     always @* begin
         told_before_the_burst: assert (!emit | !handing_q | m_ready);
         told_with_its_delivery: assert (!handing_q | deliveries_m_valid);
-        no_overflow: assert (!take | extents_s_ready);
+        no_overflow: assert (!take | (extents_s_ready & deliveries_s_ready));
     end
 
     // helpers: each stage in words of the placement
@@ -151,7 +152,7 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
         next_first: assert (split_valid_q ? split_q[8] == behind_last : behind_last);
         credit: assert (before_split_q == extents_inside + loaded_q);
         last: assert (!split_valid_q | last_block_q == (blocks_left_q == 0));
-        room: assert (before_split_q <= 7 & (!room_q | before_split_q <= 6));
+        room: assert (before_split_q <= 6 & (!room_q | before_split_q <= 5));
         handed: assert (!handing_q | split_valid_q);
         deliveries_of: assert (deliveries_inside == before_split_q - loaded_q + handing_q);
     end

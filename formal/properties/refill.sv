@@ -16,8 +16,9 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     input m_axi_rvalid,
     input m_axi_rready,
     // inside
-    input [2:0] step_q,
+    input [3:0] step_q,
     input [15:0] first_q,
+    input [15:0] gone_q,
     input [15:0] behind_q,
     input [15:0] used_q,
     input [15:0] most_q,
@@ -29,7 +30,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     input [15:0] fetched_out,
     input [15:0] taken_out
 );
-    localparam LOAD = 1, BLOCK = 2, ROOM = 3, BURST = 4, ADDRESS = 5, BEATS = 6, JUDGE = 7;
+    localparam LOAD = 1, COUNT = 2, BLOCK = 3, ROOM = 4, BURST = 5, ADDRESS = 6, BEATS = 7;
     wire asked = m_axi_arvalid & m_axi_arready;
     wire came = m_axi_rvalid & m_axi_rready;
 
@@ -41,6 +42,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
         beats <= asked ? m_axi_arlen + 1 : beats - came;
     end
     wire [15:0] ahead = fetched_out - taken_out;
+    wire [15:0] counted = first_q - gone_q;
     always @* begin
         assume (step_q != LOAD | ahead <= SLOTS);
         assume (!m_axi_rvalid | (under_way & m_axi_rlast == (beats == 1)));
@@ -71,6 +73,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
         waits: assert (under_way == (step_q == BEATS & !(held_valid_q & ends_q)));
         beats_left: assert (!under_way | (beats != 0 & beats <= 256 / K));
         held: assert (!held_valid_q | step_q == BEATS);
+        if (step_q == COUNT) read: assert (counted <= SLOTS);
         if (step_q == BLOCK) fits: assert (used_q <= SLOTS);
         if (step_q == ROOM) some: assert (used_q < SLOTS & behind_q != 0);
         if (step_q == ROOM) most: assert (most_q != 0 & most_q <= to_end & most_q <= behind_q & room_q != 0 & room_q <= SLOTS);

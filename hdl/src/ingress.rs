@@ -16,6 +16,7 @@ use crate::check;
 use crate::commit::{self, Commit};
 use crate::crc32c::{self, Crc32c};
 use crate::delay::Delay;
+use crate::dff::Dff;
 use crate::ending::Ending;
 use crate::fetch::Fetch;
 use crate::records::{Segment, Verdict};
@@ -24,6 +25,7 @@ use crate::strip::{self, Said, Strip};
 use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
 
 /// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(LogicBlock)]
@@ -108,6 +110,10 @@ pub struct Ingress<
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
     markers_said: Delay<Said>,
+    told_arm: Dff<Bit>,
+    told_close: Dff<Bit>,
+    told_stream: Dff<Bits<8>>,
+    told_start: Dff<Bits<32>>,
 }
 
 impl<
@@ -170,6 +176,10 @@ impl<
             commit: Commit::new(config),
             crc32c: d(),
             markers_said: Delay::new(crc32c::latency(W) - strip::SAID),
+            told_arm: d(),
+            told_close: d(),
+            told_stream: d(),
+            told_start: d(),
         }
     }
 }
@@ -199,6 +209,7 @@ impl<
             crc32c,
             markers_said
         );
+        dff_setup!(self, clock, told_arm, told_close, told_stream, told_start);
         self.admit.reset.next = self.reset.val();
         self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
@@ -219,11 +230,15 @@ impl<
         self.segments_dropped.next = self.admit.segments_dropped.val();
         self.octets.next = self.admit.octets.val();
 
-        comment!("streams come and go");
-        self.admit.arm.next = self.arm.val();
-        self.admit.close.next = self.close.val();
-        self.admit.stream.next = self.stream.val();
-        self.admit.sequence_start.next = self.sequence_start.val();
+        comment!("streams come and go; `admit` lies far from who else is told, and hears it a cycle later");
+        self.told_arm.d.next = self.arm.val() & !self.reset.val();
+        self.told_close.d.next = self.close.val() & !self.reset.val();
+        self.told_stream.d.next = self.stream.val();
+        self.told_start.d.next = self.sequence_start.val();
+        self.admit.arm.next = self.told_arm.q.val();
+        self.admit.close.next = self.told_close.q.val();
+        self.admit.stream.next = self.told_stream.q.val();
+        self.admit.sequence_start.next = self.told_start.q.val();
         self.scan.arm.next = self.arm.val();
         self.scan.close.next = self.close.val();
         self.scan.stream.next = self.stream.val();

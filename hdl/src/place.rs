@@ -365,9 +365,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.beat_strobes.reset.next = self.reset.val();
         self.beat_last.reset.next = self.reset.val();
 
-        comment!("in: a Placement goes ahead, its Delivery follows when the bursts are counted");
-        self.s_ready.next = self.room.q.val() & self.deliveries.s_ready.val();
-        self.take.next = self.s_valid.val() & self.room.q.val() & self.deliveries.s_ready.val();
+        comment!("in: a Placement goes ahead, its Delivery follows when the bursts are counted; room for one is room for the other");
+        self.s_ready.next = self.room.q.val();
+        self.take.next = self.s_valid.val() & self.room.q.val();
         self.deliveries.s_data.next = self.s_delivery.val();
         self.deliveries.s_valid.next = self.s_valid.val() & self.room.q.val();
 
@@ -386,7 +386,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if !self.take.val() & self.loaded.q.val() {
             self.before_split.d.next = self.before_split.q.val() - 1;
         }
-        self.room.d.next = self.before_split.q.val() < 6;
+        self.room.d.next = self.before_split.q.val() < 5;
 
         comment!("measure: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not; offset of the last octet, counted from the first block's start");
         self.low_address.next = self.s_placement.val().address.get_bits::<32>(0);

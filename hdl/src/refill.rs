@@ -32,8 +32,8 @@
 //! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when
 //! something is wrong (which is a fault, too).
 //!
-//! Latency: AR 6 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
-//! the first question to `check`: 4 cycles. A burst takes 8 cycles and two for each descriptor besides what the bus takes;
+//! Latency: AR 8 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
+//! the first question to `check`: 4 cycles. A burst takes 9 cycles and two for each descriptor besides what the bus takes;
 //! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
 use crate::axi::{
     size_code, AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK,
@@ -58,6 +58,8 @@ pub enum Step {
     Seek,
     /// Its counts are read.
     Load,
+    /// What lies between them.
+    Count,
     /// Is it behind, and is there room? What is behind, up to the end of the block.
     Block,
     /// What there is room for; the address's low half.
@@ -171,12 +173,19 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     /// A read of the stream failed.
     broken: [Dff<Bit>; S],
     one_more: Dff<Bits<16>>,
+    rung: Dff<Bit>,
+    rung_stream: Dff<Bits<8>>,
+    rung_bit: Dff<Bits<4>>,
+    rung_row: Dff<Bits<6>>,
+    rung_value: Dff<Bits<16>>,
     used_one: Dff<Bit>,
     used_stream: Dff<Bits<8>>,
     used_bit: Dff<Bits<4>>,
     closed: Dff<Bit>,
     closed_stream: Dff<Bits<8>>,
     set_new: Dff<Bit>,
+    set_writes: Dff<Bit>,
+    set_refuses: Dff<Bit>,
     set_had: Dff<Bits<4>>,
     set_row: Dff<Bits<6>>,
     set_bit: Dff<Bits<4>>,
@@ -195,6 +204,8 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     row_open: Dff<Bit>,
     place: Dff<Ring>,
     first: Dff<Bits<16>>,
+    written: Dff<Bits<16>>,
+    gone: Dff<Bits<16>>,
     behind: Dff<Bits<16>>,
     used: Dff<Bits<16>>,
     most: Dff<Bits<16>>,
@@ -227,15 +238,12 @@ pub struct Refill<const W: usize, const K: usize, const S: usize> {
     fault_now: Dff<Bit>,
     fault_of: Dff<Bits<8>>,
 
-    doorbell_row: Signal<Local, Bits<6>>,
     doorbell_bit: Signal<Local, Bits<4>>,
-    rung: Signal<Local, Bit>,
     given_stream: Signal<Local, Bits<8>>,
     given_queue: Signal<Local, Bits<2>>,
     set_stream: Signal<Local, Bits<8>>,
     set_now: Signal<Local, Bit>,
     set_good: Signal<Local, Bit>,
-    set_writes: Signal<Local, Bit>,
     key_row: Signal<Local, Bits<6>>,
     key_bit: Signal<Local, Bits<4>>,
     key_ring: Signal<Local, Bit>,
@@ -349,12 +357,19 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             wants: array(),
             broken: array(),
             one_more: d(),
+            rung: d(),
+            rung_stream: d(),
+            rung_bit: d(),
+            rung_row: d(),
+            rung_value: d(),
             used_one: d(),
             used_stream: d(),
             used_bit: d(),
             closed: d(),
             closed_stream: d(),
             set_new: d(),
+            set_writes: d(),
+            set_refuses: d(),
             set_had: d(),
             set_row: d(),
             set_mask: d(),
@@ -370,6 +385,8 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             row_open: d(),
             place: d(),
             first: d(),
+            written: d(),
+            gone: d(),
             behind: d(),
             used: d(),
             most: d(),
@@ -397,16 +414,13 @@ impl<const W: usize, const K: usize, const S: usize> Refill<W, K, S> {
             still: d(),
             fault_now: d(),
             fault_of: d(),
-            doorbell_row: d(),
             doorbell_bit: d(),
-            rung: d(),
             given_stream: d(),
             given_queue: d(),
             set_stream: d(),
             set_bit: d(),
             set_now: d(),
             set_good: d(),
-            set_writes: d(),
             key_row: d(),
             key_bit: d(),
             key_ring: d(),
@@ -480,14 +494,25 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             closed,
             closed_stream,
             set_new,
+            set_writes,
+            set_refuses,
             set_had,
             set_row,
             set_bit,
             set_mask
         );
-        dff_setup!(self, clock, place, first, behind, used, most, room);
+        dff_setup!(self, clock, place, first, written, gone, behind, used, most, room);
         dff_setup!(self, clock, left, some_left, low, high);
         dff_setup!(self, clock, used_one, used_stream, used_bit, one_more);
+        dff_setup!(
+            self,
+            clock,
+            rung,
+            rung_stream,
+            rung_bit,
+            rung_row,
+            rung_value
+        );
         dff_setup!(
             self,
             clock,
@@ -516,9 +541,12 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.buffers.reset.next = self.reset.val();
 
         comment!("rows, and their bits in the vectors of their streams");
-        self.doorbell_row.next = bit_cast::<6, 2>(self.doorbell_queue.val().get_bits::<2>(0))
+        self.rung_row.d.next = bit_cast::<6, 2>(self.doorbell_queue.val().get_bits::<2>(0))
             | (bit_cast::<6, 4>(self.doorbell_stream.val().get_bits::<4>(0)) << 2);
         self.doorbell_bit.next = self.one.val() << self.doorbell_queue.val().get_bits::<2>(0);
+        self.rung_stream.d.next = self.doorbell_stream.val();
+        self.rung_bit.d.next = self.doorbell_bit.val();
+        self.rung_value.d.next = self.doorbell_value.val();
         self.given_stream.next = self
             .arguments
             .val()
@@ -540,7 +568,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.row_bit.next = self.one.val() << self.row.q.val().get_bits::<2>(0);
 
         comment!("what is known of them");
-        self.rung.next = false;
+        self.rung.d.next = false;
         self.set_had.d.next = 0.into();
         self.key_ring.next = false;
         self.wanted.next = false;
@@ -552,7 +580,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             self.wants[i].clock.next = self.clock.val();
             self.broken[i].clock.next = self.clock.val();
             if self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val() {
-                self.rung.next = self.doorbell.val()
+                self.rung.d.next = self.doorbell.val()
                     & !self.doorbell_queue.val().get_bits::<6>(2).any()
                     & (self.ring[i].q.val() & self.doorbell_bit.val()).any();
             }
@@ -571,24 +599,26 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
         }
 
-        comment!("a new ring: in a cycle in which nobody else writes its counts");
-        self.set_now.next = self.set_new.q.val()
-            & !self.doorbell.val()
-            & !self.took.val()
-            & (self.step.q.val() != Step::Burst);
-        self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
+        comment!("a new ring writes its counts until a cycle comes in which nobody else does; nobody has its row before");
         self.set_good.next = !(self.set_had.q.val() & self.set_bit.q.val()).any();
-        self.set_writes.next = self.set_now.val() & self.set_good.val();
+        self.set_now.next = self.set_refuses.q.val()
+            | (self.set_writes.q.val()
+                & !self.rung.q.val()
+                & !self.took.val()
+                & (self.step.q.val() != Step::Burst));
+        self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
+        self.set_writes.d.next = self.set_new.q.val() & !self.set_now.val() & self.set_good.val();
+        self.set_refuses.d.next = self.set_new.q.val() & !self.set_now.val() & !self.set_good.val();
         self.set_mask.d.next = self
             .arguments
             .val()
             .get_bits::<16>(self.entries_at.val().index())
             - 1;
         self.set_done.d.next = self.set_now.val();
-        self.set_refused.d.next = !self.set_good.val();
+        self.set_refused.d.next = self.set_refuses.q.val();
         self.set_ready.next = self.set_done.q.val();
         self.set_failed.next = self.set_refused.q.val();
-        self.rings.write.next = self.set_writes.val();
+        self.rings.write.next = self.set_writes.q.val();
         self.rings.write_row.next = self.set_row.q.val();
         self.rings.data.next.base = self
             .arguments
@@ -599,29 +629,30 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
         self.rings.read_row.next = self.row.q.val();
 
         comment!("the three counts");
-        self.produced.write.next = self.rung.val();
-        self.produced.write_row.next = self.doorbell_row.val();
-        self.produced.data.next = self.doorbell_value.val();
-        self.produced.read_row.next = self.row.q.val();
-        self.taken.write.next = self.took.val();
-        self.taken.write_row.next = self.key_row.val();
-        self.taken.data.next = self.one_more.q.val();
-        self.taken.read_row.next = self.row.q.val();
-        self.fetched.write.next = self.step.q.val() == Step::Burst;
-        self.fetched.write_row.next = self.row.q.val();
-        self.fetched.data.next = self.first.q.val() + self.left.q.val();
-        self.fetched.read_row.next = self.row.q.val();
-        if self.set_writes.val() {
-            self.produced.write.next = true;
-            self.produced.write_row.next = self.set_row.q.val();
-            self.produced.data.next = 0.into();
-            self.taken.write.next = true;
-            self.taken.write_row.next = self.set_row.q.val();
-            self.taken.data.next = 0.into();
-            self.fetched.write.next = true;
-            self.fetched.write_row.next = self.set_row.q.val();
-            self.fetched.data.next = 0.into();
+        self.produced.write.next = self.rung.q.val() | self.set_writes.q.val();
+        self.produced.write_row.next = self.set_row.q.val();
+        self.produced.data.next = 0.into();
+        if self.rung.q.val() {
+            self.produced.write_row.next = self.rung_row.q.val();
+            self.produced.data.next = self.rung_value.q.val();
         }
+        self.produced.read_row.next = self.row.q.val();
+        self.taken.write.next = self.took.val() | self.set_writes.q.val();
+        self.taken.write_row.next = self.set_row.q.val();
+        self.taken.data.next = 0.into();
+        if self.took.val() {
+            self.taken.write_row.next = self.key_row.val();
+            self.taken.data.next = self.one_more.q.val();
+        }
+        self.taken.read_row.next = self.row.q.val();
+        self.fetched.write.next = (self.step.q.val() == Step::Burst) | self.set_writes.q.val();
+        self.fetched.write_row.next = self.set_row.q.val();
+        self.fetched.data.next = 0.into();
+        if self.step.q.val() == Step::Burst {
+            self.fetched.write_row.next = self.row.q.val();
+            self.fetched.data.next = self.first.q.val() + self.left.q.val();
+        }
+        self.fetched.read_row.next = self.row.q.val();
         self.produced_key.write.next = self.produced.write.val();
         self.produced_key.write_row.next = self.produced.write_row.val();
         self.produced_key.data.next = self.produced.data.val();
@@ -730,8 +761,13 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
                 comment!("the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on");
                 self.place.d.next = self.rings.out.val();
                 self.first.d.next = self.fetched.out.val();
-                self.behind.d.next = self.produced.out.val() - self.fetched.out.val();
-                self.used.d.next = self.fetched.out.val() - self.taken.out.val();
+                self.written.d.next = self.produced.out.val();
+                self.gone.d.next = self.taken.out.val();
+                self.step.d.next = Step::Count;
+            }
+            Step::Count => {
+                self.behind.d.next = self.written.q.val() - self.first.q.val();
+                self.used.d.next = self.first.q.val() - self.gone.q.val();
                 self.step.d.next = Step::Block;
             }
             Step::Block => {
@@ -859,17 +895,19 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
             self.dirty[i].d.next = self.dirty_left[i].val();
             self.full[i].d.next = self.full_left[i].val();
-            if self.rung.val()
-                & (self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val())
+            if self.rung.q.val()
+                & (self.rung_stream.q.val().get_bits::<4>(0) == self.index[i].val())
             {
-                self.dirty[i].d.next = self.dirty_left[i].val() | self.doorbell_bit.val();
+                self.dirty[i].d.next = self.dirty_left[i].val() | self.rung_bit.q.val();
             }
             if self.used_one.q.val()
                 & (self.used_stream.q.val().get_bits::<4>(0) == self.index[i].val())
             {
                 self.full[i].d.next = self.full_left[i].val() & !self.used_bit.q.val();
             }
-            if self.set_now.val() & (self.set_stream.val().get_bits::<4>(0) == self.index[i].val())
+            if self.set_now.val()
+                & self.set_writes.q.val()
+                & (self.set_stream.val().get_bits::<4>(0) == self.index[i].val())
             {
                 self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.q.val();
             }
@@ -895,9 +933,12 @@ impl<const W: usize, const K: usize, const S: usize> Logic for Refill<W, K, S> {
             }
         }
         if self.reset.val() {
+            self.rung.d.next = false;
             self.used_one.d.next = false;
             self.closed.d.next = false;
             self.set_new.d.next = false;
+            self.set_writes.d.next = false;
+            self.set_refuses.d.next = false;
             self.set_done.d.next = false;
             self.seek.d.next = 0.into();
             self.seek_next.d.next = 1.into();

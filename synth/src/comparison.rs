@@ -41,7 +41,9 @@ fn next_state(dwords: usize) -> Vec<String> {
         let to_come = 32 * (dwords - bit / 32);
         add(format!("d[{bit}]"), advance(1 << (bit % 32), to_come));
     }
-    sums.iter().map(|sum| sum.join(" ^ ")).collect()
+    // as reductions: yosys makes a tree of one, while a chain of 250 additions is too deep for its recursion
+    let sums = sums.iter().map(|sum| format!("^{{{}}}", sum.join(", ")));
+    sums.collect()
 }
 
 /// The module `parallel_crc32c` for beats of `width` bits; inputs are those of the device's CRC unit.

@@ -134,7 +134,7 @@ fn a_term_that_is_missing_is_caught() {
     let mut design = parallel(64);
     let text = &mut design.modules[0].text;
     let start = text.find("next_1[7] = ").unwrap();
-    let term = text[start..].find(" ^ d[").unwrap() + start;
+    let term = text[start..].find(", d[").unwrap() + start;
     let end = text[term..].find(']').unwrap() + term + 1;
     text.replace_range(term..end, "");
     let failed = catch_unwind(AssertUnwindSafe(|| check(&design, 64)));

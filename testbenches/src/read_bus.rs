@@ -181,6 +181,13 @@ impl ReadBus {
         Ok(())
     }
 
+    /// The burst whose address waits, or whose beats come.
+    #[must_use]
+    pub fn under_way(&self) -> Option<Burst> {
+        let asked = self.bursts.last().filter(|_| !self.beats.is_empty());
+        self.held.or(asked.map(|(_, burst)| *burst))
+    }
+
     /// Nothing is under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {

@@ -216,6 +216,10 @@ pub struct Placed<const S: usize, const N: usize> {
     free_before: Signal<Local, Bit>,
     some_free: Signal<Local, Bit>,
     recorded: Signal<Local, Bit>,
+    begun: [Signal<Local, Bit>; N],
+    mine: [Signal<Local, Bit>; S],
+    passes: [Signal<Local, Bit>; S],
+    leaves: [Signal<Local, Bit>; S],
     accepted_now: Signal<Local, Bit>,
     joined_below: Signal<Local, Bit>,
     joined_above: Signal<Local, Bit>,
@@ -344,6 +348,10 @@ impl<const S: usize, const N: usize> Default for Placed<S, N> {
             free_before: d(),
             some_free: d(),
             recorded: d(),
+            begun: array(),
+            mine: array(),
+            passes: array(),
+            leaves: array(),
             accepted_now: d(),
             joined_below: d(),
             joined_above: d(),
@@ -439,7 +447,6 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.whole[k].clock.next = self.clock.val();
             for i in 0..S {
                 self.valid[i][k].clock.next = self.clock.val();
-                self.valid[i][k].d.next = self.valid[i][k].q.val();
             }
         }
 
@@ -742,33 +749,27 @@ impl<const S: usize, const N: usize> Logic for Placed<S, N> {
             self.chained.d.next = self.chain_now.val();
         }
 
-        comment!("intervals come and go");
+        comment!("intervals come and go; said without choices, of which a clock enable would be made, and that comes late");
+        for k in 0..N {
+            self.begun[k].next = self.recorded.val()
+                & !self.op.q.val().void
+                & !self.some_below.val()
+                & !self.some_above.val()
+                & self.takes[k].q.val();
+        }
         for i in 0..S {
+            self.mine[i].next =
+                self.applies.q.val() & (self.op.q.val().stream == self.index[i].val());
+            self.passes[i].next = self.dropped.q.val().get_bits::<4>(0) == self.index[i].val();
+            self.leaves[i].next = self.reset.val()
+                | (self.gone.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()));
             for k in 0..N {
-                if self.applies.q.val() & (self.op.q.val().stream == self.index[i].val()) {
-                    if !self.keeps[k].val() {
-                        self.valid[i][k].d.next = false;
-                    }
-                    if self.recorded.val()
-                        & !self.op.q.val().void
-                        & !self.some_below.val()
-                        & !self.some_above.val()
-                        & self.takes[k].q.val()
-                    {
-                        self.valid[i][k].d.next = true;
-                    }
-                }
-                if (self.dropped.q.val().get_bits::<4>(0) == self.index[i].val())
-                    & self.drops.q.val().get_bit(k)
-                {
-                    self.valid[i][k].d.next = false;
-                }
-                if self.reset.val()
-                    | (self.gone.val()
-                        & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
-                {
-                    self.valid[i][k].d.next = false;
-                }
+                self.valid[i][k].d.next = ((self.valid[i][k].q.val()
+                    & !(self.mine[i].val() & !self.keeps[k].val()))
+                    | (self.mine[i].val() & self.begun[k].val()))
+                    & !(self.passes[i].val() & self.drops.q.val().get_bit(k))
+                    & !self.leaves[i].val();
             }
         }
         if self.reset.val() {
