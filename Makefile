@@ -13,9 +13,10 @@
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
-#                     SEEDS=1,2,3 STARTS=2: each seed is placed twice and counts by the faster one
-#   make synth-all    bitstreams of all widths, three seeds and two starts each; takes hours, renews constraints/reports/
+#                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
+#   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
+#   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
@@ -27,7 +28,7 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 WIDTH ?= 512
 PART ?= lfe5um5g-85f
 SEEDS ?= 1,2,3
-STARTS ?= 2
+STARTS ?= 1
 FIRST ?= 0
 COUNT ?= 100000
 SEED ?= 1
@@ -43,7 +44,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga netlist area area-record test-kernel formal bench bitstream synth-all crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga netlist area area-record test-kernel formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -93,6 +94,12 @@ synth-all: setup-fpga
 	for width in 64 128 256 512; do \
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) --starts $(STARTS) \
 			--out $(TARGET)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
+	done
+
+estimates: setup-fpga
+	for width in 64 128 256 512; do \
+		$(CARGO) run --quiet --package warpline -- synth --estimate xcup --width $$width \
+			--out $(TARGET)/synth/xcup-w$$width --report constraints/reports/xcup-w$$width.json || exit $$?; \
 	done
 
 crc32c: setup-fpga

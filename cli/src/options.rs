@@ -143,6 +143,9 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..10), allow_negative_numbers = true)]
     #[arg(default_value = "1")]
     pub starts: u32,
+    /// How many placements at a time, 1 to 64; one takes a processor and 1.5 GB [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), allow_negative_numbers = true)]
+    pub jobs: Option<u8>,
     /// Folder for the bitstream, everything on the way to it, and the tools' logs
     #[arg(long, value_name = "DIR", default_value = "target/synth")]
     pub out: PathBuf,
@@ -159,7 +162,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_hyphen_values = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
-    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "starts", "at_least"])]
+    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "starts", "jobs", "at_least"])]
     pub estimate: Option<Family>,
 }
 

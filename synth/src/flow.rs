@@ -1,5 +1,6 @@
 //! The way through the tools, with a log of each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,10 +13,16 @@ use crate::netlist::{Family, Netlist, Source, netlist};
 use crate::place::{PINS_LPF, Placer, settings};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
+use crate::side_by_side::side_by_side;
 use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, sources};
 
-/// What nextpnr aims at: 156.25 MHz and 10 % more.
-const AIM_MHZ: f64 = 172.0;
+/// Routes again what misses the aim, up to fifty times; it made 168.0 MHz of a placement that had come to 154.2.
+const REROUTE: &str = "--tmg-ripup";
+
+/// What nextpnr aims at, and routes again for: 156.25 MHz and what is wanted to spare, 10 % at 64 bits, and 2 % beyond.
+const fn aim_mhz(width: usize) -> u32 {
+    if width == 64 { 172 } else { 160 }
+}
 
 /// What to make.
 #[derive(Clone, Debug)]
@@ -28,6 +35,8 @@ pub struct Job {
     pub seeds: Vec<u32>,
     /// How often each seed is placed and routed, at least once; its fastest start counts.
     pub starts: u32,
+    /// How many are placed at a time, each on a processor with a gigabyte and a half of memory.
+    pub jobs: usize,
     /// Octets a cycle that were measured at this width.
     pub octets_per_cycle: f64,
     /// Folder for all files.
@@ -60,7 +69,8 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let files = sources(&design, job.width, None)?;
     let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
-    let text = format!("{text}\nFREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n");
+    let aim = aim_mhz(job.width);
+    let text = format!("{text}\nFREQUENCY NET \"clk\" {aim} MHZ;\n");
     fs::write(&pins, text).map_err(Error::at(&pins))?;
 
     progress(Stage::Synthesise);
@@ -75,30 +85,36 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     )?;
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
-    let settings = settings(job.part, job.part.board);
+    let mut settings = settings(job.part, job.part.board);
+    settings.push(REROUTE.into());
     let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
-    let mut runs: Vec<Run> = Vec::new();
-    for &seed in &job.seeds {
-        for start in 0..job.starts {
-            let tools_seed = tools_seed(seed, start);
-            progress(Stage::Place(tools_seed));
-            let (path, report) = placer.place(tools_seed)?;
-            let (fmax_mhz, worst) = worst_path(&report, &blocks).map_err(Error::output(&path))?;
-            let used = |kind| used(&report, kind).map_err(Error::output(&path));
-            runs.push(Run {
-                placed: Placed {
-                    seed,
-                    start,
-                    fmax_mhz,
-                },
-                worst,
-                late: late(&report, &blocks).map_err(Error::output(&path))?,
-                lut4: used("TRELLIS_COMB")?,
-                ff: used("TRELLIS_FF")?,
-                ebr: used("DP16KD")?,
-            });
-        }
-    }
+    // each of the tool's seeds once: seed 1001 is also the second start of seed 1
+    let of_seed = |&seed| (0..job.starts).map(move |start| (seed, start));
+    let starts: Vec<(u32, u32)> = job.seeds.iter().flat_map(of_seed).collect();
+    let seeds: BTreeSet<_> = starts
+        .iter()
+        .map(|&(seed, start)| tools_seed(seed, start))
+        .collect();
+    let seeds: Vec<u32> = seeds.into_iter().collect();
+    let begun = &mut |seed| progress(Stage::Place(seed));
+    let made = side_by_side(&seeds, job.jobs, begun, |seed| {
+        let (path, report) = placer.place(seed)?;
+        run_of(&report, &blocks).map_err(Error::output(&path))
+    })?;
+    let made: BTreeMap<u32, Run> = seeds.into_iter().zip(made).collect();
+    let run = |&(seed, start): &(u32, u32)| {
+        let run = made.get(&tools_seed(seed, start))?;
+        let placed = Placed {
+            seed,
+            start,
+            ..run.placed
+        };
+        Some(Run {
+            placed,
+            ..run.clone()
+        })
+    };
+    let runs: Vec<Run> = starts.iter().filter_map(run).collect();
     let Some((slowest, fastest)) = slowest_and_fastest(&runs) else {
         return Err(Error::Output {
             path: job.out.clone(),
@@ -154,6 +170,7 @@ fn slowest_and_fastest(runs: &[Run]) -> Option<(&Run, &Run)> {
 }
 
 /// What a start of a seed gave.
+#[derive(Clone)]
 struct Run {
     placed: Placed,
     worst: WorstPath,
@@ -161,6 +178,23 @@ struct Run {
     lut4: u64,
     ff: u64,
     ebr: u64,
+}
+
+/// What nextpnr's `report` says; which start of which seed it is, is for the caller to say.
+fn run_of(report: &Value, blocks: &[String]) -> Result<Run, String> {
+    let (fmax_mhz, worst) = worst_path(report, blocks)?;
+    Ok(Run {
+        placed: Placed {
+            seed: 0,
+            start: 0,
+            fmax_mhz,
+        },
+        worst,
+        late: late(report, blocks)?,
+        lut4: used(report, "TRELLIS_COMB")?,
+        ff: used(report, "TRELLIS_FF")?,
+        ebr: used(report, "DP16KD")?,
+    })
 }
 
 /// How many of `kind` a placement uses, from nextpnr's report.
@@ -264,6 +298,7 @@ mod tests {
             width: 512,
             seeds: vec![1],
             starts: 1,
+            jobs: 1,
             octets_per_cycle: 1.0,
             out: PathBuf::from("out"),
         }

@@ -26,6 +26,7 @@ mod part;
 mod place;
 mod report;
 mod selftest;
+mod side_by_side;
 mod simulate;
 mod tools;
 mod worse;

@@ -35,8 +35,6 @@ pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
         "--timing-allow-fail",
         "--placer-heap-timingweight",
         TIMING_WEIGHT,
-        // Routes again what misses the aim, up to fifty times; of one placement it made 168.0 MHz of 154.2.
-        "--tmg-ripup",
     ]
     .map(Into::into)
     .into();

@@ -1,7 +1,9 @@
 //! `warpline synth`: a bitstream, how large it is, and how fast.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
+use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,6 +58,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
         width: options.width,
         seeds: options.seeds.clone(),
         starts: options.starts,
+        jobs: options.jobs.map_or_else(processors, usize::from),
         octets_per_cycle: octets_per_cycle(options.width)?,
         out: options.out.clone(),
     };
@@ -70,11 +73,18 @@ fn place(options: &Synth) -> Result<u8, Error> {
     let tools = Tools::find()?;
 
     let spinner = spinner();
+    let mut begun = Vec::new();
     let made = warpline_synth::run(&job, &tools, &mut |stage| {
         spinner.set_message(match stage {
             Stage::Generate => "writing SystemVerilog".into(),
             Stage::Synthesise => "yosys makes a netlist (minutes)".into(),
-            Stage::Place(seed) => format!("nextpnr places and routes, seed {seed} (minutes)"),
+            Stage::Place(seed) => {
+                begun.push(seed.to_string());
+                format!(
+                    "nextpnr places and routes, seed {} (minutes)",
+                    begun.join(", ")
+                )
+            }
             Stage::Pack => "ecppack writes the bitstream".into(),
         });
     });
@@ -108,6 +118,11 @@ fn verdict(wrong: &[Option<String>]) -> u8 {
         complain(reason);
     }
     if wrong.is_empty() { OK } else { DIFFERENT }
+}
+
+/// How many there are for this process; one if the system does not say.
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn octets_per_cycle(width: usize) -> Result<f64, Error> {
@@ -319,6 +334,7 @@ mod tests {
             width: 64,
             seeds: vec![1],
             starts: 1,
+            jobs: 1,
             octets_per_cycle: 1.0,
             out: PathBuf::new(),
         };
