@@ -17,7 +17,7 @@
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
-#   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json
+#   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)

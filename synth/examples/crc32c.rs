@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 
 use warpline_synth::Tools;
-use warpline_synth::comparison::compare;
+use warpline_synth::comparison::{PATIENCE, compare};
 
 const SEEDS: [u32; 3] = [1, 2, 3];
 
@@ -30,9 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tools = Tools::find()?;
     let folder = Path::new("target/crc32c");
     let comparison = compare(&widths, &SEEDS, &tools, folder, &mut |built| {
+        let clock = built.fmax_mhz_min.map_or_else(
+            || format!("not routed in {} min", PATIENCE.as_secs() / 60),
+            |megahertz| format!("{megahertz} MHz"),
+        );
         eprintln!(
-            "{:>3} bits, {:<8}: {:>6} LUT4, {:>5} flip-flops, {:>2} LUTs in a row, {} MHz",
-            built.width, built.what, built.lut4, built.ff, built.lut_levels, built.fmax_mhz_min
+            "{:>3} bits, {:<8}: {:>6} LUT4, {:>5} flip-flops, {:>2} LUTs in a row, {clock}",
+            built.width, built.what, built.lut4, built.ff, built.lut_levels
         );
     })?;
     let text = serde_json::to_string_pretty(&comparison)? + "\n";

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 use warpline_hdl::crc_register::{RESIDUE, advance};
@@ -204,8 +205,8 @@ pub struct Built {
     pub ff: u64,
     /// LUTs in a row, before placement.
     pub lut_levels: usize,
-    /// Slowest clock of all seeds, behind place and route.
-    pub fmax_mhz_min: f64,
+    /// Slowest clock of all seeds, behind place and route; none if there is a seed that was not routed in [`PATIENCE`].
+    pub fmax_mhz_min: Option<f64>,
 }
 
 /// All of them.
@@ -224,6 +225,9 @@ pub struct Comparison {
     /// Tools and their versions.
     pub tools: Vec<Tool>,
 }
+
+/// How long nextpnr is waited for. The device's own unit takes 2 min at 512 bits, with another placement beside it.
+pub const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// What nextpnr aims at.
 const AIM_MHZ: f64 = 300.0;
@@ -282,12 +286,18 @@ fn build(
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
     let settings = settings(part, false);
-    let placer = Placer::new(folder, &tools.nextpnr, &settings)?;
-    let mut slowest = f64::INFINITY;
+    let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
+    let mut slowest = Some(f64::INFINITY);
     for &seed in seeds {
-        let (path, report) = placer.place(seed)?;
+        let (path, report) = match placer.place(seed) {
+            Err(Error::Slow { .. }) => {
+                slowest = None;
+                break;
+            }
+            placed => placed?,
+        };
         let (fmax, _) = worst_path(&report, &[]).map_err(Error::output(&path))?;
-        slowest = slowest.min(fmax);
+        slowest = slowest.map(|slowest| slowest.min(fmax));
     }
     Ok(Built {
         what: what.into(),

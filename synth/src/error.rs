@@ -56,6 +56,16 @@ pub enum Error {
         /// What it said.
         log: PathBuf,
     },
+    /// A tool took too long, and was stopped.
+    #[error("{program} was stopped, it did not end in {seconds} s (all of it: {})", log.display())]
+    Slow {
+        /// Its program.
+        program: &'static str,
+        /// How long it was waited for.
+        seconds: u64,
+        /// What it said.
+        log: PathBuf,
+    },
     /// A tool does not start.
     #[error("{}: does not start: {source}; tools/setup.sh fpga installs it anew when .venv/requirements-fpga.txt is removed", path.display())]
     Start {

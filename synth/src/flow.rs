@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -213,12 +215,26 @@ fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
     call("ecppack", &mut ecppack, &job.out, "ecppack.log")
 }
 
+/// How often a tool is asked whether it has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// Runs a tool in the output folder: names in its files are then the same everywhere.
 pub(crate) fn call(
     program: &'static str,
     command: &mut Command,
     folder: &Path,
     log: &str,
+) -> Result<(), Error> {
+    call_within(program, command, folder, log, None)
+}
+
+/// The same, and stops it when it has not ended after `patience`.
+pub(crate) fn call_within(
+    program: &'static str,
+    command: &mut Command,
+    folder: &Path,
+    log: &str,
+    patience: Option<Duration>,
 ) -> Result<(), Error> {
     let log = folder.join(log);
     let out = File::create(&log).map_err(Error::at(&log))?;
@@ -228,8 +244,30 @@ pub(crate) fn call(
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(err);
-    let status = command.status();
-    let status = status.map_err(Error::start(command.get_program()))?;
+    let child = command.spawn();
+    let mut child = child.map_err(Error::start(command.get_program()))?;
+    let end = patience.map(|patience| Instant::now() + patience);
+    let status = loop {
+        let ended = match end {
+            None => child.wait().map(Some),
+            Some(_) => child.try_wait(),
+        };
+        match ended.map_err(Error::at(&log))? {
+            Some(status) => break status,
+            None if end.is_some_and(|end| Instant::now() >= end) => {
+                // it may have ended meanwhile
+                let _ = child.kill();
+                child.wait().map_err(Error::at(&log))?;
+                let seconds = patience.unwrap_or_default().as_secs();
+                return Err(Error::Slow {
+                    program,
+                    seconds,
+                    log,
+                });
+            }
+            None => thread::sleep(LOOK_AGAIN),
+        }
+    };
     if status.success() {
         return Ok(());
     }

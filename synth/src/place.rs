@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::flow::{call, read};
+use crate::flow::{call_within, read};
 use crate::made::once;
 use crate::module::NETLIST_JSON;
 use crate::tools::nextpnr_version;
@@ -51,6 +52,7 @@ pub(crate) struct Placer<'a> {
     settings: &'a [String],
     /// What a placement is made of, besides its seed.
     parts: String,
+    patience: Option<Duration>,
 }
 
 impl<'a> Placer<'a> {
@@ -78,7 +80,16 @@ impl<'a> Placer<'a> {
             nextpnr,
             settings,
             parts,
+            patience: None,
         })
+    }
+
+    /// The same, whose tool is stopped after that time.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self {
+            patience: Some(patience),
+            ..self
+        }
     }
 
     /// Gives the report of a seed and its path. What the same nextpnr has made there of the same netlist, pins, settings and
@@ -86,7 +97,7 @@ impl<'a> Placer<'a> {
     /// goes on behind the last seed that was done.
     ///
     /// # Errors
-    /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
+    /// [`Error::Start`], [`Error::Tool`], [`Error::Slow`], [`Error::File`], [`Error::Output`].
     pub(crate) fn place(&self, seed: u32) -> Result<(PathBuf, Value), Error> {
         let report = format!("report-{seed}.json");
         let placed = format!("placed-{seed}.config");
@@ -105,7 +116,13 @@ impl<'a> Placer<'a> {
                 // All of it into a file as it comes, warnings on standard error only.
                 .args(["-q", "--log", &format!("progress-{seed}.log")]);
             let log = format!("nextpnr-{seed}.log");
-            call("nextpnr-ecp5", &mut command, self.folder, &log)
+            call_within(
+                "nextpnr-ecp5",
+                &mut command,
+                self.folder,
+                &log,
+                self.patience,
+            )
         })?;
         let report = read(&path)?;
         Ok((path, report))
@@ -123,6 +140,26 @@ mod tests {
 while [ $# -gt 0 ]; do case "$1" in --report) report=$2;; --textcfg) config=$2;; esac; shift; done
 echo '{}' > "$report"; : > "$config"; echo once >> calls
 "#;
+
+    #[test]
+    fn what_takes_too_long_is_stopped_and_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let nextpnr = folder.join("nextpnr");
+        let sleeps = COUNTS.replace("echo once >> calls", "echo once >> calls; exec sleep 600");
+        fs::write(&nextpnr, sleeps).unwrap();
+        fs::set_permissions(&nextpnr, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.join(NETLIST_JSON), "one").unwrap();
+        fs::write(folder.join(PINS_LPF), "").unwrap();
+        let placer = Placer::new(folder, &nextpnr, &[]).unwrap();
+        let placer = placer.with_patience(Duration::from_secs(1));
+        for _ in 0..2 {
+            let slow = placer.place(1).unwrap_err();
+            assert!(matches!(slow, Error::Slow { seconds: 1, .. }), "{slow}");
+        }
+        let calls = fs::read_to_string(folder.join("calls")).unwrap();
+        assert_eq!(calls.lines().count(), 2);
+    }
 
     #[test]
     fn a_netlist_is_placed_once_for_each_seed_and_setting() {
