@@ -181,11 +181,11 @@ impl ReadBus {
         Ok(())
     }
 
-    /// The burst whose address waits, or whose beats come.
+    /// The burst whose beats come, or else the one whose address waits.
     #[must_use]
     pub fn under_way(&self) -> Option<Burst> {
         let asked = self.bursts.last().filter(|_| !self.beats.is_empty());
-        self.held.or(asked.map(|(_, burst)| *burst))
+        asked.map(|(_, burst)| *burst).or(self.held)
     }
 
     /// Nothing is under way.
