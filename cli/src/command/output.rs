@@ -8,13 +8,19 @@ use tempfile::NamedTempFile;
 
 use crate::Error;
 
-/// Checks that there can be a file at `path`, and makes its folder. What it holds stays.
+/// Checks that there can be a file at `path`, and makes its folder. What it holds stays, and where there was none there is
+/// none: a command that fails leaves no empty file behind.
 pub(super) fn writable(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
+    let new = fs::symlink_metadata(path).is_err();
     let file = File::options().append(true).create(true).open(path);
-    file.map(drop).map_err(Error::write(path))
+    file.map_err(Error::write(path))?;
+    match new {
+        true => fs::remove_file(path).map_err(Error::write(path)),
+        false => Ok(()),
+    }
 }
 
 /// What a command reads or makes elsewhere is not written over.
@@ -53,6 +59,8 @@ mod tests {
     fn what_a_file_holds_stays_until_all_of_the_new_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report");
+        writable(&path).unwrap();
+        assert!(!path.exists());
         write_text(&path, "first").unwrap();
         writable(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "first");
