@@ -113,17 +113,17 @@ module check_properties (
     input [3:0] judge__early__stage_1,
     input [3:0] judge__early__stage_2,
     input [3:0] judge__early__stage_3,
-    input [3:0] waiting__filled_q,
+    input [3:0] waiting__filled,
     input waiting__full_q,
     input [3:0] waiting__read_q,
     input [3:0] waiting__store__proof_row,
     input [253:0] waiting__store__proof_data,
-    input [3:0] outcomes__filled_q,
+    input [3:0] outcomes__filled,
     input outcomes__full_q
 );
     // records in the queues: a full one has counted to 0
-    wire [7:0] waiting_inside = {3'd0, waiting__full_q, waiting__filled_q};
-    wire [7:0] outcomes_inside = {3'd0, outcomes__full_q, outcomes__filled_q};
+    wire [7:0] waiting_inside = {3'd0, waiting__full_q, waiting__filled};
+    wire [7:0] outcomes_inside = {3'd0, outcomes__full_q, outcomes__filled};
 
     localparam Clear = 0, Idle = 1, Look = 2, Give = 3, Finish = 4;
     localparam Fpdu = 0, Command = 1, Next = 3;

@@ -52,23 +52,23 @@ module place_read_properties #(parameter K = 8) (
     input beat_last_s_data,
     input beat_strobes_m_valid,
     input beat_last_m_valid,
-    input [3:0] beat_data__filled_q,
+    input [3:0] beat_data__filled,
     input beat_data__full_q,
     input [3:0] beat_data__read_q,
     input [3:0] beat_data__write_q,
     input [3:0] beat_strobes__read_q,
     input [3:0] beat_strobes__write_q,
-    input [3:0] beat_strobes__filled_q,
+    input [3:0] beat_strobes__filled,
     input beat_strobes__full_q,
-    input [3:0] beat_last__filled_q,
+    input [3:0] beat_last__filled,
     input beat_last__full_q,
     input [3:0] beat_last__read_q,
     input [3:0] beat_last__write_q
 );
     // records in the queues: a full one has counted to 0
-    wire [7:0] beat_data_inside = {3'd0, beat_data__full_q, beat_data__filled_q};
-    wire [7:0] beat_strobes_inside = {3'd0, beat_strobes__full_q, beat_strobes__filled_q};
-    wire [7:0] beat_last_inside = {3'd0, beat_last__full_q, beat_last__filled_q};
+    wire [7:0] beat_data_inside = {3'd0, beat_data__full_q, beat_data__filled};
+    wire [7:0] beat_strobes_inside = {3'd0, beat_strobes__full_q, beat_strobes__filled};
+    wire [7:0] beat_last_inside = {3'd0, beat_last__full_q, beat_last__filled};
 
     // resets
     reg [4:0] held = 0; // cycles of the reset so far

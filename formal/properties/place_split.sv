@@ -37,9 +37,9 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input extents_s_ready,
     input deliveries_m_valid,
     input deliveries_s_ready,
-    input [2:0] deliveries__filled_q,
+    input [2:0] deliveries__filled,
     input deliveries__full_q,
-    input [2:0] extents__filled_q,
+    input [2:0] extents__filled,
     input extents__full_q,
     input [2:0] extents__read_q,
     input [2:0] extents__write_q,
@@ -47,8 +47,8 @@ module place_split_properties #(parameter K = 8, parameter BLOCK = 2048) (
     input [169:0] extents__store__proof_data
 );
     // records in the queues: a full one has counted to 0
-    wire [7:0] deliveries_inside = {4'd0, deliveries__full_q, deliveries__filled_q};
-    wire [7:0] extents_inside = {4'd0, extents__full_q, extents__filled_q};
+    wire [7:0] deliveries_inside = {4'd0, deliveries__full_q, deliveries__filled};
+    wire [7:0] extents_inside = {4'd0, extents__full_q, extents__filled};
 
     localparam BITS = $clog2(BLOCK);
     localparam LANES = $clog2(K);

@@ -18,7 +18,7 @@ module queue_properties #(parameter LOG = 1, parameter WIDTH = 1, parameter COVE
     // inside: the pointers, how many are inside modulo 2^LOG, a row of the memory, what it holds
     input [LOG-1:0] write_q,
     input [LOG-1:0] read_q,
-    input [LOG-1:0] filled_q,
+    input [LOG-1:0] filled,
     input [LOG-1:0] store__proof_row,
     input [WIDTH-1:0] store__proof_data
 );
@@ -54,7 +54,7 @@ module queue_properties #(parameter LOG = 1, parameter WIDTH = 1, parameter COVE
     always @* begin
         write_is: assert (write_q == puts[LOG-1:0]);
         read_is: assert (read_q == takes[LOG-1:0]);
-        filled_is: assert (filled_q == inside[LOG-1:0]);
+        filled_is: assert (filled == inside[LOG-1:0]);
         if ({1'b0, age} < inside) row_is: assert (store__proof_data == shadow);
     end
 

@@ -37,7 +37,7 @@ module write_mux_properties #(parameter K = 8) (
     input [71:0] address_q,
     input skid_valid_q,
     input skid_last_q,
-    input [3:0] beat_owners__filled_q,
+    input [3:0] beat_owners__filled,
     input beat_owners__full_q,
     input [3:0] beat_owners__read_q,
     input [3:0] beat_owners__store__proof_row,
@@ -45,7 +45,7 @@ module write_mux_properties #(parameter K = 8) (
     input beat_owners_m_valid,
     input sender_valid_q,
     input sender_q,
-    input [6:0] answer_owners__filled_q,
+    input [6:0] answer_owners__filled,
     input answer_owners__full_q,
     input [6:0] answer_owners__read_q,
     input [6:0] answer_owners__store__proof_row,
@@ -55,8 +55,8 @@ module write_mux_properties #(parameter K = 8) (
     input owner_q
 );
     // records in the queues: a full one has counted to 0
-    wire [7:0] beat_owners_inside = {3'd0, beat_owners__full_q, beat_owners__filled_q};
-    wire [7:0] answer_owners_inside = {answer_owners__full_q, answer_owners__filled_q};
+    wire [7:0] beat_owners_inside = {3'd0, beat_owners__full_q, beat_owners__filled};
+    wire [7:0] answer_owners_inside = {answer_owners__full_q, answer_owners__filled};
 
     // numbers: granted, addresses out, groups in and out, answers back
     reg [7:0] grants = 0, addresses = 0, groups_in = 0, groups_out = 0, answers = 0;

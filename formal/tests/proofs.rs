@@ -136,8 +136,8 @@ fn queue<const LOG: usize>(faults: &[(&str, &str)]) {
 #[test]
 #[ignore = "needs yosys and yices: make formal"]
 fn queues_of_all_depths_neither_overflow_nor_underflow_and_keep_order() {
-    let overflow = ("nearly = filled_q == depth_less_one;", "nearly = 1'b0;");
-    let underflow = ("single = filled_q == one;", "single = 1'b0;");
+    let overflow = ("nearly = filled == depth_less_one;", "nearly = 1'b0;");
+    let underflow = ("single = filled == one;", "single = 1'b0;");
     let overwrite = ("assign put = s_valid & (~full_q);", "assign put = s_valid;");
     queue::<1>(&[overflow, underflow, overwrite]);
     queue::<2>(&[overflow]);

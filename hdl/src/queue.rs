@@ -5,8 +5,9 @@
 //!  s_ready ◄─ not full                 not empty ─► m_valid
 //! ```
 //!
-//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle. `s_ready` and `m_valid` are registers: a
-//! difference of pointers in front of them was part of most of the longest paths. LOG is 1 to 7.
+//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle. `s_ready` and `m_valid` are registers, and
+//! the difference of pointers lies in front of them: behind them it was part of most of the longest paths, and a count of
+//! its own heard last who comes and who goes. LOG is 1 to 7.
 use crate::dff::Dff;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
@@ -25,10 +26,10 @@ pub struct Queue<T: Synth, const LOG: usize> {
     store: Store<T, LOG>,
     write: Dff<Bits<LOG>>,
     read: Dff<Bits<LOG>>,
-    /// How many are inside, modulo 2^LOG: of none and of all, `full` and `some` tell which.
-    filled: Dff<Bits<LOG>>,
     full: Dff<Bit>,
     some: Dff<Bit>,
+    /// How many are inside, modulo 2^LOG: of none and of all, `full` and `some` tell which.
+    filled: Signal<Local, Bits<LOG>>,
     put: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     nearly: Signal<Local, Bit>,
@@ -52,9 +53,9 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
             store: Default::default(),
             write: Default::default(),
             read: Default::default(),
-            filled: Default::default(),
             full: Default::default(),
             some: Default::default(),
+            filled: Default::default(),
             put: Default::default(),
             take: Default::default(),
             nearly: Default::default(),
@@ -68,7 +69,7 @@ impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
 impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, read, filled, full, some);
+        dff_setup!(self, clock, write, read, full, some);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.some.q.val();
         self.put.next = self.s_valid.val() & !self.full.q.val();
@@ -87,16 +88,10 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
             self.read.d.next = self.read.q.val() + 1;
         }
 
-        comment!("as many as before when one comes and one goes");
-        if self.put.val() & !self.take.val() {
-            self.filled.d.next = self.filled.q.val() + 1;
-        }
-        if self.take.val() & !self.put.val() {
-            self.filled.d.next = self.filled.q.val() - 1;
-        }
         comment!("who comes or goes is known late: one choice for each of the two");
-        self.nearly.next = self.filled.q.val() == self.depth_less_one.val();
-        self.single.next = self.filled.q.val() == self.one.val();
+        self.filled.next = self.write.q.val() - self.read.q.val();
+        self.nearly.next = self.filled.val() == self.depth_less_one.val();
+        self.single.next = self.filled.val() == self.one.val();
         self.full.d.next =
             !self.take.val() & (self.full.q.val() | (self.nearly.val() & self.put.val()));
         self.some.d.next =
@@ -104,7 +99,6 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
         if self.reset.val() {
             self.write.d.next = 0.into();
             self.read.d.next = 0.into();
-            self.filled.d.next = 0.into();
             self.full.d.next = false;
             self.some.d.next = false;
         }
