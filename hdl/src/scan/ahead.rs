@@ -220,8 +220,9 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     spent: Dff<Bit>,
     brief: Dff<Bit>,
     at_end: Dff<Bit>,
-    leading: Signal<Local, Bit>,
-    lane: Signal<Local, Bits<16>>,
+    /// Likewise, where `here` holds still: an FPDU that begins with a marker; the lane of its ULPDU_Length.
+    leading: Dff<Bit>,
+    lane: Dff<Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
     octets: Signal<Local, Bits<16>>,
     lacking: Signal<Local, Bits<20>>,
@@ -373,6 +374,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             spent,
             brief,
             at_end,
+            leading,
+            lane,
             hears,
             news_here,
             hears_stream,
@@ -444,7 +447,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.known_good.d.next = self.held_good.val();
             self.known_to.d.next = self.held_to.val();
         }
-        self.leading.next = !self.here.q.val().get_bits::<9>(0).any();
+        self.leading.d.next = !self.here.q.val().get_bits::<9>(0).any();
         comment!("what a visit compares lies within a ring and two FPDUs, far less than 2^19");
         self.left.next =
             self.finish.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
@@ -469,12 +472,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.pointed.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
 
         comment!("ULPDU_Length: in the first dword, or behind the marker there");
-        self.lane.next =
-            bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2)) & self.lane_mask.val();
-        if self.leading.val() {
-            self.lane.next = 1.into();
+        self.lane.d.next = bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2));
+        if !self.here.q.val().get_bits::<9>(0).any() {
+            self.lane.d.next = 1.into();
         }
-        self.lane_bit.next = self.lane.val() << 4;
+        self.lane_bit.next = (self.lane.q.val() & self.lane_mask.val()) << 4;
         self.octets.next = self
             .header_data
             .val()
@@ -628,7 +630,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.step.d.next = Step::Span;
             }
             Step::Span => {
-                if self.leading.val() {
+                if self.leading.q.val() {
                     self.content.d.next = self.content.q.val() + 1;
                     self.span.d.next = self.content.q.val() - 1;
                 } else {
