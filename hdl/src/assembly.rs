@@ -14,8 +14,10 @@
 //! segment costs a cycle more than its beats, wherever it starts.
 //!
 //! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
-//! octets. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
+//! octets, and a reader of the header RAM, which lies beside `scan` and is written a cycle later, one that gives it two
+//! cycles after. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::lane_ram::LATENCY) cycles.
 use crate::delay::Delay;
+use crate::dff::Dff;
 use crate::heads::Heads;
 use crate::lane_mask::LaneMask;
 use crate::lane_ram::{HeaderRam, LaneRam};
@@ -24,6 +26,7 @@ use crate::rotate::{self, Rotate};
 use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
 use warpline_wire::marker;
 
 /// Cycles from a beat to its octets being in the ring, for beats of `octets`.
@@ -100,6 +103,11 @@ pub struct Assembly<
     fresh: LaneMask<K, K>,
     wrapped: LaneMask<K, K>,
     side: Delay<Landing>,
+    header_enable: Dff<Bits<K>>,
+    header_select: Dff<Bits<K>>,
+    header_row_0: Dff<Bits<20>>,
+    header_row_1: Dff<Bits<20>>,
+    header_octets: Dff<Bits<W>>,
     back: Signal<Local, Bits<32>>,
     row: Signal<Local, Bits<32>>,
     row_base: Signal<Local, Bits<20>>,
@@ -154,6 +162,11 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             fresh: d(),
             wrapped: d(),
             side: Delay::new(latency(K)),
+            header_enable: d(),
+            header_select: d(),
+            header_row_0: d(),
+            header_row_1: d(),
+            header_octets: d(),
             back: d(),
             row: d(),
             row_base: d(),
@@ -190,6 +203,15 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             rotate_mask,
             side
         );
+        dff_setup!(
+            self,
+            clock,
+            header_enable,
+            header_select,
+            header_row_0,
+            header_row_1,
+            header_octets
+        );
 
         comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
         self.back.next = self.zero.val() - self.beat.val().position;
@@ -217,19 +239,24 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.wrapped.from.next = self.none.val();
         self.wrapped.to.next = self.side.q.val().lane;
         self.lanes.write_enable.next = self.no_lanes.val();
-        self.headers.write_enable.next = self.no_lanes.val();
         if self.side.q.val().valid {
             self.lanes.write_enable.next = self.rotate_mask.out.val();
-            self.headers.write_enable.next = self.rotate_mask.out.val();
         }
         self.lanes.write_select.next = self.wrapped.mask.val();
         self.lanes.write_row_0.next = self.side.q.val().row_0;
         self.lanes.write_row_1.next = self.side.q.val().row_1;
         self.lanes.write_data.next = self.rotate_data.out.val();
-        self.headers.write_select.next = self.wrapped.mask.val();
-        self.headers.write_row_0.next = self.side.q.val().row_0;
-        self.headers.write_row_1.next = self.side.q.val().row_1;
-        self.headers.write_data.next = self.rotate_data.out.val();
+        comment!("the header RAM is far away");
+        self.header_enable.d.next = self.lanes.write_enable.val();
+        self.header_select.d.next = self.wrapped.mask.val();
+        self.header_row_0.d.next = self.side.q.val().row_0;
+        self.header_row_1.d.next = self.side.q.val().row_1;
+        self.header_octets.d.next = self.rotate_data.out.val();
+        self.headers.write_enable.next = self.header_enable.q.val();
+        self.headers.write_select.next = self.header_select.q.val();
+        self.headers.write_row_0.next = self.header_row_0.q.val();
+        self.headers.write_row_1.next = self.header_row_1.q.val();
+        self.headers.write_data.next = self.header_octets.q.val();
         self.landed.next = self.side.q.val().valid;
         self.landed_stream.next = self.side.q.val().stream;
         self.landed_edge.next = self.side.q.val().landed;

@@ -27,6 +27,8 @@ struct Bench<const W: usize, const K: usize, const D: usize, const H: usize, con
     lockstep: Lockstep<Assembly<W, K, D, H, LOGK>>,
     rng: Rng,
     rings: [Vec<u8>; STREAMS],
+    /// They, as the header RAM has them: a cycle later.
+    headers: [Vec<u8>; STREAMS],
     /// Cycles from a beat to `landed`, as the model has it.
     latency: usize,
     landing: VecDeque<(usize, Beat)>,
@@ -54,6 +56,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             lockstep: lockstep.unwrap_or_else(|e| panic!("{e}")),
             rng: Rng::with_seed(W as u64),
             rings: std::array::from_fn(|_| vec![0; RING]),
+            headers: std::array::from_fn(|_| vec![0; RING]),
             latency,
             landing: VecDeque::new(),
             fresh: None,
@@ -89,7 +92,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             .map(|at| ring(rows[usize::from(at < lane)])[at])
             .collect();
         b.header_row.next = (rows[0] as u64).into();
-        let header = ring(rows[0])
+        let header = self.headers[stream][rows[0] % (RING / K) * K..][..K]
             .chunks(4)
             .flat_map(|dword| dword[..2].to_vec())
             .collect();
@@ -134,6 +137,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
                 && b.marker_data.val().to_u16() == pointer;
             self.wrong += usize::from(!same);
         }
+        self.headers.clone_from(&self.rings);
         if let Some((_, beat)) = due {
             for (octet, value) in beat.octets.iter().enumerate().skip(beat.skip) {
                 let place = beat.position.wrapping_add(octet as u32) as usize % RING;
