@@ -110,10 +110,16 @@ pub struct Ingress<
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
     markers_said: Delay<Said>,
+    /// As told, a cycle before.
     told_arm: Dff<Bit>,
     told_close: Dff<Bit>,
     told_stream: Dff<Bits<8>>,
     told_start: Dff<Bits<32>>,
+    /// Two cycles before.
+    late_arm: Dff<Bit>,
+    late_close: Dff<Bit>,
+    late_stream: Dff<Bits<8>>,
+    late_start: Dff<Bits<32>>,
 }
 
 impl<
@@ -180,6 +186,10 @@ impl<
             told_close: d(),
             told_stream: d(),
             told_start: d(),
+            late_arm: d(),
+            late_close: d(),
+            late_stream: d(),
+            late_start: d(),
         }
     }
 }
@@ -210,6 +220,7 @@ impl<
             markers_said
         );
         dff_setup!(self, clock, told_arm, told_close, told_stream, told_start);
+        dff_setup!(self, clock, late_arm, late_close, late_stream, late_start);
         self.admit.reset.next = self.reset.val();
         self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
@@ -230,22 +241,26 @@ impl<
         self.segments_dropped.next = self.admit.segments_dropped.val();
         self.octets.next = self.admit.octets.val();
 
-        comment!("streams come and go; `admit` lies far from who else is told, and hears it a cycle later");
+        comment!("streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two");
         self.told_arm.d.next = self.arm.val() & !self.reset.val();
         self.told_close.d.next = self.close.val() & !self.reset.val();
         self.told_stream.d.next = self.stream.val();
         self.told_start.d.next = self.sequence_start.val();
-        self.admit.arm.next = self.told_arm.q.val();
-        self.admit.close.next = self.told_close.q.val();
-        self.admit.stream.next = self.told_stream.q.val();
-        self.admit.sequence_start.next = self.told_start.q.val();
+        self.late_arm.d.next = self.told_arm.q.val() & !self.reset.val();
+        self.admit.arm.next = self.late_arm.q.val();
+        self.late_close.d.next = self.told_close.q.val() & !self.reset.val();
+        self.admit.close.next = self.late_close.q.val();
+        self.late_stream.d.next = self.told_stream.q.val();
+        self.admit.stream.next = self.late_stream.q.val();
+        self.late_start.d.next = self.told_start.q.val();
+        self.admit.sequence_start.next = self.late_start.q.val();
         self.scan.arm.next = self.arm.val();
         self.scan.close.next = self.close.val();
         self.scan.stream.next = self.stream.val();
         self.scan.markers.next = self.markers.val();
         self.scan.crc.next = self.crc.val();
-        self.fetch.arm.next = self.arm.val();
-        self.fetch.stream.next = self.stream.val();
+        self.fetch.arm.next = self.told_arm.q.val();
+        self.fetch.stream.next = self.told_stream.q.val();
         for i in 0..S {
             self.admit.tail[i].next = self.fetch.tail[i].val();
             self.fetch.edge_landed[i].next = self.scan.edge_landed[i].val();
@@ -264,8 +279,8 @@ impl<
         self.ending.mark_fin.next = self.admit.mark_fin.val();
         self.ending.mark_end.next = self.admit.mark_end.val();
         self.ending.mark_abort.next = self.admit.mark_abort.val();
-        self.ending.arm.next = self.arm.val();
-        self.ending.stream.next = self.stream.val();
+        self.ending.arm.next = self.told_arm.q.val();
+        self.ending.stream.next = self.told_stream.q.val();
         self.scan.mark.next = self.ending.mark.val();
 
         comment!("where FPDUs lie");

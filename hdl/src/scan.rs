@@ -37,7 +37,7 @@
 //! chain in order finds them again, and says of those that were accepted that they are `placed` ([`placed`]).
 //!
 //! What was found of a stream before it is closed, and not issued by then, is dropped. The next owner's visits do not
-//! begin before the last of the former owner's is over.
+//! begin before the last of the former owner's is over. Who comes or goes is heard a cycle later.
 mod ahead;
 mod lengths;
 mod placed;
@@ -174,6 +174,14 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
 
+    // who comes and goes: `arms` or `closes`, as told a cycle before
+    arms: Dff<Bit>,
+    closes: Dff<Bit>,
+    leaves: Dff<Bit>,
+    leaver: Dff<Bits<8>>,
+    told_markers: Dff<Bit>,
+    told_crc: Dff<Bit>,
+
     // streams
     live: [Dff<Bit>; S],
     with_markers: [Dff<Bit>; S],
@@ -237,7 +245,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     // prompt: an FPDU that begins with a beat
     prompt: Prompt<H, D, LOGD, S>,
     wary: Dff<Bits<4>>,
-    /// `wary` is 0.
+    /// `wary` is 0, and nobody leaves.
     calm: Dff<Bit>,
 
     // behind gaps
@@ -248,7 +256,6 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     waiting: Dff<Bits<8>>,
     hold: Dff<Bit>,
 
-    leaves: Signal<Local, Bit>,
     marked: Signal<Local, Bit>,
     enough_for: [Signal<Local, Bit>; S],
     picked: [Signal<Local, Bit>; S],
@@ -402,7 +409,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             out: d(),
             waiting: d(),
             hold: d(),
+            arms: d(),
+            closes: d(),
             leaves: d(),
+            leaver: d(),
+            told_markers: d(),
+            told_crc: d(),
             marked: d(),
             enough_for: array(),
             picked: array(),
@@ -496,6 +508,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             learned
         );
         dff_setup!(self, clock, gone, gone_stream, wary, calm, waiting, hold);
+        dff_setup!(
+            self,
+            clock,
+            arms,
+            closes,
+            leaves,
+            leaver,
+            told_markers,
+            told_crc
+        );
         clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
@@ -573,7 +595,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
         }
-        self.leaves.next = self.arm.val() | self.close.val();
+        comment!("it is told from afar");
+        self.arms.d.next = self.arm.val();
+        self.closes.d.next = self.close.val();
+        self.leaves.d.next = self.arm.val() | self.close.val();
+        self.leaver.d.next = self.stream.val();
+        self.told_markers.d.next = self.markers.val();
+        self.told_crc.d.next = self.crc.val();
 
         comment!("the next stream to be visited, and the next one whose FPDU has become whole");
         self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
@@ -606,8 +634,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.reader.visit.next = self.visit.val();
         self.reader.visit_valid.next = self.chosen_valid.q.val();
         self.reader.looked_edge.next = self.edge_looked.val();
-        self.reader.gone.next = self.leaves.val();
-        self.reader.gone_stream.next = self.stream.val();
+        self.reader.gone.next = self.leaves.q.val();
+        self.reader.gone_stream.next = self.leaver.q.val();
         self.reader.abort.next = self.walker.abort.val();
         self.reader.abort_number.next = self.walker.abort_number.val();
         self.header_row.next = self.reader.header_row.val();
@@ -699,7 +727,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & self.left.val().get_bit(19)
             & !self.measured_fpdu.q.val().refused.any();
         self.dropped.d.next =
-            self.leaves.val() & (self.stream.val() == self.measured_fpdu.q.val().stream);
+            self.leaves.q.val() & (self.leaver.q.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
             if (self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
                 & self.stale[i].q.val()
@@ -742,8 +770,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.welcomed[i].next = self.prompt.prompted_valid.val()
                 & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
                 & self.idle[i].val()
-                & self.calm.q.val()
-                & !self.leaves.val();
+                & self.calm.q.val();
             if self.welcomed[i].val() {
                 self.welcome.next = true;
             }
@@ -757,8 +784,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.wary.q.val().any() {
             self.wary.d.next = self.wary.q.val() - 1;
         }
-        self.calm.d.next = !(self.wary.q.val() >> 1).any() & !self.leaves.val();
-        if self.leaves.val() {
+        self.calm.d.next = !(self.wary.q.val() >> 1).any()
+            & !self.leaves.q.val()
+            & !self.arm.val()
+            & !self.close.val();
+        if self.leaves.q.val() {
             self.wary.d.next = self.wary_for.val();
         }
         comment!("what becomes known is written a cycle later: it is not given before");
@@ -836,7 +866,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.gift.d.next.dwords = 2.into();
             }
         }
-        if self.leaves.val() & (self.stream.val() == self.given.q.val()) {
+        if self.leaves.q.val() & (self.leaver.q.val() == self.given.q.val()) {
             self.gift_dropped.d.next = true;
         }
         self.gift_passes.next = self.gift_valid.q.val()
@@ -860,8 +890,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
-        self.look_ahead.gone.next = self.leaves.val();
-        self.look_ahead.gone_stream.next = self.stream.val();
+        self.look_ahead.gone.next = self.leaves.q.val();
+        self.look_ahead.gone_stream.next = self.leaver.q.val();
         for i in 0..S {
             self.look_ahead.allowed[i].next =
                 self.live[i].q.val() & self.with_markers[i].q.val() & self.with_crc[i].q.val();
@@ -885,8 +915,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.started.next = self.ahead_started.val();
         self.look_ahead.heard.next = self.placed.heard.val();
         self.look_ahead.heard_stream.next = self.placed.heard_stream.val();
-        self.placed.gone.next = self.leaves.val();
-        self.placed.gone_stream.next = self.stream.val();
+        self.placed.gone.next = self.leaves.q.val();
+        self.placed.gone_stream.next = self.leaver.q.val();
         self.placed.ask.next = self.look_ahead.ask.val();
         self.placed.record.next = self.look_ahead.record.val();
         self.placed.record_whole.next = self.look_ahead.record_whole.val();
@@ -998,11 +1028,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if !self.busy[i].q.val() & !self.picked[i].val() {
                 self.stale[i].d.next = false;
             }
-            if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
-                if self.arm.val() {
+            if self.leaver.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.arms.q.val() {
                     self.live[i].d.next = true;
-                    self.with_markers[i].d.next = self.markers.val();
-                    self.with_crc[i].d.next = self.crc.val();
+                    self.with_markers[i].d.next = self.told_markers.q.val();
+                    self.with_crc[i].d.next = self.told_crc.q.val();
                     self.edge_at[i].d.next = 0.into();
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;
@@ -1011,10 +1041,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.finished[i].d.next = false;
                     self.cause[i].d.next = 0.into();
                 }
-                if self.close.val() {
+                if self.closes.q.val() {
                     self.live[i].d.next = false;
                 }
-                if self.leaves.val() {
+                if self.leaves.q.val() {
                     self.eligible[i].d.next = false;
                     self.stale[i].d.next = true;
                 }
@@ -1038,6 +1068,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given_valid.d.next = false;
             self.gift_valid.d.next = false;
             self.learns.d.next = false;
+            self.arms.d.next = false;
+            self.closes.d.next = false;
+            self.leaves.d.next = false;
             self.gone.d.next = false;
             self.wary.d.next = self.wary_for.val();
             self.calm.d.next = false;

@@ -246,7 +246,7 @@ impl<
         self.cycle(false);
         self.lockstep.block.arm.next = false;
         // edge and limit of the former connection are still told
-        (0..3).for_each(|_| self.cycle(false));
+        (0..4).for_each(|_| self.cycle(false));
         self.streams[stream].acked = 0;
         self.streams[stream].limit = 0;
     }
@@ -272,6 +272,8 @@ impl<
         b.stream.next = (stream as u64).into();
         self.cycle(false);
         self.lockstep.block.close.next = false;
+        // it is heard a cycle later
+        self.cycle(false);
         self.streams[stream].armed = false;
         self.streams[stream].closed = self.cycle;
         (0..SETTLE).for_each(|_| self.cycle(false));
@@ -660,7 +662,7 @@ fn assert_traffic<
 // req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40, MPA-RCV-14
 #[test]
 fn streams_cut_anyhow_reach_the_commit_buffer_at_64_bits() {
-    let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(320, 65));
+    let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(320, 66));
     assert!(
         seen.with_markers > 40 && seen.bad_crc > 5 && seen.wrong_marker > 2,
         "{seen:?}"

@@ -159,6 +159,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.crc.next = crc;
         self.cycle(None);
         self.lockstep.block.arm.next = false;
+        self.cycle(None); // it is heard a cycle later
         let source = &mut self.sources[stream];
         *source = Source {
             live: true,
@@ -175,6 +176,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.stream.next = (stream as u64).into();
         self.cycle(None);
         self.lockstep.block.close.next = false;
+        self.cycle(None); // it is heard a cycle later
         let source = &mut self.sources[stream];
         source.live = false;
         self.seen.closed += 1;
@@ -1043,7 +1045,7 @@ fn fault(name: &str, right: &str, wrong: &str, length: u16) -> Option<LockstepEr
         b.reset.next = cycle < 2;
         b.arm.next = cycle == 2;
         b.markers.next = true;
-        b.landed.next = cycle == 3;
+        b.landed.next = cycle == 4;
         b.landed_edge.next = 2000.into();
         b.fpdu_ready.next = true;
         b.header_data.next = (u64::from(length.swap_bytes()) * 0x1_0001).into();

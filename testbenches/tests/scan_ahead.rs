@@ -202,6 +202,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.crc.next = crc;
         self.idle(1);
         self.lockstep.block.arm.next = false;
+        self.idle(1); // it is heard a cycle later
         let source = &mut self.sources[stream];
         *source = Source {
             live: true,
@@ -218,6 +219,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.stream.next = (stream as u64).into();
         self.idle(1);
         self.lockstep.block.close.next = false;
+        self.idle(1); // it is heard a cycle later
         self.sources[stream].live = false;
         self.lives[stream] += 1;
     }
@@ -595,7 +597,7 @@ fn traffic<const H: usize, const D: usize, const LOGD: usize>(
 // req: AMB-54
 #[test]
 fn what_is_whole_behind_a_gap_goes_out_once_at_64_bits() {
-    let bench = traffic::<32, 2, 1>(64, 9, 100);
+    let bench = traffic::<32, 2, 1>(64, 12, 100);
     let seen = &bench.seen;
     assert_eq!((bench.wrong, seen.strangers), (0, 0), "{seen:?}");
     assert!(seen.ahead > 200 && seen.placed > 150, "{seen:?}");
