@@ -86,6 +86,9 @@ module completion_properties #(parameter WIDTH = 64) (
         lanes: assert (m_axi_wstrb == half[OCTETS-1:0]);
     end
 
+    // `write_mux` ends a turn with WLAST, and does not ask for WVALID
+    always @* last_is_there: assert (!m_axi_wlast | m_axi_wvalid);
+
     axi_writes #(.K(OCTETS)) writes (.*);
 
     // helpers

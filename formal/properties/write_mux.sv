@@ -13,6 +13,8 @@ module write_mux_properties #(parameter K = 8) (
     input payload_wready,
     input payload_b_valid,
     input payload_b_ready,
+    input completion_wvalid,
+    input completion_wlast,
     input completion_wready,
     input completion_b_valid,
     input [63:0] m_axi_awaddr,
@@ -67,6 +69,9 @@ module write_mux_properties #(parameter K = 8) (
         groups_out <= reset ? 0 : groups_out + (m_axi_wvalid & m_axi_wready & m_axi_wlast);
         answers <= reset ? 0 : answers + answered;
     end
+
+    // of `completion`, which is proved to keep to it (completion.sv)
+    always @* assume (!completion_wlast | completion_wvalid);
 
     // any grant
     (* anyseq *) wire mark;

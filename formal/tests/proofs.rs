@@ -212,11 +212,15 @@ fn completion_entries_stay_in_their_queue_and_keep_the_rules_of_axi4() {
         );
         let long = ("beats_left_d = beats_less_one;", "beats_left_d = 2'h2;");
         let early = ("if (m_axi_awready) begin", "if (m_axi_wready) begin");
+        let alone = (
+            "if (last_valid_q) begin\n                last_valid_d = 1'b0;",
+            "if (last_valid_q) begin\n                last_valid_d = 1'b1;",
+        );
         show(
             "completion",
             &proof,
             14,
-            &[outside, between, long, early],
+            &[outside, between, long, early, alone],
             20,
         );
     });

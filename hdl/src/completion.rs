@@ -72,7 +72,7 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     pub producer: Signal<Out, Bits<32>>,
     /// An entry of this queue could not be written.
     pub fault: Signal<Out, Bit>,
-    /// Write bursts.
+    /// Write bursts. WLAST comes with WVALID only.
     pub m_axi: WriteRequestOut<W, K>,
     /// Pulse: a burst is answered.
     pub b_valid: Signal<In, Bit>,
@@ -91,7 +91,10 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     high: Dff<Bits<32>>,
     address_valid: Dff<Bit>,
     beat_valid: Dff<Bit>,
+    /// Beats behind this one.
     beats_left: Dff<Bits<2>>,
+    /// There is a beat, and none behind it: a register of its own, since `write_mux` ends the burst's turn with it.
+    last_valid: Dff<Bit>,
     flight: Dff<Bits<8>>,
     draining: Dff<Bit>,
     done: Dff<Bits<32>>,
@@ -105,11 +108,11 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     turn: Signal<Local, Bits<17>>,
     entry: Signal<Local, Bits<32>>,
     data: Signal<Local, Bits<W>>,
-    last: Signal<Local, Bit>,
     entry_bits: Constant<Bits<8>>,
     phase_bit: Constant<Bits<256>>,
     length: Constant<Bits<8>>,
     beats_less_one: Constant<Bits<2>>,
+    one_beat: Constant<Bit>,
     beat_shift: Constant<Bits<16>>,
     copy_shift: Constant<Bits<16>>,
     even_lanes: Constant<Bits<K>>,
@@ -165,6 +168,7 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
             address_valid: d(),
             beat_valid: d(),
             beats_left: d(),
+            last_valid: d(),
             flight: d(),
             draining: d(),
             done: d(),
@@ -177,11 +181,11 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
             turn: d(),
             entry: d(),
             data: d(),
-            last: d(),
             entry_bits: Constant::new((ENTRY_BITS as u64).into()),
             phase_bit: Constant::new(phase_bit),
             length: Constant::new((beats as u64 - 1).into()),
             beats_less_one: Constant::new((beats as u64 - 1).into()),
+            one_beat: Constant::new(beats == 1),
             beat_shift: Constant::new(if beats > 1 { W as u64 } else { 0 }.into()),
             copy_shift: Constant::new(if K > entry { 8 * entry as u64 } else { 0 }.into()),
             even_lanes: Constant::new(even_lanes.into()),
@@ -202,6 +206,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             address_valid,
             beat_valid,
             beats_left,
+            last_valid,
             flight,
             draining,
             done,
@@ -226,7 +231,6 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         self.slot_mask.next = self.entries.val() - 1;
         self.turn.next = self.given.q.val().get_bits::<17>(0) & self.entries.val();
         self.launch.next = false;
-        self.last.next = !self.beats_left.q.val().any();
         match self.step.q.val() {
             Step::Wait => {
                 if self.held_valid.q.val()
@@ -279,7 +283,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         if self.slot.q.val().get_bit(0) {
             self.m_axi.wstrb.next = self.odd_lanes.val();
         }
-        self.m_axi.wlast.next = self.last.val();
+        self.m_axi.wlast.next = self.last_valid.q.val();
         self.m_axi.wvalid.next = self.beat_valid.q.val();
         if self.m_axi.awready.val() {
             self.address_valid.d.next = false;
@@ -287,7 +291,9 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         if self.beat_valid.q.val() & self.m_axi.wready.val() {
             self.held.d.next = self.held.q.val() >> self.beat_shift.val();
             self.beats_left.d.next = self.beats_left.q.val() - 1;
-            if self.last.val() {
+            self.last_valid.d.next = self.beats_left.q.val() == 1;
+            if self.last_valid.q.val() {
+                self.last_valid.d.next = false;
                 self.beat_valid.d.next = false;
                 self.held_valid.d.next = false;
             }
@@ -296,6 +302,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             self.address_valid.d.next = true;
             self.beat_valid.d.next = true;
             self.beats_left.d.next = self.beats_less_one.val();
+            self.last_valid.d.next = self.one_beat.val();
             if self.phase.q.val() {
                 self.held.d.next = self.held.q.val() | self.phase_bit.val();
             }
@@ -355,6 +362,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             self.room.d.next = false;
             self.address_valid.d.next = false;
             self.beat_valid.d.next = false;
+            self.last_valid.d.next = false;
             self.flight.d.next = 0.into();
             self.draining.d.next = false;
             self.done.d.next = 0.into();

@@ -42,7 +42,7 @@ pub struct WriteMux<const W: usize, const K: usize> {
     pub payload_b_error: Signal<Out, Bit>,
     /// The answer is taken.
     pub payload_b_ready: Signal<In, Bit>,
-    /// Bursts of completion entries.
+    /// Bursts of completion entries. Their WLAST comes with WVALID only.
     pub completion: WriteRequestIn<W, K>,
     /// Pulse: a burst of a completion entry is answered.
     pub completion_b_valid: Signal<Out, Bit>,
@@ -225,7 +225,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         comment!("said once more, and not as the beat's valid and last, which wait for all of its octets");
         self.sent.next = self.sender_valid.q.val()
             & !self.skid_valid.q.val()
-            & ((self.sender.q.val() & self.completion.wvalid.val() & self.completion.wlast.val())
+            & ((self.sender.q.val() & self.completion.wlast.val())
                 | (!self.sender.q.val() & self.payload.wvalid.val() & self.payload.wlast.val()));
 
         self.beat_owners.m_ready.next = !self.sender_valid.q.val() | self.sent.val();
