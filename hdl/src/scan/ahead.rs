@@ -168,15 +168,20 @@ pub struct Ahead<const H: usize, const D: usize, const LOGD: usize, const S: usi
     again: [Dff<Bit>; S],
     again_at: [Dff<Bits<32>>; S],
 
+    // a segment behind a gap, a cycle later: where to look is asked for a cycle after whether to
+    beyond_of: [Dff<Bit>; S],
+    beyond_at: Dff<Bits<32>>,
+
     // an answer, a cycle later
-    hears: Dff<Bit>,
+    hears_of: [Dff<Bit>; S],
     /// Of the stream that is visited.
     news_here: Dff<Bit>,
-    hears_stream: Dff<Bits<4>>,
 
     // the visit
     step: Dff<Step>,
     stream: Dff<Bits<8>>,
+    /// That, a bit each, a cycle later: from `Ask` on.
+    visited: [Dff<Bit>; S],
     here: Dff<Bits<32>>,
     finish: Dff<Bits<32>>,
     sure: Dff<Bit>,
@@ -289,14 +294,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Ahead<H,
             started: d(),
             heard: d(),
             heard_stream: d(),
-            hears: d(),
-            hears_stream: d(),
+            beyond_of: array(),
+            beyond_at: d(),
+            hears_of: array(),
             wanted: array(),
             wanted_at: array(),
             again: array(),
             again_at: array(),
             step: d(),
             stream: d(),
+            visited: array(),
             here: d(),
             finish: d(),
             sure: d(),
@@ -369,30 +376,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            clock,
-            spent,
-            brief,
-            at_end,
-            leading,
-            lane,
-            hears,
-            news_here,
-            hears_stream,
-            step,
-            stream,
-            here,
-            finish,
-            sure,
-            follows,
-            news,
-            asking,
-            known,
-            known_good,
-            known_to,
-            distance,
-            marker,
-            pointed
+            self, clock, spent, brief, at_end, leading, lane, beyond_at, news_here, step, stream,
+            here, finish, sure, follows, news, asking, known, known_good, known_to, distance,
+            marker, pointed
         );
         dff_setup!(
             self,
@@ -426,6 +412,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.again[i].d.next = self.again[i].q.val();
             self.again_at[i].clock.next = self.clock.val();
             self.again_at[i].d.next = self.again_at[i].q.val();
+            self.beyond_of[i].clock.next = self.clock.val();
+            self.hears_of[i].clock.next = self.clock.val();
+            self.visited[i].clock.next = self.clock.val();
+            self.visited[i].d.next = self.stream.q.val().get_bits::<4>(0) == self.index[i].val();
         }
 
         comment!("whose turn it is");
@@ -473,7 +463,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("ULPDU_Length: in the first dword, or behind the marker there");
         self.lane.d.next = bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2));
-        if !self.here.q.val().get_bits::<9>(0).any() {
+        if self.leading.d.val() {
             self.lane.d.next = 1.into();
         }
         self.lane_bit.next = (self.lane.q.val() & self.lane_mask.val()) << 4;
@@ -735,21 +725,21 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("a cycle later: the visit may be over then, but its stream is still held");
         self.back.d.next = self.revisit.val();
         self.back_at.d.next = self.here.q.val();
-        self.hears.d.next = self.heard.val();
-        self.hears_stream.d.next = self.heard_stream.val().get_bits::<4>(0);
+        self.beyond_at.d.next = self.beyond_position.val();
         if self.news_here.q.val() {
             self.news.d.next = true;
         }
         for i in 0..S {
-            if self.hears.q.val()
-                & self.again[i].q.val()
-                & (self.hears_stream.q.val() == self.index[i].val())
-            {
+            self.hears_of[i].d.next = self.heard.val()
+                & (self.heard_stream.val().get_bits::<4>(0) == self.index[i].val());
+            self.beyond_of[i].d.next = self.beyond.val()
+                & (self.beyond_stream.val().get_bits::<4>(0) == self.index[i].val());
+            if self.hears_of[i].q.val() & self.again[i].q.val() {
                 self.again[i].d.next = false;
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.again_at[i].q.val();
             }
-            if self.back.q.val() & (self.stream.q.val().get_bits::<4>(0) == self.index[i].val()) {
+            if self.back.q.val() & self.visited[i].q.val() {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.back_at.q.val();
                 if self.news.q.val() | self.news_here.q.val() {
@@ -758,11 +748,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.wanted_at[i].d.next = self.back_at.q.val();
                 }
             }
-            if self.beyond.val()
-                & (self.beyond_stream.val().get_bits::<4>(0) == self.index[i].val())
-            {
+            if self.beyond_of[i].d.val() | self.beyond_of[i].q.val() {
+                comment!("in both cycles: a visit that begins in the second one takes the position before");
                 self.wanted[i].d.next = true;
-                self.wanted_at[i].d.next = self.beyond_position.val();
+            }
+            if self.beyond_of[i].q.val() {
+                self.wanted_at[i].d.next = self.beyond_at.q.val();
             }
             comment!("in the next cycle, too, for what its visit has wanted last");
             if self.reset.val()
