@@ -221,6 +221,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     weighed: Dff<Measured>,
     weighed_chain: Dff<Bits<4>>,
     weighed_fpdu: Dff<Fpdu>,
+    /// Its stream, a bit each.
+    weighed_of: [Dff<Bit>; S],
     whole: Dff<Bit>,
     short: Dff<Bit>,
     dropped: Dff<Bit>,
@@ -238,6 +240,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     learned: Dff<Known>,
     gift_valid: Dff<Bit>,
     gift: Dff<Fpdu>,
+    /// Its stream, a bit each.
+    gift_of: [Dff<Bit>; S],
     gift_dropped: Dff<Bit>,
     gone: Dff<Bit>,
     gone_stream: Dff<Bits<8>>,
@@ -383,6 +387,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             weighed: d(),
             weighed_chain: d(),
             weighed_fpdu: d(),
+            weighed_of: array(),
             whole: d(),
             short: d(),
             dropped: d(),
@@ -398,6 +403,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             learned: d(),
             gift_valid: d(),
             gift: d(),
+            gift_of: array(),
             gift_dropped: d(),
             gone: d(),
             gone_stream: d(),
@@ -729,9 +735,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.dropped.d.next =
             self.leaves.q.val() & (self.leaver.q.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
-            if (self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
-                & self.stale[i].q.val()
-            {
+            self.weighed_of[i].clock.next = self.clock.val();
+            self.weighed_of[i].d.next =
+                self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val();
+            if self.weighed_of[i].d.val() & self.stale[i].q.val() {
                 self.dropped.d.next = true;
             }
         }
@@ -768,7 +775,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 & !self.picked[i].val()
                 & !self.busy[i].q.val();
             self.welcomed[i].next = self.prompt.prompted_valid.val()
-                & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val())
+                & self.prompt.prompted_of[i].val()
                 & self.idle[i].val()
                 & self.calm.q.val();
             if self.welcomed[i].val() {
@@ -829,8 +836,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("who is picked stands in `picked_give`, too, in this cycle");
         for i in 0..S {
             self.given_here[i].next = self.picked_give[i].q.val()
-                | (!self.given_valid.q.val()
-                    & (self.early.val().stream.get_bits::<4>(0) == self.index[i].val()));
+                | (!self.given_valid.q.val() & self.prompt.prompted_of[i].val());
+            self.gift_of[i].clock.next = self.clock.val();
+            self.gift_of[i].d.next = self.gift_of[i].q.val();
+            if !self.gift_valid.q.val() {
+                self.gift_of[i].d.next = self.given_here[i].val();
+            }
         }
         comment!("nobody looks at it before it is given");
         if !self.gift_valid.q.val() {
@@ -967,9 +978,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 
         comment!("what becomes of the streams");
         for i in 0..S {
-            if self.stands.val()
-                & (self.weighed_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
-            {
+            if self.stands.val() & self.weighed_of[i].q.val() {
                 if self.weighed.q.val().end {
                     self.at[i].d.next = self.weighed.q.val().behind;
                     self.chain_of[i].d.next = self.weighed_chain.q.val();
@@ -984,9 +993,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.live[i].d.next = false;
                 }
             }
-            if self.gift_passes.val()
-                & (self.gift.q.val().stream.get_bits::<4>(0) == self.index[i].val())
-            {
+            if self.gift_passes.val() & self.gift_of[i].q.val() {
                 if self.gift.q.val().refused == 0 {
                     self.at[i].d.next = self.gift_behind.val();
                     self.chain_of[i].d.next = self.nowhere.val();

@@ -102,6 +102,8 @@ pub struct Prompt<const H: usize, const D: usize, const LOGD: usize, const S: us
     pub prompted: Signal<Out, Prompted>,
     /// Pulse: it is there.
     pub prompted_valid: Signal<Out, Bit>,
+    /// Its stream, a bit each.
+    pub prompted_of: [Signal<Out, Bit>; S],
 
     // a cycle behind the beat
     came: Dff<Bit>,
@@ -121,6 +123,7 @@ pub struct Prompt<const H: usize, const D: usize, const LOGD: usize, const S: us
 
     out_valid: Dff<Bit>,
     out: Dff<Prompted>,
+    out_of: [Dff<Bit>; S],
 
     begun: Signal<Local, Begun>,
     leading: Signal<Local, Bit>,
@@ -160,6 +163,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Prompt<H
             with_markers: array(),
             prompted: d(),
             prompted_valid: d(),
+            prompted_of: array(),
             came: d(),
             stream: d(),
             first: d(),
@@ -172,6 +176,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Prompt<H
             length: d(),
             out_valid: d(),
             out: d(),
+            out_of: array(),
             begun: d(),
             leading: d(),
             enough: d(),
@@ -298,6 +303,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & !self.past.val().get_bit(11);
         self.prompted.next = self.out.q.val();
         self.prompted_valid.next = self.out_valid.q.val();
+        for i in 0..S {
+            self.out_of[i].clock.next = self.clock.val();
+            self.out_of[i].d.next =
+                self.landed.q.val().stream.get_bits::<4>(0) == self.index[i].val();
+            self.prompted_of[i].next = self.out_of[i].q.val();
+        }
         if self.reset.val() {
             self.came.d.next = false;
         }
