@@ -27,6 +27,19 @@ use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 
+/// A stream comes or goes.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Told {
+    /// It enters full operation,
+    pub arm: Bit,
+    /// or takes nothing any more.
+    pub close: Bit,
+    /// Its number.
+    pub stream: Bits<8>,
+    /// Sequence number of its position 0.
+    pub sequence_start: Bits<32>,
+}
+
 /// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(LogicBlock)]
 pub struct Ingress<
@@ -110,16 +123,10 @@ pub struct Ingress<
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
     markers_said: Delay<Said>,
-    /// As told, a cycle before.
-    told_arm: Dff<Bit>,
-    told_close: Dff<Bit>,
-    told_stream: Dff<Bits<8>>,
-    told_start: Dff<Bits<32>>,
-    /// Two cycles before.
-    late_arm: Dff<Bit>,
-    late_close: Dff<Bit>,
-    late_stream: Dff<Bits<8>>,
-    late_start: Dff<Bits<32>>,
+    /// As told, a cycle before,
+    told: Dff<Told>,
+    /// and two cycles before.
+    told_before: Dff<Told>,
 }
 
 impl<
@@ -182,14 +189,8 @@ impl<
             commit: Commit::new(config),
             crc32c: d(),
             markers_said: Delay::new(crc32c::latency(W) - strip::SAID),
-            told_arm: d(),
-            told_close: d(),
-            told_stream: d(),
-            told_start: d(),
-            late_arm: d(),
-            late_close: d(),
-            late_stream: d(),
-            late_start: d(),
+            told: d(),
+            told_before: d(),
         }
     }
 }
@@ -219,8 +220,7 @@ impl<
             crc32c,
             markers_said
         );
-        dff_setup!(self, clock, told_arm, told_close, told_stream, told_start);
-        dff_setup!(self, clock, late_arm, late_close, late_stream, late_start);
+        dff_setup!(self, clock, told, told_before);
         self.admit.reset.next = self.reset.val();
         self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
@@ -242,25 +242,28 @@ impl<
         self.octets.next = self.admit.octets.val();
 
         comment!("streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two");
-        self.told_arm.d.next = self.arm.val() & !self.reset.val();
-        self.told_close.d.next = self.close.val() & !self.reset.val();
-        self.told_stream.d.next = self.stream.val();
-        self.told_start.d.next = self.sequence_start.val();
-        self.late_arm.d.next = self.told_arm.q.val() & !self.reset.val();
-        self.admit.arm.next = self.late_arm.q.val();
-        self.late_close.d.next = self.told_close.q.val() & !self.reset.val();
-        self.admit.close.next = self.late_close.q.val();
-        self.late_stream.d.next = self.told_stream.q.val();
-        self.admit.stream.next = self.late_stream.q.val();
-        self.late_start.d.next = self.told_start.q.val();
-        self.admit.sequence_start.next = self.late_start.q.val();
+        self.told.d.next.arm = self.arm.val();
+        self.told.d.next.close = self.close.val();
+        self.told.d.next.stream = self.stream.val();
+        self.told.d.next.sequence_start = self.sequence_start.val();
+        self.told_before.d.next = self.told.q.val();
+        if self.reset.val() {
+            self.told.d.next.arm = false;
+            self.told.d.next.close = false;
+            self.told_before.d.next.arm = false;
+            self.told_before.d.next.close = false;
+        }
+        self.admit.arm.next = self.told_before.q.val().arm;
+        self.admit.close.next = self.told_before.q.val().close;
+        self.admit.stream.next = self.told_before.q.val().stream;
+        self.admit.sequence_start.next = self.told_before.q.val().sequence_start;
         self.scan.arm.next = self.arm.val();
         self.scan.close.next = self.close.val();
         self.scan.stream.next = self.stream.val();
         self.scan.markers.next = self.markers.val();
         self.scan.crc.next = self.crc.val();
-        self.fetch.arm.next = self.told_arm.q.val();
-        self.fetch.stream.next = self.told_stream.q.val();
+        self.fetch.arm.next = self.told.q.val().arm;
+        self.fetch.stream.next = self.told.q.val().stream;
         for i in 0..S {
             self.admit.tail[i].next = self.fetch.tail[i].val();
             self.fetch.edge_landed[i].next = self.scan.edge_landed[i].val();
@@ -279,8 +282,8 @@ impl<
         self.ending.mark_fin.next = self.admit.mark_fin.val();
         self.ending.mark_end.next = self.admit.mark_end.val();
         self.ending.mark_abort.next = self.admit.mark_abort.val();
-        self.ending.arm.next = self.told_arm.q.val();
-        self.ending.stream.next = self.told_stream.q.val();
+        self.ending.arm.next = self.told.q.val().arm;
+        self.ending.stream.next = self.told.q.val().stream;
         self.scan.mark.next = self.ending.mark.val();
 
         comment!("where FPDUs lie");
