@@ -234,6 +234,8 @@ fn run<const W: usize, const K: usize>(
         b.reset.next = cycle < 2;
         drive!(b.payload, requesters[0]);
         drive!(b.completion, requesters[1]);
+        // WLAST of payload may stand there without its WVALID, that of an entry does not
+        b.completion.wlast.next = requesters[1].beat_valid && requesters[1].last();
         b.payload_b_ready.next = taking;
         b.m_axi.awready.next = offer.awready;
         b.m_axi.wready.next = offer.wready;
