@@ -12,6 +12,10 @@
 //   warpline PASS step xx crc xxxxxxxx cycles xxxxxxxx window xxxxxxxx
 // All numbers are hexadecimal. `step` is the row of the program where it stopped, after PASS the last one; `cycles` lie between the first beat in and the last write response,
 // `window` folds all messages of m_axis_window and m_axis_msix, so that nothing of the device is optimised away.
+//
+// A wide device leaves few block RAMs. With WARPLINE_FEW_BLOCK_RAMS, which the maker of the ROMs defines, memory has an enable
+// for each octet of a 32-bit block RAM instead of a block RAM for each octet, the program is LUTs, and a row of the traffic's
+// ROM is half a beat, so that a beat goes out every other cycle.
 /* verilator lint_off PROCASSINIT */ // values at power-up, which an FPGA has
 module warpline_selftest #(
     parameter integer W           = 64, // bits of the data path
@@ -233,7 +237,11 @@ module warpline_selftest #(
 
     always_ff @(posedge clk) begin
         sent <= 0;
+`ifdef WARPLINE_FEW_BLOCK_RAMS
+        beat_there <= sending & beat_row[0]; // the upper half of the beat
+`else
         beat_there <= sending;
+`endif
         if (go) sending <= 1;
         if (sending) beat_row <= beat_row + 1;
         segment_tvalid <= beat_there;
@@ -291,6 +299,19 @@ module warpline_selftest #(
     end
 
     generate
+`ifdef WARPLINE_FEW_BLOCK_RAMS
+        for (genvar i = 0; i < K / 4; i = i + 1) begin : lane
+            (* no_rw_check *) reg [31:0] words [0:(1 << ROW_BITS) - 1];
+`ifndef SYNTHESIS
+            initial for (integer n = 0; n < (1 << ROW_BITS); n = n + 1) words[n] = 32'h0;
+`endif
+            always_ff @(posedge clk) begin
+                got_ram[32 * i +: 32] <= words[get_row];
+                for (integer n = 0; n < 4; n = n + 1)
+                    if (put & put_strobe[4 * i + n]) words[put_row][8 * n +: 8] <= put_data[32 * i + 8 * n +: 8];
+            end
+        end
+`else
         for (genvar i = 0; i < K; i = i + 1) begin : lane
             (* no_rw_check *) reg [7:0] octets [0:(1 << ROW_BITS) - 1];
 `ifndef SYNTHESIS
@@ -301,6 +322,7 @@ module warpline_selftest #(
                 if (put & put_strobe[i]) octets[put_row] <= put_data[8 * i +: 8];
             end
         end
+`endif
     endgenerate
     always_ff @(posedge clk) got <= got_ram;
 

@@ -37,6 +37,12 @@ const BUFFER: usize = 512;
 const STREAMS: usize = 4;
 const MULPDU: u16 = 600;
 const DOMAIN: u64 = 7;
+const PROGRAM: &str = "warpline_selftest_program";
+const TRAFFIC: &str = "warpline_selftest_traffic";
+/// A device that is wider leaves few block RAMs.
+const MANY_BLOCK_RAMS_UP_TO: usize = 128;
+/// What tells `constraints/warpline_selftest.sv` so.
+const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
 
 /// A mistake to plant, for tests of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,24 +247,27 @@ impl SelfTest {
         let program: Vec<_> = self.program.iter().map(|row| format!("{row:x}")).collect();
         let octets = self.width / 8;
         let last = self.traffic.len().saturating_sub(1);
-        let traffic: Vec<_> = (0..)
-            .zip(&self.traffic)
-            .map(|(row, beat)| {
-                let mut data = vec![0; octets];
-                data[..beat.octets.len()].copy_from_slice(&beat.octets);
-                let keep: u128 = (1 << beat.octets.len()) - 1;
-                // 36 bits for `tuser`: all but the topmost part are whole hexadecimal digits.
-                let user = u64::from(beat.sequence) | u64::from(beat.fin) << USER_FIN;
-                let head = u128::from(row == last) << (octets + 1)
-                    | u128::from(beat.last) << octets
-                    | keep;
-                let data: String = data.iter().rev().map(|o| format!("{o:02x}")).collect();
-                format!("{head:x}{:02x}{user:09x}{data}", beat.stream)
-            })
-            .collect();
+        let mut traffic = Vec::new();
+        for (row, beat) in (0..).zip(&self.traffic) {
+            let mut data = vec![0; octets];
+            data[..beat.octets.len()].copy_from_slice(&beat.octets);
+            let keep: u128 = (1 << beat.octets.len()) - 1;
+            // 36 bits for `tuser`: all but the topmost part are whole hexadecimal digits.
+            let user = u64::from(beat.sequence) | u64::from(beat.fin) << USER_FIN;
+            let head =
+                u128::from(row == last) << (octets + 1) | u128::from(beat.last) << octets | keep;
+            let data: String = data.iter().rev().map(|o| format!("{o:02x}")).collect();
+            traffic.push(format!("{head:x}{:02x}{user:09x}{data}", beat.stream));
+        }
+        let bits = 9 * octets + 46;
+        if few_block_rams(self.width) {
+            let mut roms = vec![rom(PROGRAM, 47, 8, Style::Luts, &program)];
+            roms.extend(rom_of_halves(TRAFFIC, bits, 12, &traffic));
+            return roms;
+        }
         vec![
-            rom("warpline_selftest_program", 47, 8, &program),
-            rom("warpline_selftest_traffic", 9 * octets + 46, 12, &traffic),
+            rom(PROGRAM, 47, 8, Style::BlockRam, &program),
+            rom(TRAFFIC, bits, 12, Style::BlockRam, &traffic),
         ]
     }
 }
@@ -309,10 +318,31 @@ impl Octets {
     }
 }
 
-/// A ROM with a registered output.
-fn rom(name: &str, width: usize, address: usize, rows: &[String]) -> (String, String) {
+const fn few_block_rams(width: usize) -> bool {
+    width > MANY_BLOCK_RAMS_UP_TO
+}
+
+/// Where a ROM lies.
+#[derive(Clone, Copy)]
+enum Style {
+    BlockRam,
+    Luts,
+}
+
+/// A ROM with a registered output; rows are in hexadecimal.
+fn rom(
+    name: &str,
+    width: usize,
+    address: usize,
+    style: Style,
+    rows: &[String],
+) -> (String, String) {
     let depth = rows.len().next_power_of_two();
     let bits = depth.trailing_zeros().max(1) as usize;
+    let style = match style {
+        Style::BlockRam => "rom_style = \"block\", rom_block",
+        Style::Luts => "rom_style = \"logic\"",
+    };
     let mut text = format!(
         "// Made by warpline-synth: see constraints/warpline_selftest.sv for what a row means.
 module {name} (
@@ -320,7 +350,7 @@ module {name} (
     input  wire  [{}:0]        row,
     output logic [{}:0] out
 );
-    (* rom_style = \"block\", rom_block *) reg [{}:0] rows [0:{}];
+    (* {style} *) reg [{}:0] rows [0:{}];
     integer n;
     initial begin
         for (n = 0; n < {depth}; n = n + 1) rows[n] = {width}'h0;
@@ -350,6 +380,56 @@ module {name} (
     (format!("{name}.sv"), text)
 }
 
+/// The same in half as many block RAMs: its rows are halves, the lower one first. The whole is there while the upper one is
+/// read.
+fn rom_of_halves(
+    name: &str,
+    width: usize,
+    address: usize,
+    rows: &[String],
+) -> [(String, String); 2] {
+    let digits = width.div_ceil(8);
+    let halves: Vec<String> = rows
+        .iter()
+        .flat_map(|row| {
+            let (upper, lower) = row.split_at(row.len().saturating_sub(digits));
+            [lower.to_owned(), format!("0{upper}")]
+        })
+        .collect();
+    let half = 4 * digits;
+    let text = format!(
+        "// Made by warpline-synth: see constraints/warpline_selftest.sv for what a row means.
+module {name} (
+    input  wire                clock,
+    input  wire  [{address}:0]        row,
+    output wire  [{out}:0] out
+);
+    wire  [{half_top}:0] half;
+    logic [{half_top}:0] lower;
+    {name}_halves halves (.clock(clock), .row(row), .out(half));
+    always_ff @(posedge clock) lower <= half;
+    assign out = {{half[{upper_top}:0], lower}};
+    wire unused = &{{1'b0, half[{half_top}:{upper}]}};
+endmodule
+",
+        address = address - 1,
+        out = width - 1,
+        half_top = half - 1,
+        upper = width - half,
+        upper_top = width - half - 1,
+    );
+    [
+        rom(
+            &format!("{name}_halves"),
+            half,
+            address,
+            Style::BlockRam,
+            &halves,
+        ),
+        (format!("{name}.sv"), text),
+    ]
+}
+
 /// All files of the bitstream of a `device` of `width` bits in compile order, the top module [`BOARD`] last: the device, the self-test, the board.
 ///
 /// # Errors
@@ -361,7 +441,12 @@ pub fn sources(
 ) -> Result<Vec<(String, String)>, Error> {
     let mut files = device.sources();
     files.extend(SelfTest::new(width, fault)?.roms());
-    files.push(("warpline_selftest.sv".into(), SELFTEST.into()));
+    let few = if few_block_rams(width) {
+        FEW_BLOCK_RAMS
+    } else {
+        ""
+    };
+    files.push(("warpline_selftest.sv".into(), format!("{few}{SELFTEST}")));
     files.push((format!("{BOARD}.sv"), BOARD_TEXT.into()));
     Ok(files)
 }
@@ -383,7 +468,8 @@ mod tests {
         for width in [64, 128, 256, 512] {
             let test = SelfTest::new(width, None).unwrap();
             assert!(test.program.len() <= 256, "{}", test.program.len());
-            assert!(test.beats() <= 4096, "{}", test.beats());
+            let rows = test.beats() * if few_block_rams(width) { 2 } else { 1 };
+            assert!(rows <= 4096, "{rows}");
             for stream in 0..STREAMS as u8 {
                 let beats = test.traffic.iter().filter(|beat| beat.stream == stream);
                 let octets: usize = beats.map(|beat| beat.octets.len()).sum();

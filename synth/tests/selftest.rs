@@ -98,7 +98,11 @@ struct Said {
 }
 
 fn run(device: &Design, fault: Option<Fault>) -> Said {
-    let build = build(device, 64, fault);
+    run_at(64, device, fault)
+}
+
+fn run_at(width: usize, device: &Design, fault: Option<Fault>) -> Said {
+    let build = build(device, width, fault);
     let mut model = build.open().unwrap_or_else(|e| panic!("{e}"));
     let reset_n = model.port("reset_n").unwrap();
     model.set(reset_n, 1);
@@ -144,6 +148,24 @@ fn a_board_that_works_says_so() {
         "{} of {beats}",
         said.cycles
     );
+}
+
+/// Beyond 128 bits, memory is of other block RAMs, and a beat takes two rows of its ROM.
+#[test]
+fn a_wide_board_that_works_says_so() {
+    for width in [256, 512] {
+        let test = SelfTest::new(width, None).unwrap();
+        let said = run_at(width, &design(&config(width)).unwrap(), None);
+        assert_eq!(said.verdict, "PASS", "{width}: step {}", said.step);
+        assert_eq!(said.step, test.rows() as u32 - 1, "{width}: the last row");
+        assert_eq!(said.crc, crc32c(&test.memory), "{width}");
+        let sent = 2 * test.beats() as u32;
+        assert!(
+            (sent..2 * sent).contains(&said.cycles),
+            "{width}: {} of {sent}",
+            said.cycles
+        );
+    }
 }
 
 #[test]
