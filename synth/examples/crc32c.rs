@@ -34,8 +34,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             || format!("not routed in {} min", PATIENCE.as_secs() / 60),
             |megahertz| format!("{megahertz} MHz"),
         );
+        let expected = built.placed_mhz_min.map_or_else(
+            || "not placed".into(),
+            |megahertz| format!("{megahertz} MHz before routing"),
+        );
         eprintln!(
-            "{:>3} bits, {:<8}: {:>6} LUT4, {:>5} flip-flops, {:>2} LUTs in a row, {clock}",
+            "{:>3} bits, {:<8}: {:>6} LUT4, {:>5} flip-flops, {:>2} LUTs in a row, {expected}, {clock}",
             built.width, built.what, built.lut4, built.ff, built.lut_levels
         );
     })?;

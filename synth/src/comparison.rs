@@ -21,7 +21,7 @@ use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
 
 use crate::netlist::{Family, Source, netlist, netlist_of};
-use crate::place::{PINS_LPF, Placer, settings};
+use crate::place::{PINS_LPF, Placer, progress, settings};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
 
@@ -205,6 +205,8 @@ pub struct Built {
     pub ff: u64,
     /// LUTs in a row, before placement.
     pub lut_levels: usize,
+    /// Slowest clock that nextpnr expects of a seed when it has placed and not routed; none if it has not placed it in [`PATIENCE`].
+    pub placed_mhz_min: Option<f64>,
     /// Slowest clock of all seeds, behind place and route; none if there is a seed that was not routed in [`PATIENCE`].
     pub fmax_mhz_min: Option<f64>,
 }
@@ -288,8 +290,15 @@ fn build(
     let settings = settings(part, false);
     let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
     let mut slowest = Some(f64::INFINITY);
+    let mut expected = Some(f64::INFINITY);
     for &seed in seeds {
-        let (path, report) = match placer.place(seed) {
+        let placed = placer.place(seed);
+        if let Ok(_) | Err(Error::Slow { .. }) = placed {
+            let progress = progress(folder, seed);
+            let text = fs::read_to_string(&progress).map_err(Error::at(&progress))?;
+            expected = expected.zip(expected_mhz(&text)).map(|(a, b)| a.min(b));
+        }
+        let (path, report) = match placed {
             Err(Error::Slow { .. }) => {
                 slowest = None;
                 break;
@@ -305,6 +314,29 @@ fn build(
         lut4: alone.count(|kind| kind == "LUT4") + 2 * alone.count(|kind| kind == "CCU2C"),
         ff: alone.count(|kind| kind == "TRELLIS_FF"),
         lut_levels: alone.lut_levels(design.top())?,
+        placed_mhz_min: expected,
         fmax_mhz_min: slowest,
     })
+}
+
+/// The first clock in nextpnr's log: the one between placement and routing.
+fn expected_mhz(log: &str) -> Option<f64> {
+    let said = log.split_once("Max frequency for clock")?.1;
+    let (_, megahertz) = said.split_once("': ")?;
+    megahertz.split_once(" MHz")?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_before_routing_is_the_first_of_the_log() {
+        let log = "Info: SA placement time 263.54s\n\n\
+             Info: Max frequency for clock '$glbnet$clk': 80.63 MHz (FAIL at 300.03 MHz)\n\
+             Info: Routing..\n\
+             Info: Max frequency for clock '$glbnet$clk': 91.10 MHz (FAIL at 300.03 MHz)\n";
+        assert_eq!(expected_mhz(log), Some(80.63));
+        assert_eq!(expected_mhz("Info: Routing..\n"), None);
+    }
 }

@@ -45,6 +45,15 @@ pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     settings
 }
 
+/// Where the placer tells how far it is with `seed`.
+pub(crate) fn progress(folder: &Path, seed: u32) -> PathBuf {
+    folder.join(progress_name(seed))
+}
+
+fn progress_name(seed: u32) -> String {
+    format!("progress-{seed}.log")
+}
+
 /// Places and routes `netlist.json` with `pins.lpf` of a folder.
 pub(crate) struct Placer<'a> {
     folder: &'a Path,
@@ -114,7 +123,7 @@ impl<'a> Placer<'a> {
                 .args(["--report", &report])
                 .arg("--detailed-timing-report")
                 // All of it into a file as it comes, warnings on standard error only.
-                .args(["-q", "--log", &format!("progress-{seed}.log")]);
+                .args(["-q", "--log", &progress_name(seed)]);
             let log = format!("nextpnr-{seed}.log");
             call_within(
                 "nextpnr-ecp5",

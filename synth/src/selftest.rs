@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  streams, regions, buffers ─► program: one register access a row
-//!  messages ─► FPDUs ─► segments of all streams, mixed ─► traffic: one beat a row
+//!  messages ─► FPDUs ─► segments of all streams, mixed ─► traffic: one beat a row, or half a beat
 //!           └─► memory as it has to be ─► its CRC32C, compared on the board
 //! ```
 //!
