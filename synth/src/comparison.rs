@@ -21,7 +21,7 @@ use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
 
 use crate::netlist::{Family, Source, netlist, netlist_of};
-use crate::place::{PINS_LPF, Placer, progress, settings};
+use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, progress, settings};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
 
@@ -287,7 +287,7 @@ fn build(
     let pins = folder.join(PINS_LPF);
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
-    let settings = settings(part, false);
+    let settings = settings(part, false, TIMING_WEIGHT);
     let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
     let mut slowest = Some(f64::INFINITY);
     let mut expected = Some(f64::INFINITY);

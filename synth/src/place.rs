@@ -22,11 +22,12 @@ pub(crate) const PINS_LPF: &str = "pins.lpf";
 /// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 154.5 with this instead of 137.4 with 100. With
 /// 1000, one of that netlist came to 159.5, but of six placements of a later one two fell apart, at 146 MHz; with this it has
 /// 154.2 at least.
-const TIMING_WEIGHT: &str = "300";
+pub(crate) const TIMING_WEIGHT: u32 = 300;
 
 /// Options of nextpnr besides netlist, pins and seed.
-pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
+pub(crate) fn settings(part: &Part, board: bool, timing_weight: u32) -> Vec<String> {
     let speed = part.speed.to_string();
+    let timing_weight = timing_weight.to_string();
     let mut settings: Vec<String> = [
         part.device,
         "--package",
@@ -35,7 +36,7 @@ pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
         &speed,
         "--timing-allow-fail",
         "--placer-heap-timingweight",
-        TIMING_WEIGHT,
+        &timing_weight,
     ]
     .map(Into::into)
     .into();

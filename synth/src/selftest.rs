@@ -40,7 +40,7 @@ const DOMAIN: u64 = 7;
 const PROGRAM: &str = "warpline_selftest_program";
 const TRAFFIC: &str = "warpline_selftest_traffic";
 /// A device that is wider leaves few block RAMs.
-const MANY_BLOCK_RAMS_UP_TO: usize = 128;
+const MANY_BLOCK_RAMS_UP_TO: usize = 256;
 /// What tells `constraints/warpline_selftest.sv` so.
 const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
 
