@@ -10,12 +10,13 @@
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
-#   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60
+#   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
 #   make synth-all    bitstreams of all widths that fit, three seeds each; takes hours, renews constraints/reports/
-#   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json
+#   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
+#                     WIDTHS='64 128 256 512'
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json

@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
 use warpline_driver::Address;
-use warpline_hdl::STREAMS;
+use warpline_hdl::{Config, STREAMS};
 use warpline_synth::Family;
 
 /// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
@@ -122,6 +122,11 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "S", value_parser = streams)]
     #[arg(allow_negative_numbers = true, default_value = "4")]
     pub streams: usize,
+    /// Octets of each stream's ring and of the commit buffer, a power of two from 4096 to 131072: no larger TCP window, and no
+    /// larger FPDU. Any legal FPDU fits into 131072; bitstreams and estimates of `warpline synth` have 16384
+    #[arg(long, value_name = "OCTETS", value_parser = ring_octets)]
+    #[arg(allow_negative_numbers = true, default_value = "131072")]
+    pub ring_octets: usize,
     /// Folder for the files; made if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
@@ -291,6 +296,21 @@ fn streams(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(streams) if STREAMS.contains(&streams) => Ok(streams),
         _ => Err("choose 4 or 16"),
+    }
+}
+
+fn ring_octets(text: &str) -> Result<usize, String> {
+    let ring_octets = text
+        .parse()
+        .map_err(|_| "give a power of two from 4096 to 131072")?;
+    let config = Config {
+        ring_octets,
+        commit_octets: ring_octets,
+        ..Config::simulated(64)
+    };
+    match config.validate() {
+        Ok(()) => Ok(ring_octets),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -124,6 +124,10 @@ fn impossible_options_are_refused_in_one_line() {
         let arguments = ["--width", "64", "--out", "nowhere", "--streams", streams];
         unusable(&[&["rtl"], &arguments[..]].concat(), "--streams");
     }
+    for octets in ["2048", "5000", "262144", "-1", "large", ""] {
+        let arguments = ["--width", "64", "--out", "nowhere", "--ring-octets", octets];
+        unusable(&[&["rtl"], &arguments[..]].concat(), "--ring-octets");
+    }
     unusable(&["synth", "--part", "xc7", "--width", "64"], "xc7");
     let synth = ["synth", "--part", "lfe5um5g-85f", "--width"];
     unusable(&[&synth[..], &["96"]].concat(), "--width");
@@ -529,6 +533,19 @@ fn rtl_is_one_file_a_module_and_a_list() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let streams = |out: &Path| top(out).matches("edge_sequence_").count();
     assert_eq!(streams(&many), 4 * streams(&out));
+    // with the rings of a bitstream it is the text of a bitstream
+    let small = folder.path().join("small");
+    let arguments = ["rtl", "--width", "128", "--ring-octets", "16384", "--out"];
+    let output = warpline(&[&arguments[..], &[small.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bitstream = warpline_design::design(&warpline_synth::config(128)).unwrap();
+    assert_ne!(top(&small), top(&out));
+    for (name, text) in bitstream.sources() {
+        assert!(
+            fs::read_to_string(small.join(&name)).unwrap() == text,
+            "{name}"
+        );
+    }
 }
 
 #[test]

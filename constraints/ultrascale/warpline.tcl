@@ -1,5 +1,5 @@
 # UltraScale+, out of context: vivado -mode batch -source warpline.tcl -tclargs RTL_DIR PART
-#   RTL_DIR  what `warpline rtl` wrote; PART for instance xcku5p-ffvb676-2-e
+#   RTL_DIR  what `warpline rtl` wrote, with --ring-octets 16384 to compare with the estimates in ../reports; PART for instance xcku5p-ffvb676-2-e
 # NOT executed by the project, which has no vendor tool. A test holds its names against the generated SystemVerilog.
 set rtl [lindex $argv 0]
 set part [lindex $argv 1]

@@ -48,7 +48,7 @@ impl Config {
         self.width / 8
     }
 
-    /// Largest ULPDU that is accepted: 64768, or what the buffers hold (AMB-21, AMB-22).
+    /// Largest ULPDU that is accepted, if its FPDU is not larger than [`max_fpdu`](Self::max_fpdu) (AMB-21, AMB-22).
     #[must_use]
     pub const fn max_ulpdu(&self) -> usize {
         64768

@@ -206,7 +206,7 @@ registers! {
     STAG_SLOTS: 0x010 [1 x 4] ReadOnly &[], reset None;
     /// Buffers that each untagged queue can hold, a power of two.
     RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[], reset None;
-    /// Largest ULPDU that is accepted.
+    /// Largest ULPDU_Length that is accepted. An FPDU that is longer than `RING_OCTETS` is refused as `TOO_LARGE`, whatever this says.
     MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[], reset None;
     /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`; reads give the number of the last command started and tell how it goes. Writes while `BUSY` is 1 are ignored; an unknown number is refused.
     COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY], status &[COMMAND_FAILED, COMMAND_BUSY];

@@ -38,7 +38,7 @@ pub use flow::{Job, Stage, run};
 pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
 pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
-pub use selftest::{BOARD, Fault, SelfTest, sources};
+pub use selftest::{BOARD, BOARD_MHZ, Fault, SelfTest, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};
 

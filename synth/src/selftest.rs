@@ -20,6 +20,9 @@ use crate::Error;
 /// Top module of the evaluation board's bitstream.
 pub const BOARD: &str = "warpline_ecp5_evn";
 
+/// Clock that the PLL of [`BOARD`] makes, in MHz: the bitstream of a slower placement is not for the board.
+pub const BOARD_MHZ: f64 = 156.0;
+
 const SELFTEST: &str = include_str!("../../constraints/warpline_selftest.sv");
 const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.sv");
 /// Pins of the board.
@@ -454,6 +457,19 @@ pub fn sources(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pll_of_the_board_makes_its_clock() {
+        let number = |name: &str| -> f64 {
+            let (_, behind) = BOARD_TEXT.split_once(&format!(".{name}(")).unwrap();
+            behind.split_once(')').unwrap().0.trim().parse().unwrap()
+        };
+        let crystal = 12.0; // MHz, the pin clk12
+        assert!(BOARD_TEXT.contains("clk12"));
+        // the feedback is CLKOP
+        let clock = crystal / number("CLKI_DIV") * number("CLKFB_DIV");
+        assert!((clock - BOARD_MHZ).abs() < 1e-9, "{clock}");
+    }
 
     #[test]
     fn operations_look_at_the_bits_that_the_registers_have() {

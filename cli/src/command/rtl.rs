@@ -20,6 +20,8 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     fs::create_dir_all(folder).map_err(Error::write(folder))?;
     let design = design(&Config {
         streams: options.streams,
+        ring_octets: options.ring_octets,
+        commit_octets: options.ring_octets,
         ..Config::simulated(options.width)
     })?;
     let mut files = design.files();

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use warpline_synth::{Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, part};
+use warpline_synth::{BOARD_MHZ, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, part};
 
 use super::output::{writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
@@ -239,6 +239,10 @@ fn text(report: &Report, job: &Job) -> String {
         .iter()
         .map(|of| format!("{} {} ({} ns)", of.block, grouped(of.inputs as u64), of.ns))
         .collect();
+    let too_slow = match part.board && report.fmax_mhz < BOARD_MHZ {
+        true => format!(", not for the board, whose PLL makes {BOARD_MHZ} MHz"),
+        false => String::new(),
+    };
     let inputs: usize = report.late.iter().map(|of| of.inputs).sum();
     let late = match late.is_empty() {
         true => "none".into(),
@@ -251,7 +255,7 @@ fn text(report: &Report, job: &Job) -> String {
   limit     {} ns, {} ns of that wires: {} → {}
             {}
   late      {} inputs later than {PERIOD_NS} ns: {late}
-  bitstream {}
+  bitstream {}, of the fastest seed{too_slow}
 ",
         report.width,
         report.part,
