@@ -51,7 +51,7 @@ pub enum Error {
     Tool {
         /// Its program.
         program: &'static str,
-        /// What it said last.
+        /// Its error; if it named none, how it ended and what it said last.
         reason: String,
         /// What it said.
         log: PathBuf,

@@ -18,8 +18,14 @@ use crate::selftest::PINS;
 use crate::side_by_side::side_by_side;
 use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, sources};
 
-/// Routes again what misses the aim, up to fifty times; it made 168.0 MHz of a placement that had come to 154.2.
-const REROUTE: &str = "--tmg-ripup";
+/// The tool's first router routes again what misses the aim, up to fifty times; that made 168.0 MHz of a placement that had
+/// come to 154.2. At 512 bits it still had 97 of 244 thousand wires to route after 23 min; the second one gets them all.
+const fn router(width: usize) -> &'static [&'static str] {
+    match width {
+        512 => &["--router", "router2"],
+        _ => &["--tmg-ripup"],
+    }
+}
 
 /// What nextpnr aims at, and routes again for: 156.25 MHz and what is wanted to spare, 10 % at 64 bits, and 2 % beyond. The
 /// device of 512 bits, which no clock is wanted of, takes all of the largest part; an aim that it misses costs hours.
@@ -31,8 +37,8 @@ const fn aim_mhz(width: usize) -> u32 {
     }
 }
 
-/// The device of 512 bits takes nearly all block RAMs of the largest part. Placed with [`TIMING_WEIGHT`], 87 of its 244
-/// thousand wires were still to be routed after 20 min, and each thousand took longer; this is the tool's own number.
+/// The device of 512 bits takes nearly all block RAMs of the largest part, and is placed with the tool's own number: what
+/// [`TIMING_WEIGHT`] crowds together could not be routed.
 const fn timing_weight(width: usize) -> u32 {
     if width == 512 { 10 } else { TIMING_WEIGHT }
 }
@@ -99,7 +105,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
     let mut settings = settings(job.part, job.part.board, timing_weight(job.width));
-    settings.push(REROUTE.into());
+    settings.extend(router(job.width).iter().map(ToString::to_string));
     let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
     // each of the tool's seeds once: seed 1001 is also the second start of seed 1
     let of_seed = |&seed| (0..job.starts).map(move |start| (seed, start));
@@ -286,9 +292,12 @@ pub(crate) fn call_within(
     let text = String::from_utf8_lossy(&text);
     let error = text.lines().find(|line| line.contains("ERROR"));
     let last = text.lines().rfind(|line| !line.trim().is_empty());
-    let reason = error
-        .or(last)
-        .map_or_else(|| status.to_string(), |line| line.trim().to_owned());
+    let reason = match (error, last) {
+        (Some(error), _) => error.trim().to_owned(),
+        // how it ended says more than a warning that happened to be its last line
+        (None, Some(last)) => format!("{status}, said last: {}", last.trim()),
+        (None, None) => status.to_string(),
+    };
     Err(Error::Tool {
         program,
         reason,

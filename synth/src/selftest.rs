@@ -396,7 +396,7 @@ fn rom_of_halves(
         .iter()
         .flat_map(|row| {
             let (upper, lower) = row.split_at(row.len().saturating_sub(digits));
-            [lower.to_owned(), format!("0{upper}")]
+            [lower.to_owned(), format!("0{upper}")] // a number, even if nothing is left
         })
         .collect();
     let half = 4 * digits;
