@@ -40,7 +40,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that is to be written is one that the command reads, or makes for something else.
-    #[error("{}: is a file of the capture, or the socket: choose another one to write to", path.display())]
+    #[error("{}: is a file of the capture, the socket, or made by the tools: choose another one to write to", path.display())]
     Taken {
         /// The file.
         path: PathBuf,

@@ -66,6 +66,12 @@ pub enum Error {
         /// What it said.
         log: PathBuf,
     },
+    /// Somebody else works in the folder.
+    #[error("{}: another warpline works there, or a tool that one has left running: wait for it, or give another folder", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A tool does not start.
     #[error("{}: does not start: {source}; tools/setup.sh fpga installs it anew when .venv/requirements-fpga.txt is removed", path.display())]
     Start {
@@ -98,7 +104,11 @@ impl Error {
     pub const fn is_request(&self) -> bool {
         matches!(
             self,
-            Self::Part { .. } | Self::Width { .. } | Self::TooLarge { .. } | Self::File { .. }
+            Self::Part { .. }
+                | Self::Width { .. }
+                | Self::TooLarge { .. }
+                | Self::InUse { .. }
+                | Self::File { .. }
         )
     }
 
@@ -116,6 +126,17 @@ impl Error {
         let path = path.into();
         move |what| Self::Output { path, what }
     }
+}
+
+/// What a tool said, as a part of one line: no control characters, and not too much.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 300;
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let mut quoted: String = text.trim().chars().take(MOST).map(plain).collect();
+    if text.trim().chars().nth(MOST).is_some() {
+        quoted.push('…');
+    }
+    quoted
 }
 
 fn shown(paths: &[PathBuf]) -> String {

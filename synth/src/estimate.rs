@@ -1,12 +1,14 @@
 //! How large a device is and how many LUTs lie between its registers, by yosys alone: no placement, so no clock.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
 
+use crate::in_use::take;
 use crate::netlist::{Family, Netlist, netlist_of};
 use crate::worse::{larger, told};
 use crate::{Error, LongestPath, Tool, Tools, config};
@@ -56,6 +58,8 @@ pub fn estimate(
     let config = config(width);
     let versions = vec![tools.yosys_version()?];
     let device = design(&config)?;
+    fs::create_dir_all(folder).map_err(Error::at(folder))?;
+    let _in_use = take(folder)?;
     let netlist = netlist_of(&device, &tools.yosys, family, folder)?;
     Estimate::of(family, &config, netlist, versions)
 }

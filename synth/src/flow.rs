@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warpline_design::design;
 
+use crate::error::quoted;
+use crate::in_use::{share, take};
 use crate::netlist::{Family, Netlist, Source, netlist};
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, settings};
 use crate::report::{late, rounded, worst_path};
@@ -75,7 +77,7 @@ pub enum Stage {
     Pack,
 }
 
-/// Makes a bitstream, `<out>/warpline.bit`, of the seed with the fastest clock, and the report of all seeds.
+/// Makes a bitstream, [`BITSTREAM`] in `out`, of the seed with the fastest clock, and the report of all seeds.
 ///
 /// # Errors
 /// [`Error`] when the device is too large for the part, or a tool fails.
@@ -86,6 +88,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
     let files = sources(&design, job.width, None)?;
+    let _in_use = take(&job.out)?;
     let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
     let aim = aim_mhz(job.width);
@@ -169,6 +172,24 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     })
 }
 
+/// Whether a file of that name in the folder of a [`Job`] or of an estimate is the flow's own.
+#[must_use]
+pub fn is_of_flow(name: &str) -> bool {
+    let of_a_seed = ["placed-", "report-", "progress-", "nextpnr-", BITSTREAM];
+    let once = [
+        "netlist.json",
+        "netlist.v",
+        "statistics.json",
+        "synth.ys",
+        "synth.log",
+        "made-by",
+        "in-use",
+        "ecppack.log",
+        PINS_LPF,
+    ];
+    once.contains(&name) || of_a_seed.iter().any(|start| name.starts_with(start))
+}
+
 /// From one start of a seed to the next one, in seeds of nextpnr.
 const NEXT_START: u32 = 1000;
 
@@ -222,14 +243,19 @@ fn used(report: &Value, kind: &str) -> Result<u64, String> {
     used.ok_or_else(|| format!("no utilization of {kind}"))
 }
 
+/// The bitstream's file. One that is there is whole.
+pub const BITSTREAM: &str = "warpline.bit";
+
 fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
+    let unfinished = format!("{BITSTREAM}.unfinished");
     let mut ecppack = Command::new(&tools.ecppack);
-    ecppack.args([
-        "--compress",
-        &format!("placed-{seed}.config"),
-        "warpline.bit",
-    ]);
-    call("ecppack", &mut ecppack, &job.out, "ecppack.log")
+    ecppack.args(["--compress", &format!("placed-{seed}.config"), &unfinished]);
+    call("ecppack", &mut ecppack, &job.out, "ecppack.log")?;
+    let (made, path) = (job.out.join(unfinished), job.out.join(BITSTREAM));
+    if !fs::metadata(&made).is_ok_and(|made| made.len() > 0) {
+        return Err(Error::output(&made)("ecppack wrote no bitstream".into()));
+    }
+    fs::rename(&made, &path).map_err(Error::at(&path))
 }
 
 /// How often a tool is asked whether it has ended.
@@ -258,7 +284,7 @@ pub(crate) fn call_within(
     let err = out.try_clone().map_err(Error::at(&log))?;
     command
         .current_dir(folder)
-        .stdin(Stdio::null())
+        .stdin(share(folder)?)
         .stdout(out)
         .stderr(err);
     let child = command.spawn();
@@ -293,9 +319,9 @@ pub(crate) fn call_within(
     let error = text.lines().find(|line| line.contains("ERROR"));
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     let reason = match (error, last) {
-        (Some(error), _) => error.trim().to_owned(),
+        (Some(error), _) => quoted(error),
         // how it ended says more than a warning that happened to be its last line
-        (None, Some(last)) => format!("{status}, said last: {}", last.trim()),
+        (None, Some(last)) => format!("{status}, said last: {}", quoted(last)),
         (None, None) => status.to_string(),
     };
     Err(Error::Tool {
@@ -306,7 +332,8 @@ pub(crate) fn call_within(
 }
 
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text = fs::read_to_string(path).map_err(Error::at(path))?;
+    let text = fs::read_to_string(path).map_err(|error| error.to_string());
+    let text = text.map_err(Error::output(path))?;
     // yosys writes a comment line in front
     let start = text.find('{').unwrap_or_default();
     serde_json::from_str(&text[start..])

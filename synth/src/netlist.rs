@@ -123,26 +123,28 @@ pub(crate) fn netlist(
     let mut files = source.files.iter();
     let of_this = holds(&folder.join("synth.ys"), &script)
         && files.all(|(name, text)| holds(&rtl.join(name), text));
-    once(&made_by, &version, of_this, || {
-        for (name, text) in source.files {
-            let path = rtl.join(name);
-            fs::write(&path, text).map_err(Error::at(&path))?;
-        }
-        run(yosys, folder, "synth", &script)
-    })?;
-
     #[derive(Deserialize)]
     struct Statistics {
         design: Counts,
     }
     #[derive(Deserialize)]
     struct Counts {
-        num_cells_by_type: BTreeMap<String, u64>,
+        num_cells_by_type: BTreeMap<String, u32>,
     }
-    let path = folder.join("statistics.json");
-    let statistics: Statistics = read(&path)?;
-    let mut cells = statistics.design.num_cells_by_type;
-    cells.retain(|kind, _| !kind.starts_with('$')); // where modules were: no cells
+    let statistics = || read::<Statistics>(&folder.join("statistics.json"));
+    once(&made_by, &version, of_this, || {
+        for (name, text) in source.files {
+            let path = rtl.join(name);
+            fs::write(&path, text).map_err(Error::at(&path))?;
+        }
+        run(yosys, folder, "synth", &script)?;
+        statistics().map(drop) // what cannot be read is not taken again
+    })?;
+    let cells = statistics()?.design.num_cells_by_type.into_iter();
+    let cells = cells
+        .filter(|(kind, _)| !kind.starts_with('$')) // where modules were: no cells
+        .map(|(kind, count)| (kind, count.into()))
+        .collect();
     Ok(Netlist {
         folder: folder.into(),
         cells,

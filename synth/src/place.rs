@@ -132,7 +132,13 @@ impl<'a> Placer<'a> {
                 self.folder,
                 &log,
                 self.patience,
-            )
+            )?;
+            let report: Value = read(&path)?;
+            match report["fmax"].as_object().is_some_and(|of| !of.is_empty()) {
+                true => Ok(()),
+                // what says nothing is not taken again
+                false => Err(Error::output(&path)("no clocks".into())),
+            }
         })?;
         let report = read(&path)?;
         Ok((path, report))
@@ -148,7 +154,7 @@ mod tests {
     const COUNTS: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo '"nextpnr-ecp5" -- Next Generation Place and Route (Version nextpnr-1)' && exit
 while [ $# -gt 0 ]; do case "$1" in --report) report=$2;; --textcfg) config=$2;; esac; shift; done
-echo '{}' > "$report"; : > "$config"; echo once >> calls
+echo '{"fmax":{"clk":{}}}' > "$report"; : > "$config"; echo once >> calls
 "#;
 
     #[test]
@@ -200,7 +206,11 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
         assert_eq!(placed(&["--force"], 1), 5);
         // One that was interrupted leaves nothing that the next one takes.
         fs::write(folder.join(NETLIST_JSON), "a third").unwrap();
-        fs::write(&nextpnr, COUNTS.replace("echo '{}'", "exit 1; echo")).unwrap();
+        fs::write(
+            &nextpnr,
+            COUNTS.replace("echo '{\"fmax", "exit 1; echo '{\"fmax"),
+        )
+        .unwrap();
         let settings = ["--force".to_owned()];
         let placer = Placer::new(folder, &nextpnr, &settings).unwrap();
         assert!(placer.place(1).is_err());

@@ -146,6 +146,9 @@ pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, Wors
     let (name, fmax) = slowest
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .ok_or("no clock")?;
+    if !(fmax > 0.0 && fmax < 1e5) {
+        return Err(format!("a clock of {fmax} MHz"));
+    }
 
     let edge = format!("posedge {name}");
     let paths = report["critical_paths"]

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
+use crate::error::quoted;
 use crate::{Error, Tool};
 
 /// The programs of the flow, as [`tool`] finds them.
@@ -54,13 +55,17 @@ fn version(name: &str, path: &Path) -> Result<Tool, Error> {
     let output = output.map_err(Error::start(path))?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
+    if !output.status.success() {
+        let said = format!("--version: {}, {:?}", output.status, quoted(&text));
+        return Err(Error::output(path)(said));
+    }
     // "Yosys 0.70 (git …", "… -- Next Generation Place and Route (Version nextpnr-0.11…)"
     let tails = text.lines().filter_map(|line| line.rsplit_once(name));
     let version = tails
         .map(|(_, tail)| tail.trim_start_matches([' ', '-']))
         .filter_map(|tail| tail.split([' ', ')', '(']).next())
-        .find(|version| !version.is_empty())
-        .ok_or_else(|| format!("no version of {name}: {:?}", text.trim()))
+        .find(|version| version.starts_with(|c: char| c.is_ascii_digit()) && version.len() < 40)
+        .ok_or_else(|| format!("no version of {name}: {:?}", quoted(&text)))
         .map_err(Error::output(path))?;
     Ok(Tool {
         name: name.to_lowercase(),

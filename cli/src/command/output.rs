@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf, absolute};
 
 use tempfile::NamedTempFile;
@@ -13,6 +14,11 @@ use crate::Error;
 pub(super) fn writable(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    }
+    // opening a pipe waits for who reads it
+    if fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
+        let pipe = io::Error::new(io::ErrorKind::InvalidInput, "a pipe, give a file");
+        return Err(Error::write(path)(pipe));
     }
     let new = fs::symlink_metadata(path).is_err();
     let file = File::options().append(true).create(true).open(path);

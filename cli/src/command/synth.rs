@@ -7,9 +7,11 @@ use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use warpline_synth::{BOARD_MHZ, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, part};
+use warpline_synth::{
+    BITSTREAM, BOARD_MHZ, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, is_of_flow, part,
+};
 
-use super::output::{writable, write_text};
+use super::output::{apart, writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
 use super::{DIFFERENT, OK};
 use crate::Error;
@@ -36,9 +38,7 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
         before_of(path, of, told)
     });
     let before = before.transpose()?;
-    if let Some(path) = &options.report {
-        writable(path)?;
-    }
+    ask_for_report(options)?;
     let tools = Tools::find()?;
     let spinner = spinner();
     spinner.set_message("yosys makes a netlist (minutes)");
@@ -67,9 +67,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
         .as_deref()
         .map(|path| before_of(path, |before| same(before, &job), device));
     let before = before.transpose()?;
-    if let Some(path) = &options.report {
-        writable(path)?; // not after hours of tools
-    }
+    ask_for_report(options)?; // not after hours of tools
     let tools = Tools::find()?;
 
     let spinner = spinner();
@@ -98,17 +96,29 @@ fn place(options: &Synth) -> Result<u8, Error> {
     ]))
 }
 
+/// The report can be written, and over nothing that the flow has made.
+fn ask_for_report(options: &Synth) -> Result<(), Error> {
+    let Some(path) = &options.report else {
+        return Ok(());
+    };
+    let name = path.file_name().unwrap_or_default();
+    if is_of_flow(&name.to_string_lossy()) {
+        apart(path, &[options.out.join(name)])?;
+    }
+    writable(path)
+}
+
 /// Shows what was `made`, as JSON or as `text`, and writes its report.
 fn tell(options: &Synth, made: &impl Serialize, text: impl Fn() -> String) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(made)? + "\n";
-    show(&match options.json {
-        true => json.clone(),
-        false => text(),
-    })?;
-    match &options.report {
-        Some(path) => write_text(path, &json),
-        None => Ok(()),
+    // first what took hours: who reads the other may have gone
+    if let Some(path) = &options.report {
+        write_text(path, &json)?;
     }
+    show(&match options.json {
+        true => json,
+        false => text(),
+    })
 }
 
 /// Says what is wrong; gives the exit code.
@@ -165,6 +175,9 @@ fn before_of<T: DeserializeOwned>(
         path: path.into(),
         reason,
     };
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        return Err(wrong("no file".into()));
+    }
     let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let before: T = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match of(&before) {
@@ -273,7 +286,7 @@ fn text(report: &Report, job: &Job) -> String {
         path.to,
         blocks.join(" → "),
         grouped(inputs as u64),
-        job.out.join("warpline.bit").display(),
+        job.out.join(BITSTREAM).display(),
     )
 }
 
