@@ -38,8 +38,9 @@ mod segmentation;
 mod tcp;
 mod truth;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, MpaError, TrafficError};
@@ -176,7 +177,7 @@ pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
 }
 
 fn open_traffic(path: &Path) -> Result<Vec<Connection>, Error> {
-    let file = File::open(path).map_err(|source| Error::read(path, source))?;
+    let file = open(path).map_err(|source| Error::read(path, source))?;
     let octets = read_all(path, file)?;
     read_traffic(&octets).map_err(|source| Error::Traffic {
         path: path.into(),
@@ -184,12 +185,21 @@ fn open_traffic(path: &Path) -> Result<Vec<Connection>, Error> {
     })
 }
 
+/// Opens a file; opening a pipe would wait for who writes it.
+fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.file_type().is_fifo() {
+        let pipe = "a pipe, give a file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, pipe));
+    }
+    File::open(path)
+}
+
 /// Opens a file that may be absent and reads it with `read`.
 fn optional<T>(
     path: &Path,
     read: impl FnOnce(&Path, File) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    match File::open(path) {
+    match open(path) {
         Ok(file) => read(path, file).map(Some),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::read(path, source)),

@@ -145,7 +145,7 @@ pub(crate) struct Synth {
     #[arg(allow_negative_numbers = true, default_value = "1")]
     pub seeds: Vec<u32>,
     /// How often each seed is placed and routed, 1 to 9; its fastest start counts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..10), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9), allow_negative_numbers = true)]
     #[arg(default_value = "1")]
     pub starts: u32,
     /// How many placements at a time, 1 to 64; one takes a processor and 1.5 GB [default: as many as there are processors]

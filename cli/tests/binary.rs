@@ -624,6 +624,40 @@ fn nobody_has_to_read_the_complaint() {
 }
 
 #[test]
+fn rtl_that_cannot_be_written_as_a_whole_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let rtl = |width| ["rtl", "--width", width, "--out", out];
+    assert_eq!(warpline(&rtl("64")).status.code(), Some(0));
+    let top = || fs::read_to_string(folder.path().join("warpline.sv")).unwrap();
+    let before = top();
+    let list = folder.path().join("warpline.f");
+    fs::remove_file(&list).unwrap();
+    fs::create_dir(&list).unwrap();
+    unusable(&rtl("512"), "warpline.f: cannot write");
+    fs::remove_dir(&list).unwrap();
+    pipe(&list);
+    unusable(&rtl("512"), "a pipe, give a file");
+    assert!(top() == before);
+}
+
+#[test]
+fn a_pipe_is_no_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traffic.pcap");
+    pipe(&path);
+    unusable(
+        &["replay", path.to_str().unwrap(), "--width", "64"],
+        "a pipe, give a file",
+    );
+}
+
+fn pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
 fn tools_that_are_missing_are_told_with_the_way_to_get_them() {
     let nothing = tempfile::tempdir().unwrap();
     for more in [&[][..], &["--estimate", "ecp5"]] {

@@ -8,6 +8,7 @@ use warpline_regmap::rdl;
 use warpline_synth::packaging;
 
 use super::OK;
+use super::output::{writable, write_text};
 use super::terminal::show;
 use crate::Error;
 use crate::options::Rtl;
@@ -27,9 +28,12 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let mut files = design.files();
     files.push((REGISTERS.into(), rdl::registers()));
     files.extend(packaging::files(&design, options.width));
+    // all can be written, before one is
+    for (name, _) in &files {
+        writable(&folder.join(name))?;
+    }
     for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(Error::write(&path))?;
+        write_text(&folder.join(name), &text)?;
     }
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
