@@ -13,6 +13,14 @@ pub enum Error {
     /// It cannot be replayed.
     #[error(transparent)]
     Replay(#[from] warpline_capture::replay::ReplayError),
+    /// One of several captures cannot be replayed.
+    #[error("{}: {source}", capture.display())]
+    CannotReplay {
+        /// The capture.
+        capture: PathBuf,
+        /// Why not.
+        source: warpline_capture::replay::ReplayError,
+    },
     /// A region cannot be registered.
     #[error("the region of STag {stag:#010x} cannot be registered: {source}")]
     Region {

@@ -22,7 +22,13 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
     // All that can be wrong with the options comes before the model is built, which may take minutes.
     let replays = options.serve_traffic.iter();
-    let replays = replays.map(|path| Ok(Replay::new(&Capture::open(path)?)?));
+    let replays = replays.map(|path| {
+        let replay = Replay::new(&Capture::open(path)?);
+        replay.map_err(|source| Error::CannotReplay {
+            capture: path.clone(),
+            source,
+        })
+    });
     let replays = replays.collect::<Result<Vec<_>, Error>>()?;
     drop(Listener::bind(&options.socket)?); // whoever waits for the socket must not meet a card that is not ready
     if let Some(path) = &options.trace {
