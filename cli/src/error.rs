@@ -48,7 +48,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that is to be written is one that the command reads, or makes for something else.
-    #[error("{}: is a file of the capture, the socket, or made by the tools: choose another one to write to", path.display())]
+    #[error("{}: is a file of the capture, the socket, the report to compare with, or made by the tools: choose another one to write to", path.display())]
     Taken {
         /// The file.
         path: PathBuf,

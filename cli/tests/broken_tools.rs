@@ -154,6 +154,8 @@ fn a_report_is_not_written_over_what_the_tools_make() {
             .success()
     );
     assert!(path.exists());
+    let both = [Path::new("--report"), &path, Path::new("--against"), &path];
+    fakes.complains(&both, 2, "to compare with");
     let fifo = fakes.path("pipe");
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
-use std::thread;
+use std::{slice, thread};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,6 +104,10 @@ fn ask_for_report(options: &Synth) -> Result<(), Error> {
     let name = path.file_name().unwrap_or_default();
     if is_of_flow(&name.to_string_lossy()) {
         apart(path, &[options.out.join(name)])?;
+    }
+    // a device that got worse would be the next one's measure
+    if let Some(against) = &options.against {
+        apart(path, slice::from_ref(against))?;
     }
     writable(path)
 }
