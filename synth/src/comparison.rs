@@ -292,21 +292,17 @@ fn build(
     let mut slowest = Some(f64::INFINITY);
     let mut expected = Some(f64::INFINITY);
     for &seed in seeds {
-        let placed = placer.place(seed);
-        if let Ok(_) | Err(Error::Slow { .. }) = placed {
-            let progress = progress(folder, seed);
-            let text = fs::read_to_string(&progress).map_err(Error::at(&progress))?;
-            expected = expected.zip(expected_mhz(&text)).map(|(a, b)| a.min(b));
-        }
-        let (path, report) = match placed {
-            Err(Error::Slow { .. }) => {
-                slowest = None;
-                break;
-            }
-            placed => placed?,
+        let fmax = match placer.place(seed, |report| Ok(worst_path(report, &[])?.0)) {
+            Err(Error::Slow { .. }) => None,
+            placed => Some(placed?),
         };
-        let (fmax, _) = worst_path(&report, &[]).map_err(Error::output(&path))?;
-        slowest = slowest.map(|slowest| slowest.min(fmax));
+        let log = folder.join(progress(seed));
+        let text = fs::read_to_string(&log).map_err(Error::at(&log))?;
+        expected = expected.zip(expected_mhz(&text)).map(|(a, b)| a.min(b));
+        slowest = slowest.zip(fmax).map(|(a, b)| a.min(b));
+        if slowest.is_none() {
+            break;
+        }
     }
     Ok(Built {
         what: what.into(),

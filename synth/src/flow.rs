@@ -12,8 +12,9 @@ use serde_json::Value;
 use warpline_design::design;
 
 use crate::error::quoted;
-use crate::in_use::{share, take};
-use crate::netlist::{Family, Netlist, Source, netlist};
+use crate::in_use::{self, share, take};
+use crate::module::NETLIST_JSON;
+use crate::netlist::{Family, MADE_BY, Netlist, Source, netlist};
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, settings};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
@@ -121,8 +122,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let seeds: Vec<u32> = seeds.into_iter().collect();
     let begun = &mut |seed| progress(Stage::Place(seed));
     let made = side_by_side(&seeds, job.jobs, begun, |seed| {
-        let (path, report) = placer.place(seed)?;
-        run_of(&report, &blocks).map_err(Error::output(&path))
+        placer.place(seed, |report| run_of(report, &blocks))
     })?;
     let made: BTreeMap<u32, Run> = seeds.into_iter().zip(made).collect();
     let run = |&(seed, start): &(u32, u32)| {
@@ -178,13 +178,13 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
 pub fn is_of_flow(name: &str) -> bool {
     let of_a_seed = ["placed-", "report-", "progress-", "nextpnr-", BITSTREAM];
     let once = [
-        "netlist.json",
+        NETLIST_JSON,
         "netlist.v",
         "statistics.json",
         "synth.ys",
         "synth.log",
-        "made-by",
-        "in-use",
+        MADE_BY,
+        in_use::FILE,
         "ecppack.log",
         PINS_LPF,
     ];

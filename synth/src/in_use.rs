@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::Error;
 
-const FILE: &str = "in-use";
+/// Name of the file.
+pub(crate) const FILE: &str = "in-use";
 
 fn open(folder: &Path) -> Result<File, Error> {
     let path = folder.join(FILE);
@@ -53,7 +54,7 @@ pub(crate) fn share(folder: &Path) -> Result<File, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use std::process::Command;
 
     #[test]
     fn a_folder_is_taken_until_its_last_tool_has_ended() {
@@ -61,11 +62,6 @@ mod tests {
         let folder = folder.path();
         let first = take(folder).unwrap();
         assert!(matches!(take(folder), Err(Error::InUse { .. })));
-        let mut tool = Command::new("cat")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
         let mut orphan = Command::new("sleep")
             .arg("600")
             .stdin(share(folder).unwrap())
@@ -75,8 +71,6 @@ mod tests {
         assert!(matches!(take(folder), Err(Error::InUse { .. })));
         orphan.kill().unwrap();
         orphan.wait().unwrap();
-        drop(tool.stdin.take());
-        tool.wait().unwrap();
         take(folder).unwrap();
     }
 }

@@ -11,24 +11,27 @@ pub(crate) fn holds(path: &Path, text: &str) -> bool {
     fs::read(path).is_ok_and(|had| had == text.as_bytes())
 }
 
-/// Calls `make`, unless the file at `mark` holds `of` and what it marks is `there`. The mark is removed first and written last:
-/// what is made while a call is interrupted is marked by none.
+/// Gives what `read` finds, and calls `make` before, unless the file at `mark` holds `of` and what it marks is `there`. The mark
+/// is removed first and written last: what is made while a call is interrupted, and what cannot be read, is marked by none.
 ///
 /// # Errors
-/// [`Error::File`] of the mark, or what `make` says.
-pub(crate) fn once(
+/// [`Error::File`] of the mark, or what `make` and `read` say.
+pub(crate) fn once<T>(
     mark: &Path,
     of: &str,
     there: bool,
     make: impl FnOnce() -> Result<(), Error>,
-) -> Result<(), Error> {
+    read: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
     if there && holds(mark, of) {
-        return Ok(());
+        return read();
     }
     match fs::remove_file(mark) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::at(mark)(error)),
         _ => {}
     }
     make()?;
-    fs::write(mark, of).map_err(Error::at(mark))
+    let made = read()?;
+    fs::write(mark, of).map_err(Error::at(mark))?;
+    Ok(made)
 }

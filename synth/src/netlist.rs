@@ -91,7 +91,7 @@ pub fn netlist_of(
 }
 
 /// Which yosys made the netlist.
-const MADE_BY: &str = "made-by";
+pub(crate) const MADE_BY: &str = "made-by";
 
 /// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist that the same yosys made of the same
 /// text by the same script, into this folder, is taken as it is: yosys makes no other.
@@ -131,16 +131,17 @@ pub(crate) fn netlist(
     struct Counts {
         num_cells_by_type: BTreeMap<String, u32>,
     }
-    let statistics = || read::<Statistics>(&folder.join("statistics.json"));
-    once(&made_by, &version, of_this, || {
+    let make = || {
         for (name, text) in source.files {
             let path = rtl.join(name);
             fs::write(&path, text).map_err(Error::at(&path))?;
         }
-        run(yosys, folder, "synth", &script)?;
-        statistics().map(drop) // what cannot be read is not taken again
+        run(yosys, folder, "synth", &script)
+    };
+    let statistics: Statistics = once(&made_by, &version, of_this, make, || {
+        read(&folder.join("statistics.json"))
     })?;
-    let cells = statistics()?.design.num_cells_by_type.into_iter();
+    let cells = statistics.design.num_cells_by_type.into_iter();
     let cells = cells
         .filter(|(kind, _)| !kind.starts_with('$')) // where modules were: no cells
         .map(|(kind, count)| (kind, count.into()))

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::flow::{call_within, read};
+use crate::flow::{call_within, read as read_json};
 use crate::made::once;
 use crate::module::NETLIST_JSON;
 use crate::tools::nextpnr_version;
@@ -46,12 +46,8 @@ pub(crate) fn settings(part: &Part, board: bool, timing_weight: u32) -> Vec<Stri
     settings
 }
 
-/// Where the placer tells how far it is with `seed`.
-pub(crate) fn progress(folder: &Path, seed: u32) -> PathBuf {
-    folder.join(progress_name(seed))
-}
-
-fn progress_name(seed: u32) -> String {
+/// File in which nextpnr tells how far it is with `seed`.
+pub(crate) fn progress(seed: u32) -> String {
     format!("progress-{seed}.log")
 }
 
@@ -102,19 +98,23 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Gives the report of a seed and its path. What the same nextpnr has made there of the same netlist, pins, settings and
-    /// seed is taken as it is: it makes no other, and takes a quarter of an hour and more. So a run that was interrupted
+    /// Gives what `read` finds in the report of a seed. What the same nextpnr has made there of the same netlist, pins, settings
+    /// and seed is taken as it is: it makes no other, and takes a quarter of an hour and more. So a run that was interrupted
     /// goes on behind the last seed that was done.
     ///
     /// # Errors
-    /// [`Error::Start`], [`Error::Tool`], [`Error::Slow`], [`Error::File`], [`Error::Output`].
-    pub(crate) fn place(&self, seed: u32) -> Result<(PathBuf, Value), Error> {
+    /// [`Error::Start`], [`Error::Tool`], [`Error::Slow`], [`Error::File`], [`Error::Output`], the last with what `read` says.
+    pub(crate) fn place<T>(
+        &self,
+        seed: u32,
+        read: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Result<T, Error> {
         let report = format!("report-{seed}.json");
         let placed = format!("placed-{seed}.config");
         let path = self.folder.join(&report);
         let there = path.exists() && self.folder.join(&placed).exists();
         let mark = self.folder.join(format!("placed-{seed}.made-of"));
-        once(&mark, &self.parts, there, || {
+        let make = || {
             let mut command = Command::new(self.nextpnr);
             command
                 .args(self.settings)
@@ -124,7 +124,7 @@ impl<'a> Placer<'a> {
                 .args(["--report", &report])
                 .arg("--detailed-timing-report")
                 // All of it into a file as it comes, warnings on standard error only.
-                .args(["-q", "--log", &progress_name(seed)]);
+                .args(["-q", "--log", &progress(seed)]);
             let log = format!("nextpnr-{seed}.log");
             call_within(
                 "nextpnr-ecp5",
@@ -132,16 +132,11 @@ impl<'a> Placer<'a> {
                 self.folder,
                 &log,
                 self.patience,
-            )?;
-            let report: Value = read(&path)?;
-            match report["fmax"].as_object().is_some_and(|of| !of.is_empty()) {
-                true => Ok(()),
-                // what says nothing is not taken again
-                false => Err(Error::output(&path)("no clocks".into())),
-            }
-        })?;
-        let report = read(&path)?;
-        Ok((path, report))
+            )
+        };
+        once(&mark, &self.parts, there, make, || {
+            read(&read_json(&path)?).map_err(Error::output(&path))
+        })
     }
 }
 
@@ -154,7 +149,7 @@ mod tests {
     const COUNTS: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo '"nextpnr-ecp5" -- Next Generation Place and Route (Version nextpnr-1)' && exit
 while [ $# -gt 0 ]; do case "$1" in --report) report=$2;; --textcfg) config=$2;; esac; shift; done
-echo '{"fmax":{"clk":{}}}' > "$report"; : > "$config"; echo once >> calls
+echo '{}' > "$report"; : > "$config"; echo once >> calls
 "#;
 
     #[test]
@@ -170,7 +165,7 @@ echo '{"fmax":{"clk":{}}}' > "$report"; : > "$config"; echo once >> calls
         let placer = Placer::new(folder, &nextpnr, &[]).unwrap();
         let placer = placer.with_patience(Duration::from_secs(1));
         for _ in 0..2 {
-            let slow = placer.place(1).unwrap_err();
+            let slow = placer.place(1, |_| Ok(())).unwrap_err();
             assert!(matches!(slow, Error::Slow { seconds: 1, .. }), "{slow}");
         }
         let calls = fs::read_to_string(folder.join("calls")).unwrap();
@@ -189,7 +184,7 @@ echo '{"fmax":{"clk":{}}}' > "$report"; : > "$config"; echo once >> calls
         let placed = |settings: &[&str], seed| {
             let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
             let placer = Placer::new(folder, &nextpnr, &settings).unwrap();
-            placer.place(seed).unwrap();
+            placer.place(seed, |_| Ok(())).unwrap();
             fs::read_to_string(folder.join("calls"))
                 .unwrap()
                 .lines()
@@ -206,14 +201,10 @@ echo '{"fmax":{"clk":{}}}' > "$report"; : > "$config"; echo once >> calls
         assert_eq!(placed(&["--force"], 1), 5);
         // One that was interrupted leaves nothing that the next one takes.
         fs::write(folder.join(NETLIST_JSON), "a third").unwrap();
-        fs::write(
-            &nextpnr,
-            COUNTS.replace("echo '{\"fmax", "exit 1; echo '{\"fmax"),
-        )
-        .unwrap();
+        fs::write(&nextpnr, COUNTS.replace("echo '{}'", "exit 1; echo")).unwrap();
         let settings = ["--force".to_owned()];
         let placer = Placer::new(folder, &nextpnr, &settings).unwrap();
-        assert!(placer.place(1).is_err());
+        assert!(placer.place(1, |_| Ok(())).is_err());
         fs::write(&nextpnr, COUNTS).unwrap();
         fs::write(folder.join(NETLIST_JSON), "another").unwrap();
         assert_eq!(placed(&["--force"], 1), 6);

@@ -42,9 +42,7 @@ const MULPDU: u16 = 600;
 const DOMAIN: u64 = 7;
 const PROGRAM: &str = "warpline_selftest_program";
 const TRAFFIC: &str = "warpline_selftest_traffic";
-/// A device that is wider leaves few block RAMs.
-const MANY_BLOCK_RAMS_UP_TO: usize = 256;
-/// What tells `constraints/warpline_selftest.sv` so.
+/// What tells `constraints/warpline_selftest.sv` that a device leaves few block RAMs.
 const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
 
 /// A mistake to plant, for tests of the test.
@@ -250,18 +248,21 @@ impl SelfTest {
         let program: Vec<_> = self.program.iter().map(|row| format!("{row:x}")).collect();
         let octets = self.width / 8;
         let last = self.traffic.len().saturating_sub(1);
-        let mut traffic = Vec::new();
-        for (row, beat) in (0..).zip(&self.traffic) {
-            let mut data = vec![0; octets];
-            data[..beat.octets.len()].copy_from_slice(&beat.octets);
-            let keep: u128 = (1 << beat.octets.len()) - 1;
-            // 36 bits for `tuser`: all but the topmost part are whole hexadecimal digits.
-            let user = u64::from(beat.sequence) | u64::from(beat.fin) << USER_FIN;
-            let head =
-                u128::from(row == last) << (octets + 1) | u128::from(beat.last) << octets | keep;
-            let data: String = data.iter().rev().map(|o| format!("{o:02x}")).collect();
-            traffic.push(format!("{head:x}{:02x}{user:09x}{data}", beat.stream));
-        }
+        let traffic: Vec<_> = (0..)
+            .zip(&self.traffic)
+            .map(|(row, beat)| {
+                let mut data = vec![0; octets];
+                data[..beat.octets.len()].copy_from_slice(&beat.octets);
+                let keep: u128 = (1 << beat.octets.len()) - 1;
+                // 36 bits for `tuser`: all but the topmost part are whole hexadecimal digits.
+                let user = u64::from(beat.sequence) | u64::from(beat.fin) << USER_FIN;
+                let head = u128::from(row == last) << (octets + 1)
+                    | u128::from(beat.last) << octets
+                    | keep;
+                let data: String = data.iter().rev().map(|o| format!("{o:02x}")).collect();
+                format!("{head:x}{:02x}{user:09x}{data}", beat.stream)
+            })
+            .collect();
         let bits = 9 * octets + 46;
         if few_block_rams(self.width) {
             let mut roms = vec![rom(PROGRAM, 47, 8, Style::Luts, &program)];
@@ -321,8 +322,9 @@ impl Octets {
     }
 }
 
+/// Whether the device leaves few block RAMs of the largest part.
 const fn few_block_rams(width: usize) -> bool {
-    width > MANY_BLOCK_RAMS_UP_TO
+    width > 256
 }
 
 /// Where a ROM lies.
