@@ -437,6 +437,30 @@ fn a_trace_is_written() {
     assert!(octets.len() > 10_000, "{} octets", octets.len());
 }
 
+/// Without Verilator a replay ends with exit code 3; what is wrong inside a capture is said before.
+#[test]
+fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
+    let copy = Copy::of("crc1-rev2-sends");
+    let path = copy.file("wire.pcap");
+    let mut pcap = fs::read(&path).unwrap();
+    const RECORD: usize = 16; // its header; the third word is the length that was captured
+    let length = |at: usize| u32::from_le_bytes(pcap[at + 8..][..4].try_into().unwrap()) as usize;
+    let next = |at: &usize| Some(at + RECORD + length(*at)).filter(|at| *at < pcap.len());
+    let records = std::iter::successors(Some(24), next);
+    let of_data: Vec<_> = records.filter(|at| length(*at) > 100).collect();
+    let missing = of_data[of_data.len() / 2];
+    let end = missing + RECORD + length(missing);
+    pcap.drain(missing..end);
+    fs::write(&path, pcap).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    command.args(["replay", "--width", "64"]).arg(copy.path());
+    let output = command.env("VERILATOR_ROOT", "/none").output().unwrap();
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert!(complaint.contains("octets"), "{complaint}");
+}
+
 /// A waveform takes the place of nothing that the command needs, and of nothing at all when there is no model to record.
 #[test]
 fn a_trace_spares_what_was_there() {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use warpline::replay::{CompletionReport, ErrorReport, Replayed, replay};
+use warpline::replay::{CompletionReport, ErrorReport, Replay, Replayed, replay};
 use warpline_capture::replay::ReplayError;
 use warpline_capture::{Capture, Segment, Segmentation, Side, resegment};
 use warpline_hdl::Config;
@@ -26,7 +26,8 @@ fn card(width: usize) -> Card {
 
 fn run(card: &Card, capture: &Capture, segmentation: Segmentation) -> Replayed {
     let mut seen = (0, 0);
-    let replayed = replay(card, capture, segmentation, &mut |now, of| {
+    let stream = Replay::new(capture).unwrap();
+    let replayed = replay(card, &stream, segmentation, &mut |now, of| {
         assert!(seen.0 <= now && now <= of, "{now} of {of} after {seen:?}");
         seen = (now, of);
     });
@@ -213,7 +214,8 @@ fn buffers_follow_the_messages() {
     assert_eq!(replayed.report.completions.len(), 65);
     assert_eq!(replayed.landed.receive.1.len(), 65 * 64);
 
-    let whole = replay(&card, &traffic, every(65535), &mut |_, _| {});
+    let stream = Replay::new(&traffic).unwrap();
+    let whole = replay(&card, &stream, every(65535), &mut |_, _| {});
     let refused = whole.unwrap_err();
     assert_eq!(refused.exit_code(), 2);
     assert!(
@@ -242,14 +244,8 @@ fn a_gap_is_refused() {
         .filter(|&i| !initiator.segments[i].payload.is_empty())
         .collect();
     let removed = initiator.segments.remove(fpdus[missing]);
-    let refused = replay(
-        &card(64),
-        &traffic,
-        Segmentation::AsCaptured,
-        &mut |_, _| {},
-    );
-    match refused.unwrap_err() {
-        warpline::Error::Replay(ReplayError::Gap { missing, .. }) => {
+    match Replay::new(&traffic).unwrap_err() {
+        ReplayError::Gap { missing, .. } => {
             assert_eq!(missing, removed.payload.len() as u64);
         }
         other => panic!("{other}"),

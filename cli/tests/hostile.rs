@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fastrand::Rng;
-use warpline::replay::replay;
+use warpline::replay::{Replay, replay};
 use warpline_capture::{Capture, Segmentation};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
@@ -45,7 +45,8 @@ fn damaged_traffic_is_refused_or_replayed() {
         fs::write(&pcap, octets).unwrap();
         let replayed = Capture::open(&pcap)
             .map_err(warpline::Error::from)
-            .and_then(|capture| replay(&card, &capture, Segmentation::AsCaptured, &mut |_, _| {}));
+            .and_then(|capture| Ok(Replay::new(&capture)?))
+            .and_then(|stream| replay(&card, &stream, Segmentation::AsCaptured, &mut |_, _| {}));
         match replayed {
             Ok(replayed) => {
                 assert_eq!(replayed.differences, [], "seed {seed}, {name}");

@@ -14,7 +14,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use warpline::replay::replay;
+use warpline::replay::{Replay, replay};
 use warpline_capture::{Capture, Segmentation};
 use warpline_design::{TOP, design};
 use warpline_sim::{Card, CardOptions};
@@ -92,7 +92,7 @@ fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() 
 
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbenches/captures");
     for name in CAPTURES {
-        let capture = Capture::open(captures.join(name)).unwrap();
+        let stream = Replay::new(&Capture::open(captures.join(name)).unwrap()).unwrap();
         let segments = Segmentation::Random {
             seed: 1,
             max: NonZero::new(300).unwrap(),
@@ -101,7 +101,7 @@ fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() 
             fs::remove_file(&recording).unwrap(); // nothing is compared twice
             let options = CardOptions::default();
             let card = Card::open_sources(&config, options, sources.clone()).unwrap();
-            let played = replay(&card, &capture, segmentation, &mut |_, _| {});
+            let played = replay(&card, &stream, segmentation, &mut |_, _| {});
             let played = played.unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(played.differences.is_empty(), "{name}");
             drop(card);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpline::replay::{Pace, replay, replay_at};
+use warpline::replay::{Pace, Replay, replay, replay_at};
 use warpline_capture::{Capture, Segmentation};
 use warpline_hdl::Config;
 use warpline_regmap::register::interrupt;
@@ -30,15 +30,15 @@ fn all_captures(width: usize) {
     let service = Service::start(&free, Listener::bind(&socket).unwrap()).unwrap();
     for name in CAPTURES {
         let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbenches/captures");
-        let capture = Capture::open(captures.join(name)).unwrap();
+        let stream = Replay::new(&Capture::open(captures.join(name)).unwrap()).unwrap();
         let segmentation = Segmentation::AsCaptured;
-        let expected = replay(&served, &capture, segmentation, &mut |_, _| {}).unwrap();
+        let expected = replay(&served, &stream, segmentation, &mut |_, _| {}).unwrap();
         let completions = expected.report.completions.len() + expected.report.errors.len();
         let pace = Pace::Free {
             socket: &socket,
             completions,
         };
-        let replayed = replay_at(&free, pace, &capture, segmentation, &mut |_, _| {}).unwrap();
+        let replayed = replay_at(&free, pace, &stream, segmentation, &mut |_, _| {}).unwrap();
         assert_eq!(replayed.differences, [], "{name}");
         assert!(replayed.landed == expected.landed, "{name}");
         assert_eq!(

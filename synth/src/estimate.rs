@@ -10,8 +10,9 @@ use warpline_hdl::Config;
 
 use crate::in_use::take;
 use crate::netlist::{Family, Netlist, netlist_of};
+use crate::tools::yosys_version;
 use crate::worse::{larger, told};
-use crate::{Error, LongestPath, Tool, Tools, config};
+use crate::{Error, LongestPath, Tool, config};
 
 /// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,15 +53,15 @@ pub struct Estimate {
 pub fn estimate(
     family: Family,
     width: usize,
-    tools: &Tools,
+    yosys: &Path,
     folder: &Path,
 ) -> Result<Estimate, Error> {
     let config = config(width);
-    let versions = vec![tools.yosys_version()?];
+    let versions = vec![yosys_version(yosys)?];
     let device = design(&config)?;
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
     let _in_use = take(folder)?;
-    let netlist = netlist_of(&device, &tools.yosys, family, folder)?;
+    let netlist = netlist_of(&device, yosys, family, folder)?;
     Estimate::of(family, &config, netlist, versions)
 }
 

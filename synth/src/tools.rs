@@ -33,11 +33,10 @@ impl Tools {
     /// # Errors
     /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not say its version.
     pub fn versions(&self) -> Result<Vec<Tool>, Error> {
-        Ok(vec![self.yosys_version()?, nextpnr_version(&self.nextpnr)?])
-    }
-
-    pub(crate) fn yosys_version(&self) -> Result<Tool, Error> {
-        yosys_version(&self.yosys)
+        Ok(vec![
+            yosys_version(&self.yosys)?,
+            nextpnr_version(&self.nextpnr)?,
+        ])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -105,18 +105,23 @@ fn wheels(venv: &Path) -> Vec<PathBuf> {
 }
 
 fn find_compiler() -> Result<PathBuf, Error> {
-    let names = match env::var("WARPLINE_CXX") {
-        Ok(name) => vec![name],
-        Err(_) => vec!["clang++".into(), "g++".into()],
+    let names: Vec<OsString> = match env::var_os("WARPLINE_CXX") {
+        Some(name) => vec![name],
+        None => vec!["clang++".into(), "g++".into()],
     };
     names
         .iter()
         .find_map(|name| on_path(name))
-        .ok_or(Error::NoCompiler { searched: names })
+        .ok_or_else(|| Error::NoCompiler {
+            searched: names
+                .iter()
+                .map(|name| name.display().to_string())
+                .collect(),
+        })
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
+fn on_path(name: &OsStr) -> Option<PathBuf> {
+    if name.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(|program| program.is_file());
     }
     let path = env::var_os("PATH")?;

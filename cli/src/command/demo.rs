@@ -9,7 +9,7 @@ use super::replay::{speed, stream, watched};
 use super::terminal::{BAD, DIM, GOOD, STRONG, grouped, open_card, show};
 use super::{DIFFERENT, OK};
 use crate::Error;
-use crate::replay::{CompletionReport, Region, Replayed, Work};
+use crate::replay::{CompletionReport, Region, Replay, Replayed, Work};
 
 /// The capture, inside the program: the demo runs anywhere.
 static CAPTURE: Dir<'_> =
@@ -20,12 +20,12 @@ pub(super) fn run() -> Result<u8, Error> {
     let folder = tempfile::tempdir().map_err(Error::write(std::env::temp_dir()))?;
     let extracted = CAPTURE.extract(folder.path());
     extracted.map_err(Error::write(folder.path()))?;
-    let capture = Capture::open(folder.path())?;
+    let captured = Replay::new(&Capture::open(folder.path())?)?;
 
     let mut equal = true;
     for (i, width) in WIDTHS.into_iter().enumerate() {
         let card = open_card(width, false)?;
-        let replayed = watched(&card, &capture, Segmentation::AsCaptured, width)?;
+        let replayed = watched(&card, &captured, Segmentation::AsCaptured, width)?;
         if i == 0 {
             show(&format!(
                 "RDMA traffic that Linux received, into the memory of a simulated warpline card\n{}\n",

@@ -42,7 +42,9 @@ pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
 pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     let replaced = match fs::symlink_metadata(path) {
         Ok(file) if file.is_file() => replace(path, &file, text),
-        _ => fs::write(path, text), // a terminal, a link: stays what it is
+        Ok(_) => fs::write(path, text), // a terminal, a link: stays what it is
+        // with the rights that new files have; half of it is no report
+        Err(_) => fs::write(path, text).inspect_err(|_| drop(fs::remove_file(path))),
     };
     replaced.map_err(Error::write(path))
 }

@@ -9,20 +9,21 @@ use super::terminal::{
 };
 use super::{DIFFERENT, OK};
 use crate::Error;
-use crate::options::Replay;
-use crate::replay::{Replayed, Report, replay};
+use crate::options::Replay as Options;
+use crate::replay::{Replay, Replayed, Report, replay};
 
-pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Error> {
-    let capture = Capture::open(&options.capture)?;
+pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, Error> {
+    // All that can be wrong with the capture comes before the model is built, which may take minutes.
+    let stream = Replay::new(&Capture::open(&options.capture)?)?;
     if let Some(path) = &options.trace {
         apart(path, &Capture::files(&options.capture))?;
-        writable(path)?; // before the model is built for it
+        writable(path)?;
     }
     let card = open_card(options.width, options.trace.is_some())?;
     if let Some(path) = &options.trace {
         card.trace_open(path)?;
     }
-    let replayed = watched(&card, &capture, segmentation, options.width)?;
+    let replayed = watched(&card, &stream, segmentation, options.width)?;
     let traced = match options.trace {
         Some(_) => card.trace_close(),
         None => Ok(()),
@@ -46,12 +47,12 @@ pub(super) fn run(options: &Replay, segmentation: Segmentation) -> Result<u8, Er
 /// A replay with a progress bar.
 pub(super) fn watched(
     card: &Card,
-    capture: &Capture,
+    stream: &Replay,
     segmentation: Segmentation,
     width: usize,
 ) -> Result<Replayed, Error> {
     with_bar(format!("{width:>3} bits"), |progress| {
-        replay(card, capture, segmentation, progress)
+        replay(card, stream, segmentation, progress)
     })
 }
 

