@@ -1,16 +1,16 @@
 // Self-test of warpline on the Lattice ECP5 Evaluation Board (LFE5UM5G-85F-8BG381).
 //
-//   clk12 ─► PLL ─► 156 MHz ─► warpline_selftest ─► uart_tx, led
+//   clk12 ─► PLL ─► 156 MHz, 120 MHz at 512 bits ─► warpline_selftest ─► uart_tx, led
 //
 // 12 MHz is the board's FTDI clock. 12 × 13 = 156 MHz is the nearest clock to 156.25 MHz with a phase detector frequency
-// in the data sheet's range (10 MHz and more); the VCO runs at 156 × 4 = 624 MHz.
+// in the data sheet's range (10 MHz and more); the VCO runs at 156 × 4 = 624 MHz, or at 120 × 5 = 600 MHz.
 //
 // The LEDs blink slowly when the test has passed, fast when it has failed, and stand still while it runs, so that their
 // polarity does not matter. Pins: warpline_ecp5_evn.lpf.
 /* verilator lint_off PROCASSINIT */ // values at power-up, which an FPGA has
 module warpline_ecp5_evn #(
     parameter integer W           = 64,
-    parameter integer DIVISOR     = 1354, // 156 MHz / 115200
+    parameter integer DIVISOR     = W == 512 ? 1042 : 1354, // 120 MHz / 115200, 156 MHz / 115200
     parameter integer TIMEOUT_LOG = 24,
     parameter integer REPEAT_LOG  = 27
 ) (
@@ -21,13 +21,12 @@ module warpline_ecp5_evn #(
 );
     wire clk, locked;
 
-    (* FREQUENCY_PIN_CLKI = "12", FREQUENCY_PIN_CLKOP = "156" *)
     (* ICP_CURRENT = "12", LPF_RESISTOR = "8", MFG_ENABLE_FILTEROPAMP = "1", MFG_GMCREF_SEL = "2" *)
     EHXPLLL #(
         .PLLRST_ENA("DISABLED"), .INTFB_WAKE("DISABLED"), .STDBY_ENABLE("DISABLED"), .DPHASE_SOURCE("DISABLED"),
         .OUTDIVIDER_MUXA("DIVA"), .OUTDIVIDER_MUXB("DIVB"), .OUTDIVIDER_MUXC("DIVC"), .OUTDIVIDER_MUXD("DIVD"),
-        .CLKI_DIV(1), .CLKFB_DIV(13), .FEEDBK_PATH("CLKOP"),
-        .CLKOP_ENABLE("ENABLED"), .CLKOP_DIV(4), .CLKOP_CPHASE(1), .CLKOP_FPHASE(0)
+        .CLKI_DIV(1), .CLKFB_DIV(W == 512 ? 10 : 13), .FEEDBK_PATH("CLKOP"),
+        .CLKOP_ENABLE("ENABLED"), .CLKOP_DIV(W == 512 ? 5 : 4), .CLKOP_CPHASE(W == 512 ? 2 : 1), .CLKOP_FPHASE(0)
     ) pll (
         .CLKI(clk12), .CLKFB(clk), .CLKOP(clk), .LOCK(locked), .RST(1'b0), .STDBY(1'b0),
         .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b1), .PHASESTEP(1'b1), .PHASELOADREG(1'b1),

@@ -287,7 +287,11 @@ fn build(
     let pins = folder.join(PINS_LPF);
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
-    let settings = settings(part, false, TIMING_WEIGHT);
+    let mut settings = settings(part, false);
+    settings.extend([
+        "--placer-heap-timingweight".into(),
+        TIMING_WEIGHT.to_string(),
+    ]);
     let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
     let mut slowest = Some(f64::INFINITY);
     let mut expected = Some(f64::INFINITY);

@@ -39,7 +39,7 @@ pub use flow::{BITSTREAM, Job, Stage, is_of_flow, run};
 pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
 pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
-pub use selftest::{BOARD, BOARD_MHZ, Fault, SelfTest, sources};
+pub use selftest::{BOARD, Fault, SelfTest, board_mhz, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};
 

@@ -24,10 +24,9 @@ pub(crate) const PINS_LPF: &str = "pins.lpf";
 /// 154.2 at least.
 pub(crate) const TIMING_WEIGHT: u32 = 300;
 
-/// Options of nextpnr besides netlist, pins and seed.
-pub(crate) fn settings(part: &Part, board: bool, timing_weight: u32) -> Vec<String> {
+/// Options of nextpnr besides netlist, pins and seed, and the way to place and to route.
+pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     let speed = part.speed.to_string();
-    let timing_weight = timing_weight.to_string();
     let mut settings: Vec<String> = [
         part.device,
         "--package",
@@ -35,8 +34,6 @@ pub(crate) fn settings(part: &Part, board: bool, timing_weight: u32) -> Vec<Stri
         "--speed",
         &speed,
         "--timing-allow-fail",
-        "--placer-heap-timingweight",
-        &timing_weight,
     ]
     .map(Into::into)
     .into();

@@ -20,8 +20,12 @@ use crate::Error;
 /// Top module of the evaluation board's bitstream.
 pub const BOARD: &str = "warpline_ecp5_evn";
 
-/// Clock that the PLL of [`BOARD`] makes, in MHz: the bitstream of a slower placement is not for the board.
-pub const BOARD_MHZ: f64 = 156.0;
+/// Clock that the PLL of [`BOARD`] makes for a device of `width` bits, in MHz: the bitstream of a slower placement is not for
+/// the board.
+#[must_use]
+pub const fn board_mhz(width: usize) -> f64 {
+    if width == 512 { 120.0 } else { 156.0 }
+}
 
 const SELFTEST: &str = include_str!("../../constraints/warpline_selftest.sv");
 const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.sv");
@@ -462,15 +466,26 @@ mod tests {
 
     #[test]
     fn the_pll_of_the_board_makes_its_clock() {
-        let number = |name: &str| -> f64 {
-            let (_, behind) = BOARD_TEXT.split_once(&format!(".{name}(")).unwrap();
-            behind.split_once(')').unwrap().0.trim().parse().unwrap()
+        // as it is at 512 bits, and at the others
+        let numbers = |before: &str, end: &str| -> [f64; 2] {
+            let (_, behind) = BOARD_TEXT.split_once(before).unwrap();
+            let number = behind.split_once(end).unwrap().0.trim();
+            let number = number.strip_prefix("W == 512 ? ").unwrap_or(number);
+            let (wide, others) = number.split_once(':').unwrap_or((number, number));
+            [wide, others].map(|number| number.trim().parse().unwrap())
         };
+        let of = |name: &str| numbers(&format!(".{name}("), ")");
         let crystal = 12.0; // MHz, the pin clk12
         assert!(BOARD_TEXT.contains("clk12"));
-        // the feedback is CLKOP
-        let clock = crystal / number("CLKI_DIV") * number("CLKFB_DIV");
-        assert!((clock - BOARD_MHZ).abs() < 1e-9, "{clock}");
+        for (n, width) in [512, 64].into_iter().enumerate() {
+            // the feedback is CLKOP
+            let clock = crystal / of("CLKI_DIV")[n] * of("CLKFB_DIV")[n];
+            assert!((clock - board_mhz(width)).abs() < 1e-9, "{clock}");
+            let vco = clock * of("CLKOP_DIV")[n];
+            assert!((400.0..=800.0).contains(&vco), "{vco}");
+            let baud = clock * 1e6 / numbers("DIVISOR     =", ",")[n];
+            assert!((baud / 115_200.0 - 1.0).abs() < 0.001, "{baud}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{slice, thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use warpline_synth::{
-    BITSTREAM, BOARD_MHZ, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, is_of_flow, part,
+    BITSTREAM, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, board_mhz, is_of_flow, part,
     tool,
 };
 
@@ -257,8 +257,9 @@ fn text(report: &Report, job: &Job) -> String {
         .iter()
         .map(|of| format!("{} {} ({} ns)", of.block, grouped(of.inputs as u64), of.ns))
         .collect();
-    let too_slow = match part.board && report.fmax_mhz < BOARD_MHZ {
-        true => format!(", not for the board, whose PLL makes {BOARD_MHZ} MHz"),
+    let made = board_mhz(report.width);
+    let too_slow = match part.board && report.fmax_mhz < made {
+        true => format!(", not for the board, whose PLL makes {made} MHz"),
         false => String::new(),
     };
     let inputs: usize = report.late.iter().map(|of| of.inputs).sum();
