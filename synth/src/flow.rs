@@ -24,8 +24,8 @@ use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, 
 /// How it is placed and routed. The router routes again what misses the aim, up to fifty times; that made 168.0 MHz of a
 /// placement that had come to 154.2.
 ///
-/// The device of 512 bits takes nearly all block RAMs of the largest part. What the tool's usual placer made of it could not be
-/// routed, with any weight of timing by either router; what its static placer makes has an eighth less wire, and can.
+/// The device of 512 bits takes nearly all block RAMs of the largest part. What the tool's usual placer made of it was not routed
+/// in 20 min by either of its routers; what its static placer makes has an eighth less wire, and is.
 fn way(width: usize) -> Vec<String> {
     let timing_weight = TIMING_WEIGHT.to_string();
     let way: &[&str] = match width {
