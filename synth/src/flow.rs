@@ -15,7 +15,7 @@ use crate::error::quoted;
 use crate::in_use::{self, share, take};
 use crate::module::NETLIST_JSON;
 use crate::netlist::{Family, MADE_BY, Netlist, Source, netlist};
-use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, settings};
+use crate::place::{PINS_LPF, Placer, settings, usual_placer};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
 use crate::side_by_side::side_by_side;
@@ -27,12 +27,12 @@ use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, 
 /// The device of 512 bits takes nearly all block RAMs of the largest part. What the tool's usual placer made of it was not routed
 /// in 20 min by either of its routers; what its static placer makes has an eighth less wire, and is.
 fn way(width: usize) -> Vec<String> {
-    let timing_weight = TIMING_WEIGHT.to_string();
-    let way: &[&str] = match width {
-        512 => &["--placer", "static"],
-        _ => &["--placer-heap-timingweight", &timing_weight, "--tmg-ripup"],
-    };
-    way.iter().map(ToString::to_string).collect()
+    if width == 512 {
+        return vec!["--placer".into(), "static".into()];
+    }
+    let mut way = usual_placer();
+    way.push("--tmg-ripup".into());
+    way
 }
 
 /// What nextpnr aims at, and routes again for: 156.25 MHz and what is wanted to spare, 10 % at 64 bits, and 2 % beyond. No clock

@@ -22,7 +22,13 @@ pub(crate) const PINS_LPF: &str = "pins.lpf";
 /// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 154.5 with this instead of 137.4 with 100. With
 /// 1000, one of that netlist came to 159.5, but of six placements of a later one two fell apart, at 146 MHz; with this it has
 /// 154.2 at least.
-pub(crate) const TIMING_WEIGHT: u32 = 300;
+const TIMING_WEIGHT: u32 = 300;
+
+/// Options of nextpnr for its usual placer.
+pub(crate) fn usual_placer() -> Vec<String> {
+    let weight = TIMING_WEIGHT.to_string();
+    vec!["--placer-heap-timingweight".into(), weight]
+}
 
 /// Options of nextpnr besides netlist, pins and seed, and the way to place and to route.
 pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
