@@ -62,6 +62,19 @@ missing_packages() {
     venv_is_ready || find_python >/dev/null || echo python3-venv
 }
 
+# A new machine may still be updating itself, and hold apt's locks. DPkg::Lock::Timeout does not wait for the one of the lists.
+update_lists() {
+    local try said
+    for try in {1..30}; do
+        said=$(LC_ALL=C apt-get update -qq 2>&1) && return
+        [[ $said == *"Could not get lock"* ]] || break
+        ((try > 1)) || say "another program has apt's lock, waiting for at most five minutes"
+        sleep 10
+    done
+    printf '%s\n' "$said" >&2
+    return 1
+}
+
 install_packages() {
     local missing
     mapfile -t missing < <(missing_packages)
@@ -74,8 +87,8 @@ install_packages() {
     fi
     say "installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq || say "apt-get update failed, trying with the package lists at hand"
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    update_lists || say "apt-get update failed, trying with the package lists at hand"
+    apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null
 
     mapfile -t missing < <(missing_packages)
     if ((${#missing[@]})); then
