@@ -9,6 +9,7 @@
 //! A device with everything connected, AXI4 memory included, is `constraints/warpline_selftest.sv`.
 
 use warpline_design::TOP;
+use warpline_hdl::Config;
 use warpline_hdl::writer::{Design, Direction, Port};
 
 /// Ports by the beginning of their names, with what they are; signals of AXI interfaces have the standard's meaning.
@@ -49,7 +50,7 @@ and a revocation ends, behind the responses to what came before.",
     ),
     (
         "m_axi_",
-        "Host memory, AXI4. One identifier, so answers come in order; receive descriptors are all that is read.",
+        "Host memory, AXI4. There are no ID signals: answers come in order; receive descriptors are all that is read.",
     ),
     (
         "m_axis_msix_",
@@ -58,24 +59,39 @@ vectors belongs to the PCIe endpoint.",
     ),
 ];
 
-/// All files: name and text.
+/// All files of `design`, which `config` describes: name and text.
 #[must_use]
-pub fn files(design: &Design, width: usize) -> Vec<(String, String)> {
+pub fn files(design: &Design, config: &Config) -> Vec<(String, String)> {
+    let device = description(config);
     vec![
-        (format!("{TOP}.core"), core(design, width)),
-        ("Bender.yml".into(), bender(design)),
-        (format!("{TOP}_instance.svh"), instance(design)),
+        (format!("{TOP}.core"), core(design, &device)),
+        ("Bender.yml".into(), bender(design, &device)),
+        (format!("{TOP}_instance.svh"), instance(design, &device)),
         (format!("{EXAMPLE}.sv"), registers_example(design)),
     ]
+}
+
+/// Which device it is: the modules have the same names at every width.
+fn description(config: &Config) -> String {
+    let Config {
+        width,
+        streams,
+        ring_octets,
+        ..
+    } = config;
+    format!(
+        "iWARP receive offload, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
+    )
 }
 
 /// Longest line of a comment.
 const LINE: usize = 120;
 const EXAMPLE: &str = "warpline_registers_example";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// FuseSoC: `fusesoc --cores-root DIR run --target lint warpline`.
-fn core(design: &Design, width: usize) -> String {
+fn core(design: &Design, device: &str) -> String {
     let files: String = design
         .modules
         .iter()
@@ -84,7 +100,7 @@ fn core(design: &Design, width: usize) -> String {
     format!(
         "CAPI=2:
 name: warpline:iwarp:{TOP}:{VERSION}
-description: iWARP receive offload, {width}-bit data path
+description: {device}
 
 filesets:
   rtl:
@@ -121,13 +137,13 @@ targets:
     )
 }
 
-fn bender(design: &Design) -> String {
+fn bender(design: &Design, device: &str) -> String {
     let files: String = design
         .modules
         .iter()
         .map(|module| format!("  - {}.sv\n", module.name))
         .collect();
-    format!("package:\n  name: {TOP}\n\nsources:\n{files}")
+    format!("# {device}\npackage:\n  name: {TOP}\n\nsources:\n{files}")
 }
 
 /// What is said of a port in the instance.
@@ -173,7 +189,7 @@ fn range(port: &Port) -> String {
 }
 
 /// Every port of the device, explained, with the signals that go with it.
-fn instance(design: &Design) -> String {
+fn instance(design: &Design, device: &str) -> String {
     let signals: String = design
         .ports
         .iter()
@@ -186,7 +202,7 @@ fn instance(design: &Design) -> String {
         })
         .collect();
     format!(
-        "// An instance of the device, to copy.\n{signals}\n{TOP} {TOP}_i (\n{});\n",
+        "// An instance of the device, to copy.\n// {TOP} {VERSION}: {device}.\n{signals}\n{TOP} {TOP}_i (\n{});\n",
         connections(design, |port| port.name.clone())
     )
 }
@@ -232,15 +248,15 @@ endmodule
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpline_hdl::Config;
 
     #[test]
     fn every_port_is_explained() {
-        let design = warpline_design::design(&Config::simulated(64)).unwrap();
+        let config = Config::simulated(64);
+        let design = warpline_design::design(&config).unwrap();
         for port in &design.ports {
             assert!(meaning(&port.name).is_some(), "{}", port.name);
         }
-        let text = instance(&design);
+        let text = instance(&design, &description(&config));
         assert!(text.lines().all(|line| line.len() <= LINE));
         let said = text.replace("\n    //", "");
         for (_, meaning) in PORTS {

@@ -11,19 +11,20 @@ use warpline_hdl::writer::Design;
 use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
 
+static CONFIG: LazyLock<Config> = LazyLock::new(|| Config::simulated(64));
 /// The device of 64 bits.
-static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&Config::simulated(64)).unwrap());
+static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&CONFIG).unwrap());
 
 fn write(folder: &Path) {
     DEVICE.write_to(folder).unwrap();
-    for (name, text) in packaging::files(&DEVICE, 64) {
+    for (name, text) in packaging::files(&DEVICE, &CONFIG) {
         fs::write(folder.join(name), text).unwrap();
     }
 }
 
 /// Warnings of the registers-only example, its text changed by `edit`.
 fn warnings(edit: impl Fn(&str) -> String) -> Vec<String> {
-    let files = packaging::files(&DEVICE, 64);
+    let files = packaging::files(&DEVICE, &CONFIG);
     let example = files
         .iter()
         .find(|(name, _)| name.ends_with("_example.sv"))
@@ -55,7 +56,7 @@ fn lists_of_files_name_every_module_in_order() {
         .iter()
         .map(|m| format!("{}.sv", m.name))
         .collect();
-    let files = packaging::files(&DEVICE, 64);
+    let files = packaging::files(&DEVICE, &CONFIG);
     let text = |wanted| &files.iter().find(|(name, _)| name == wanted).unwrap().1;
     let listed = |text: &str| -> Vec<String> {
         let items = text
@@ -72,6 +73,13 @@ fn lists_of_files_name_every_module_in_order() {
     };
     assert_eq!(core, names);
     assert_eq!(example, "warpline_registers_example.sv");
+    for name in ["warpline.core", "Bender.yml", "warpline_instance.svh"] {
+        let which = "64-bit data path, 4 streams, rings of";
+        assert!(
+            text(name).contains(which),
+            "{name} does not tell of which device it is"
+        );
+    }
 }
 
 /// Has FuseSoC prepare a target; gives what it said when it failed.

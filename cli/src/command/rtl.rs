@@ -19,15 +19,16 @@ const REGISTERS: &str = "registers.rdl";
 pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let folder = &options.out;
     fs::create_dir_all(folder).map_err(Error::write(folder))?;
-    let design = design(&Config {
+    let config = Config {
         streams: options.streams,
         ring_octets: options.ring_octets,
         commit_octets: options.ring_octets,
         ..Config::simulated(options.width)
-    })?;
+    };
+    let design = design(&config)?;
     let mut files = design.files();
     files.push((REGISTERS.into(), rdl::registers()));
-    files.extend(packaging::files(&design, options.width));
+    files.extend(packaging::files(&design, &config));
     // all can be written, before one is
     for (name, _) in &files {
         writable(&folder.join(name))?;
