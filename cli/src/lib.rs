@@ -5,7 +5,9 @@
 //!                      ├─ replay, demo ─► [`replay`] ──┐
 //!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
-//!                      └─ card ─► simulated card at a socket, captured traffic at its other side
+//!                      ├─ card ─► simulated card at a socket, captured traffic at its other side
+//!                      ├─ stat ─► a card's identity and counters
+//!                      └─ doctor ─► what the machine lacks for a card
 //! ```
 //!
 //! [`replay`] and [`measure`] are libraries of their own, so that tests use what the commands use.

@@ -160,7 +160,7 @@ pub(crate) struct Synth {
     /// Write the report into this file as well
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Compare with an earlier report
+    /// Compare with an earlier report of the same device
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Clock that every seed has to reach
