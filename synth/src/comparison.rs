@@ -310,7 +310,7 @@ fn build(
         width,
         lut4: alone.count(|kind| kind == "LUT4") + 2 * alone.count(|kind| kind == "CCU2C"),
         ff: alone.count(|kind| kind == "TRELLIS_FF"),
-        lut_levels: alone.lut_levels(design.top())?,
+        lut_levels: alone.lut_levels()?,
         placed_mhz_min: expected,
         fmax_mhz_min: slowest,
     })

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use warpline_design::{TOP, design};
+use warpline_design::design;
 use warpline_hdl::Config;
 
 use crate::in_use::take;
@@ -86,9 +86,9 @@ impl Estimate {
             ff: starts(&["TRELLIS_FF", "FD"]),
             lut_ram: starts(&["TRELLIS_DPR", "RAM", "SRL"]) - starts(&["RAMB"]),
             ram18: starts(&["DP16KD", "RAMB18"]) + 2 * starts(&["RAMB36"]),
-            lut_levels: netlist.lut_levels(TOP)?,
+            lut_levels: netlist.lut_levels()?,
             longest_path: match family {
-                Family::Ecp5 => Some(netlist.longest_path(TOP)?),
+                Family::Ecp5 => Some(netlist.longest_path()?),
                 Family::UltraScalePlus => None,
             },
             cells: netlist.cells,

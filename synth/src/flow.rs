@@ -374,6 +374,7 @@ fn fits(job: &Job, netlist: &Netlist) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::Module;
     use serde_json::json;
 
     fn job(part: &str) -> Job {
@@ -394,6 +395,7 @@ mod tests {
         let netlist = Netlist {
             folder: PathBuf::new(),
             cells: serde_json::from_value(cells).unwrap(),
+            module: Module::default(),
         };
         let fit = |part| fits(&job(part), &netlist);
         assert!(fit("lfe5um5g-85f").is_ok());

@@ -12,7 +12,7 @@ pub(crate) fn holds(path: &Path, text: &str) -> bool {
 }
 
 /// Gives what `read` finds, and calls `make` before, unless the file at `mark` holds `of` and what it marks is `there`. The mark
-/// is removed first and written last: what is made while a call is interrupted, and what cannot be read, is marked by none.
+/// is removed first and written last: what is made while a call is interrupted is marked by none. What cannot be read is made anew.
 ///
 /// # Errors
 /// [`Error::File`] of the mark, or what `make` and `read` say.
@@ -21,10 +21,13 @@ pub(crate) fn once<T>(
     of: &str,
     there: bool,
     make: impl FnOnce() -> Result<(), Error>,
-    read: impl FnOnce() -> Result<T, Error>,
+    read: impl Fn() -> Result<T, Error>,
 ) -> Result<T, Error> {
-    if there && holds(mark, of) {
-        return read();
+    if there
+        && holds(mark, of)
+        && let Ok(made) = read()
+    {
+        return Ok(made);
     }
     match fs::remove_file(mark) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::at(mark)(error)),

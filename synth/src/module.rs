@@ -17,18 +17,18 @@ struct Json {
 }
 
 /// A module of nothing but cells.
-#[derive(Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Module {
     pub(crate) ports: HashMap<String, Port>,
     pub(crate) cells: BTreeMap<String, Cell>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Port {
     pub(crate) bits: Vec<Bit>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Cell {
     pub(crate) r#type: String,
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(crate) struct Cell {
 }
 
 /// What a pin is joined with. yosys numbers nets from 2 on.
-#[derive(Deserialize, PartialEq, Eq, Hash, Clone, Copy)]
+#[derive(Debug, Deserialize, PartialEq, Eq, Hash, Clone, Copy)]
 #[serde(untagged)]
 pub(crate) enum Bit {
     Net(usize),

@@ -64,12 +64,14 @@ pub(crate) struct Source<'s> {
 }
 
 /// A netlist: in its folder as `netlist.json` and `netlist.v`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Netlist {
     /// The folder.
     pub folder: PathBuf,
     /// How many there are of each kind of cell.
     pub cells: BTreeMap<String, u64>,
+    /// The top module, with all others inside.
+    pub(crate) module: Module,
 }
 
 /// [`netlist`] of a design with nothing around it.
@@ -138,8 +140,9 @@ pub(crate) fn netlist(
         }
         run(yosys, folder, "synth", &script)
     };
-    let statistics: Statistics = once(&made_by, &version, of_this, make, || {
-        read(&folder.join("statistics.json"))
+    let (statistics, module): (Statistics, _) = once(&made_by, &version, of_this, make, || {
+        let statistics = read(&folder.join("statistics.json"))?;
+        Ok((statistics, Module::read(folder, source.top)?))
     })?;
     let cells = statistics.design.num_cells_by_type.into_iter();
     let cells = cells
@@ -149,6 +152,7 @@ pub(crate) fn netlist(
     Ok(Netlist {
         folder: folder.into(),
         cells,
+        module,
     })
 }
 
@@ -173,19 +177,17 @@ impl Netlist {
     /// chains and wide multiplexers are none.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::Output`].
-    pub fn lut_levels(&self, top: &str) -> Result<usize, Error> {
-        let module = Module::read(&self.folder, top)?;
-        depth::luts(&module.cells).map_err(self.wrong())
+    /// [`Error::Output`].
+    pub fn lut_levels(&self) -> Result<usize, Error> {
+        depth::luts(&self.module.cells).map_err(self.wrong())
     }
 
     /// The longest path between two registers, of a netlist of ECP5.
     ///
     /// # Errors
     /// As [`lut_levels`](Self::lut_levels).
-    pub fn longest_path(&self, top: &str) -> Result<LongestPath, Error> {
-        let module = Module::read(&self.folder, top)?;
-        depth::longest(&module.cells).map_err(self.wrong())
+    pub fn longest_path(&self) -> Result<LongestPath, Error> {
+        depth::longest(&self.module.cells).map_err(self.wrong())
     }
 
     fn wrong(&self) -> impl FnOnce(String) -> Error {
@@ -205,7 +207,7 @@ mod tests {
             "#!/bin/sh
 if [ \"$1\" = --version ]; then echo 'Yosys {version} (git)'; exit; fi
 echo made >> made
-echo '{{\"modules\": {{}}}}' > {NETLIST_JSON}
+echo '{{\"modules\": {{\"block\": {{\"ports\": {{}}, \"cells\": {{}}}}}}}}' > {NETLIST_JSON}
 echo '{{\"design\": {{\"num_cells_by_type\": {{\"LUT4\": 3}}}}}}' > statistics.json
 grep -q broken rtl/block.sv && exit 1
 exit 0

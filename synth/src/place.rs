@@ -110,7 +110,7 @@ impl<'a> Placer<'a> {
     pub(crate) fn place<T>(
         &self,
         seed: u32,
-        read: impl FnOnce(&Value) -> Result<T, String>,
+        read: impl Fn(&Value) -> Result<T, String>,
     ) -> Result<T, Error> {
         let report = format!("report-{seed}.json");
         let placed = format!("placed-{seed}.config");
