@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// No C++ compiler.
     #[error(
-        "C++ compiler not found, looked on PATH for {searched:?}: run `make setup`, or install the package `clang`, or set WARPLINE_CXX"
+        "C++ compiler not found, looked for {searched:?}: run `make setup`, or install the package `clang`, or name another one in WARPLINE_CXX"
     )]
     NoCompiler {
         /// Program names that were looked for, in this order.

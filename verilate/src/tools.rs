@@ -5,7 +5,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError},
 };
@@ -58,7 +58,8 @@ impl Tools {
 
 fn find_verilator() -> Result<(PathBuf, PathBuf), Error> {
     let roots = match env::var_os("VERILATOR_ROOT") {
-        Some(root) => vec![PathBuf::from(root)], // said explicitly: no silent fall-back to another version
+        // Said explicitly: no silent fall-back to another version. A build is in another folder: no relative path.
+        Some(root) => vec![absolute(root.into())],
         None => {
             let mut roots: Vec<_> = search_folders()
                 .flat_map(|f| wheels(&f.join(".venv")))
@@ -122,12 +123,17 @@ fn find_compiler() -> Result<PathBuf, Error> {
 
 fn on_path(name: &OsStr) -> Option<PathBuf> {
     if name.as_encoded_bytes().contains(&b'/') {
-        return Some(PathBuf::from(name)).filter(|program| program.is_file());
+        return Some(absolute(name.into())).filter(|program| program.is_file());
     }
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
+}
+
+/// The same place, whatever folder is the current one later on.
+fn absolute(path: PathBuf) -> PathBuf {
+    path::absolute(&path).unwrap_or(path)
 }
 
 /// First line of `<program> --version`. Asked once per process and program: it costs two processes per model otherwise.
@@ -159,5 +165,12 @@ mod tests {
         let folders: Vec<_> = search_folders().collect();
         assert!(folders.contains(&env::current_dir().unwrap()));
         assert!(program.ancestors().all(|f| folders.contains(&f.into())));
+    }
+
+    #[test]
+    fn a_program_is_the_same_one_from_another_folder() {
+        let here = on_path(OsStr::new("./Cargo.toml")).unwrap(); // any file
+        assert!(here.is_absolute(), "{here:?}");
+        assert_eq!(on_path(OsStr::new("./no-such-program")), None);
     }
 }
