@@ -50,6 +50,34 @@ pub enum ReplayError {
         /// The file that is there.
         file: &'static str,
     },
+    /// Octets of a region have no Tagged Offset.
+    #[error(
+        "the region of STag {stag:#010x}, {length} octets from Tagged Offset {base:#018x} on, passes 2^64: regions.json cannot be right"
+    )]
+    TaggedOffsets {
+        /// Its STag.
+        stag: u32,
+        /// Tagged Offset of its first octet.
+        base: u64,
+        /// Its octets.
+        length: u64,
+    },
+    /// Two regions have one STag.
+    #[error("STag {stag:#010x} names two regions: regions.json cannot be right")]
+    SameStag {
+        /// The STag.
+        stag: u32,
+    },
+    /// Two STags that the card cannot know at a time.
+    #[error(
+        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot know both at a time"
+    )]
+    SameSlot {
+        /// The STags.
+        stags: [u32; 2],
+        /// Slots of the card's table.
+        slots: usize,
+    },
     /// Regions and buffers are larger than a replay is willing to hold.
     #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
     Memory {

@@ -54,7 +54,7 @@ impl Plan {
     /// The regions that `capture` records, else those that its traffic names.
     ///
     /// # Errors
-    /// [`ReplayError::NoRegions`], [`ReplayError::Memory`].
+    /// [`ReplayError::NoRegions`], [`ReplayError::Memory`], [`ReplayError::TaggedOffsets`], [`ReplayError::SameStag`].
     pub fn new(capture: &Capture, survey: &Survey) -> Result<Self, ReplayError> {
         let own = |queue| own_buffers(survey, queue);
         let plan = match &capture.regions {
@@ -85,7 +85,38 @@ impl Plan {
             u128::from(queue.count) * u128::from(u64::from(queue.length).max(BUFFER_COST))
         });
         within_limit(regions.chain(buffers).sum())?;
-        Ok(plan)
+        for &Region {
+            stag, base, length, ..
+        } in &plan.regions
+        {
+            if u128::from(base) + u128::from(length) > 1 << 64 {
+                return Err(ReplayError::TaggedOffsets { stag, base, length });
+            }
+        }
+        match plan.together(|stag| stag) {
+            Some([stag, _]) => Err(ReplayError::SameStag { stag }),
+            None => Ok(plan),
+        }
+    }
+
+    /// A card with a table of `slots` STags, a power of two, can know all of them at a time.
+    ///
+    /// # Errors
+    /// [`ReplayError::SameSlot`].
+    pub fn fits(&self, slots: usize) -> Result<(), ReplayError> {
+        let slot = |stag: u32| (stag >> 8) as usize & (slots - 1); // AMB-50
+        match self.together(slot) {
+            Some(stags) => Err(ReplayError::SameSlot { stags, slots }),
+            None => Ok(()),
+        }
+    }
+
+    /// STags of two regions for which `place` says the same.
+    fn together<T: Ord>(&self, place: impl Fn(u32) -> T) -> Option<[u32; 2]> {
+        let mut stags: Vec<u32> = self.regions.iter().map(|region| region.stag).collect();
+        stags.sort_by_key(|&stag| place(stag));
+        let mut pairs = stags.windows(2).map(|pair| [pair[0], pair[1]]);
+        pairs.find(|&[first, second]| place(first) == place(second))
     }
 }
 

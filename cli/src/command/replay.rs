@@ -1,6 +1,7 @@
 //! `warpline replay`: a capture through the simulated card.
 
 use warpline_capture::{Capture, Segmentation};
+use warpline_hdl::Config;
 use warpline_sim::Card;
 
 use super::output::{apart, writable};
@@ -15,6 +16,8 @@ use crate::replay::{Replay, Replayed, Report, replay};
 pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, Error> {
     // All that can be wrong with the capture comes before the model is built, which may take minutes.
     let stream = Replay::new(&Capture::open(&options.capture)?)?;
+    let slots = Config::simulated(options.width).stag_slots;
+    stream.plan.fits(slots)?;
     if let Some(path) = &options.trace {
         apart(path, &Capture::files(&options.capture))?;
         writable(path)?;
