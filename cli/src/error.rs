@@ -48,7 +48,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that is to be written is one that the command reads, or makes for something else.
-    #[error("{}: is a file of the capture, the socket, the report to compare with, or made by the tools: choose another one to write to", path.display())]
+    #[error("{}: is a file of the capture, the socket, the report to compare with, to be written twice, or made by the tools: choose another one to write to", path.display())]
     Taken {
         /// The file.
         path: PathBuf,
@@ -138,6 +138,11 @@ impl Error {
             | Self::Plot { .. } => 3,
             _ => 2,
         }
+    }
+
+    /// What a compiler or Verilator said is part of it, in that program's lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        matches!(self, Self::Card(error) if error.is_of_build())
     }
 
     pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

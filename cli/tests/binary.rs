@@ -22,10 +22,12 @@ fn text(octets: &[u8]) -> &str {
     std::str::from_utf8(octets).unwrap()
 }
 
-/// Runs the program, which has to end with code 2 and one line that contains `reason`.
+/// Runs the program, which has to end with code 2 and one line that contains `reason`, and without a model.
 #[track_caller]
 fn unusable(arguments: &[&str], reason: &str) {
-    let output = warpline(arguments);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    let output = command.args(arguments).env("VERILATOR_ROOT", "/none");
+    let output = output.output().unwrap();
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
     assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
@@ -251,9 +253,13 @@ fn unusable_truth_is_refused_in_one_line() {
     );
     edited(
         &regions("0x7efe8cf41000", "0xfffffffffff10000"),
-        "0xec7df800",
+        "passes 2^64",
     );
-    edited(&regions("0x56bae400", "0xec7df800"), "0xec7df800");
+    edited(&regions("0x56bae400", "0xec7df800"), "names two regions");
+    edited(
+        &regions("0x56bae400", "0xab7df800"),
+        "the same one of the card's 256 slots",
+    );
     let no_buffers = |copy: &Copy| {
         fs::remove_file(copy.file("receive-buffers.bin.gz")).unwrap();
         copy.replace(
@@ -452,13 +458,32 @@ fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
     let end = missing + RECORD + length(missing);
     pcap.drain(missing..end);
     fs::write(&path, pcap).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
-    command.args(["replay", "--width", "64"]).arg(copy.path());
-    let output = command.env("VERILATOR_ROOT", "/none").output().unwrap();
+    unusable_capture(copy.path(), "octets");
+}
+
+/// What a path or a file holds neither makes two lines of one, nor steers a terminal, nor fills it.
+#[test]
+fn a_complaint_is_a_line_whatever_it_quotes() {
+    let path = "/none\n\u{1b}[31m";
+    unusable_capture(Path::new(path), r"/none\n\u{1b}[31m: cannot read");
+    let copy = Copy::of("crc1-rev2-badstag");
+    let long = format!("got TERMINATE {}", "x".repeat(1 << 20));
+    fs::write(copy.file("terminate.txt"), long).unwrap();
+    unusable_capture(copy.path(), "…");
+}
+
+/// A limit of the shell's is an error like a full disk.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "ulimit -f 1; exec \"$0\" rtl --width 64 --out \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_warpline")]);
+    let output = command.arg(folder.path().join("rtl")).output().unwrap();
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("File too large"), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert!(complaint.contains("octets"), "{complaint}");
 }
 
 /// A waveform takes the place of nothing that the command needs, and of nothing at all when there is no model to record.

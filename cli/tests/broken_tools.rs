@@ -2,7 +2,7 @@
 //! is not taken for made.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -167,6 +167,16 @@ fn a_report_is_not_written_over_what_the_tools_make() {
         let before = fs::read(&path).unwrap();
         fakes.complains(&[Path::new("--report"), &path], 2, "made by the tools");
         assert_eq!(fs::read(&path).unwrap(), before, "{name}");
+    }
+    let link = fakes.path("latest");
+    symlink(fakes.path("out/warpline.bit"), &link).unwrap();
+    let sources = fakes.path("out/rtl/warpline.sv");
+    for path in [link, sources, fakes.path("out"), fakes.path("out/rtl")] {
+        fakes.complains(&[Path::new("--report"), &path], 2, "made by the tools");
+    }
+    fs::remove_dir_all(fakes.path("out")).unwrap();
+    for path in [fakes.path("out"), fakes.path("out/rtl")] {
+        fakes.complains(&[Path::new("--report"), &path], 2, "made by the tools");
     }
     let path = fakes.path("out/mine.json");
     assert!(

@@ -78,6 +78,13 @@ impl Error {
     pub fn is_output(&self) -> bool {
         matches!(self, Self::Model(warpline_verilate::Error::Write(_)))
     }
+
+    /// The model could not be built: what Verilator or the compiler said is quoted, line by line.
+    #[must_use]
+    pub fn is_of_build(&self) -> bool {
+        use warpline_verilate::Error::{Compiler, Verilator};
+        matches!(self, Self::Model(Compiler { .. } | Verilator { .. }))
+    }
 }
 
 /// A rule of AXI that the device broke, where and when.

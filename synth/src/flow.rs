@@ -14,7 +14,7 @@ use warpline_design::design;
 use crate::error::quoted;
 use crate::in_use::{self, share, take};
 use crate::module::NETLIST_JSON;
-use crate::netlist::{Family, MADE_BY, Netlist, Source, netlist};
+use crate::netlist::{Family, MADE_BY, Netlist, RTL, Source, netlist};
 use crate::place::{PINS_LPF, Placer, settings, usual_placer};
 use crate::report::{late, rounded, worst_path};
 use crate::selftest::PINS;
@@ -171,9 +171,20 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     })
 }
 
-/// Whether a file of that name in the folder of a [`Job`] or of an estimate is the flow's own.
+/// Whether what has this path in the folder of a [`Job`] or of an estimate is the flow's own.
 #[must_use]
-pub fn is_of_flow(name: &str) -> bool {
+pub fn is_of_flow(path: &Path) -> bool {
+    let mut names = path.iter().map(|name| name.to_string_lossy());
+    let (first, more) = (names.next(), names.next());
+    let Some(name) = first.as_deref() else {
+        return true; // the folder itself
+    };
+    if name == RTL {
+        return true;
+    }
+    if more.is_some() {
+        return false;
+    }
     let of_a_seed = ["placed-", "report-", "progress-", "nextpnr-", BITSTREAM];
     let once = [
         NETLIST_JSON,

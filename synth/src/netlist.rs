@@ -92,6 +92,9 @@ pub fn netlist_of(
     netlist(yosys, family, &source, folder)
 }
 
+/// Folder of the sources, in the netlist's.
+pub(crate) const RTL: &str = "rtl";
+
 /// Which yosys made the netlist.
 pub(crate) const MADE_BY: &str = "made-by";
 
@@ -106,11 +109,11 @@ pub(crate) fn netlist(
     source: &Source<'_>,
     folder: &Path,
 ) -> Result<Netlist, Error> {
-    let rtl = folder.join("rtl");
+    let rtl = folder.join(RTL);
     fs::create_dir_all(&rtl).map_err(Error::at(&rtl))?;
     let mut script = String::from("read_verilog -sv");
     for (name, _) in source.files {
-        script += &format!(" rtl/{name}");
+        script += &format!(" {RTL}/{name}");
     }
     script += "\n";
     for (name, value) in source.parameters {

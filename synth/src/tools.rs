@@ -93,7 +93,7 @@ fn find_in(folders: &[PathBuf], program: &'static str) -> Result<PathBuf, Error>
 }
 
 fn folders() -> Vec<PathBuf> {
-    if let Some(folder) = env::var_os("WARPLINE_FPGA_TOOLS") {
+    if let Some(folder) = env::var_os("WARPLINE_FPGA_TOOLS").filter(|it| !it.is_empty()) {
         // Said explicitly: no silent fall-back to another version. The tools run in another folder: no relative path.
         return vec![path::absolute(&folder).unwrap_or(folder.into())];
     }

@@ -1,12 +1,12 @@
 //! `warpline bench`: octets per cycle, for small and large ULPDUs, at all widths.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plotters::prelude::*;
 use serde::Serialize;
 
 use super::OK;
-use super::output::{writable, write_text};
+use super::output::{real, writable, write_text};
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
 use crate::host_path::{self, HostPath, Ways};
@@ -31,8 +31,16 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
         &options.reversed,
         &options.host_path,
     ];
-    for path in paths.into_iter().flatten() {
-        writable(path)?; // not after minutes of measuring
+    let paths: Vec<&PathBuf> = paths.into_iter().flatten().collect();
+    for (i, path) in paths.iter().enumerate() {
+        // not after minutes of measuring
+        let (to, mut others) = (real(path), paths[..i].iter().map(|other| real(other)));
+        if others.any(|other| to.starts_with(&other) || other.starts_with(&to)) {
+            return Err(Error::Taken {
+                path: path.to_path_buf(),
+            });
+        }
+        writable(path)?;
     }
     let mut figures = Vec::new();
     let mut latencies = Vec::new();

@@ -14,9 +14,11 @@ mod terminal;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, stderr};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use signal_hook::consts::SIGXFSZ;
 use tracing::Level;
 
 use crate::Error;
@@ -31,6 +33,11 @@ const UNUSABLE: u8 = 2;
 
 /// Runs the command that `arguments` (program name first) ask for.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    // a file that may not grow (`ulimit -f`) is an error like a full disk, no sudden end
+    let heard = Arc::default();
+    if let Err(error) = signal_hook::flag::register(SIGXFSZ, heard) {
+        return fail(&Error::Signals(error)).into();
+    }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => return explain(&error),
@@ -69,7 +76,10 @@ fn unusable(reason: &str) -> ExitCode {
 }
 
 fn fail(error: &Error) -> u8 {
-    terminal::complain(error);
+    match error.has_lines() {
+        true => terminal::complain_in_lines(error),
+        false => terminal::complain(error),
+    }
     error.exit_code()
 }
 

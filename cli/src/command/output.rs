@@ -10,17 +10,21 @@ use tempfile::NamedTempFile;
 use crate::Error;
 
 /// Checks that there can be a file at `path`, and makes its folder. What it holds stays, and where there was none there is
-/// none: a command that fails leaves no empty file behind.
+/// none: a command that fails leaves no empty file behind, here or where a link leads.
 pub(super) fn writable(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
-    // opening a pipe waits for who reads it
-    if fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
-        let pipe = io::Error::new(io::ErrorKind::InvalidInput, "a pipe, give a file");
-        return Err(Error::write(path)(pipe));
-    }
-    let new = fs::symlink_metadata(path).is_err();
+    let refused = |what| Error::write(path)(io::Error::new(io::ErrorKind::InvalidInput, what));
+    let new = match fs::metadata(path) {
+        // opening it waits for who reads it
+        Ok(there) if there.file_type().is_fifo() => return Err(refused("a pipe, give a file")),
+        Ok(_) => false,
+        Err(_) if path.is_symlink() => {
+            return Err(refused("a link to what is not there, give a file"));
+        }
+        Err(_) => true,
+    };
     let file = File::options().append(true).create(true).open(path);
     file.map_err(Error::write(path))?;
     match new {
@@ -29,10 +33,22 @@ pub(super) fn writable(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// Where a path leads: links are followed as far as there is something.
+pub(super) fn real(path: &Path) -> PathBuf {
+    let whole = absolute(path).unwrap_or_else(|_| path.into());
+    let mut rest = Vec::new();
+    for there in whole.ancestors() {
+        if let Ok(real) = fs::canonicalize(there) {
+            return rest.iter().rev().fold(real, |real, name| real.join(name));
+        }
+        rest.extend(there.file_name());
+    }
+    whole
+}
+
 /// What a command reads or makes elsewhere is not written over.
 pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
-    let at = |path: &Path| fs::canonicalize(path).or_else(|_| absolute(path)).ok();
-    match others.iter().any(|other| at(other) == at(path)) {
+    match others.iter().any(|other| real(other) == real(path)) {
         true => Err(Error::Taken { path: path.into() }),
         false => Ok(()),
     }
@@ -40,9 +56,9 @@ pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
 
 /// Writes to a path that is [`writable`]; if that fails, what it held is still there.
 pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    let replaced = match fs::symlink_metadata(path) {
-        Ok(file) if file.is_file() => replace(path, &file, text),
-        Ok(_) => fs::write(path, text), // a terminal, a link: stays what it is
+    let replaced = match fs::metadata(path) {
+        Ok(file) if file.is_file() => replace(&real(path), &file, text), // a link stays one
+        Ok(_) => fs::write(path, text),                                  // a terminal
         // with the rights that new files have; half of it is no report
         Err(_) => fs::write(path, text).inspect_err(|_| drop(fs::remove_file(path))),
     };
@@ -62,6 +78,7 @@ fn replace(path: &Path, old: &Metadata, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn what_a_file_holds_stays_until_all_of_the_new_is_there() {
@@ -80,6 +97,18 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let full = write_text(Path::new("/dev/full"), "third").unwrap_err();
         assert!(full.to_string().starts_with("/dev/full: cannot write"));
+        let link = folder.path().join("link");
+        symlink(&path, &link).unwrap();
+        writable(&link).unwrap();
+        let old = File::open(&path).unwrap();
+        write_text(&link, "fourth").unwrap();
+        assert_eq!(io::read_to_string(old).unwrap(), "second");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "fourth");
+        assert!(link.is_symlink());
+        fs::remove_file(&path).unwrap();
+        let nowhere = writable(&link).unwrap_err().to_string();
+        assert!(nowhere.ends_with("a link to what is not there, give a file"));
+        assert!(!path.exists());
         assert!(writable(folder.path()).is_err());
     }
 }

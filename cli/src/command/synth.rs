@@ -12,7 +12,7 @@ use warpline_synth::{
     tool,
 };
 
-use super::output::{apart, writable, write_text};
+use super::output::{apart, real, writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
 use super::{DIFFERENT, OK};
 use crate::Error;
@@ -102,9 +102,9 @@ fn ask_for_report(options: &Synth) -> Result<(), Error> {
     let Some(path) = &options.report else {
         return Ok(());
     };
-    let name = path.file_name().unwrap_or_default();
-    if is_of_flow(&name.to_string_lossy()) {
-        apart(path, &[options.out.join(name)])?;
+    let (to, out) = (real(path), real(&options.out));
+    if out.starts_with(&to) || to.strip_prefix(&out).is_ok_and(is_of_flow) {
+        return Err(Error::Taken { path: path.clone() });
     }
     // a device that got worse would be the next one's measure
     if let Some(against) = &options.against {

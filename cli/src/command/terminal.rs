@@ -52,7 +52,35 @@ pub(super) fn show(text: &str) -> Result<(), Error> {
 
 /// Says on standard error what is wrong, in a line.
 pub(super) fn complain(reason: &dyn Display) {
-    remark(&format_args!("warpline: {reason}"));
+    remark(&format_args!("warpline: {}", a_line(&reason.to_string())));
+}
+
+/// Says on standard error what is wrong, in the lines of another program.
+pub(super) fn complain_in_lines(reason: &dyn Display) {
+    let reason = reason.to_string();
+    let lines: Vec<_> = reason.lines().take(MOST_LINES).map(a_line).collect();
+    remark(&format_args!("warpline: {}", lines.join("\n")));
+}
+
+/// Of another program's lines, the first tell what is wrong.
+const MOST_LINES: usize = 50;
+/// Longest line that is said, in characters: paths have 4,096 at most.
+const MOST: usize = 5000;
+
+/// The text without what would end the line, steer a terminal or fill it.
+fn a_line(text: &str) -> String {
+    let mut line = String::new();
+    for (i, c) in text.chars().enumerate() {
+        match c {
+            _ if i == MOST => {
+                line.push('…');
+                break;
+            }
+            _ if c.is_control() => line.extend(c.escape_default()),
+            _ => line.push(c),
+        }
+    }
+    line
 }
 
 /// Says something on standard error, in a line.
