@@ -484,6 +484,8 @@ fn a_file_that_may_not_grow_is_an_error() {
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("File too large"), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    let left = fs::read_dir(folder.path().join("rtl")).unwrap();
+    assert_eq!(left.count(), 0, "a part of the device");
 }
 
 /// A waveform takes the place of nothing that the command needs, and of nothing at all when there is no model to record.

@@ -1,11 +1,11 @@
 //! Files that a command writes behind minutes or hours of work: asked for first, replaced as a whole.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf, absolute};
 
-use tempfile::NamedTempFile;
+use tempfile::{Builder, TempPath};
 
 use crate::Error;
 
@@ -56,23 +56,60 @@ pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
 
 /// Writes to a path that is [`writable`]; if that fails, what it held is still there.
 pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    let replaced = match fs::metadata(path) {
-        Ok(file) if file.is_file() => replace(&real(path), &file, text), // a link stays one
-        Ok(_) => fs::write(path, text),                                  // a terminal
-        // with the rights that new files have; half of it is no report
-        Err(_) => fs::write(path, text).inspect_err(|_| drop(fs::remove_file(path))),
-    };
-    replaced.map_err(Error::write(path))
+    write_texts(&[(path.into(), text)])
 }
 
-/// Puts a whole new file in the place of the old one.
-fn replace(path: &Path, old: &Metadata, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut new = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(old.permissions())?;
-    new.persist(path)?;
+/// Writes all of them, to paths that are [`writable`]; if one has no room, each holds what it held.
+pub(super) fn write_texts<T: AsRef<str>>(files: &[(PathBuf, T)]) -> Result<(), Error> {
+    let mut whole = Vec::new();
+    for (path, text) in files {
+        let new = New::beside(path, text.as_ref()).map_err(Error::write(path))?;
+        whole.push((path, new));
+    }
+    for (path, new) in whole {
+        new.put().map_err(Error::write(path))?;
+    }
     Ok(())
+}
+
+/// What is to be written.
+enum New<'t> {
+    /// A whole file beside the one whose place it takes.
+    File(TempPath, PathBuf),
+    /// Straight to what is no file, a terminal or a device, or has none beside it.
+    Text(&'t str, &'t Path),
+}
+
+impl<'t> New<'t> {
+    fn beside(path: &'t Path, text: &'t str) -> io::Result<Self> {
+        let old = fs::metadata(path);
+        if old.as_ref().is_ok_and(|there| !there.is_file()) {
+            return Ok(Self::Text(text, path));
+        }
+        let to = real(path); // a link stays one
+        let folder = to.parent().unwrap_or(&to);
+        // the rights that new files have, where there was none
+        let rights = Permissions::from_mode(0o666);
+        let mut new = match Builder::new().permissions(rights).tempfile_in(folder) {
+            // the old file can be written, its folder cannot
+            Err(error) if old.is_ok() && error.kind() == io::ErrorKind::PermissionDenied => {
+                return Ok(Self::Text(text, path));
+            }
+            made => made?,
+        };
+        new.write_all(text.as_bytes())?;
+        if let Ok(old) = old {
+            new.as_file().set_permissions(old.permissions())?;
+        }
+        Ok(Self::File(new.into_temp_path(), to))
+    }
+
+    fn put(self) -> io::Result<()> {
+        match self {
+            Self::File(new, to) => Ok(new.persist(to)?),
+            Self::Text(text, path) => fs::write(path, text),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use warpline_regmap::rdl;
 use warpline_synth::packaging;
 
 use super::OK;
-use super::output::{writable, write_text};
+use super::output::{writable, write_texts};
 use super::terminal::show;
 use crate::Error;
 use crate::options::Rtl;
@@ -29,13 +29,15 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let mut files = design.files();
     files.push((REGISTERS.into(), rdl::registers()));
     files.extend(packaging::files(&design, &config));
+    let files: Vec<_> = files
+        .into_iter()
+        .map(|(name, text)| (folder.join(name), text))
+        .collect();
     // all can be written, before one is
-    for (name, _) in &files {
-        writable(&folder.join(name))?;
+    for (path, _) in &files {
+        writable(path)?;
     }
-    for (name, text) in files {
-        write_text(&folder.join(name), &text)?;
-    }
+    write_texts(&files)?;
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
         "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}; registers in {REGISTERS}\n",
