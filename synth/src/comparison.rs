@@ -21,7 +21,7 @@ use warpline_hdl::crc32c::Crc32c;
 use warpline_hdl::writer::{self, Design, Direction, Module, Port};
 
 use crate::netlist::{Family, Source, netlist, netlist_of};
-use crate::place::{PINS_LPF, Placer, progress, settings, usual_placer};
+use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, progress, settings, usual_placer};
 use crate::report::worst_path;
 use crate::{Error, Part, Tool, Tools, part};
 
@@ -288,7 +288,7 @@ fn build(
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
     let mut settings = settings(part, false);
-    settings.extend(usual_placer());
+    settings.extend(usual_placer(TIMING_WEIGHT));
     let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
     let mut slowest = Some(f64::INFINITY);
     let mut expected = Some(f64::INFINITY);

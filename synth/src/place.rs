@@ -22,12 +22,11 @@ pub(crate) const PINS_LPF: &str = "pins.lpf";
 /// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 154.5 with this instead of 137.4 with 100. With
 /// 1000, one of that netlist came to 159.5, but of six placements of a later one two fell apart, at 146 MHz; with this it has
 /// 154.2 at least.
-const TIMING_WEIGHT: u32 = 300;
+pub(crate) const TIMING_WEIGHT: u32 = 300;
 
-/// Options of nextpnr for its usual placer.
-pub(crate) fn usual_placer() -> Vec<String> {
-    let weight = TIMING_WEIGHT.to_string();
-    vec!["--placer-heap-timingweight".into(), weight]
+/// Options of nextpnr for its usual placer, with that weight of late wires.
+pub(crate) fn usual_placer(weight: u32) -> Vec<String> {
+    vec!["--placer-heap-timingweight".into(), weight.to_string()]
 }
 
 /// Options of nextpnr besides netlist, pins and seed, and the way to place and to route.
