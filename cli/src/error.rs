@@ -21,6 +21,16 @@ pub enum Error {
         /// Why not.
         source: warpline_capture::replay::ReplayError,
     },
+    /// Two STags that the card cannot know at a time.
+    #[error(
+        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot know both at a time"
+    )]
+    SameSlot {
+        /// The STags.
+        stags: [u32; 2],
+        /// Slots of the card's table.
+        slots: usize,
+    },
     /// A region cannot be registered.
     #[error("the region of STag {stag:#010x} cannot be registered: {source}")]
     Region {

@@ -10,6 +10,8 @@
 
 use std::collections::BTreeMap;
 
+use warpline_regmap::register::stag_slot;
+
 use crate::Error;
 
 /// A registered memory region, as far as the table of STags cares.
@@ -41,7 +43,7 @@ impl StagSlots {
 
     /// The slot that `stag` belongs to.
     pub fn slot(&self, stag: u32) -> u32 {
-        (stag >> 8) & (self.slots - 1)
+        stag_slot(stag, self.slots)
     }
 
     /// A new STag in a free slot; `random` gives its random bits.

@@ -193,6 +193,12 @@ macro_rules! registers {
     };
 }
 
+/// The slot of an STag, of a table of `slots`, a power of two: what [`STAG_SLOTS`] says (AMB-50).
+#[must_use]
+pub const fn stag_slot(stag: u32, slots: u32) -> u32 {
+    (stag >> 8) & (slots - 1)
+}
+
 registers! {
     /// Reads `IDENTITY_VALUE`: "WARP".
     IDENTITY: 0x000 [1 x 4] ReadOnly &[], reset Some(IDENTITY_VALUE);

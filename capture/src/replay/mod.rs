@@ -68,16 +68,6 @@ pub enum ReplayError {
         /// The STag.
         stag: u32,
     },
-    /// Two STags that the card cannot know at a time.
-    #[error(
-        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot know both at a time"
-    )]
-    SameSlot {
-        /// The STags.
-        stags: [u32; 2],
-        /// Slots of the card's table.
-        slots: usize,
-    },
     /// Regions and buffers are larger than a replay is willing to hold.
     #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
     Memory {

@@ -1,5 +1,7 @@
 //! What has to be registered and posted before a stream is replayed.
 
+use std::collections::BTreeSet;
+
 use super::ReplayError;
 use super::survey::{Messages, Survey};
 use crate::{Capture, Regions};
@@ -93,30 +95,11 @@ impl Plan {
                 return Err(ReplayError::TaggedOffsets { stag, base, length });
             }
         }
-        match plan.together(|stag| stag) {
-            Some([stag, _]) => Err(ReplayError::SameStag { stag }),
+        let mut stags = BTreeSet::new();
+        match plan.regions.iter().find(|it| !stags.insert(it.stag)) {
+            Some(&Region { stag, .. }) => Err(ReplayError::SameStag { stag }),
             None => Ok(plan),
         }
-    }
-
-    /// A card with a table of `slots` STags, a power of two, can know all of them at a time.
-    ///
-    /// # Errors
-    /// [`ReplayError::SameSlot`].
-    pub fn fits(&self, slots: usize) -> Result<(), ReplayError> {
-        let slot = |stag: u32| (stag >> 8) as usize & (slots - 1); // AMB-50
-        match self.together(slot) {
-            Some(stags) => Err(ReplayError::SameSlot { stags, slots }),
-            None => Ok(()),
-        }
-    }
-
-    /// STags of two regions for which `place` says the same.
-    fn together<T: Ord>(&self, place: impl Fn(u32) -> T) -> Option<[u32; 2]> {
-        let mut stags: Vec<u32> = self.regions.iter().map(|region| region.stag).collect();
-        stags.sort_by_key(|&stag| place(stag));
-        let mut pairs = stags.windows(2).map(|pair| [pair[0], pair[1]]);
-        pairs.find(|&[first, second]| place(first) == place(second))
     }
 }
 

@@ -11,13 +11,12 @@ use super::terminal::{
 use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::options::Replay as Options;
-use crate::replay::{Replay, Replayed, Report, replay};
+use crate::replay::{Replay, Replayed, Report, replay, stags_fit};
 
 pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, Error> {
     // All that can be wrong with the capture comes before the model is built, which may take minutes.
     let stream = Replay::new(&Capture::open(&options.capture)?)?;
-    let slots = Config::simulated(options.width).stag_slots;
-    stream.plan.fits(slots)?;
+    stags_fit(&stream.plan, Config::simulated(options.width).stag_slots)?;
     if let Some(path) = &options.trace {
         apart(path, &Capture::files(&options.capture))?;
         writable(path)?;

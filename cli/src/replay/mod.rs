@@ -11,8 +11,11 @@
 mod report;
 mod run;
 
+use std::collections::BTreeMap;
+
 use warpline_capture::Segmentation;
 use warpline_capture::replay::ReplayError;
+use warpline_regmap::register::stag_slot;
 use warpline_sim::Card;
 
 use crate::Error;
@@ -40,6 +43,21 @@ pub struct Replayed {
     pub landed: Landed,
     /// TCP segments that the card was given.
     pub segments: usize,
+}
+
+/// A card with a table of `slots` STags can know all of the plan's at a time.
+///
+/// # Errors
+/// [`Error::SameSlot`].
+pub(crate) fn stags_fit(plan: &Plan, slots: usize) -> Result<(), Error> {
+    let mut holders = BTreeMap::new();
+    for &Region { stag, .. } in &plan.regions {
+        if let Some(other) = holders.insert(stag_slot(stag, slots as u32), stag) {
+            let stags = [other, stag];
+            return Err(Error::SameSlot { stags, slots });
+        }
+    }
+    Ok(())
 }
 
 /// Replays a captured stream on `card`, which is reset before. `progress` hears how many octets of how many are taken.
