@@ -9,8 +9,8 @@
 
 use thiserror::Error;
 use warpline_hdl::top::Warpline;
-use warpline_hdl::writer::{self, Design, WriteError};
 use warpline_hdl::{Config, ConfigError};
+use warpline_sv_writer::{self as writer, Design, WriteError};
 
 /// Name of the top module.
 pub const TOP: &str = "warpline";

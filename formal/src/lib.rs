@@ -28,7 +28,7 @@ pub use error::Error;
 pub use run::Tools;
 
 use std::time::{Duration, Instant};
-use warpline_hdl::writer::Design;
+use warpline_sv_writer::Design;
 
 /// A design and the checkers bound to it.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use crate::{Error, Tools};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::rc::Rc;
-use warpline_hdl::writer::Design;
+use warpline_sv_writer::Design;
 
 /// A sum modulo 2 of symbols and a constant.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

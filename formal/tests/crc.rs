@@ -12,9 +12,9 @@
 use std::time::Instant;
 use warpline_formal::linear::{Netlist, Sum, Wire, solved};
 use warpline_formal::{Error, Tools};
-use warpline_hdl::crc_register::squared;
-use warpline_hdl::crc32c::{Crc32c, latency};
-use warpline_hdl::writer::{self, Design};
+use warpline_hdl::parts::crc_register::squared;
+use warpline_hdl::parts::crc32c::{Crc32c, latency};
+use warpline_sv_writer::{self as writer, Design};
 use warpline_wire::crc::{INIT, POLYNOMIAL_REFLECTED};
 
 /// The register behind `data`, bit by bit (RFC 5044 §4.4: each octet least significant bit first).

@@ -5,42 +5,43 @@
 use rust_hdl_core::prelude::*;
 use std::time::Instant;
 use warpline_formal::{Error, Proof, Tools};
-use warpline_hdl::arbiter::Arbiter;
-use warpline_hdl::check::Check;
-use warpline_hdl::check::receive_queues::ReceiveQueues;
-use warpline_hdl::check::stag_table::StagTable;
-use warpline_hdl::check::tagged::TaggedChecks;
-use warpline_hdl::completion::CompletionWriter;
-use warpline_hdl::control::Control;
-use warpline_hdl::crc32c::{self, Crc32c};
-use warpline_hdl::deliver::Deliver;
-use warpline_hdl::interrupts::Interrupts;
-use warpline_hdl::place::Place;
-use warpline_hdl::queue::Queue;
-use warpline_hdl::refill::Refill;
-use warpline_hdl::registers::Registers;
-use warpline_hdl::window::Window;
-use warpline_hdl::write_mux::WriteMux;
-use warpline_hdl::{Config, writer};
+use warpline_hdl::Config;
+use warpline_hdl::host::command_arbiter::CommandArbiter;
+use warpline_hdl::host::completion::CompletionWriter;
+use warpline_hdl::host::control::Control;
+use warpline_hdl::host::interrupts::Interrupts;
+use warpline_hdl::host::receive_rings::ReceiveRings;
+use warpline_hdl::host::registers::Registers;
+use warpline_hdl::host::write_mux::WriteMux;
+use warpline_hdl::parts::crc32c::{self, Crc32c};
+use warpline_hdl::parts::queue::Queue;
+use warpline_hdl::rx::ddp::check::Check;
+use warpline_hdl::rx::ddp::check::receive_queues::ReceiveQueues;
+use warpline_hdl::rx::ddp::check::stag_table::StagTable;
+use warpline_hdl::rx::ddp::check::tagged::TaggedChecks;
+use warpline_hdl::rx::ddp::deliver::Deliver;
+use warpline_hdl::rx::ddp::place::Place;
+use warpline_hdl::rx::mpa::window::Window;
+use warpline_sv_writer as writer;
 
-const ARBITER: &str = include_str!("../properties/arbiter.sv");
-const BOUNDS: &str = include_str!("../properties/bounds.sv");
-const CHECK: &str = include_str!("../properties/check.sv");
-const COMPLETION: &str = include_str!("../properties/completion.sv");
-const CONTROL: &str = include_str!("../properties/control.sv");
-const CRC_ORDER: &str = include_str!("../properties/crc_order.sv");
-const DELIVER: &str = include_str!("../properties/deliver.sv");
-const HANDSHAKE: &str = include_str!("../properties/handshake.sv");
-const INTERRUPTS: &str = include_str!("../properties/interrupts.sv");
-const PLACE_READ: &str = include_str!("../properties/place_read.sv");
-const PLACE_SPLIT: &str = include_str!("../properties/place_split.sv");
-const QUEUE: &str = include_str!("../properties/queue.sv");
-const RECEIVE_QUEUES: &str = include_str!("../properties/receive_queues.sv");
-const REFILL: &str = include_str!("../properties/refill.sv");
-const REGISTERS: &str = include_str!("../properties/registers.sv");
-const STAG_TABLE: &str = include_str!("../properties/stag_table.sv");
-const WINDOW: &str = include_str!("../properties/window.sv");
-const WRITE_MUX: &str = include_str!("../properties/write_mux.sv");
+const ARBITER: &str = include_str!("../properties/host/command_arbiter.sv");
+const BOUNDS: &str = include_str!("../properties/rx/ddp/bounds.sv");
+const CHECK: &str = include_str!("../properties/rx/ddp/check.sv");
+const COMPLETION: &str = include_str!("../properties/host/completion.sv");
+const CONTROL: &str = include_str!("../properties/host/control.sv");
+const CRC_ORDER: &str = include_str!("../properties/parts/crc_order.sv");
+const DELIVER: &str = include_str!("../properties/rx/ddp/deliver.sv");
+const HANDSHAKE: &str = include_str!("../properties/parts/handshake.sv");
+const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
+const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
+const PLACE_SPLIT: &str = include_str!("../properties/rx/ddp/place_split.sv");
+const QUEUE: &str = include_str!("../properties/parts/queue.sv");
+const RECEIVE_QUEUES: &str = include_str!("../properties/rx/ddp/receive_queues.sv");
+const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
+const REGISTERS: &str = include_str!("../properties/host/registers.sv");
+const STAG_TABLE: &str = include_str!("../properties/rx/ddp/stag_table.sv");
+const WINDOW: &str = include_str!("../properties/rx/mpa/window.sv");
+const WRITE_MUX: &str = include_str!("../properties/host/write_mux.sv");
 
 /// The smallest device: what is proved does not depend on sizes, only the time does.
 const SMALL: Config = Config {
@@ -351,7 +352,7 @@ fn reads_of_descriptors_keep_the_rules_of_axi4() {
             receive_slots: 16,
             ..SMALL
         };
-        let block = Refill::<64, 8, 4>::new(&config);
+        let block = ReceiveRings::<64, 8, 4>::new(&config);
         let proof = Proof::of(&writer::write(&block, "refill").unwrap()).unwrap();
         let proof = proof
             .with(HANDSHAKE)
@@ -549,7 +550,7 @@ fn a_command_is_done_behind_its_fence_and_no_other_way() {
 #[test]
 #[ignore = "needs yosys and yices: make formal"]
 fn each_asker_of_check_has_its_own_question_answered() {
-    let proof = checked(&Arbiter::default(), "arbiter", ARBITER);
+    let proof = checked(&CommandArbiter::default(), "arbiter", ARBITER);
     let mixed = (
         "control_finished_d = ~refill_owns_q;",
         "control_finished_d = 1'b1;",

@@ -14,24 +14,25 @@
 //!
 //! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
 //! enough. Throughput and latency are those of the parts; `docs/bench` has what they add up to.
-use crate::arbiter::Arbiter;
-use crate::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
-use crate::check::Check;
-use crate::completion::CompletionWriter;
-use crate::control::Control;
-use crate::deliver::Deliver;
-use crate::dff::Dff;
-use crate::ingress::Ingress;
-use crate::interrupts::{Interrupts, MessageStreamOut};
-use crate::place::Place;
-use crate::refill::Refill;
-use crate::registers::Registers;
+use crate::host::command_arbiter::CommandArbiter;
+use crate::host::completion::CompletionWriter;
+use crate::host::control::Control;
+use crate::host::interrupts::{Interrupts, MessageStreamOut};
+use crate::host::receive_rings::ReceiveRings;
+use crate::host::registers::Registers;
+use crate::host::write_mux::WriteMux;
+use crate::parts::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
+use crate::rx::ddp::check::Check;
+use crate::rx::ddp::deliver::Deliver;
+use crate::rx::ddp::place::Place;
+use crate::rx::mpa::ingress::Ingress;
+use crate::rx::mpa::window::{Window, WindowStreamOut};
 use crate::util::d;
-use crate::window::{Window, WindowStreamOut};
-use crate::write_mux::WriteMux;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
 
 /// Cycles for which the inside stays in reset behind the last cycle of `aresetn` low: longer than any delay line.
 pub const RESET_CYCLES: u64 = 31;
@@ -73,8 +74,8 @@ pub struct Warpline<
     write_mux: WriteMux<W, K>,
     registers: Registers<S>,
     control: Control<S>,
-    arbiter: Arbiter,
-    refill: Refill<W, K, S>,
+    arbiter: CommandArbiter,
+    refill: ReceiveRings<W, K, S>,
     interrupts: Interrupts,
     all_ones: Constant<Bits<5>>,
 }
@@ -112,7 +113,7 @@ impl<
             registers: Registers::new(config),
             control: Control::new(config),
             arbiter: d(),
-            refill: Refill::new(config),
+            refill: ReceiveRings::new(config),
             interrupts: d(),
             all_ones: Constant::new(RESET_CYCLES.into()),
         }

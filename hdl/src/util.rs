@@ -9,8 +9,3 @@ pub fn d<T: Default>() -> T {
 pub fn array<T: Default, const N: usize>() -> [T; N] {
     std::array::from_fn(|_| T::default())
 }
-
-/// A line of comment for the generated text; nothing in simulation.
-macro_rules! comment {
-    ($text:literal) => {};
-}

@@ -7,7 +7,8 @@
 //! What an offer says depends on earlier cycles only, so that no loop runs through the model's logic.
 
 use fastrand::Rng;
-use warpline_hdl::{Config, axi};
+use warpline_hdl::Config;
+use warpline_hdl::parts::axi;
 use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
 

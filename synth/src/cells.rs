@@ -16,7 +16,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use warpline_hdl::writer::{Design, Direction, Port};
+use warpline_sv_writer::{Design, Direction, Port};
 
 use crate::Error;
 use crate::module::{self, Bit, Module, NETLIST_JSON, ordered};

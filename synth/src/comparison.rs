@@ -16,9 +16,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use warpline_hdl::crc_register::{RESIDUE, advance};
-use warpline_hdl::crc32c::Crc32c;
-use warpline_hdl::writer::{self, Design, Direction, Module, Port};
+use warpline_hdl::parts::crc_register::{RESIDUE, advance};
+use warpline_hdl::parts::crc32c::Crc32c;
+use warpline_sv_writer::{self as writer, Design, Direction, Module, Port};
 
 use crate::netlist::{Family, Source, netlist, netlist_of};
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, progress, settings, usual_placer};

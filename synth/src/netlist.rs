@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use warpline_hdl::writer::Design;
+use warpline_sv_writer::Design;
 
 use crate::flow::{call, read};
 use crate::made::{holds, once};

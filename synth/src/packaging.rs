@@ -10,7 +10,7 @@
 
 use warpline_design::TOP;
 use warpline_hdl::Config;
-use warpline_hdl::writer::{Design, Direction, Port};
+use warpline_sv_writer::{Design, Direction, Port};
 
 /// Ports by the beginning of their names, with what they are; signals of AXI interfaces have the standard's meaning.
 const PORTS: [(&str, &str); 9] = [

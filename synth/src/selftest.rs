@@ -8,10 +8,10 @@
 //!
 //! `constraints/warpline_selftest.sv` says what a row means.
 
-use warpline_hdl::axi::USER_FIN;
-use warpline_hdl::writer::Design;
+use warpline_hdl::parts::axi::USER_FIN;
 use warpline_regmap::layout::{close, receive_buffer, stag_entry, stream_context};
 use warpline_regmap::register::{self, Register, command};
+use warpline_sv_writer::Design;
 use warpline_wire::crc::crc32c;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 

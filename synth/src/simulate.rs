@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use warpline_hdl::writer::{Design, Direction};
+use warpline_sv_writer::{Design, Direction};
 
 use crate::netlist::run;
 use crate::{Error, Family, netlist_of};

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use warpline_hdl::writer::Design;
+use warpline_sv_writer::Design;
 use warpline_synth::comparison::{own, parallel};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use warpline_design::design;
 use warpline_hdl::Config;
-use warpline_hdl::writer::Design;
+use warpline_sv_writer::Design;
 use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
 

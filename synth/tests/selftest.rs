@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use warpline_design::{TOP, design};
-use warpline_hdl::writer::{Design, Direction};
 use warpline_regmap::register;
+use warpline_sv_writer::{Design, Direction};
 use warpline_synth::{BOARD, Fault, SelfTest, config, sources};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;

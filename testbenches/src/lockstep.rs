@@ -36,7 +36,7 @@ use std::env;
 
 use rust_hdl_core::prelude::*;
 use thiserror::Error;
-use warpline_hdl::writer::{self, Design, WriteError};
+use warpline_sv_writer::{self as writer, Design, WriteError};
 use warpline_verilate::{Build, Model, Port, Warning};
 
 /// Passes over a block that rust-hdl may need until nothing changes any more.

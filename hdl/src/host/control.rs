@@ -1,0 +1,570 @@
+//! Executes the host's commands, one at a time.
+//!
+//! ```text
+//!  registers ─ start, number ─► decide ─► set ring ───────────────────────────────────────► done, or refused
+//!                                 └─────► ask check ─► answer ─┬──────────────────────────► done, or refused
+//!                                            ▲                 ├─ arm ───────────────────► done
+//!                                            │                 ├─ freeze ─► settle ─► drain ─┐
+//!                                            │                 ├─ revoke ────────────────────┤
+//!                                            └── fence ◄───────┼─────────────────────────────┘
+//!                                                              └─ fence ─► fence_done ───► done
+//! ```
+//!
+//! * `WRITE_STAG`, `POST_RECEIVE`: `check` does all of it.
+//! * `REVOKE_STAG`: `check` clears the entry, then a fence follows all that was validated before it. Once the fence has
+//!   come back no write through the STag can happen any more (AMB-42, DDP-SEC-22).
+//! * `ARM_STREAM`: refused when there is no such stream or it is armed; `check` first, because it must know the stream
+//!   before the first octet comes in, then `arm` to the blocks in front of it.
+//! * `SET_RECEIVE_RING`: refused unless the stream is armed with that queue and has no ring for it, and the ring is
+//!   aligned and of a legal size; `refill` does the rest.
+//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards what still
+//!   comes, then `forget` takes the stream's rings away (not before: a segment that waits for a buffer would be judged to
+//!   have none), and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way
+//!   has reached `check` and `refill` has no read of the stream under way, a fence follows. The stream can then be armed
+//!   again and finds nothing of its former owner, and the host may unmap the rings.
+//!
+//! Assumptions: `arguments` holds still while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
+//! move no octet and issue no FPDU of the stream. `consumed` comes once for each `issued`, before `check` takes another
+//! command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `forget` on, until
+//! `refill` is done with the stream. `fence_done` comes once for each fence, at any time after it
+//! was given.
+//!
+//! Latency: a refusal is known two cycles after `start`; a question to `check` takes two cycles and as long as `check`
+//! does, and a close [`SETTLE`] cycles more.
+use crate::rx::ddp::check::CheckCommand;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::{close, receive_ring, stream_context};
+use warpline_regmap::register::command;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles after `close` until all that `admit`, `assembly` and `scan` had under way has come through.
+pub const SETTLE: u64 = 64;
+
+/// What control is doing.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum Step {
+    /// Waiting for a command.
+    Idle,
+    /// What is asked of `check` first.
+    Decide,
+    /// `check` is asked.
+    Ask,
+    /// `check` is working on it.
+    Answer,
+    /// `refill` is told of a ring.
+    Set,
+    /// The front of the receive path comes to rest.
+    Settle,
+    /// FPDUs or reads of the stream are under way.
+    Drain,
+    /// The fence is under way.
+    Fence,
+}
+
+/// Commands for a device with S streams.
+#[derive(LogicBlock)]
+pub struct Control<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+
+    /// Pulse: the host gives the command `number`; ignored while `busy`.
+    pub start: Signal<In, Bit>,
+    /// Number of the command, `regmap::register::command`; holds while `busy`.
+    pub number: Signal<In, Bits<8>>,
+    /// Words of `ARGUMENT`, word 0 in the lowest bits; holds while `busy`. `check` sees them too.
+    pub arguments: Signal<In, Bits<256>>,
+    /// The command is not done; high from the cycle after `start`.
+    pub busy: Signal<Out, Bit>,
+    /// The last command was refused; valid when not `busy`.
+    pub failed: Signal<Out, Bit>,
+
+    /// What `check` is asked for.
+    pub command: Signal<Out, CheckCommand>,
+    /// It is asked.
+    pub command_valid: Signal<Out, Bit>,
+    /// It has heard.
+    pub command_ready: Signal<In, Bit>,
+    /// Pulse: it has done so.
+    pub command_done: Signal<In, Bit>,
+    /// With `command_done`: it refuses.
+    pub command_failed: Signal<In, Bit>,
+
+    /// Pulse: `stream` enters full operation.
+    pub arm: Signal<Out, Bit>,
+    /// Pulse: `stream` takes nothing any more.
+    pub close: Signal<Out, Bit>,
+    /// Stream of `arm`, `close` and `forget`.
+    pub stream: Signal<Out, Bits<8>>,
+    /// With `arm`: the peer inserts markers.
+    pub markers: Signal<Out, Bit>,
+    /// With `arm`: CRCs are checked.
+    pub crc: Signal<Out, Bit>,
+    /// With `arm`: sequence number of position 0.
+    pub sequence_start: Signal<Out, Bits<32>>,
+
+    /// `arguments` describe a receive ring for `refill`.
+    pub set: Signal<Out, Bit>,
+    /// Pulse: `refill` has seen them.
+    pub set_ready: Signal<In, Bit>,
+    /// With `set_ready`: the queue has a ring already.
+    pub set_failed: Signal<In, Bit>,
+    /// Pulse: the receive rings of `stream` are taken away.
+    pub forget: Signal<Out, Bit>,
+    /// Nothing of `stream` is under way in `refill`.
+    pub quiet: Signal<In, Bit>,
+
+    /// Pulse: an FPDU of `issued_stream` is under way from here on.
+    pub issued: Signal<In, Bit>,
+    /// Its stream.
+    pub issued_stream: Signal<In, Bits<8>>,
+    /// Pulse: an FPDU of `consumed_stream` has left `check`.
+    pub consumed: Signal<In, Bit>,
+    /// Its stream.
+    pub consumed_stream: Signal<In, Bits<8>>,
+
+    /// Pulse: all writes in front of the fence are answered.
+    pub fence_done: Signal<In, Bit>,
+
+    step: Dff<Step>,
+    refused: Dff<Bit>,
+    asked: Dff<CheckCommand>,
+    pause: Dff<Bits<8>>,
+    fenced: Dff<Bit>,
+    arm_pulse: Dff<Bit>,
+    close_pulse: Dff<Bit>,
+    forget_pulse: Dff<Bit>,
+    stream_given: Dff<Bits<8>>,
+    markers_given: Dff<Bit>,
+    crc_given: Dff<Bit>,
+    sequence_given: Dff<Bits<32>>,
+    queues_given: Dff<Bits<4>>,
+    ring_legal: Dff<Bit>,
+    exists: Dff<Bit>,
+    is_armed: Dff<Bit>,
+    stream_queues: Dff<Bits<4>>,
+    queue_given: Dff<Bits<8>>,
+    is_other: Dff<Bit>,
+    is_arm: Dff<Bit>,
+    is_set: Dff<Bit>,
+    is_close: Dff<Bit>,
+    is_empty: Dff<Bit>,
+    came: Dff<Bit>,
+    came_stream: Dff<Bits<8>>,
+    left: Dff<Bit>,
+    left_stream: Dff<Bits<8>>,
+
+    armed: [Dff<Bit>; S],
+    queues: [Dff<Bits<4>>; S],
+    under_way: [Dff<Bits<8>>; S],
+    up: [Signal<Local, Bit>; S],
+    down: [Signal<Local, Bit>; S],
+    named_stream: Signal<Local, Bits<8>>,
+    named_queue: Signal<Local, Bits<8>>,
+    ring_queue: Signal<Local, Bits<2>>,
+    has_queue: Signal<Local, Bit>,
+    entries: Signal<Local, Bits<16>>,
+
+    index: [Constant<Bits<4>>; S],
+    settle: Constant<Bits<8>>,
+    stream_at: Constant<Bits<8>>,
+    markers_at: Constant<Bits<8>>,
+    crc_at: Constant<Bits<8>>,
+    sequence_at: Constant<Bits<8>>,
+    queues_at: Constant<Bits<8>>,
+    queue_mask: Constant<Bits<4>>,
+    queue_at: Constant<Bits<8>>,
+    entries_at: Constant<Bits<8>>,
+    base_at: Constant<Bits<8>>,
+    write_stag: Constant<Bits<8>>,
+    revoke_stag: Constant<Bits<8>>,
+    arm_stream: Constant<Bits<8>>,
+    close_stream: Constant<Bits<8>>,
+    post_receive: Constant<Bits<8>>,
+    set_receive_ring: Constant<Bits<8>>,
+}
+
+impl<const S: usize> Control<S> {
+    /// Commands for the device that `config` describes.
+    ///
+    /// # Panics
+    /// When `config.queues` is not 1 to 4.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!((1..=4).contains(&config.queues), "{} queues", config.queues);
+        assert!(
+            stream_context::STREAM == close::STREAM
+                && stream_context::STREAM == receive_ring::STREAM,
+            "the stream lies at the same place in all commands"
+        );
+        let number = |value: u32| Constant::new(u64::from(value).into());
+        let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
+        Self {
+            clock: d(),
+            reset: d(),
+            start: d(),
+            number: d(),
+            arguments: d(),
+            busy: d(),
+            failed: d(),
+            command: d(),
+            command_valid: d(),
+            command_ready: d(),
+            command_done: d(),
+            command_failed: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            markers: d(),
+            crc: d(),
+            sequence_start: d(),
+            set: d(),
+            set_ready: d(),
+            set_failed: d(),
+            forget: d(),
+            quiet: d(),
+            issued: d(),
+            issued_stream: d(),
+            consumed: d(),
+            consumed_stream: d(),
+            fence_done: d(),
+            step: d(),
+            refused: d(),
+            asked: d(),
+            pause: d(),
+            fenced: d(),
+            arm_pulse: d(),
+            close_pulse: d(),
+            forget_pulse: d(),
+            stream_given: d(),
+            markers_given: d(),
+            crc_given: d(),
+            sequence_given: d(),
+            queues_given: d(),
+            ring_legal: d(),
+            exists: d(),
+            is_armed: d(),
+            stream_queues: d(),
+            queue_given: d(),
+            is_other: d(),
+            is_arm: d(),
+            is_set: d(),
+            is_close: d(),
+            is_empty: d(),
+            came: d(),
+            came_stream: d(),
+            left: d(),
+            left_stream: d(),
+            armed: array(),
+            queues: array(),
+            under_way: array(),
+            up: array(),
+            down: array(),
+            named_stream: d(),
+            named_queue: d(),
+            ring_queue: d(),
+            has_queue: d(),
+            entries: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            settle: Constant::new(SETTLE.into()),
+            stream_at: place(stream_context::STREAM),
+            markers_at: place(stream_context::MARKERS),
+            crc_at: place(stream_context::CRC),
+            sequence_at: place(stream_context::SEQUENCE_START),
+            queues_at: place(stream_context::QUEUES),
+            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
+            queue_at: place(receive_ring::QUEUE),
+            entries_at: place(receive_ring::ENTRIES),
+            base_at: place(receive_ring::BASE),
+            write_stag: number(command::WRITE_STAG),
+            revoke_stag: number(command::REVOKE_STAG),
+            arm_stream: number(command::ARM_STREAM),
+            close_stream: number(command::CLOSE_STREAM),
+            post_receive: number(command::POST_RECEIVE),
+            set_receive_ring: number(command::SET_RECEIVE_RING),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Control<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            step,
+            refused,
+            asked,
+            pause,
+            fenced,
+            arm_pulse,
+            close_pulse,
+            forget_pulse
+        );
+        dff_setup!(
+            self,
+            clock,
+            stream_given,
+            markers_given,
+            crc_given,
+            sequence_given,
+            queues_given,
+            ring_legal
+        );
+        dff_setup!(
+            self,
+            clock,
+            exists,
+            is_armed,
+            stream_queues,
+            queue_given,
+            is_empty
+        );
+        dff_setup!(self, clock, is_other, is_arm, is_set, is_close);
+        dff_setup!(self, clock, came, came_stream, left, left_stream);
+        self.busy.next = self.step.q.val() != Step::Idle;
+        self.failed.next = self.refused.q.val();
+        self.command.next = self.asked.q.val();
+        self.command_valid.next = self.step.q.val() == Step::Ask;
+        self.arm.next = self.arm_pulse.q.val();
+        self.close.next = self.close_pulse.q.val();
+        self.forget.next = self.forget_pulse.q.val();
+        self.stream.next = self.stream_given.q.val();
+        self.markers.next = self.markers_given.q.val();
+        self.crc.next = self.crc_given.q.val();
+        self.sequence_start.next = self.sequence_given.q.val();
+        self.set.next = self.step.q.val() == Step::Set;
+
+        comment!("FPDUs under way, and what is known of the stream that the command names; arguments are there with `start`");
+        self.came.d.next = self.issued.val();
+        self.came_stream.d.next = self.issued_stream.val();
+        self.left.d.next = self.consumed.val();
+        self.left_stream.d.next = self.consumed_stream.val();
+        self.exists.d.next = false;
+        self.is_armed.d.next = false;
+        self.is_empty.d.next = false;
+        self.stream_queues.d.next = 0.into();
+        self.named_stream.next = self
+            .arguments
+            .val()
+            .get_bits::<8>(self.stream_at.val().index());
+        self.named_queue.next = self
+            .arguments
+            .val()
+            .get_bits::<8>(self.queue_at.val().index());
+        self.is_other.d.next = (self.number.val() == self.write_stag.val())
+            | (self.number.val() == self.post_receive.val())
+            | (self.number.val() == self.revoke_stag.val());
+        self.is_arm.d.next = self.number.val() == self.arm_stream.val();
+        self.is_set.d.next = self.number.val() == self.set_receive_ring.val();
+        self.is_close.d.next = self.number.val() == self.close_stream.val();
+        self.queue_given.d.next = self.named_queue.val();
+        self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
+        self.has_queue.next = self.is_armed.q.val()
+            & !self.queue_given.q.val().get_bits::<6>(2).any()
+            & self
+                .stream_queues
+                .q
+                .val()
+                .get_bit(self.ring_queue.val().index());
+        for i in 0..S {
+            self.armed[i].clock.next = self.clock.val();
+            self.armed[i].d.next = self.armed[i].q.val();
+            self.queues[i].clock.next = self.clock.val();
+            self.queues[i].d.next = self.queues[i].q.val();
+            self.under_way[i].clock.next = self.clock.val();
+            self.under_way[i].d.next = self.under_way[i].q.val();
+            self.up[i].next = self.came.q.val()
+                & (self.came_stream.q.val().get_bits::<4>(0) == self.index[i].val());
+            self.down[i].next = self.left.q.val()
+                & (self.left_stream.q.val().get_bits::<4>(0) == self.index[i].val());
+            if self.up[i].val() & !self.down[i].val() {
+                self.under_way[i].d.next = self.under_way[i].q.val() + 1;
+            }
+            if self.down[i].val() & !self.up[i].val() {
+                self.under_way[i].d.next = self.under_way[i].q.val() - 1;
+            }
+            if (self.named_stream.val().get_bits::<4>(0) == self.index[i].val())
+                & !self.named_stream.val().get_bits::<4>(4).any()
+            {
+                self.exists.d.next = true;
+                self.is_armed.d.next = self.armed[i].q.val();
+                self.stream_queues.d.next = self.queues[i].q.val();
+            }
+            if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.is_empty.d.next = !self.under_way[i].q.val().any();
+            }
+        }
+
+        if self.fence_done.val() {
+            self.fenced.d.next = true;
+        }
+        self.entries.next = self
+            .arguments
+            .val()
+            .get_bits::<16>(self.entries_at.val().index());
+        self.arm_pulse.d.next = false;
+        self.close_pulse.d.next = false;
+        self.forget_pulse.d.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                self.fenced.d.next = false;
+                if self.start.val() {
+                    self.refused.d.next = false;
+                    self.stream_given.d.next = self.named_stream.val();
+                    self.markers_given.d.next =
+                        self.arguments.val().get_bit(self.markers_at.val().index());
+                    self.crc_given.d.next = self.arguments.val().get_bit(self.crc_at.val().index());
+                    self.sequence_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<32>(self.sequence_at.val().index());
+                    self.queues_given.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<4>(self.queues_at.val().index())
+                        & self.queue_mask.val();
+                    comment!(
+                        "a power of two of 16 or more; the eight low bits of the base are zero"
+                    );
+                    self.ring_legal.d.next = self.entries.val().get_bits::<12>(4).any()
+                        & !(self.entries.val() & (self.entries.val() - 1)).any()
+                        & !self
+                            .arguments
+                            .val()
+                            .get_bits::<8>(self.base_at.val().index())
+                            .any();
+                    comment!("what `check` is asked, if it is asked");
+                    self.asked.d.next = CheckCommand::WriteStag;
+                    if self.number.val() == self.post_receive.val() {
+                        self.asked.d.next = CheckCommand::PostReceive;
+                    }
+                    if self.number.val() == self.revoke_stag.val() {
+                        self.asked.d.next = CheckCommand::RevokeStag;
+                    }
+                    if self.number.val() == self.arm_stream.val() {
+                        self.asked.d.next = CheckCommand::Arm;
+                    }
+                    if self.number.val() == self.close_stream.val() {
+                        self.asked.d.next = CheckCommand::Freeze;
+                    }
+                    self.step.d.next = Step::Decide;
+                }
+            }
+            Step::Decide => {
+                comment!("refused unless it is one of the commands");
+                self.refused.d.next = true;
+                self.step.d.next = Step::Idle;
+                if self.is_other.q.val() {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Ask;
+                }
+                if self.is_arm.q.val() & self.exists.q.val() & !self.is_armed.q.val() {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Ask;
+                }
+                if self.is_set.q.val() & self.has_queue.val() & self.ring_legal.q.val() {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Set;
+                }
+                if self.is_close.q.val() & self.exists.q.val() {
+                    self.refused.d.next = false;
+                    self.close_pulse.d.next = true;
+                    self.step.d.next = Step::Ask;
+                }
+            }
+            Step::Ask => {
+                if self.command_ready.val() {
+                    self.step.d.next = Step::Answer;
+                }
+            }
+            Step::Answer => {
+                if self.command_done.val() {
+                    self.pause.d.next = self.settle.val();
+                    self.step.d.next = Step::Idle;
+                    match self.asked.q.val() {
+                        CheckCommand::RevokeStag => {
+                            self.asked.d.next = CheckCommand::Fence;
+                            self.step.d.next = Step::Ask;
+                        }
+                        CheckCommand::Arm => {
+                            self.arm_pulse.d.next = !self.command_failed.val();
+                            for i in 0..S {
+                                if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val()
+                                {
+                                    self.armed[i].d.next = !self.command_failed.val();
+                                    self.queues[i].d.next = self.queues_given.q.val();
+                                }
+                            }
+                        }
+                        CheckCommand::Freeze => {
+                            self.forget_pulse.d.next = true;
+                            self.step.d.next = Step::Settle;
+                        }
+                        CheckCommand::Fence => {
+                            self.step.d.next = Step::Fence;
+                        }
+                        _ => {}
+                    }
+                    if self.command_failed.val() {
+                        self.refused.d.next = true;
+                        self.step.d.next = Step::Idle;
+                    }
+                }
+            }
+            Step::Set => {
+                if self.set_ready.val() {
+                    self.refused.d.next = self.set_failed.val();
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Settle => {
+                self.pause.d.next = self.pause.q.val() - 1;
+                if self.pause.q.val() == 1 {
+                    self.step.d.next = Step::Drain;
+                }
+            }
+            Step::Drain => {
+                if self.is_empty.q.val() & self.quiet.val() {
+                    self.asked.d.next = CheckCommand::Fence;
+                    self.step.d.next = Step::Ask;
+                }
+            }
+            Step::Fence => {
+                if self.fenced.q.val() {
+                    self.step.d.next = Step::Idle;
+                    if self.is_close.q.val() {
+                        for i in 0..S {
+                            if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val() {
+                                self.armed[i].d.next = false;
+                            }
+                        }
+                    }
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.refused.d.next = false;
+            self.fenced.d.next = false;
+            self.came.d.next = false;
+            self.left.d.next = false;
+            self.arm_pulse.d.next = false;
+            self.close_pulse.d.next = false;
+            self.forget_pulse.d.next = false;
+            for i in 0..S {
+                self.armed[i].d.next = false;
+                self.under_way[i].d.next = 0.into();
+            }
+        }
+    }
+}

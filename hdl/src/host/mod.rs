@@ -1,0 +1,9 @@
+//! What the host sees of the device: registers, commands, rings, completions, interrupts and the bus to its memory.
+
+pub mod command_arbiter;
+pub mod completion;
+pub mod control;
+pub mod interrupts;
+pub mod receive_rings;
+pub mod registers;
+pub mod write_mux;

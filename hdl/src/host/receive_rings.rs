@@ -1,0 +1,955 @@
+//! ReceiveRings: fetches the descriptors of receive rings from host memory and posts the buffers that they describe.
+//!
+//! ```text
+//!  doorbell ─► produced ─┐                     AR ─► bus ─► R
+//!                        ├─► behind, and room? ─┘            │ descriptors, one every two cycles
+//!  set ──────► fetched ──┤       (a row)                  [queue] ─► PostReceive ─► check
+//!                        │                                                            │
+//!              taken ◄───┴────────────── took ◄───────────────────────────────────────┤
+//!  produced − taken > distance ────────► coming ──────────────────────────────────────┘
+//! ```
+//!
+//! A ring is a row: stream and queue. Three counts modulo 2^16 say all about it: descriptors that the host has written
+//! (`produced`), that have been asked for (`fetched`), and whose buffers have been used (`taken`). A row is *behind* when
+//! the first two differ; its queue has room for as many buffers as the last two leave of `RECEIVE_SLOTS`. A pointer goes
+//! round the rows and stops at one that a doorbell has made dirty and that is not full. What can be read at once, up to
+//! the end of a block of 256 octets, is read by one burst of whole beats; what lies in front of the first descriptor and
+//! behind the last one is skipped. The ring begins and ends with a block, so that no burst wraps. While descriptors are
+//! posted, the next burst is on its way.
+//!
+//! **Doorbells are never too late.** `coming` compares the counts themselves, for the row that `check` looks at. A
+//! doorbell whose write is answered has changed `produced`; `check` therefore sees it for every segment whose first beat
+//! comes in behind that answer, however long the queue of rows to serve and the reads in front of it are.
+//!
+//! **Close.** The rows of a closed stream are forgotten at once, which must not be before `check` has frozen it. A burst
+//! that is on its way is waited for and not posted; `quiet` is low until then, and until what stood in the queue has been
+//! posted (to queues that are emptied with the next arm). A doorbell without a ring does nothing.
+//!
+//! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its rows
+//! rest until it is closed. `coming` stays as it is, so that a segment which waits is discarded and not judged.
+//!
+//! Assumptions: `set` comes for streams that are armed, and not between `close` and `quiet`; `took` comes with the key that
+//! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when
+//! something is wrong (which is a fault, too).
+//!
+//! Latency: AR 8 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
+//! the first question to `check`: 4 cycles. A burst takes 9 cycles and two for each descriptor besides what the bus takes;
+//! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
+use crate::parts::axi::{
+    size_code, AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK,
+};
+use crate::parts::queue::{Queue, Store};
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::{receive_buffer, receive_descriptor, receive_ring};
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Octets of a descriptor.
+pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
+/// log2 of the descriptors that wait to be posted: those of a burst.
+const LOG: usize = (READ_BLOCK / DESCRIPTOR).ilog2() as usize;
+
+/// What is done for the row.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Step {
+    /// The pointer looks for one.
+    Seek,
+    /// Its counts are read.
+    Load,
+    /// What lies between them.
+    Count,
+    /// Is it behind, and is there room? What is behind, up to the end of the block.
+    Block,
+    /// What there is room for; the address's low half.
+    Room,
+    /// The burst; the high half.
+    Burst,
+    /// The address waits for the bus.
+    Address,
+    /// Beats come.
+    Beats,
+    /// Was all of it good?
+    Judge,
+}
+
+/// Where a ring lies.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Ring {
+    /// Address, less the eight low bits.
+    base: Bits<56>,
+    /// Descriptors less one.
+    mask: Bits<16>,
+}
+
+/// A buffer for `check`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Buffer {
+    /// Stream and queue.
+    row: Bits<6>,
+    /// Octets.
+    length: Bits<32>,
+    /// Bus address.
+    address: Bits<64>,
+}
+
+/// ReceiveRings on a bus of W bits, K = W/8 octets, for S streams of four queues.
+#[derive(LogicBlock)]
+pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+
+    /// Pulse: the host has written descriptors for a queue.
+    pub doorbell: Signal<In, Bit>,
+    /// Stream of the queue.
+    pub doorbell_stream: Signal<In, Bits<8>>,
+    /// Number of the queue.
+    pub doorbell_queue: Signal<In, Bits<8>>,
+    /// Descriptors written since the ring was set, modulo 2^16.
+    pub doorbell_value: Signal<In, Bits<16>>,
+
+    /// `arguments` describe a new ring; holds until `set_ready`.
+    pub set: Signal<In, Bit>,
+    /// `regmap::layout::receive_ring`, checked.
+    pub arguments: Signal<In, Bits<128>>,
+    /// Pulse: the queue has this ring, empty.
+    pub set_ready: Signal<Out, Bit>,
+    /// With `set_ready`: it has had one before, and keeps that.
+    pub set_failed: Signal<Out, Bit>,
+    /// Pulse: the rings of `stream` are taken away.
+    pub close: Signal<In, Bit>,
+    /// Stream of `close` and `quiet`.
+    pub stream: Signal<In, Bits<8>>,
+    /// Nothing of `stream` is under way; from 4 cycles after `close` on.
+    pub quiet: Signal<Out, Bit>,
+
+    /// Reads.
+    pub m_axi: AxiReadMaster<W>,
+
+    /// Arguments of a `CheckCommand::PostReceive`.
+    pub buffer: Signal<Out, Bits<128>>,
+    /// They are there.
+    pub buffer_valid: Signal<Out, Bit>,
+    /// They are taken.
+    pub buffer_ready: Signal<In, Bit>,
+    /// Pulse: the buffer is posted.
+    pub buffer_done: Signal<In, Bit>,
+    /// With `buffer_done`: it is refused.
+    pub buffer_failed: Signal<In, Bit>,
+
+    /// Stream of the FPDU that `check` looks at.
+    pub key_stream: Signal<In, Bits<8>>,
+    /// Its untagged queue.
+    pub key_queue: Signal<In, Bits<2>>,
+    /// How many of its buffers lie in front of the one that the FPDU wants.
+    pub key_distance: Signal<In, Bits<8>>,
+    /// Pulse: a buffer of that queue has been used.
+    pub took: Signal<In, Bit>,
+    /// More buffers than that are on their way to that queue, or posted; 2 cycles behind the key, 1 behind the distance.
+    pub coming: Signal<Out, Bit>,
+    /// Pulse: descriptors of `fault_stream` could not be read.
+    pub fault: Signal<Out, Bit>,
+    /// Stream of `fault`.
+    pub fault_stream: Signal<Out, Bits<8>>,
+
+    // rows; those that are asked for two keys at once lie in two stores
+    rings: Store<Ring, 6>,
+    fetched: Store<Bits<16>, 6>,
+    produced: Store<Bits<16>, 6>,
+    produced_key: Store<Bits<16>, 6>,
+    taken: Store<Bits<16>, 6>,
+    taken_key: Store<Bits<16>, 6>,
+    /// The queues of a stream that have a ring.
+    ring: [Dff<Bits<4>>; S],
+    /// Those that may be behind.
+    dirty: [Dff<Bits<4>>; S],
+    /// Those whose buffers are all posted and none used since.
+    full: [Dff<Bits<4>>; S],
+    /// Those at which the pointer stops.
+    wants: [Dff<Bits<4>>; S],
+    /// A read of the stream failed.
+    broken: [Dff<Bit>; S],
+    one_more: Dff<Bits<16>>,
+    rung: Dff<Bit>,
+    rung_stream: Dff<Bits<8>>,
+    rung_bit: Dff<Bits<4>>,
+    rung_row: Dff<Bits<6>>,
+    rung_value: Dff<Bits<16>>,
+    used_one: Dff<Bit>,
+    used_stream: Dff<Bits<8>>,
+    used_bit: Dff<Bits<4>>,
+    closed: Dff<Bit>,
+    closed_stream: Dff<Bits<8>>,
+    set_new: Dff<Bit>,
+    set_writes: Dff<Bit>,
+    set_refuses: Dff<Bit>,
+    set_had: Dff<Bits<4>>,
+    set_row: Dff<Bits<6>>,
+    set_bit: Dff<Bits<4>>,
+    set_mask: Dff<Bits<16>>,
+    set_done: Dff<Bit>,
+    set_refused: Dff<Bit>,
+    known: Dff<Bits<16>>,
+    known_ring: Dff<Bit>,
+    expects: Dff<Bit>,
+
+    // fetch
+    seek: Dff<Bits<6>>,
+    seek_next: Dff<Bits<6>>,
+    step: Dff<Step>,
+    row: Dff<Bits<6>>,
+    row_open: Dff<Bit>,
+    place: Dff<Ring>,
+    first: Dff<Bits<16>>,
+    written: Dff<Bits<16>>,
+    gone: Dff<Bits<16>>,
+    behind: Dff<Bits<16>>,
+    used: Dff<Bits<16>>,
+    most: Dff<Bits<16>>,
+    room: Dff<Bits<16>>,
+    left: Dff<Bits<16>>,
+    some_left: Dff<Bit>,
+    low: Dff<Bits<25>>,
+    high: Dff<Bits<32>>,
+    address_valid: Dff<Bit>,
+    length: Dff<Bits<8>>,
+
+    // beats to descriptors, a half every cycle
+    held_valid: Dff<Bit>,
+    held: Dff<Bits<W>>,
+    halves: Dff<Bits<4>>,
+    at_last_half: Dff<Bit>,
+    ends: Dff<Bit>,
+    bad: Dff<Bit>,
+    skip: Dff<Bits<4>>,
+    skips: Dff<Bit>,
+    second: Dff<Bit>,
+    address: Dff<Bits<64>>,
+
+    // post
+    buffers: Queue<Buffer, LOG>,
+    queued: Dff<Bits<8>>,
+    asked: Dff<Bit>,
+    ahead: Dff<Bits<8>>,
+    still: Dff<Bit>,
+    fault_now: Dff<Bit>,
+    fault_of: Dff<Bits<8>>,
+
+    doorbell_bit: Signal<Local, Bits<4>>,
+    given_stream: Signal<Local, Bits<8>>,
+    given_queue: Signal<Local, Bits<2>>,
+    set_stream: Signal<Local, Bits<8>>,
+    set_now: Signal<Local, Bit>,
+    set_good: Signal<Local, Bit>,
+    key_row: Signal<Local, Bits<6>>,
+    key_bit: Signal<Local, Bits<4>>,
+    key_ring: Signal<Local, Bit>,
+    seek_stream: Signal<Local, Bits<8>>,
+    seek_bit: Signal<Local, Bits<4>>,
+    wanted: Signal<Local, Bit>,
+    moves: Signal<Local, Bit>,
+    row_stream: Signal<Local, Bits<8>>,
+    row_bit: Signal<Local, Bits<4>>,
+    loads: Signal<Local, Bit>,
+    behind_still: Signal<Local, Bit>,
+    has_room: Signal<Local, Bit>,
+    dirty_left: [Signal<Local, Bits<4>>; S],
+    full_left: [Signal<Local, Bits<4>>; S],
+    to_block_end: Signal<Local, Bits<16>>,
+    offset: Signal<Local, Bits<16>>,
+    from: Signal<Local, Bits<8>>,
+    to: Signal<Local, Bits<8>>,
+    to_skip: Signal<Local, Bits<4>>,
+    takes: Signal<Local, Bit>,
+    wants_half: Signal<Local, Bit>,
+    push: Signal<Local, Bit>,
+    stalled: Signal<Local, Bit>,
+    pop: Signal<Local, Bit>,
+    refused: Signal<Local, Bit>,
+    waiting: Signal<Local, Bits<8>>,
+    last_half: Signal<Local, Bit>,
+    breaks: Signal<Local, Bit>,
+    post_stream: Signal<Local, Bits<8>>,
+
+    index: [Constant<Bits<4>>; S],
+    one: Constant<Bits<4>>,
+    last_row: Constant<Bits<6>>,
+    slots: Constant<Bits<16>>,
+    beat_bits: Constant<Bits<8>>,
+    lanes: Constant<Bits<8>>,
+    halves_less_one: Constant<Bits<4>>,
+    half_shift: Constant<Bits<16>>,
+    aligned: Constant<Bits<32>>,
+    stream_at: Constant<Bits<8>>,
+    queue_at: Constant<Bits<8>>,
+    entries_at: Constant<Bits<8>>,
+    base_at: Constant<Bits<8>>,
+    size: Constant<Bits<3>>,
+    burst: Constant<Bits<2>>,
+    cache: Constant<Bits<4>>,
+    prot: Constant<Bits<3>>,
+}
+
+impl<const W: usize, const K: usize, const S: usize> ReceiveRings<W, K, S> {
+    /// The rings of the device that `config` describes.
+    ///
+    /// # Panics
+    /// When W is not 64, 128, 256 or 512, K not W/8, S not 1 to 16, or `config.receive_slots` not 2 to 256.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(
+            matches!(W, 64 | 128 | 256 | 512) && W == 8 * K,
+            "{W} bits in {K} lanes"
+        );
+        assert!((1..=16).contains(&S), "{S} streams: give 1 to 16");
+        let slots = config.receive_slots;
+        assert!((2..=256).contains(&slots), "{slots} receive slots");
+        assert!(
+            (receive_buffer::STREAM, receive_buffer::QUEUE)
+                == (receive_ring::STREAM, receive_ring::QUEUE)
+                && receive_buffer::LENGTH.lsb == 32
+                && receive_buffer::ADDRESS.lsb == 64
+                && receive_descriptor::ADDRESS.lsb == 0
+                && receive_descriptor::LENGTH.lsb == 64
+                && DESCRIPTOR == 16,
+            "the kernel puts a buffer together field by field"
+        );
+        let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
+        Self {
+            clock: d(),
+            reset: d(),
+            doorbell: d(),
+            doorbell_stream: d(),
+            doorbell_queue: d(),
+            doorbell_value: d(),
+            set: d(),
+            arguments: d(),
+            set_ready: d(),
+            set_failed: d(),
+            close: d(),
+            stream: d(),
+            quiet: d(),
+            m_axi: d(),
+            buffer: d(),
+            buffer_valid: d(),
+            buffer_ready: d(),
+            buffer_done: d(),
+            buffer_failed: d(),
+            key_stream: d(),
+            key_queue: d(),
+            key_distance: d(),
+            took: d(),
+            coming: d(),
+            fault: d(),
+            fault_stream: d(),
+            rings: d(),
+            fetched: d(),
+            produced: d(),
+            produced_key: d(),
+            taken: d(),
+            taken_key: d(),
+            ring: array(),
+            dirty: array(),
+            full: array(),
+            wants: array(),
+            broken: array(),
+            one_more: d(),
+            rung: d(),
+            rung_stream: d(),
+            rung_bit: d(),
+            rung_row: d(),
+            rung_value: d(),
+            used_one: d(),
+            used_stream: d(),
+            used_bit: d(),
+            closed: d(),
+            closed_stream: d(),
+            set_new: d(),
+            set_writes: d(),
+            set_refuses: d(),
+            set_had: d(),
+            set_row: d(),
+            set_mask: d(),
+            set_done: d(),
+            set_refused: d(),
+            known: d(),
+            known_ring: d(),
+            expects: d(),
+            seek: d(),
+            seek_next: d(),
+            step: d(),
+            row: d(),
+            row_open: d(),
+            place: d(),
+            first: d(),
+            written: d(),
+            gone: d(),
+            behind: d(),
+            used: d(),
+            most: d(),
+            room: d(),
+            left: d(),
+            some_left: d(),
+            low: d(),
+            high: d(),
+            address_valid: d(),
+            length: d(),
+            held_valid: d(),
+            held: d(),
+            halves: d(),
+            at_last_half: d(),
+            ends: d(),
+            bad: d(),
+            skip: d(),
+            skips: d(),
+            second: d(),
+            address: d(),
+            buffers: d(),
+            queued: d(),
+            asked: d(),
+            ahead: d(),
+            still: d(),
+            fault_now: d(),
+            fault_of: d(),
+            doorbell_bit: d(),
+            given_stream: d(),
+            given_queue: d(),
+            set_stream: d(),
+            set_bit: d(),
+            set_now: d(),
+            set_good: d(),
+            key_row: d(),
+            key_bit: d(),
+            key_ring: d(),
+            seek_stream: d(),
+            seek_bit: d(),
+            wanted: d(),
+            moves: d(),
+            row_stream: d(),
+            row_bit: d(),
+            loads: d(),
+            behind_still: d(),
+            has_room: d(),
+            dirty_left: array(),
+            full_left: array(),
+            to_block_end: d(),
+            offset: d(),
+            from: d(),
+            to: d(),
+            to_skip: d(),
+            takes: d(),
+            wants_half: d(),
+            push: d(),
+            stalled: d(),
+            pop: d(),
+            refused: d(),
+            waiting: d(),
+            last_half: d(),
+            breaks: d(),
+            post_stream: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            one: Constant::new(1_u64.into()),
+            last_row: Constant::new((4 * S as u64 - 1).into()),
+            slots: Constant::new((slots as u64).into()),
+            beat_bits: Constant::new(u64::from(K.ilog2()).into()),
+            lanes: Constant::new((K as u64 - 1).into()),
+            halves_less_one: Constant::new((K as u64 / 8 - 1).into()),
+            half_shift: Constant::new(if K > 8 { 64_u64 } else { 0 }.into()),
+            aligned: Constant::new((0xffff_ffff & !(K as u64 - 1)).into()),
+            stream_at: place(receive_ring::STREAM),
+            queue_at: place(receive_ring::QUEUE),
+            entries_at: place(receive_ring::ENTRIES),
+            base_at: place(receive_ring::BASE),
+            size: Constant::new(size_code(K).into()),
+            burst: Constant::new(BURST_INCR.into()),
+            cache: Constant::new(CACHE_NOT_BUFFERABLE.into()),
+            prot: Constant::new(PROT_DATA.into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K, S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            set_done,
+            set_refused,
+            known,
+            known_ring,
+            expects,
+            seek,
+            seek_next,
+            step,
+            row,
+            row_open
+        );
+        dff_setup!(
+            self,
+            clock,
+            closed,
+            closed_stream,
+            set_new,
+            set_writes,
+            set_refuses,
+            set_had,
+            set_row,
+            set_bit,
+            set_mask
+        );
+        dff_setup!(self, clock, place, first, written, gone, behind, used, most, room);
+        dff_setup!(self, clock, left, some_left, low, high);
+        dff_setup!(self, clock, used_one, used_stream, used_bit, one_more);
+        dff_setup!(
+            self,
+            clock,
+            rung,
+            rung_stream,
+            rung_bit,
+            rung_row,
+            rung_value
+        );
+        dff_setup!(
+            self,
+            clock,
+            address_valid,
+            length,
+            held_valid,
+            held,
+            halves,
+            at_last_half,
+            ends,
+            bad
+        );
+        dff_setup!(self, clock, skip, skips, second, address, queued, asked, ahead, still);
+        dff_setup!(self, clock, fault_now, fault_of);
+        clock!(
+            self,
+            clock,
+            rings,
+            fetched,
+            produced,
+            produced_key,
+            taken,
+            taken_key,
+            buffers
+        );
+        self.buffers.reset.next = self.reset.val();
+
+        comment!("rows, and their bits in the vectors of their streams");
+        self.rung_row.d.next = bit_cast::<6, 2>(self.doorbell_queue.val().get_bits::<2>(0))
+            | (bit_cast::<6, 4>(self.doorbell_stream.val().get_bits::<4>(0)) << 2);
+        self.doorbell_bit.next = self.one.val() << self.doorbell_queue.val().get_bits::<2>(0);
+        self.rung_stream.d.next = self.doorbell_stream.val();
+        self.rung_bit.d.next = self.doorbell_bit.val();
+        self.rung_value.d.next = self.doorbell_value.val();
+        self.given_stream.next = self
+            .arguments
+            .val()
+            .get_bits::<8>(self.stream_at.val().index());
+        self.given_queue.next = self
+            .arguments
+            .val()
+            .get_bits::<2>(self.queue_at.val().index());
+        self.set_row.d.next = bit_cast::<6, 2>(self.given_queue.val())
+            | (bit_cast::<6, 4>(self.given_stream.val().get_bits::<4>(0)) << 2);
+        self.set_stream.next = bit_cast::<8, 4>(self.set_row.q.val().get_bits::<4>(2));
+        self.set_bit.d.next = self.one.val() << self.given_queue.val();
+        self.key_row.next = bit_cast::<6, 2>(self.key_queue.val())
+            | (bit_cast::<6, 4>(self.key_stream.val().get_bits::<4>(0)) << 2);
+        self.key_bit.next = self.one.val() << self.key_queue.val();
+        self.seek_stream.next = bit_cast::<8, 4>(self.seek.q.val().get_bits::<4>(2));
+        self.seek_bit.next = self.one.val() << self.seek.q.val().get_bits::<2>(0);
+        self.row_stream.next = bit_cast::<8, 4>(self.row.q.val().get_bits::<4>(2));
+        self.row_bit.next = self.one.val() << self.row.q.val().get_bits::<2>(0);
+
+        comment!("what is known of them");
+        self.rung.d.next = false;
+        self.set_had.d.next = 0.into();
+        self.key_ring.next = false;
+        self.wanted.next = false;
+        self.row_open.d.next = false;
+        for i in 0..S {
+            self.ring[i].clock.next = self.clock.val();
+            self.dirty[i].clock.next = self.clock.val();
+            self.full[i].clock.next = self.clock.val();
+            self.wants[i].clock.next = self.clock.val();
+            self.broken[i].clock.next = self.clock.val();
+            if self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                self.rung.d.next = self.doorbell.val()
+                    & !self.doorbell_queue.val().get_bits::<6>(2).any()
+                    & (self.ring[i].q.val() & self.doorbell_bit.val()).any();
+            }
+            if self.given_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                self.set_had.d.next = self.ring[i].q.val();
+            }
+            if self.key_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                self.key_ring.next = (self.ring[i].q.val() & self.key_bit.val()).any();
+            }
+            if self.seek_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                self.wanted.next = (self.wants[i].q.val() & self.seek_bit.val()).any();
+            }
+            if self.row_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                self.row_open.d.next =
+                    (self.ring[i].q.val() & self.row_bit.val()).any() & !self.broken[i].q.val();
+            }
+        }
+
+        comment!("a new ring writes its counts until a cycle comes in which nobody else does; nobody has its row before");
+        self.set_good.next = !(self.set_had.q.val() & self.set_bit.q.val()).any();
+        self.set_now.next = self.set_refuses.q.val()
+            | (self.set_writes.q.val()
+                & !self.rung.q.val()
+                & !self.took.val()
+                & (self.step.q.val() != Step::Burst));
+        self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
+        self.set_writes.d.next = self.set_new.q.val() & !self.set_now.val() & self.set_good.val();
+        self.set_refuses.d.next = self.set_new.q.val() & !self.set_now.val() & !self.set_good.val();
+        self.set_mask.d.next = self
+            .arguments
+            .val()
+            .get_bits::<16>(self.entries_at.val().index())
+            - 1;
+        self.set_done.d.next = self.set_now.val();
+        self.set_refused.d.next = self.set_refuses.q.val();
+        self.set_ready.next = self.set_done.q.val();
+        self.set_failed.next = self.set_refused.q.val();
+        self.rings.write.next = self.set_writes.q.val();
+        self.rings.write_row.next = self.set_row.q.val();
+        self.rings.data.next.base = self
+            .arguments
+            .val()
+            .get_bits::<64>(self.base_at.val().index())
+            .get_bits::<56>(8);
+        self.rings.data.next.mask = self.set_mask.q.val();
+        self.rings.read_row.next = self.row.q.val();
+
+        comment!("the three counts");
+        self.produced.write.next = self.rung.q.val() | self.set_writes.q.val();
+        self.produced.write_row.next = self.set_row.q.val();
+        self.produced.data.next = 0.into();
+        if self.rung.q.val() {
+            self.produced.write_row.next = self.rung_row.q.val();
+            self.produced.data.next = self.rung_value.q.val();
+        }
+        self.produced.read_row.next = self.row.q.val();
+        self.taken.write.next = self.took.val() | self.set_writes.q.val();
+        self.taken.write_row.next = self.set_row.q.val();
+        self.taken.data.next = 0.into();
+        if self.took.val() {
+            self.taken.write_row.next = self.key_row.val();
+            self.taken.data.next = self.one_more.q.val();
+        }
+        self.taken.read_row.next = self.row.q.val();
+        self.fetched.write.next = (self.step.q.val() == Step::Burst) | self.set_writes.q.val();
+        self.fetched.write_row.next = self.set_row.q.val();
+        self.fetched.data.next = 0.into();
+        if self.step.q.val() == Step::Burst {
+            self.fetched.write_row.next = self.row.q.val();
+            self.fetched.data.next = self.first.q.val() + self.left.q.val();
+        }
+        self.fetched.read_row.next = self.row.q.val();
+        self.produced_key.write.next = self.produced.write.val();
+        self.produced_key.write_row.next = self.produced.write_row.val();
+        self.produced_key.data.next = self.produced.data.val();
+        self.produced_key.read_row.next = self.key_row.val();
+        self.taken_key.write.next = self.taken.write.val();
+        self.taken_key.write_row.next = self.taken.write_row.val();
+        self.taken_key.data.next = self.taken.data.val();
+        self.taken_key.read_row.next = self.key_row.val();
+        self.one_more.d.next = self.taken_key.out.val() + 1;
+        self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
+        self.known_ring.d.next = self.key_ring.val();
+        self.expects.d.next = self.known_ring.q.val()
+            & (bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val());
+        self.coming.next = self.expects.q.val();
+
+        comment!("seek: the pointer stops at a row that wants something");
+        self.moves.next = !self.wanted.val() | (self.step.q.val() == Step::Seek);
+        if self.moves.val() {
+            self.seek.d.next = self.seek_next.q.val();
+            self.seek_next.d.next = self.seek_next.q.val() + 1;
+            if self.seek_next.q.val() == self.last_row.val() {
+                self.seek_next.d.next = 0.into();
+            }
+        }
+
+        comment!("a beat is held and looked through, a half of a descriptor at a time");
+        self.wants_half.next = self.held_valid.q.val()
+            & !self.skips.q.val()
+            & self.some_left.q.val()
+            & !self.bad.q.val();
+        self.push.next = self.wants_half.val() & self.second.q.val() & self.row_open.q.val();
+        self.stalled.next = self.push.val() & !self.buffers.s_ready.val();
+        self.last_half.next =
+            self.held_valid.q.val() & self.at_last_half.q.val() & !self.stalled.val();
+        self.takes.next = (self.step.q.val() == Step::Beats)
+            & (!self.held_valid.q.val() | (self.last_half.val() & !self.ends.q.val()));
+        self.m_axi.rready.next = self.takes.val();
+        self.buffers.s_valid.next = self.push.val();
+        self.buffers.s_data.next.row = self.row.q.val();
+        self.buffers.s_data.next.length = self.held.q.val().get_bits::<32>(0);
+        self.buffers.s_data.next.address = self.address.q.val();
+        if self.held_valid.q.val() & !self.stalled.val() {
+            self.held.d.next = self.held.q.val() >> self.half_shift.val();
+            self.halves.d.next = self.halves.q.val() - 1;
+            self.at_last_half.d.next = self.halves.q.val() == 1;
+            if self.last_half.val() {
+                self.held_valid.d.next = false;
+            }
+            if self.skips.q.val() {
+                self.skip.d.next = self.skip.q.val() - 1;
+                self.skips.d.next = self.skip.q.val() != 1;
+            }
+            if self.wants_half.val() {
+                self.address.d.next = self.held.q.val().get_bits::<64>(0);
+                self.second.d.next = !self.second.q.val();
+                if self.second.q.val() {
+                    self.left.d.next = self.left.q.val() - 1;
+                    self.some_left.d.next = self.left.q.val() != 1;
+                }
+            }
+        }
+        if self.takes.val() & self.m_axi.rvalid.val() {
+            self.held_valid.d.next = true;
+            self.held.d.next = self.m_axi.rdata.val();
+            self.halves.d.next = self.halves_less_one.val();
+            self.at_last_half.d.next = !self.halves_less_one.val().any();
+            self.ends.d.next = self.m_axi.rlast.val();
+            self.bad.d.next = self.bad.q.val() | self.m_axi.rresp.val().get_bit(1);
+        }
+
+        comment!("post: one buffer at a time");
+        self.post_stream.next = bit_cast::<8, 4>(self.buffers.m_data.val().row.get_bits::<4>(2));
+        self.buffer.next = bit_cast::<128, 8>(self.post_stream.val())
+            | (bit_cast::<128, 2>(self.buffers.m_data.val().row.get_bits::<2>(0)) << 8)
+            | (bit_cast::<128, 32>(self.buffers.m_data.val().length) << 32)
+            | (bit_cast::<128, 64>(self.buffers.m_data.val().address) << 64);
+        self.buffer_valid.next = self.buffers.m_valid.val() & !self.asked.q.val();
+        if self.buffer_ready.val() {
+            self.asked.d.next = true;
+        }
+        self.pop.next = self.asked.q.val() & self.buffer_done.val();
+        self.refused.next = self.pop.val() & self.buffer_failed.val();
+        if self.pop.val() {
+            self.asked.d.next = false;
+        }
+        self.buffers.m_ready.next = self.pop.val();
+
+        comment!("fetch");
+        self.loads.next = self.step.q.val() == Step::Load;
+        self.behind_still.next = false;
+        self.has_room.next = false;
+        self.breaks.next = false;
+        self.to_skip.next = 0.into();
+        self.to_block_end.next = bit_cast::<16, 4>(self.first.q.val().get_bits::<4>(0) ^ 0xF) + 1;
+        self.offset.next = self.first.q.val() & self.place.q.val().mask;
+        self.from.next = bit_cast::<8, 4>(self.first.q.val().get_bits::<4>(0)) << 4;
+        self.to.next = self.from.val() + (self.left.q.val().get_bits::<8>(0) << 4) - 1;
+        match self.step.q.val() {
+            Step::Seek => {
+                self.row.d.next = self.seek.q.val();
+                if self.wanted.val() {
+                    self.step.d.next = Step::Load;
+                }
+            }
+            Step::Load => {
+                comment!("the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on");
+                self.place.d.next = self.rings.out.val();
+                self.first.d.next = self.fetched.out.val();
+                self.written.d.next = self.produced.out.val();
+                self.gone.d.next = self.taken.out.val();
+                self.step.d.next = Step::Count;
+            }
+            Step::Count => {
+                self.behind.d.next = self.written.q.val() - self.first.q.val();
+                self.used.d.next = self.first.q.val() - self.gone.q.val();
+                self.step.d.next = Step::Block;
+            }
+            Step::Block => {
+                comment!("it is not");
+                self.behind_still.next = self.behind.q.val().any() & self.row_open.q.val();
+                self.has_room.next =
+                    (self.used.q.val() != self.slots.val()) | !self.row_open.q.val();
+                self.most.d.next = self.to_block_end.val();
+                if self.behind.q.val() < self.to_block_end.val() {
+                    self.most.d.next = self.behind.q.val();
+                }
+                self.room.d.next = self.slots.val() - self.used.q.val();
+                self.step.d.next = Step::Seek;
+                if self.behind_still.val() & self.has_room.val() {
+                    self.step.d.next = Step::Room;
+                }
+            }
+            Step::Room => {
+                self.left.d.next = self.most.q.val();
+                if self.room.q.val() < self.most.q.val() {
+                    self.left.d.next = self.room.q.val();
+                }
+                self.low.d.next = bit_cast::<25, 24>(self.place.q.val().base.get_bits::<24>(0))
+                    + bit_cast::<25, 12>(self.offset.val().get_bits::<12>(4));
+                self.step.d.next = Step::Burst;
+            }
+            Step::Burst => {
+                self.high.d.next = self.place.q.val().base.get_bits::<32>(24)
+                    + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(24));
+                self.some_left.d.next = self.left.q.val().any();
+                self.length.d.next = (self.to.val() >> self.beat_bits.val())
+                    - (self.from.val() >> self.beat_bits.val());
+                self.to_skip.next = (self.from.val() & self.lanes.val()).get_bits::<4>(3);
+                self.skip.d.next = self.to_skip.val();
+                self.skips.d.next = self.to_skip.val().any();
+                self.bad.d.next = false;
+                self.second.d.next = false;
+                self.address_valid.d.next = true;
+                self.step.d.next = Step::Address;
+            }
+            Step::Address => {
+                if self.m_axi.arready.val() {
+                    self.address_valid.d.next = false;
+                    self.step.d.next = Step::Beats;
+                }
+            }
+            Step::Beats => {
+                if self.last_half.val() & self.ends.q.val() {
+                    self.step.d.next = Step::Judge;
+                }
+            }
+            Step::Judge => {
+                if !self.refused.val() {
+                    self.breaks.next =
+                        (self.bad.q.val() | self.some_left.q.val()) & self.row_open.q.val();
+                    self.step.d.next = Step::Seek;
+                }
+            }
+        }
+        self.m_axi.araddr.next = bit_cast::<64, 32>(
+            ((bit_cast::<32, 24>(self.low.q.val().get_bits::<24>(0)) << 8)
+                | bit_cast::<32, 8>(self.from.val()))
+                & self.aligned.val(),
+        ) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
+        self.m_axi.arlen.next = self.length.q.val();
+        self.m_axi.arvalid.next = self.address_valid.q.val();
+        self.m_axi.arsize.next = self.size.val();
+        self.m_axi.arburst.next = self.burst.val();
+        self.m_axi.arcache.next = self.cache.val();
+        self.m_axi.arprot.next = self.prot.val();
+
+        comment!("faults: of a read, or of a buffer that check refuses");
+        self.fault_now.d.next = self.breaks.val() | self.refused.val();
+        self.fault_of.d.next = self.row_stream.val();
+        if self.refused.val() {
+            self.fault_of.d.next = self.post_stream.val();
+        }
+        self.fault.next = self.fault_now.q.val();
+        self.fault_stream.next = self.fault_of.q.val();
+
+        comment!("quiet: no burst of the stream, and nothing left of what stood in the queue at its close");
+        self.waiting.next = self.queued.q.val();
+        if self.push.val() & self.buffers.s_ready.val() & !self.pop.val() {
+            self.waiting.next = self.queued.q.val() + 1;
+        }
+        if self.pop.val() & !(self.push.val() & self.buffers.s_ready.val()) {
+            self.waiting.next = self.queued.q.val() - 1;
+        }
+        self.queued.d.next = self.waiting.val();
+        if self.pop.val() & self.ahead.q.val().any() {
+            self.ahead.d.next = self.ahead.q.val() - 1;
+        }
+        if self.closed.q.val() {
+            self.ahead.d.next = self.waiting.val();
+        }
+        self.still.d.next = !self.ahead.q.val().any()
+            & ((self.step.q.val() == Step::Seek) | (self.row_stream.val() != self.stream.val()));
+        self.quiet.next = self.still.q.val();
+
+        comment!("rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them");
+        self.used_one.d.next = self.took.val();
+        self.used_stream.d.next = self.key_stream.val();
+        self.used_bit.d.next = self.key_bit.val();
+        self.closed.d.next = self.close.val();
+        self.closed_stream.d.next = self.stream.val();
+        for i in 0..S {
+            self.ring[i].d.next = self.ring[i].q.val();
+            self.broken[i].d.next = self.broken[i].q.val();
+            self.dirty_left[i].next = self.dirty[i].q.val();
+            self.full_left[i].next = self.full[i].q.val();
+            if self.row_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.loads.val() {
+                    self.dirty_left[i].next = self.dirty[i].q.val() & !self.row_bit.val();
+                    self.full_left[i].next = self.full[i].q.val() | self.row_bit.val();
+                }
+                if self.behind_still.val() {
+                    self.dirty_left[i].next = self.dirty[i].q.val() | self.row_bit.val();
+                }
+                if self.has_room.val() {
+                    self.full_left[i].next = self.full[i].q.val() & !self.row_bit.val();
+                }
+                if self.breaks.val() {
+                    self.broken[i].d.next = true;
+                }
+            }
+            self.dirty[i].d.next = self.dirty_left[i].val();
+            self.full[i].d.next = self.full_left[i].val();
+            if self.rung.q.val()
+                & (self.rung_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.dirty[i].d.next = self.dirty_left[i].val() | self.rung_bit.q.val();
+            }
+            if self.used_one.q.val()
+                & (self.used_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.full[i].d.next = self.full_left[i].val() & !self.used_bit.q.val();
+            }
+            if self.set_now.val()
+                & self.set_writes.q.val()
+                & (self.set_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.ring[i].d.next = self.ring[i].q.val() | self.set_bit.q.val();
+            }
+            if self.close.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
+                self.ring[i].d.next = 0.into();
+            }
+            if self.closed.q.val()
+                & (self.closed_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.dirty[i].d.next = 0.into();
+                self.full[i].d.next = 0.into();
+                self.broken[i].d.next = false;
+            }
+            if self.reset.val() {
+                self.ring[i].d.next = 0.into();
+                self.dirty[i].d.next = 0.into();
+                self.full[i].d.next = 0.into();
+                self.broken[i].d.next = false;
+            }
+            self.wants[i].d.next = self.dirty[i].d.val() & !self.full[i].d.val();
+            if self.broken[i].d.val() {
+                self.wants[i].d.next = 0.into();
+            }
+        }
+        if self.reset.val() {
+            self.rung.d.next = false;
+            self.used_one.d.next = false;
+            self.closed.d.next = false;
+            self.set_new.d.next = false;
+            self.set_writes.d.next = false;
+            self.set_refuses.d.next = false;
+            self.set_done.d.next = false;
+            self.seek.d.next = 0.into();
+            self.seek_next.d.next = 1.into();
+            self.step.d.next = Step::Seek;
+            self.address_valid.d.next = false;
+            self.held_valid.d.next = false;
+            self.queued.d.next = 0.into();
+            self.asked.d.next = false;
+            self.ahead.d.next = 0.into();
+            self.fault_now.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,826 @@
+//! The device's registers, as an AXI4-Lite slave of 4 KiB shows them to the host.
+//!
+//! ```text
+//!  s_axil AW ─► row ──┐
+//!         W  ─► word ─┼─► arguments, completion queue, interrupts ──► levels
+//!         B  ◄─ done  └─► start, restart, arm, clear, test, doorbell ──► pulses
+//!         AR ─► row ─┬─► one compare a word ─► AND-OR ─┐
+//!                    └─► record_row ─► record_data ────┴─► R
+//! ```
+//!
+//! `warpline_regmap::register` says what lies where; every offset, width and position here is taken from it. Addresses
+//! without a register read zero and ignore writes, octet strobes are honoured, the two low address bits are not looked
+//! at, and the answer is always OKAY. Address and data of a write come in any order. Nothing that is written waits for
+//! another block: what has to be told at once is a pulse, in the cycle of the write's answer.
+//!
+//! Latency: a write is answered three cycles after its second half, a read four cycles after its address, with what was
+//! there two cycles before. A write every three cycles and a read every five, each on their own.
+//!
+//! While a command runs, writes to COMMAND and ARGUMENT do nothing, so that `arguments` holds still for whoever works on
+//! the command. Counters lag two cycles behind their pulses.
+use crate::parts::axi::AxiLiteSlave;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::error_record;
+use warpline_regmap::register;
+use warpline_regmap::Register;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Words that never change.
+const IDENTITY: [Register; 7] = [
+    register::IDENTITY,
+    register::VERSION,
+    register::SHAPE,
+    register::RING_OCTETS,
+    register::STAG_SLOTS,
+    register::RECEIVE_SLOTS,
+    register::MAX_ULPDU,
+];
+/// What the device tells, in the order in which the kernel fills `status_words`.
+const STATUS: [Register; 3] = [
+    register::COMMAND,
+    register::COMPLETION_PRODUCER,
+    register::INTERRUPT_STATE,
+];
+/// The completion queue, in the order in which the kernel reads `completion`.
+const COMPLETION: [Register; 3] = [
+    register::COMPLETION_BASE_LOW,
+    register::COMPLETION_BASE_HIGH,
+    register::COMPLETION_ENTRIES,
+];
+/// How interrupts are sent, in the order in which the kernel reads `interrupts`.
+const INTERRUPTS: [Register; 2] = [register::INTERRUPT_ENABLE, register::INTERRUPT_HOLDOFF];
+/// What is counted, in the order in which the kernel feeds `counter`.
+const COUNTERS: [Register; 7] = [
+    register::SEGMENTS,
+    register::OCTETS,
+    register::SEGMENTS_DROPPED,
+    register::FPDUS,
+    register::FPDUS_DISCARDED,
+    register::PAYLOAD_OCTETS,
+    register::ERRORS,
+];
+/// Words of `ARGUMENT`.
+const ARGUMENTS: usize = register::ARGUMENT.count as usize;
+
+/// The registers of a device with S streams.
+#[derive(LogicBlock)]
+pub struct Registers<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// The host.
+    pub s_axil: AxiLiteSlave,
+
+    /// Pulse: the command `number` is to be executed.
+    pub start: Signal<Out, Bit>,
+    /// Number of the command; holds until the next `start`.
+    pub number: Signal<Out, Bits<8>>,
+    /// Words of `ARGUMENT`, word 0 in the lowest bits; holds while `busy`.
+    pub arguments: Signal<Out, Bits<256>>,
+    /// The command is not done; high at the latest in the second cycle after `start`.
+    pub busy: Signal<In, Bit>,
+    /// The last command was refused.
+    pub failed: Signal<In, Bit>,
+
+    /// Bus address of the completion queue.
+    pub completion_base: Signal<Out, Bits<64>>,
+    /// Entries of the completion queue, as the host wrote them.
+    pub completion_entries: Signal<Out, Bits<32>>,
+    /// Entries that the host has consumed.
+    pub completion_consumer: Signal<Out, Bits<32>>,
+    /// Pulse: `completion_entries` was written; the queue starts anew.
+    pub restart: Signal<Out, Bit>,
+    /// Entries that the device has written since `restart`.
+    pub completion_producer: Signal<In, Bits<32>>,
+
+    /// Pulse: an interrupt is asked for.
+    pub arm: Signal<Out, Bit>,
+    /// Entries that the host has consumed, with `arm`.
+    pub armed_count: Signal<Out, Bits<32>>,
+    /// Interrupts that have happened, one bit a vector.
+    pub interrupt_state: Signal<In, Bits<2>>,
+    /// Pulses: bits of `interrupt_state` to be cleared.
+    pub interrupt_clear: Signal<Out, Bits<2>>,
+    /// Interrupts whose messages are sent.
+    pub interrupt_enable: Signal<Out, Bits<2>>,
+    /// Pulses: interrupts to be made happen.
+    pub interrupt_test: Signal<Out, Bits<2>>,
+    /// Cycles between two COMPLETION messages.
+    pub holdoff: Signal<Out, Bits<24>>,
+
+    /// Pulse: descriptors were written to a receive ring. It has no back-pressure and comes every three cycles at most.
+    pub doorbell: Signal<Out, Bit>,
+    /// Stream of the ring, below S, with `doorbell`.
+    pub doorbell_stream: Signal<Out, Bits<8>>,
+    /// Queue of the ring, 0 to 7 whatever the device has, with `doorbell`.
+    pub doorbell_queue: Signal<Out, Bits<8>>,
+    /// Descriptors written so far modulo 2^16, with `doorbell`.
+    pub doorbell_value: Signal<Out, Bits<16>>,
+
+    /// Pulse: a segment was taken in.
+    pub segments: Signal<In, Bit>,
+    /// Stream octets accepted in this cycle.
+    pub octets: Signal<In, Bits<8>>,
+    /// Pulse: of a segment something was dropped.
+    pub segments_dropped: Signal<In, Bit>,
+    /// Pulse: an FPDU left its ring.
+    pub fpdus: Signal<In, Bit>,
+    /// Pulse: an FPDU was discarded.
+    pub discarded: Signal<In, Bit>,
+    /// Payload octets of an FPDU that was accepted, with `payload_valid`.
+    pub payload: Signal<In, Bits<16>>,
+    /// Pulse: `payload` counts.
+    pub payload_valid: Signal<In, Bit>,
+    /// Pulse: a stream met an error.
+    pub errors: Signal<In, Bit>,
+
+    /// Sequence number behind the last in-order octet, of each stream.
+    pub edge_sequence: [Signal<In, Bits<32>>; S],
+    /// Sequence number behind the last octet that the ring has room for, of each stream.
+    pub limit_sequence: [Signal<In, Bits<32>>; S],
+
+    /// Row of the error records: 16 words a stream.
+    pub record_row: Signal<Out, Bits<8>>,
+    /// What was in `record_row` two cycles ago.
+    pub record_data: Signal<In, Bits<32>>,
+
+    // write: both halves held, then applied
+    aw_held: Dff<Bit>,
+    w_held: Dff<Bit>,
+    write_row: Dff<Bits<10>>,
+    write_data: Dff<Bits<32>>,
+    write_strobe: Dff<Bits<4>>,
+    apply: Dff<Bit>,
+    b_valid: Dff<Bit>,
+    idle: Dff<Bit>,
+    argument: Storage<ARGUMENTS>,
+    completion: Storage<3>,
+    consumer: Storage<1>,
+    interrupts: Storage<2>,
+    start_pulse: Dff<Bit>,
+    number_given: Dff<Bits<8>>,
+    restart_pulse: Dff<Bit>,
+    arm_pulse: Dff<Bit>,
+    count_given: Dff<Bits<32>>,
+    clear_pulse: Dff<Bits<2>>,
+    test_pulse: Dff<Bits<2>>,
+    bell: Signal<Local, Bits<10>>,
+    bell_pulse: Dff<Bit>,
+    bell_element: Dff<Bits<10>>,
+    bell_count: Dff<Bits<16>>,
+
+    // read: row held, three steps, then answered
+    reading: Dff<Bit>,
+    read_row: Dff<Bits<10>>,
+    step: Dff<Bits<2>>,
+    r_valid: Dff<Bit>,
+    r_data: Dff<Bits<32>>,
+    identity_words: Words<7>,
+    status_words: Words<3>,
+    argument_words: Words<ARGUMENTS>,
+    completion_words: Words<3>,
+    consumer_words: Words<1>,
+    interrupt_words: Words<2>,
+    counter_words: Words<7>,
+    edge_words: Words<S>,
+    limit_words: Words<S>,
+    record_word: Signal<Local, Bits<10>>,
+    record_hit: Dff<Bit>,
+    record: Signal<Local, Bits<32>>,
+    busy_word: Signal<Local, Bits<32>>,
+    failed_word: Signal<Local, Bits<32>>,
+
+    counter: [Counter; 7],
+
+    identity: [Constant<Bits<32>>; 7],
+    command_row: Constant<Bits<10>>,
+    entries_row: Constant<Bits<10>>,
+    arm_row: Constant<Bits<10>>,
+    arm_octets: Constant<Bits<4>>,
+    state_row: Constant<Bits<10>>,
+    test_row: Constant<Bits<10>>,
+    bell_base: Constant<Bits<10>>,
+    bell_end: Constant<Bits<10>>,
+    bell_octets: Constant<Bits<4>>,
+    record_base: Constant<Bits<10>>,
+    record_end: Constant<Bits<10>>,
+    record_words: Constant<Bits<4>>,
+    number_at: Constant<Bits<8>>,
+    busy_mask: Constant<Bits<32>>,
+    failed_mask: Constant<Bits<32>>,
+}
+
+impl<const S: usize> Registers<S> {
+    /// The registers of the device that `config` describes.
+    ///
+    /// # Panics
+    /// When `config` has another number of streams than S, or more than the register map has room for.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(config.streams == S && (1..=register::STREAM_EDGE.count as usize).contains(&S));
+        let record = register::ERROR_RECORD;
+        assert!(
+            record.stride == 64 && record.count == 16 && error_record::WORDS < 16,
+            "record_row is 16 words a stream"
+        );
+        assert!(
+            register::INTERRUPT_STATE.mask() == 0b11 && register::HOLDOFF_CYCLES.max() == 0xff_ffff,
+            "two vectors, a holdoff of 24 bits"
+        );
+        assert!(
+            register::RECEIVE_PRODUCER.mask() == 0xffff && register::RECEIVE_PRODUCER_STRIDE == 8,
+            "16-bit doorbells, 8 of them a stream"
+        );
+        let mut shape = [0];
+        register::SHAPE_WIDTH.put(&mut shape, config.octets() as u64);
+        register::SHAPE_STREAMS.put(&mut shape, config.streams as u64);
+        register::SHAPE_QUEUES.put(&mut shape, config.queues as u64);
+        let identity = [
+            u64::from(register::IDENTITY_VALUE),
+            u64::from(register::VERSION_VALUE),
+            u64::from(shape[0]),
+            config.ring_octets as u64,
+            config.stag_slots as u64,
+            config.receive_slots as u64,
+            config.max_ulpdu() as u64,
+        ];
+        Self {
+            clock: d(),
+            reset: d(),
+            s_axil: d(),
+            start: d(),
+            number: d(),
+            arguments: d(),
+            busy: d(),
+            failed: d(),
+            completion_base: d(),
+            completion_entries: d(),
+            completion_consumer: d(),
+            restart: d(),
+            completion_producer: d(),
+            arm: d(),
+            armed_count: d(),
+            interrupt_state: d(),
+            interrupt_clear: d(),
+            interrupt_enable: d(),
+            interrupt_test: d(),
+            holdoff: d(),
+            doorbell: d(),
+            doorbell_stream: d(),
+            doorbell_queue: d(),
+            doorbell_value: d(),
+            segments: d(),
+            octets: d(),
+            segments_dropped: d(),
+            fpdus: d(),
+            discarded: d(),
+            payload: d(),
+            payload_valid: d(),
+            errors: d(),
+            edge_sequence: array(),
+            limit_sequence: array(),
+            record_row: d(),
+            record_data: d(),
+            aw_held: d(),
+            w_held: d(),
+            write_row: d(),
+            write_data: d(),
+            write_strobe: d(),
+            apply: d(),
+            b_valid: d(),
+            idle: d(),
+            argument: Storage::new(elements(register::ARGUMENT), [u32::MAX; ARGUMENTS]),
+            completion: Storage::new(singles(COMPLETION), COMPLETION.map(|r| r.mask())),
+            consumer: Storage::new(singles([register::COMPLETION_CONSUMER]), [u32::MAX]),
+            interrupts: Storage::new(singles(INTERRUPTS), INTERRUPTS.map(|r| r.mask())),
+            start_pulse: d(),
+            number_given: d(),
+            restart_pulse: d(),
+            arm_pulse: d(),
+            count_given: d(),
+            clear_pulse: d(),
+            test_pulse: d(),
+            bell: d(),
+            bell_pulse: d(),
+            bell_element: d(),
+            bell_count: d(),
+            reading: d(),
+            read_row: d(),
+            step: d(),
+            r_valid: d(),
+            r_data: d(),
+            identity_words: Words::new(singles(IDENTITY)),
+            status_words: Words::new(singles(STATUS)),
+            argument_words: Words::new(elements(register::ARGUMENT)),
+            completion_words: Words::new(singles(COMPLETION)),
+            consumer_words: Words::new(singles([register::COMPLETION_CONSUMER])),
+            interrupt_words: Words::new(singles(INTERRUPTS)),
+            counter_words: Words::new(singles(COUNTERS)),
+            edge_words: Words::new(elements(register::STREAM_EDGE)),
+            limit_words: Words::new(elements(register::STREAM_LIMIT)),
+            record_word: d(),
+            record_hit: d(),
+            record: d(),
+            busy_word: d(),
+            failed_word: d(),
+            counter: array(),
+            identity: identity.map(|value| Constant::new(value.into())),
+            command_row: Constant::new(row(register::COMMAND.offset)),
+            entries_row: Constant::new(row(register::COMPLETION_ENTRIES.offset)),
+            arm_row: Constant::new(row(register::COMPLETION_ARM.offset)),
+            arm_octets: Constant::new(u64::from(register::COMPLETION_ARM.octets()).into()),
+            state_row: Constant::new(row(register::INTERRUPT_STATE.offset)),
+            test_row: Constant::new(row(register::INTERRUPT_TEST.offset)),
+            bell_base: Constant::new(row(register::RECEIVE_PRODUCER.offset)),
+            bell_end: Constant::new(u64::from(register::RECEIVE_PRODUCER_STRIDE * S as u32).into()),
+            bell_octets: Constant::new(u64::from(register::RECEIVE_PRODUCER.octets()).into()),
+            record_base: Constant::new(row(record.offset)),
+            record_end: Constant::new(row(record.stride * S as u32)),
+            record_words: Constant::new((error_record::WORDS as u64).into()),
+            number_at: Constant::new((register::COMMAND_NUMBER.lsb as u64).into()),
+            busy_mask: Constant::new((1_u64 << register::COMMAND_BUSY.lsb).into()),
+            failed_mask: Constant::new((1_u64 << register::COMMAND_FAILED.lsb).into()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Registers<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            aw_held,
+            w_held,
+            write_row,
+            write_data,
+            write_strobe,
+            apply,
+            idle,
+            b_valid
+        );
+        dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
+        dff_setup!(
+            self,
+            clock,
+            arm_pulse,
+            count_given,
+            clear_pulse,
+            test_pulse,
+            bell_pulse,
+            bell_element,
+            bell_count
+        );
+        dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
+        clock!(self, clock, argument, completion, consumer, interrupts);
+        clock!(
+            self,
+            clock,
+            identity_words,
+            status_words,
+            argument_words,
+            completion_words,
+            consumer_words,
+            interrupt_words
+        );
+        clock!(self, clock, counter_words, edge_words, limit_words);
+
+        comment!(
+            "write: hold the address and the word, whichever comes first, then apply and answer"
+        );
+        self.s_axil.awready.next = !self.aw_held.q.val() & !self.reset.val();
+        self.s_axil.wready.next = !self.w_held.q.val() & !self.reset.val();
+        self.s_axil.bvalid.next = self.b_valid.q.val();
+        self.s_axil.bresp.next = 0.into();
+        if self.s_axil.awvalid.val() & !self.aw_held.q.val() {
+            self.aw_held.d.next = true;
+            self.write_row.d.next = self.s_axil.awaddr.val().get_bits::<10>(2);
+        }
+        if self.s_axil.wvalid.val() & !self.w_held.q.val() {
+            self.w_held.d.next = true;
+            self.write_data.d.next = self.s_axil.wdata.val();
+            self.write_strobe.d.next = self.s_axil.wstrb.val();
+        }
+        self.apply.d.next = self.aw_held.q.val()
+            & self.w_held.q.val()
+            & !self.apply.q.val()
+            & !self.b_valid.q.val();
+        if self.apply.q.val() {
+            self.aw_held.d.next = false;
+            self.w_held.d.next = false;
+            self.b_valid.d.next = true;
+        }
+        if self.b_valid.q.val() & self.s_axil.bready.val() {
+            self.b_valid.d.next = false;
+        }
+
+        comment!("what can be written");
+        comment!("known a cycle later: nothing is applied two cycles behind a command");
+        self.idle.d.next = !self.busy.val() & !self.start_pulse.q.val();
+        self.argument.reset.next = self.reset.val();
+        self.argument.write.next = self.apply.q.val() & self.idle.q.val();
+        self.argument.row.next = self.write_row.q.val();
+        self.argument.data.next = self.write_data.q.val();
+        self.argument.strobe.next = self.write_strobe.q.val();
+        self.completion.reset.next = self.reset.val();
+        self.completion.write.next = self.apply.q.val();
+        self.completion.row.next = self.write_row.q.val();
+        self.completion.data.next = self.write_data.q.val();
+        self.completion.strobe.next = self.write_strobe.q.val();
+        self.consumer.reset.next = self.reset.val() | self.restart_pulse.q.val();
+        self.consumer.write.next = self.apply.q.val();
+        self.consumer.row.next = self.write_row.q.val();
+        self.consumer.data.next = self.write_data.q.val();
+        self.consumer.strobe.next = self.write_strobe.q.val();
+        self.interrupts.reset.next = self.reset.val();
+        self.interrupts.write.next = self.apply.q.val();
+        self.interrupts.row.next = self.write_row.q.val();
+        self.interrupts.data.next = self.write_data.q.val();
+        self.interrupts.strobe.next = self.write_strobe.q.val();
+        self.start_pulse.d.next = false;
+        if self.apply.q.val()
+            & self.idle.q.val()
+            & self.write_strobe.q.val().get_bit(0)
+            & (self.write_row.q.val() == self.command_row.val())
+        {
+            self.start_pulse.d.next = true;
+            self.number_given.d.next = self
+                .write_data
+                .q
+                .val()
+                .get_bits::<8>(self.number_at.val().index());
+        }
+        self.restart_pulse.d.next = self.apply.q.val()
+            & self.write_strobe.q.val().any()
+            & (self.write_row.q.val() == self.entries_row.val());
+        self.start.next = self.start_pulse.q.val();
+        self.number.next = self.number_given.q.val();
+        self.restart.next = self.restart_pulse.q.val();
+        self.arguments.next = bit_cast::<256, 32>(self.argument.word[0].val())
+            | (bit_cast::<256, 32>(self.argument.word[1].val()) << 32)
+            | (bit_cast::<256, 32>(self.argument.word[2].val()) << 64)
+            | (bit_cast::<256, 32>(self.argument.word[3].val()) << 96)
+            | (bit_cast::<256, 32>(self.argument.word[4].val()) << 128)
+            | (bit_cast::<256, 32>(self.argument.word[5].val()) << 160)
+            | (bit_cast::<256, 32>(self.argument.word[6].val()) << 192)
+            | (bit_cast::<256, 32>(self.argument.word[7].val()) << 224);
+        self.completion_base.next = bit_cast::<64, 32>(self.completion.word[0].val())
+            | (bit_cast::<64, 32>(self.completion.word[1].val()) << 32);
+        self.completion_entries.next = self.completion.word[2].val();
+        self.completion_consumer.next = self.consumer.word[0].val();
+
+        self.interrupt_enable.next = self.interrupts.word[0].val().get_bits::<2>(0);
+        self.holdoff.next = self.interrupts.word[1].val().get_bits::<24>(0);
+
+        comment!("interrupts: pulses for what is written");
+        self.arm_pulse.d.next = self.apply.q.val()
+            & ((self.write_strobe.q.val() & self.arm_octets.val()) == self.arm_octets.val())
+            & (self.write_row.q.val() == self.arm_row.val());
+        self.count_given.d.next = self.write_data.q.val();
+        self.clear_pulse.d.next = 0.into();
+        self.test_pulse.d.next = 0.into();
+        if self.apply.q.val() & self.write_strobe.q.val().get_bit(0) {
+            if self.write_row.q.val() == self.state_row.val() {
+                self.clear_pulse.d.next = self.write_data.q.val().get_bits::<2>(0);
+            }
+            if self.write_row.q.val() == self.test_row.val() {
+                self.test_pulse.d.next = self.write_data.q.val().get_bits::<2>(0);
+            }
+        }
+        self.arm.next = self.arm_pulse.q.val();
+        self.armed_count.next = self.count_given.q.val();
+        self.interrupt_clear.next = self.clear_pulse.q.val();
+        self.interrupt_test.next = self.test_pulse.q.val();
+
+        comment!("doorbells: those of streams that there are");
+        self.bell.next = self.write_row.q.val() - self.bell_base.val();
+        self.bell_pulse.d.next = self.apply.q.val()
+            & ((self.write_strobe.q.val() & self.bell_octets.val()) == self.bell_octets.val())
+            & (self.bell.val() < self.bell_end.val());
+        self.bell_element.d.next = self.bell.val();
+        self.bell_count.d.next = self.write_data.q.val().get_bits::<16>(0);
+        self.doorbell.next = self.bell_pulse.q.val();
+        self.doorbell_stream.next = bit_cast::<8, 7>(self.bell_element.q.val().get_bits::<7>(3));
+        self.doorbell_queue.next = bit_cast::<8, 3>(self.bell_element.q.val().get_bits::<3>(0));
+        self.doorbell_value.next = self.bell_count.q.val();
+
+        comment!("what is counted");
+        for i in 0..7 {
+            self.counter[i].clock.next = self.clock.val();
+            self.counter[i].reset.next = self.reset.val();
+            self.counter_words.value[i].next = self.counter[i].count.val();
+        }
+        self.counter[0].amount.next = 0.into();
+        if self.segments.val() {
+            self.counter[0].amount.next = 1.into();
+        }
+        self.counter[1].amount.next = bit_cast::<16, 8>(self.octets.val());
+        self.counter[2].amount.next = 0.into();
+        if self.segments_dropped.val() {
+            self.counter[2].amount.next = 1.into();
+        }
+        self.counter[3].amount.next = 0.into();
+        if self.fpdus.val() {
+            self.counter[3].amount.next = 1.into();
+        }
+        self.counter[4].amount.next = 0.into();
+        if self.discarded.val() {
+            self.counter[4].amount.next = 1.into();
+        }
+        self.counter[5].amount.next = 0.into();
+        if self.payload_valid.val() {
+            self.counter[5].amount.next = self.payload.val();
+        }
+        self.counter[6].amount.next = 0.into();
+        if self.errors.val() {
+            self.counter[6].amount.next = 1.into();
+        }
+
+        comment!("read: hold the row, look it up, answer");
+        self.s_axil.arready.next = !self.reading.q.val() & !self.reset.val();
+        self.s_axil.rvalid.next = self.r_valid.q.val();
+        self.s_axil.rdata.next = self.r_data.q.val();
+        self.s_axil.rresp.next = 0.into();
+        if self.s_axil.arvalid.val() & !self.reading.q.val() {
+            self.reading.d.next = true;
+            self.read_row.d.next = self.s_axil.araddr.val().get_bits::<10>(2);
+        }
+        self.step.d.next = 0.into();
+        if self.reading.q.val() & !self.r_valid.q.val() {
+            self.step.d.next = self.step.q.val() + 1;
+        }
+        if self.step.q.val() == 2 {
+            self.r_valid.d.next = true;
+        }
+        if self.r_valid.q.val() & self.s_axil.rready.val() {
+            self.r_valid.d.next = false;
+            self.reading.d.next = false;
+        }
+
+        comment!("words by row");
+        self.identity_words.row.next = self.read_row.q.val();
+        self.status_words.row.next = self.read_row.q.val();
+        self.argument_words.row.next = self.read_row.q.val();
+        self.completion_words.row.next = self.read_row.q.val();
+        self.consumer_words.row.next = self.read_row.q.val();
+        self.interrupt_words.row.next = self.read_row.q.val();
+        self.counter_words.row.next = self.read_row.q.val();
+        self.edge_words.row.next = self.read_row.q.val();
+        self.limit_words.row.next = self.read_row.q.val();
+        for i in 0..7 {
+            self.identity_words.value[i].next = self.identity[i].val();
+        }
+        for i in 0..8 {
+            self.argument_words.value[i].next = self.argument.word[i].val();
+        }
+        for i in 0..3 {
+            self.completion_words.value[i].next = self.completion.word[i].val();
+        }
+        self.consumer_words.value[0].next = self.consumer.word[0].val();
+        for i in 0..2 {
+            self.interrupt_words.value[i].next = self.interrupts.word[i].val();
+        }
+        for i in 0..S {
+            self.edge_words.value[i].next = self.edge_sequence[i].val();
+            self.limit_words.value[i].next = self.limit_sequence[i].val();
+        }
+        self.busy_word.next = 0.into();
+        if self.busy.val() {
+            self.busy_word.next = self.busy_mask.val();
+        }
+        self.failed_word.next = 0.into();
+        if self.failed.val() {
+            self.failed_word.next = self.failed_mask.val();
+        }
+        self.status_words.value[0].next = (bit_cast::<32, 8>(self.number_given.q.val())
+            << self.number_at.val())
+            | self.busy_word.val()
+            | self.failed_word.val();
+        self.status_words.value[1].next = self.completion_producer.val();
+        self.status_words.value[2].next = bit_cast::<32, 2>(self.interrupt_state.val());
+
+        comment!("error records: only the words that a record has, of streams that there are");
+        self.record_word.next = self.read_row.q.val() - self.record_base.val();
+        self.record_row.next = self.record_word.val().get_bits::<8>(0);
+        self.record_hit.d.next = (self.record_word.val() < self.record_end.val())
+            & (self.record_word.val().get_bits::<4>(0) < self.record_words.val());
+        self.record.next = 0.into();
+        if self.record_hit.q.val() {
+            self.record.next = self.record_data.val();
+        }
+        if self.step.q.val() == 2 {
+            self.r_data.d.next = self.identity_words.word.val()
+                | self.status_words.word.val()
+                | self.argument_words.word.val()
+                | self.completion_words.word.val()
+                | self.consumer_words.word.val()
+                | self.interrupt_words.word.val()
+                | self.counter_words.word.val()
+                | self.edge_words.word.val()
+                | self.limit_words.word.val()
+                | self.record.val();
+        }
+
+        if self.reset.val() {
+            self.aw_held.d.next = false;
+            self.w_held.d.next = false;
+            self.apply.d.next = false;
+            self.b_valid.d.next = false;
+            self.start_pulse.d.next = false;
+            self.number_given.d.next = 0.into();
+            self.restart_pulse.d.next = false;
+            self.arm_pulse.d.next = false;
+            self.clear_pulse.d.next = 0.into();
+            self.test_pulse.d.next = 0.into();
+            self.bell_pulse.d.next = false;
+            self.reading.d.next = false;
+            self.step.d.next = 0.into();
+            self.r_valid.d.next = false;
+        }
+    }
+}
+
+/// Readable words: `word` is the value of the one that lay at `row` two cycles ago, and zero when none of them did.
+///
+/// ```text
+///  row ──►(= at)──►[hit]──► AND value ─► OR ─►[found]──► word
+/// ```
+#[derive(LogicBlock)]
+pub struct Words<const N: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Row asked for: octet offset / 4.
+    pub row: Signal<In, Bits<10>>,
+    /// Present values.
+    pub value: [Signal<In, Bits<32>>; N],
+    /// The answer.
+    pub word: Signal<Out, Bits<32>>,
+    at: [Constant<Bits<10>>; N],
+    hit: [Dff<Bit>; N],
+    chosen: [Signal<Local, Bits<32>>; N],
+    sum: [Signal<Local, Bits<32>>; N],
+    found: Dff<Bits<32>>,
+}
+
+impl<const N: usize> Words<N> {
+    /// Words at the octet `offsets`.
+    #[must_use]
+    pub fn new(offsets: [u32; N]) -> Self {
+        Self {
+            clock: d(),
+            row: d(),
+            value: array(),
+            word: d(),
+            at: offsets.map(|offset| Constant::new(row(offset))),
+            hit: array(),
+            chosen: array(),
+            sum: array(),
+            found: d(),
+        }
+    }
+}
+
+impl<const N: usize> Logic for Words<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, found);
+        for i in 0..N {
+            self.hit[i].clock.next = self.clock.val();
+            self.hit[i].d.next = self.row.val() == self.at[i].val();
+            self.chosen[i].next = 0.into();
+            if self.hit[i].q.val() {
+                self.chosen[i].next = self.value[i].val();
+            }
+        }
+        comment!("at most one is chosen");
+        self.sum[0].next = self.chosen[0].val();
+        self.found.d.next = self.chosen[0].val();
+        for i in 1..N {
+            self.sum[i].next = self.sum[i - 1].val() | self.chosen[i].val();
+            self.found.d.next = self.sum[i].val();
+        }
+        self.word.next = self.found.q.val();
+    }
+}
+
+/// Words that the host writes.
+#[derive(LogicBlock)]
+pub struct Storage<const N: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset: all words become zero.
+    pub reset: Signal<In, Bit>,
+    /// Pulse: `data` is for the word at `row`, if there is one.
+    pub write: Signal<In, Bit>,
+    /// Octet offset / 4.
+    pub row: Signal<In, Bits<10>>,
+    /// The new octets.
+    pub data: Signal<In, Bits<32>>,
+    /// Which of them are written.
+    pub strobe: Signal<In, Bits<4>>,
+    /// Present values.
+    pub word: [Signal<Out, Bits<32>>; N],
+    at: [Constant<Bits<10>>; N],
+    writable: [Constant<Bits<32>>; N],
+    held: [Dff<Bits<32>>; N],
+    lane: [Signal<Local, Bits<32>>; 4],
+    lane_mask: [Constant<Bits<32>>; 4],
+    mask: Signal<Local, Bits<32>>,
+}
+
+impl<const N: usize> Storage<N> {
+    /// Words at the octet `offsets`, of which the bits of `masks` can be written.
+    #[must_use]
+    pub fn new(offsets: [u32; N], masks: [u32; N]) -> Self {
+        Self {
+            clock: d(),
+            reset: d(),
+            write: d(),
+            row: d(),
+            data: d(),
+            strobe: d(),
+            word: array(),
+            at: offsets.map(|offset| Constant::new(row(offset))),
+            writable: masks.map(|mask| Constant::new(u64::from(mask).into())),
+            held: array(),
+            lane: array(),
+            lane_mask: std::array::from_fn(|lane| Constant::new((0xff_u64 << (8 * lane)).into())),
+            mask: d(),
+        }
+    }
+}
+
+impl<const N: usize> Logic for Storage<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        for i in 0..4 {
+            self.lane[i].next = 0.into();
+            if self.strobe.val().get_bit(i) {
+                self.lane[i].next = self.lane_mask[i].val();
+            }
+        }
+        self.mask.next =
+            self.lane[0].val() | self.lane[1].val() | self.lane[2].val() | self.lane[3].val();
+        for i in 0..N {
+            self.held[i].clock.next = self.clock.val();
+            self.held[i].d.next = self.held[i].q.val();
+            if self.write.val() & (self.row.val() == self.at[i].val()) {
+                self.held[i].d.next = (self.held[i].q.val() & !self.mask.val())
+                    | (self.data.val() & self.mask.val() & self.writable[i].val());
+            }
+            if self.reset.val() {
+                self.held[i].d.next = 0.into();
+            }
+            self.word[i].next = self.held[i].q.val();
+        }
+    }
+}
+
+/// A counter modulo 2^32; `count` holds what was added up to two cycles ago.
+#[derive(LogicBlock, Default)]
+pub struct Counter {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// What is added in this cycle.
+    pub amount: Signal<In, Bits<16>>,
+    /// The sum.
+    pub count: Signal<Out, Bits<32>>,
+    taken: Dff<Bits<16>>,
+    sum: Dff<Bits<32>>,
+}
+
+impl Logic for Counter {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, taken, sum);
+        self.taken.d.next = self.amount.val();
+        self.sum.d.next = self.sum.q.val() + bit_cast::<32, 16>(self.taken.q.val());
+        self.count.next = self.sum.q.val();
+        if self.reset.val() {
+            self.taken.d.next = 0.into();
+            self.sum.d.next = 0.into();
+        }
+    }
+}
+
+/// The row of an octet offset.
+fn row(offset: u32) -> Bits<10> {
+    u64::from(offset / 4).into()
+}
+
+/// Offsets of registers that stand alone.
+fn singles<const N: usize>(registers: [Register; N]) -> [u32; N] {
+    registers.map(|register| register.offset)
+}
+
+/// Offsets of the first N elements of an array.
+fn elements<const N: usize>(register: Register) -> [u32; N] {
+    std::array::from_fn(|index| register.at(index as u32))
+}

@@ -1,0 +1,293 @@
+//! Write mux: payload and completion entries share one AXI4 write master.
+//!
+//! ```text
+//!  payload ─────AW─► queue ─┐                 ┌─► AW
+//!  completion ──AW─► queue ─┴► round robin ───┴─► owners of W, owners of B
+//!  payload ─────W──────────┐                         │           │
+//!  completion ──W──────────┴► the owner's ─► skid ───│───► W     │
+//!  payload ◄────B──────────┐                                     │
+//!  completion ◄─B──────────┴◄ the owner's ◄─ queue ◄─────────────┴── B
+//! ```
+//!
+//! A requester wins one burst at a time, in turn when both ask. AXI4 has the beats follow in the order of addresses and,
+//! with a single ID, the responses come in that order too (IHI 0022E §A5.3): two queues of owners say whose turn it is.
+//! AW may be up to 16 bursts ahead of W; W waits only for its owner, never for AW to be taken (§A3.3.1). Up to 129
+//! bursts wait for their responses.
+//!
+//! No path leads through the block within a cycle: handshakes of both sides come from registers. One beat a cycle
+//! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, or 4 behind its address when
+//! beats come as early, of B 1.
+use crate::parts::axi::{
+    size_code, AxiWriteMaster, WriteAddress, WriteRequestIn, BURST_INCR, CACHE_NOT_BUFFERABLE,
+    PROT_DATA,
+};
+use crate::parts::queue::Queue;
+use crate::util::d;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// The mux, for W bits, K = W/8 octets.
+#[derive(LogicBlock)]
+pub struct WriteMux<const W: usize, const K: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// Bursts of payload.
+    pub payload: WriteRequestIn<W, K>,
+    /// A burst of payload is answered.
+    pub payload_b_valid: Signal<Out, Bit>,
+    /// It was not written.
+    pub payload_b_error: Signal<Out, Bit>,
+    /// The answer is taken.
+    pub payload_b_ready: Signal<In, Bit>,
+    /// Bursts of completion entries. Their WLAST comes with WVALID only.
+    pub completion: WriteRequestIn<W, K>,
+    /// Pulse: a burst of a completion entry is answered.
+    pub completion_b_valid: Signal<Out, Bit>,
+    /// It was not written.
+    pub completion_b_error: Signal<Out, Bit>,
+    /// Bus.
+    pub m_axi: AxiWriteMaster<W, K>,
+
+    payload_addresses: Queue<WriteAddress, 1>,
+    completion_addresses: Queue<WriteAddress, 1>,
+    address_valid: Dff<Bit>,
+    address: Dff<WriteAddress>,
+    completion_won: Dff<Bit>,
+    beat_owners: Queue<Bit, 4>,
+    /// Whose beats come: known before they come, so the queue's memory need not be in their way.
+    sender_valid: Dff<Bit>,
+    sender: Dff<Bit>,
+    answer_owners: Queue<Bit, 7>,
+    out_valid: Dff<Bit>,
+    out_data: Dff<Bits<W>>,
+    out_strobes: Dff<Bits<K>>,
+    out_last: Dff<Bit>,
+    skid_valid: Dff<Bit>,
+    skid_data: Dff<Bits<W>>,
+    skid_strobes: Dff<Bits<K>>,
+    skid_last: Dff<Bit>,
+    answers: Queue<Bit, 1>,
+    /// Whose the oldest answer is, likewise.
+    owner_valid: Dff<Bit>,
+    owner: Dff<Bit>,
+
+    completion_wins: Signal<Local, Bit>,
+    grant: Signal<Local, Bit>,
+    beat: Signal<Local, Bit>,
+    beat_data: Signal<Local, Bits<W>>,
+    beat_strobes: Signal<Local, Bits<K>>,
+    beat_last: Signal<Local, Bit>,
+    sent: Signal<Local, Bit>,
+    answered: Signal<Local, Bit>,
+    size: Constant<Bits<3>>,
+    burst: Constant<Bits<2>>,
+    cache: Constant<Bits<4>>,
+    prot: Constant<Bits<3>>,
+}
+
+impl<const W: usize, const K: usize> Default for WriteMux<W, K> {
+    /// # Panics
+    /// When W is not 8·K.
+    fn default() -> Self {
+        assert_eq!(W, 8 * K, "a lane is an octet");
+        Self {
+            clock: d(),
+            reset: d(),
+            payload: d(),
+            payload_b_valid: d(),
+            payload_b_error: d(),
+            payload_b_ready: d(),
+            completion: d(),
+            completion_b_valid: d(),
+            completion_b_error: d(),
+            m_axi: d(),
+            payload_addresses: d(),
+            completion_addresses: d(),
+            address_valid: d(),
+            address: d(),
+            completion_won: d(),
+            beat_owners: d(),
+            sender_valid: d(),
+            sender: d(),
+            answer_owners: d(),
+            out_valid: d(),
+            out_data: d(),
+            out_strobes: d(),
+            out_last: d(),
+            skid_valid: d(),
+            skid_data: d(),
+            skid_strobes: d(),
+            skid_last: d(),
+            answers: d(),
+            owner_valid: d(),
+            owner: d(),
+            completion_wins: d(),
+            grant: d(),
+            beat: d(),
+            beat_data: d(),
+            beat_strobes: d(),
+            beat_last: d(),
+            sent: d(),
+            answered: d(),
+            size: Constant::new(size_code(K).into()),
+            burst: Constant::new(BURST_INCR.into()),
+            cache: Constant::new(CACHE_NOT_BUFFERABLE.into()),
+            prot: Constant::new(PROT_DATA.into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, address_valid, address, completion_won);
+        dff_setup!(self, clock, sender_valid, sender, owner_valid, owner);
+        dff_setup!(self, clock, out_valid, out_data, out_strobes, out_last);
+        dff_setup!(self, clock, skid_valid, skid_data, skid_strobes, skid_last);
+        clock!(
+            self,
+            clock,
+            payload_addresses,
+            completion_addresses,
+            beat_owners,
+            answer_owners,
+            answers
+        );
+        self.payload_addresses.reset.next = self.reset.val();
+        self.completion_addresses.reset.next = self.reset.val();
+        self.beat_owners.reset.next = self.reset.val();
+        self.answer_owners.reset.next = self.reset.val();
+        self.answers.reset.next = self.reset.val();
+
+        comment!("AW in");
+        self.payload_addresses.s_data.next.address = self.payload.awaddr.val();
+        self.payload_addresses.s_data.next.length = self.payload.awlen.val();
+        self.payload_addresses.s_valid.next = self.payload.awvalid.val();
+        self.payload.awready.next = self.payload_addresses.s_ready.val();
+        self.completion_addresses.s_data.next.address = self.completion.awaddr.val();
+        self.completion_addresses.s_data.next.length = self.completion.awlen.val();
+        self.completion_addresses.s_valid.next = self.completion.awvalid.val();
+        self.completion.awready.next = self.completion_addresses.s_ready.val();
+
+        comment!("AW out: who did not win last time wins");
+        self.completion_wins.next = self.completion_addresses.m_valid.val()
+            & (!self.payload_addresses.m_valid.val() | !self.completion_won.q.val());
+        self.grant.next = (self.payload_addresses.m_valid.val()
+            | self.completion_addresses.m_valid.val())
+            & (!self.address_valid.q.val() | self.m_axi.awready.val())
+            & self.beat_owners.s_ready.val()
+            & self.answer_owners.s_ready.val();
+        self.payload_addresses.m_ready.next = self.grant.val() & !self.completion_wins.val();
+        self.completion_addresses.m_ready.next = self.grant.val() & self.completion_wins.val();
+        self.beat_owners.s_data.next = self.completion_wins.val();
+        self.beat_owners.s_valid.next = self.grant.val();
+        self.answer_owners.s_data.next = self.completion_wins.val();
+        self.answer_owners.s_valid.next = self.grant.val();
+        if self.m_axi.awready.val() {
+            self.address_valid.d.next = false;
+        }
+        if self.grant.val() {
+            self.address_valid.d.next = true;
+            self.address.d.next = self.payload_addresses.m_data.val();
+            if self.completion_wins.val() {
+                self.address.d.next = self.completion_addresses.m_data.val();
+            }
+            self.completion_won.d.next = self.completion_wins.val();
+        }
+        self.m_axi.awaddr.next = self.address.q.val().address;
+        self.m_axi.awlen.next = self.address.q.val().length;
+        self.m_axi.awvalid.next = self.address_valid.q.val();
+        self.m_axi.awsize.next = self.size.val();
+        self.m_axi.awburst.next = self.burst.val();
+        self.m_axi.awcache.next = self.cache.val();
+        self.m_axi.awprot.next = self.prot.val();
+
+        comment!("W: the owner's beats, up to its last one");
+        self.payload.wready.next =
+            self.sender_valid.q.val() & !self.sender.q.val() & !self.skid_valid.q.val();
+        self.completion.wready.next =
+            self.sender_valid.q.val() & self.sender.q.val() & !self.skid_valid.q.val();
+        self.beat.next =
+            self.payload.wvalid.val() & self.sender_valid.q.val() & !self.skid_valid.q.val();
+        self.beat_data.next = self.payload.wdata.val();
+        self.beat_strobes.next = self.payload.wstrb.val();
+        self.beat_last.next = self.payload.wlast.val();
+        if self.sender.q.val() {
+            self.beat.next =
+                self.completion.wvalid.val() & self.sender_valid.q.val() & !self.skid_valid.q.val();
+            self.beat_data.next = self.completion.wdata.val();
+            self.beat_strobes.next = self.completion.wstrb.val();
+            self.beat_last.next = self.completion.wlast.val();
+        }
+        comment!("said once more, and not as the beat's valid and last, which wait for all of its octets");
+        self.sent.next = self.sender_valid.q.val()
+            & !self.skid_valid.q.val()
+            & ((self.sender.q.val() & self.completion.wlast.val())
+                | (!self.sender.q.val() & self.payload.wvalid.val() & self.payload.wlast.val()));
+
+        self.beat_owners.m_ready.next = !self.sender_valid.q.val() | self.sent.val();
+        if !self.sender_valid.q.val() | self.sent.val() {
+            self.sender_valid.d.next = self.beat_owners.m_valid.val();
+            self.sender.d.next = self.beat_owners.m_data.val();
+        }
+
+        comment!("a beat that the bus cannot take yet waits in the skid register");
+        if self.m_axi.wready.val() | !self.out_valid.q.val() {
+            self.out_valid.d.next = self.skid_valid.q.val() | self.beat.val();
+            self.out_data.d.next = self.beat_data.val();
+            self.out_strobes.d.next = self.beat_strobes.val();
+            self.out_last.d.next = self.beat_last.val();
+            if self.skid_valid.q.val() {
+                self.out_data.d.next = self.skid_data.q.val();
+                self.out_strobes.d.next = self.skid_strobes.q.val();
+                self.out_last.d.next = self.skid_last.q.val();
+            }
+            self.skid_valid.d.next = false;
+        } else if self.beat.val() {
+            self.skid_valid.d.next = true;
+        }
+        comment!("loaded whether a beat is there or not: nobody looks before it is said to be");
+        if !self.skid_valid.q.val() {
+            self.skid_data.d.next = self.beat_data.val();
+            self.skid_strobes.d.next = self.beat_strobes.val();
+            self.skid_last.d.next = self.beat_last.val();
+        }
+        self.m_axi.wdata.next = self.out_data.q.val();
+        self.m_axi.wstrb.next = self.out_strobes.q.val();
+        self.m_axi.wlast.next = self.out_last.q.val();
+        self.m_axi.wvalid.next = self.out_valid.q.val();
+
+        comment!("B: SLVERR and DECERR have bit 1 set");
+        self.answers.s_data.next = self.m_axi.bresp.val().get_bit(1);
+        self.answers.s_valid.next = self.m_axi.bvalid.val();
+        self.m_axi.bready.next = self.answers.s_ready.val();
+        self.payload_b_valid.next =
+            self.answers.m_valid.val() & self.owner_valid.q.val() & !self.owner.q.val();
+        self.payload_b_error.next = self.answers.m_data.val();
+        self.completion_b_valid.next =
+            self.answers.m_valid.val() & self.owner_valid.q.val() & self.owner.q.val();
+        self.completion_b_error.next = self.answers.m_data.val();
+        self.answered.next = self.answers.m_valid.val()
+            & self.owner_valid.q.val()
+            & (self.owner.q.val() | self.payload_b_ready.val());
+        self.answers.m_ready.next = self.answered.val();
+        self.answer_owners.m_ready.next = !self.owner_valid.q.val() | self.answered.val();
+        if !self.owner_valid.q.val() | self.answered.val() {
+            self.owner_valid.d.next = self.answer_owners.m_valid.val();
+            self.owner.d.next = self.answer_owners.m_data.val();
+        }
+
+        if self.reset.val() {
+            self.address_valid.d.next = false;
+            self.completion_won.d.next = false;
+            self.sender_valid.d.next = false;
+            self.owner_valid.d.next = false;
+            self.out_valid.d.next = false;
+            self.skid_valid.d.next = false;
+        }
+    }
+}

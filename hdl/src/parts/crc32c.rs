@@ -1,0 +1,235 @@
+//! CRC32C of FPDUs, a beat a cycle (RFC 5044 §4.4).
+//!
+//! ```text
+//!  data ─►[lanes below count]─►[M·D: XOR network]─►[X' = x·X + M·D]─►[S = X^W: XOR network]─►[S = residue?]─► verdict
+//!                  └──►[last dword]──────────────────── delayed ────────────────────────────►
+//! ```
+//!
+//! Throughput: a beat a cycle; an FPDU may begin in the cycle behind the last beat of another, and have idle cycles in
+//! it. Latency: [`latency`]`(W)` cycles from an FPDU's last beat to its verdict, of which there is exactly one an FPDU.
+//! Assumes that all beats but the last are full. Hold `reset` for as many cycles.
+//!
+//! **The loop.** In words of [`crc_register`](crate::parts::crc_register), a beat takes the register S to
+//! S' = x^W·S + Σ x^(W-32j)·dword_j. The sum has no memory and is pipelined at will; x^W·S would be 32 sums of about 16
+//! bits in a single cycle. But W is a power of two, and raising to the power W is linear and one to one. So the block
+//! keeps X, the W-th root of S: X^W = S. Then (x·X)^W = x^W·S, and the loop only multiplies by x, one two-input XOR. The
+//! roots of the dwords' columns are taken when the table of the first network is made; the second network raises X to
+//! the power W again, outside the loop.
+//!
+//! **The last beat.** When it lacks m dwords, the network sees zeros there, and S is what m dwords of zeros behind the
+//! FPDU would have made of it. These are not undone: a CRC is right exactly when the register behind the CRC field is
+//! the residue R (MPA-CRC-24), which is the case exactly when S = x^(32m)·R modulo the generator. That is one of D
+//! constants. The driver undoes the zeros, at its leisure, when it reports a wrong CRC
+//! ([`expected`](warpline_wire::crc::expected)).
+use crate::parts::crc_register::{advance, squared, POLYNOMIAL, PRESET, RESIDUE, SQUARINGS};
+use crate::parts::delay::Delay;
+use crate::parts::lane_mask::LaneMask;
+use crate::parts::xor_network::{self, XorNetwork};
+use crate::records::CrcVerdict;
+use crate::util::d;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from the last beat of an FPDU to its verdict, for beats of `width` bits.
+#[must_use]
+pub const fn latency(width: usize) -> usize {
+    // beat, network, loop, power, verdict
+    1 + xor_network::latency(width) + 1 + xor_network::latency(32) + 1
+}
+
+/// What goes beside a beat.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Beat {
+    valid: Bit,
+    first: Bit,
+    last: Bit,
+    zeros: Bits<4>,
+}
+
+/// What goes beside a finished register.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Finished {
+    valid: Bit,
+    zeros: Bits<4>,
+    received: Bits<32>,
+}
+
+/// The CRC unit for beats of W bits, D dwords.
+#[derive(LogicBlock)]
+pub struct Crc32c<const W: usize, const D: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is under way.
+    pub reset: Signal<In, Bit>,
+    /// Octets of a beat, the first one in lane 0.
+    pub data: Signal<In, Bits<W>>,
+    /// A beat is there.
+    pub valid: Signal<In, Bit>,
+    /// It is the first of an FPDU.
+    pub first: Signal<In, Bit>,
+    /// It is the last of an FPDU, and ends with the CRC field.
+    pub last: Signal<In, Bit>,
+    /// Dwords in the beat, 1 to D; D unless it is the last. What the lanes behind them hold does not matter.
+    pub count: Signal<In, Bits<5>>,
+    /// What there is to say of the FPDU.
+    pub verdict: Signal<Out, CrcVerdict>,
+    /// A verdict is there.
+    pub verdict_valid: Signal<Out, Bit>,
+
+    // beat: lanes behind the last dword cleared
+    filled: LaneMask<W, D>,
+    beat_data: Dff<Bits<W>>,
+    beat: Dff<Beat>,
+    missing: Signal<Local, Bits<5>>,
+    dwords: Constant<Bits<5>>,
+    // its last dword
+    count_less_one: Signal<Local, Bits<5>>,
+    last_dword: Dff<Bits<4>>,
+    last_bit: Signal<Local, Bits<9>>,
+    field: Dff<Bits<32>>,
+    field_delayed: Delay<Bits<32>>,
+    // loop
+    network: XorNetwork<W, 32>,
+    summed: Delay<Beat>,
+    root: Dff<Bits<32>>,
+    entering: Signal<Local, Bits<32>>,
+    stepped: Signal<Local, Bits<32>>,
+    preset: Constant<Bits<32>>,
+    polynomial: Constant<Bits<32>>,
+    // register
+    power: XorNetwork<32, 32>,
+    finished: Delay<Finished>,
+    residue: Signal<Local, Bits<32>>,
+    zeros: [Constant<Bits<4>>; D],
+    residues: [Constant<Bits<32>>; D],
+    // verdict
+    said: Dff<CrcVerdict>,
+    said_valid: Dff<Bit>,
+}
+
+impl<const W: usize, const D: usize> Default for Crc32c<W, D> {
+    /// # Panics
+    /// When W is not 32·D, or no power of two from 64 to 512.
+    fn default() -> Self {
+        assert!(
+            W == 32 * D && W.is_power_of_two() && (64..=512).contains(&W),
+            "{W} bits of {D} dwords"
+        );
+        let squarings = W.ilog2() as usize;
+        let root = |register| squared(register, SQUARINGS - squarings);
+        let columns = |bits: usize, column: &dyn Fn(usize) -> u32| {
+            (0..bits).map(|bit| bits_of(column(bit))).collect()
+        };
+        Self {
+            clock: d(),
+            reset: d(),
+            data: d(),
+            valid: d(),
+            first: d(),
+            last: d(),
+            count: d(),
+            verdict: d(),
+            verdict_valid: d(),
+            filled: d(),
+            beat_data: d(),
+            beat: d(),
+            missing: d(),
+            dwords: Constant::new((D as u64).into()),
+            count_less_one: d(),
+            last_dword: d(),
+            last_bit: d(),
+            field: d(),
+            field_delayed: Delay::new(xor_network::latency(W) - 1),
+            network: XorNetwork::new(columns(W, &|bit| {
+                root(advance(1 << (bit % 32), W - bit / 32 * 32))
+            })),
+            summed: Delay::new(xor_network::latency(W)),
+            root: d(),
+            entering: d(),
+            stepped: d(),
+            preset: Constant::new(bits_of(root(PRESET))),
+            polynomial: Constant::new(bits_of(POLYNOMIAL)),
+            power: XorNetwork::new(columns(32, &|bit| squared(1 << bit, squarings))),
+            finished: Delay::new(1 + xor_network::latency(32)),
+            residue: d(),
+            zeros: std::array::from_fn(|zeros| Constant::new((zeros as u64).into())),
+            residues: std::array::from_fn(|zeros| {
+                Constant::new(bits_of(advance(RESIDUE, 32 * zeros)))
+            }),
+            said: d(),
+            said_valid: d(),
+        }
+    }
+}
+
+fn bits_of(register: u32) -> Bits<32> {
+    u64::from(register).into()
+}
+
+impl<const W: usize, const D: usize> Logic for Crc32c<W, D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, beat_data, beat, last_dword, field, root, said, said_valid);
+        clock!(self, clock, field_delayed, network, summed, power, finished);
+
+        comment!("beat: lanes behind the last dword cleared");
+        self.filled.from.next = 0.into();
+        self.filled.to.next = bit_cast::<8, 5>(self.count.val());
+        self.beat_data.d.next = self.data.val() & self.filled.mask.val();
+        self.missing.next = self.dwords.val() - self.count.val();
+        self.beat.d.next.valid = self.valid.val();
+        self.beat.d.next.first = self.first.val();
+        self.beat.d.next.last = self.last.val();
+        self.beat.d.next.zeros = self.missing.val().get_bits::<4>(0);
+
+        comment!("its last dword, which is the CRC field in a last beat");
+        self.count_less_one.next = self.count.val() - 1;
+        self.last_dword.d.next = self.count_less_one.val().get_bits::<4>(0);
+        self.last_bit.next = bit_cast::<9, 4>(self.last_dword.q.val()) << 5;
+        self.field.d.next = bit_cast::<32, W>(self.beat_data.q.val() >> self.last_bit.val());
+        self.field_delayed.d.next = self.field.q.val();
+
+        comment!("loop: the root of the register, times x, plus the root of the beat's sum");
+        self.network.data.next = self.beat_data.q.val();
+        self.summed.d.next = self.beat.q.val();
+        self.entering.next = self.root.q.val();
+        if self.summed.q.val().first {
+            self.entering.next = self.preset.val();
+        }
+        self.stepped.next = self.entering.val() >> 1;
+        if self.entering.val().get_bit(0) {
+            self.stepped.next = (self.entering.val() >> 1) ^ self.polynomial.val();
+        }
+        if self.summed.q.val().valid {
+            self.root.d.next = self.stepped.val() ^ self.network.out.val();
+        }
+
+        comment!("register: the root to the power W");
+        self.power.data.next = self.root.q.val();
+        self.finished.d.next.valid = self.summed.q.val().valid & self.summed.q.val().last;
+        self.finished.d.next.zeros = self.summed.q.val().zeros;
+        self.finished.d.next.received = self.field_delayed.q.val();
+
+        comment!("verdict: the register is right when it is the residue, so many zeros later");
+        self.residue.next = 0.into();
+        for i in 0..D {
+            if self.finished.q.val().zeros == self.zeros[i].val() {
+                self.residue.next = self.residues[i].val();
+            }
+        }
+        self.said.d.next.good = self.power.out.val() == self.residue.val();
+        self.said.d.next.state = self.power.out.val();
+        self.said.d.next.zeros = self.finished.q.val().zeros;
+        self.said.d.next.received = self.finished.q.val().received;
+        self.said_valid.d.next = self.finished.q.val().valid;
+        self.verdict.next = self.said.q.val();
+        self.verdict_valid.next = self.said_valid.q.val();
+
+        if self.reset.val() {
+            self.beat.d.next.valid = false;
+            self.said_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A small first-in first-out queue of records between two blocks.
+//!
+//! ```text
+//!  s_data ──► store[write] ─ ─ store[read] ──► m_data
+//!  s_ready ◄─ not full                 not empty ─► m_valid
+//! ```
+//!
+//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle. `s_ready` and `m_valid` are registers, and
+//! the difference of pointers lies in front of them: behind them it was part of most of the longest paths, and a count of
+//! its own heard last who comes and who goes. LOG is 1 to 7.
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// The queue.
+#[derive(LogicBlock)]
+pub struct Queue<T: Synth, const LOG: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    pub s_data: Signal<In, T>,
+    pub s_valid: Signal<In, Bit>,
+    pub s_ready: Signal<Out, Bit>,
+    pub m_data: Signal<Out, T>,
+    pub m_valid: Signal<Out, Bit>,
+    pub m_ready: Signal<In, Bit>,
+    store: Store<T, LOG>,
+    write: Dff<Bits<LOG>>,
+    read: Dff<Bits<LOG>>,
+    full: Dff<Bit>,
+    some: Dff<Bit>,
+    /// How many are inside, modulo 2^LOG: of none and of all, `full` and `some` tell which.
+    filled: Signal<Local, Bits<LOG>>,
+    put: Signal<Local, Bit>,
+    take: Signal<Local, Bit>,
+    nearly: Signal<Local, Bit>,
+    single: Signal<Local, Bit>,
+    one: Constant<Bits<LOG>>,
+    depth_less_one: Constant<Bits<LOG>>,
+}
+
+impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
+    fn default() -> Self {
+        assert!((1..=7).contains(&LOG), "a queue holds 2 to 128 records");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            s_data: Default::default(),
+            s_valid: Default::default(),
+            s_ready: Default::default(),
+            m_data: Default::default(),
+            m_valid: Default::default(),
+            m_ready: Default::default(),
+            store: Default::default(),
+            write: Default::default(),
+            read: Default::default(),
+            full: Default::default(),
+            some: Default::default(),
+            filled: Default::default(),
+            put: Default::default(),
+            take: Default::default(),
+            nearly: Default::default(),
+            single: Default::default(),
+            one: Constant::new(1_u64.into()),
+            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
+        }
+    }
+}
+
+impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, write, read, full, some);
+        self.s_ready.next = !self.full.q.val();
+        self.m_valid.next = self.some.q.val();
+        self.put.next = self.s_valid.val() & !self.full.q.val();
+        self.take.next = self.m_ready.val() & self.some.q.val();
+
+        self.m_data.next = self.store.out.val();
+        self.store.clock.next = self.clock.val();
+        self.store.data.next = self.s_data.val();
+        self.store.write_row.next = self.write.q.val();
+        self.store.read_row.next = self.read.q.val();
+        self.store.write.next = self.put.val();
+        if self.put.val() {
+            self.write.d.next = self.write.q.val() + 1;
+        }
+        if self.take.val() {
+            self.read.d.next = self.read.q.val() + 1;
+        }
+
+        comment!("who comes or goes is known late: one choice for each of the two");
+        self.filled.next = self.write.q.val() - self.read.q.val();
+        self.nearly.next = self.filled.val() == self.depth_less_one.val();
+        self.single.next = self.filled.val() == self.one.val();
+        self.full.d.next =
+            !self.take.val() & (self.full.q.val() | (self.nearly.val() & self.put.val()));
+        self.some.d.next =
+            self.put.val() | (self.some.q.val() & !(self.take.val() & self.single.val()));
+        if self.reset.val() {
+            self.write.d.next = 0.into();
+            self.read.d.next = 0.into();
+            self.full.d.next = false;
+            self.some.d.next = false;
+        }
+    }
+}
+
+/// Distributed memory: one synchronous write port, one asynchronous read port. Said so, since a tool that finds a register
+/// behind it takes a block RAM otherwise, whose output comes half a cycle later.
+#[derive(LogicBlock)]
+pub struct Store<T: Synth, const LOG: usize> {
+    pub clock: Signal<In, Clock>,
+    pub write: Signal<In, Bit>,
+    pub write_row: Signal<In, Bits<LOG>>,
+    pub data: Signal<In, T>,
+    pub read_row: Signal<In, Bits<LOG>>,
+    pub out: Signal<Out, T>,
+    _rows: Vec<T>,
+}
+
+impl<T: Synth, const LOG: usize> Default for Store<T, LOG> {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            write: Default::default(),
+            write_row: Default::default(),
+            data: Default::default(),
+            read_row: Default::default(),
+            out: Default::default(),
+            _rows: vec![T::default(); 1 << LOG],
+        }
+    }
+}
+
+impl<T: Synth, const LOG: usize> Logic for Store<T, LOG> {
+    fn update(&mut self) {
+        if self.clock.pos_edge() && self.write.val() {
+            self._rows[self.write_row.val().index()] = self.data.val();
+        }
+        self.out.next = self._rows[self.read_row.val().index()];
+    }
+    fn connect(&mut self) {
+        self.out.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (high, last) = (T::BITS - 1, (1 << LOG) - 1);
+        Verilog::Custom(format!(
+            "(* ram_style = \"distributed\" *) reg [{high}:0] rows [0:{last}];\ninteger row;\ninitial for (row = 0; row <= {last}; row = row + 1) rows[row] = 0;\n\
+             always @(posedge clock) if (write) rows[write_row] <= data;\nalways @* out = rows[read_row];"
+        ))
+    }
+}

@@ -1,0 +1,1446 @@
+//! The one place that decides about an FPDU: discard it, place and deliver it, or freeze its stream.
+//!
+//! ```text
+//!  Segment ────►[queue]─►─┬─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
+//!                    key  │                               ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
+//!  arbiter ─► command ─►──┴─► receive_queues ─► untagged ─┘           └─── held ────┤           └─► error_records
+//!                                         ▲                 Segment ─►[waiting]─────┤
+//!                        refill ─ coming ─┘                 Verdict ─►[queue]───────┘
+//! ```
+//!
+//! **Tagged FPDUs** follow each other every cycle. Tables and arithmetic answer [`PATIENCE`] cycles later, without ever
+//! stopping; the outcome waits in a queue that has room for all that are in between. `settle` takes one a cycle, in order,
+//! and is the only place where a stream is found frozen or gets frozen: what the tables said of an FPDU behind a failing
+//! one does not matter. What DDP says of an FPDU is looked up while the rest of it comes and its CRC is computed: `settle`
+//! waits for both. A pair is out 11 cycles after its `Segment`, or 3 after its `Verdict`, whichever is later.
+//!
+//! **Untagged FPDUs** change their queue. Such a one holds the key, nothing enters behind it, and when all in front are
+//! settled its outcome goes straight to `settle`, which changes everything in one cycle: 9 cycles from one to the next.
+//! Behind tagged ones it costs a few cycles more, since it enters with them, but is answered only behind them.
+//!
+//! A stream's first error takes 15 cycles more: the record is written first.
+//!
+//! **Commands and bus faults** begin when nothing else is in work: while one asks, no FPDU enters. A command takes 9
+//! cycles, `Arm` 28. It waits for at most the FPDUs that have entered (14), the last of which may still be read out of its
+//! ring, if `place` takes their pairs. After a command
+//! one FPDU goes first, if one is there, so that neither starves the other. After a reset the tables are cleared first, a
+//! row a cycle, and `command_ready` stays low.
+//!
+//! An untagged segment that finds nothing posted, while `refill` says that buffers are `coming`, is kept and looked at
+//! again and again. Faults and commands go in between, so that the buffer can be posted and the stream be frozen, which
+//! discards the segment. FPDUs behind it wait, those of other streams too: they come out in order.
+//!
+//! A stream with an MSN window takes segments of messages behind the first one, too. They are placed at once and their
+//! messages closed, but delivered only when all in front of them are: the last segment of the first message delivers it
+//! and those behind it that are closed, 6 cycles each, before anything else is looked at. So one FPDU holds the block up
+//! for at most 6·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 6 cycles more at most.
+//!
+//! **An FPDU that is `ahead`** of a gap is placed if all is well with it, and changes nothing else. If not, a DDP error that
+//! does not depend on what is missing freezes its stream at once (AMB-11); what does, and any error of MPA, is judged when
+//! the FPDU comes in order, and only its rows are given back now. When it comes in order it is `placed`: judged, counted
+//! and delivered like any other, but not written again. `ahead_done` tells what became of it.
+//!
+//! Assumptions: at most [`UNDER_WAY`](crate::rx::mpa::fetch::UNDER_WAY) FPDUs are under way, so that the queues in front never
+//! overflow; a `Verdict` comes for every `Segment`, in the same order, before it or after; streams come as numbers below S.
+mod error_records;
+mod event;
+mod judge;
+pub mod receive_queues;
+pub mod stag_table;
+mod table;
+pub mod tagged;
+pub mod untagged;
+
+use crate::parts::delay::Delay;
+use crate::parts::queue::{Queue, Store};
+use crate::records::{Delivery, Placement, Segment, Verdict};
+use crate::util::{array, d};
+use crate::Config;
+use error_records::ErrorRecords;
+use event::{Completion, ErrorEvent};
+use judge::Judge;
+use receive_queues::ReceiveQueues;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use stag_table::StagTable;
+use tagged::TaggedChecks;
+use untagged::UntaggedChecks;
+use warpline_regmap::layout::refused;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// What `control` asks for. The arguments are those of the host's command of the same name.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum CheckCommand {
+    /// Write an entry of the STag table: `stag_entry`. Refused when the region runs beyond 2^64.
+    WriteStag,
+    /// Clear the entry that holds the STag, if one does: `revoke`. Never refused; a `Fence` has to follow.
+    RevokeStag,
+    /// Start a stream: `stream_context`. Clears frozen bit, error record and queues. Refused when there is no such
+    /// stream; bits of queues that the device does not have are ignored.
+    Arm,
+    /// Freeze a stream silently: `close`. Refused when there is no such stream.
+    Freeze,
+    /// Append a buffer to a queue: `receive_buffer`, or what `refill` gives in its place. Refused when the stream does not exist or was not armed with that
+    /// queue, or when the queue is full.
+    PostReceive,
+    /// Send a `Delivery` of action 2 to `deliver`, behind all that was decided before; the low 8 argument bits become
+    /// its stream.
+    Fence,
+}
+
+/// What is being worked on.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+enum Subject {
+    Fpdu,
+    Command,
+    Fault,
+    /// The message that is the first one of its queue now.
+    Next,
+}
+
+/// How far it is.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+enum State {
+    /// Rows are cleared after a reset.
+    Clear,
+    /// Nothing is in work.
+    Idle,
+    /// The key is held; tables and arithmetic answer.
+    Look,
+    /// A pair for `place` waits for the output register, and for the error record.
+    Give,
+    /// The error record is written.
+    Finish,
+}
+
+/// What is fixed when a stream is armed.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Context {
+    protection_domain: Bits<16>,
+    tagged_completions: Bit,
+    strict_offset: Bit,
+    window: Bit,
+    queues: Bits<4>,
+}
+
+/// What the stages behind the tables need of a tagged FPDU.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct TaggedKey {
+    stream: Bits<8>,
+    stag: Bits<32>,
+    offset_high: Bits<32>,
+    offset_low: Bits<32>,
+}
+
+/// What goes beside the checks.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Beside {
+    /// Payload octets.
+    length: Bits<16>,
+    /// The stream wants completions of tagged messages.
+    tagged_completions: Bit,
+}
+
+/// What DDP says of an FPDU, if its stream is not frozen by then.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Outcome {
+    /// It is in error.
+    failed: Bit,
+    /// The error depends on the FPDUs in front.
+    postponed: Bit,
+    /// Error type and code.
+    number: Bits<12>,
+    /// Failed checks.
+    checks: Bits<16>,
+    /// Bus address of the first payload octet.
+    address: Bits<64>,
+    /// Payload octets.
+    length: Bits<16>,
+    /// The stream wants completions of tagged messages.
+    tagged_completions: Bit,
+}
+
+/// Check for S streams.
+#[derive(LogicBlock)]
+pub struct Check<const S: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+
+    /// An FPDU whose header has come.
+    pub segment: Signal<In, Segment>,
+    /// It is there in this cycle.
+    pub segment_valid: Signal<In, Bit>,
+    /// What MPA says of it. Its last octet is in the commit buffer when its pair is out.
+    pub verdict: Signal<In, Verdict>,
+    /// It is there in this cycle.
+    pub verdict_valid: Signal<In, Bit>,
+
+    /// What to do between two FPDUs.
+    pub command: Signal<In, CheckCommand>,
+    /// Its arguments, word 0 in bits 31:0.
+    pub arguments: Signal<In, Bits<256>>,
+    /// A command is there.
+    pub command_valid: Signal<In, Bit>,
+    /// It is taken in this cycle, and may change with its arguments.
+    pub command_ready: Signal<Out, Bit>,
+    /// Pulse: the command taken last is done, whether refused or not.
+    pub command_done: Signal<Out, Bit>,
+    /// With `command_done`: it was refused and changed nothing.
+    pub command_failed: Signal<Out, Bit>,
+
+    /// Pulse: a write for `bus_fault_stream` was answered with an error.
+    pub bus_fault: Signal<In, Bit>,
+    /// Stream of the fault.
+    pub bus_fault_stream: Signal<In, Bits<8>>,
+    /// Pulse: descriptors of `read_fault_stream` could not be read. No other block reports it: an error event goes out.
+    pub read_fault: Signal<In, Bit>,
+    /// Stream of that fault.
+    pub read_fault_stream: Signal<In, Bits<8>>,
+
+    /// Stream of what is being looked at.
+    pub key_stream: Signal<Out, Bits<8>>,
+    /// Its untagged queue.
+    pub key_queue: Signal<Out, Bits<2>>,
+    /// How many buffers of that queue lie in front of the one that is wanted; 2 cycles behind the key.
+    pub key_distance: Signal<Out, Bits<8>>,
+    /// More buffers than that are on their way to that queue, or posted; at most 2 cycles behind the distance.
+    pub coming: Signal<In, Bit>,
+    /// Pulse: the first buffer of that queue has been used.
+    pub took: Signal<Out, Bit>,
+
+    /// What to write to memory; with length 0 only `row` and `rows` count.
+    pub placement: Signal<Out, Placement>,
+    /// What to do behind it; with action 0 only `stream` counts.
+    pub delivery: Signal<Out, Delivery>,
+    /// A pair is there.
+    pub m_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub m_ready: Signal<In, Bit>,
+
+    /// Word of an error record to read: stream in bits 7:4, word in bits 3:0.
+    pub record_row: Signal<In, Bits<8>>,
+    /// That word, 2 cycles later.
+    pub record_data: Signal<Out, Bits<32>>,
+
+    /// Pulse: an FPDU, or the end of a stream, has become a pair in the output register.
+    pub consumed: Signal<Out, Bit>,
+    /// Its stream.
+    pub consumed_stream: Signal<Out, Bits<8>>,
+    /// With `consumed`: it was an FPDU, and it came in order.
+    pub judged: Signal<Out, Bit>,
+    /// With `judged`: the stream was frozen.
+    pub discarded: Signal<Out, Bit>,
+    /// With `consumed`: payload octets to be placed.
+    pub payload: Signal<Out, Bits<16>>,
+    /// Pulse: a stream was frozen for its first error, an FPDU's or a bus fault.
+    pub errors: Signal<Out, Bit>,
+
+    /// Pulse: an FPDU that is `ahead` has been judged.
+    pub ahead_done: Signal<Out, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<Out, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<Out, Bits<32>>,
+    /// With `ahead_done`: its payload is on its way to memory; when it comes in order it is `placed`.
+    pub ahead_accepted: Signal<Out, Bit>,
+
+    // in front
+    segments: Queue<Segment, 5>,
+    verdicts: Queue<Verdict, 5>,
+    fault: [Dff<Bit>; S],
+    read_failed: [Dff<Bit>; S],
+    fault_found: Dff<Bit>,
+    fault_of_read: Dff<Bit>,
+    fault_stream: Dff<Bits<4>>,
+
+    // in work
+    state: Dff<State>,
+    /// It is `Idle`: much waits for that.
+    resting: Dff<Bit>,
+    next_state: Signal<Local, State>,
+    subject: Dff<Subject>,
+    timer: Dff<Bits<4>>,
+    due: Dff<Bit>,
+    sweep: Dff<Bits<12>>,
+    order: Dff<CheckCommand>,
+    argument: [Dff<Bits<32>>; 8],
+    fpdu: Dff<Segment>,
+    stream: Dff<Bits<8>>,
+    stag: Dff<Bits<32>>,
+    queue: Dff<Bits<2>>,
+    kept: Dff<Bit>,
+    reports: Dff<Bit>,
+    fpdu_next: Dff<Bit>,
+
+    // tagged FPDUs between the queues in front and the output register
+    entered: Delay<Bit>,
+    flight: Dff<Bits<8>>,
+    room: Dff<Bit>,
+    drained: Dff<Bit>,
+    vacant: Dff<Bit>,
+    waiting: Queue<Segment, 4>,
+    outcomes: Queue<Outcome, 4>,
+    settling: Dff<Bit>,
+    settled: Dff<Segment>,
+    settled_verdict: Dff<Verdict>,
+    outcome: Dff<Outcome>,
+    frozen: Dff<Bit>,
+    accepted: Dff<Bit>,
+    first_error: Dff<Bit>,
+    recorded: Dff<Bit>,
+
+    // answers
+    open: [Dff<Bit>; S],
+    closed: Dff<Bit>,
+    contexts: Store<Context, 4>,
+    known: Dff<Context>,
+    exists: Dff<Bit>,
+    length: Dff<Bits<16>>,
+    last: Dff<Bits<16>>,
+    queue_missing: Dff<Bit>,
+    post_missing: Dff<Bit>,
+    near: Dff<Bit>,
+    heard: Dff<Bit>,
+    mpa_failed: Dff<Bit>,
+    first: Dff<Bit>,
+    stag_table: StagTable,
+    tagged_key: Delay<TaggedKey>,
+    tagged_domain: Dff<Bits<16>>,
+    tagged_last: Dff<Bits<16>>,
+    tagged_address: Dff<Bits<64>>,
+    beside: Delay<Beside>,
+    tagged_checks: TaggedChecks,
+    receive_queues: ReceiveQueues<S>,
+    untagged_checks: UntaggedChecks,
+    judge: Judge,
+    error_records: ErrorRecords,
+
+    // results
+    freeze: Dff<Bit>,
+    thaw: Dff<Bit>,
+    refused: Dff<Bit>,
+    done: Dff<Bit>,
+    out_valid: Dff<Bit>,
+    out_placement: Dff<Placement>,
+    out_delivery: Dff<Delivery>,
+    context_now: Dff<Bit>,
+    start_now: Dff<Bit>,
+    post_now: Dff<Bit>,
+    take_now: Dff<Bit>,
+    waited_now: Dff<Bit>,
+    note_now: Dff<Bit>,
+    closes_now: Dff<Bit>,
+    took_now: Dff<Bit>,
+    consumed_now: Dff<Bit>,
+    judged_now: Dff<Bit>,
+    discarded_now: Dff<Bit>,
+    payload_now: Dff<Bits<16>>,
+    error_now: Dff<Bit>,
+    ahead_now: Dff<Bit>,
+    ahead_good: Dff<Bit>,
+    ahead_at: Dff<Bits<32>>,
+
+    // wires
+    idle: Signal<Local, Bit>,
+    quiet: Signal<Local, Bit>,
+    fault_starts: Signal<Local, Bit>,
+    command_waits: Signal<Local, Bit>,
+    pop: Signal<Local, Bit>,
+    enters: Signal<Local, Bit>,
+    output_free: Signal<Local, Bit>,
+    answer: Signal<Local, Outcome>,
+    makes_room: Signal<Local, Bit>,
+    load_held: Signal<Local, Bit>,
+    load_queued: Signal<Local, Bit>,
+    load: Signal<Local, Bit>,
+    loaded: Signal<Local, Outcome>,
+    is_refused: Signal<Local, Bit>,
+    bad_crc: Signal<Local, Bit>,
+    mpa_fails: Signal<Local, Bit>,
+    shut: Signal<Local, Bit>,
+    wrong: Signal<Local, Bit>,
+    settle: Signal<Local, Bit>,
+    has_tag: Signal<Local, Bit>,
+    counts: Signal<Local, Bit>,
+    is_judged: Signal<Local, Bit>,
+    changes: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+    settle_freezes: Signal<Local, Bit>,
+    again: Signal<Local, Bit>,
+    candidate: Signal<Local, Segment>,
+    direct: Signal<Local, Bit>,
+    follows: Signal<Local, Bit>,
+    lacks: Signal<Local, Bit>,
+    waits: Signal<Local, Bit>,
+    answered: Signal<Local, Bit>,
+    is_tagged: Signal<Local, Bit>,
+    is_last: Signal<Local, Bit>,
+    ends: Signal<Local, Bit>,
+    is_end: Signal<Local, Bit>,
+    is_clean: Signal<Local, Bit>,
+    its_turn: Signal<Local, Bit>,
+    /// Something without an FPDU: `state` is `Give`, and `subject` not `Fpdu`.
+    tells: Dff<Bit>,
+    takes: Signal<Local, Bit>,
+    notes: Signal<Local, Bit>,
+    closes: Signal<Local, Bit>,
+    closes_clean: Signal<Local, Bit>,
+    give: Signal<Local, Bit>,
+    next_placement: Signal<Local, Placement>,
+    next_delivery: Signal<Local, Delivery>,
+    completion: Signal<Local, Completion>,
+    error_event: Signal<Local, ErrorEvent>,
+    message: Signal<Local, Completion>,
+    fault_event: Signal<Local, ErrorEvent>,
+    index: [Constant<Bits<4>>; S],
+    streams: Constant<Bits<8>>,
+    queue_mask: Constant<Bits<4>>,
+    last_row: Constant<Bits<12>>,
+    patience: Constant<Bits<4>>,
+    next_patience: Constant<Bits<4>>,
+    beyond: Constant<Bits<32>>,
+    crowd: Constant<Bits<8>>,
+    ends_closed: Constant<Bits<3>>,
+    no_context: Constant<Context>,
+    no_completion: Constant<Completion>,
+    no_error_event: Constant<ErrorEvent>,
+    no_placement: Constant<Placement>,
+    no_delivery: Constant<Delivery>,
+}
+
+/// Cycles from a `Verdict` to its pair, when the tables have answered.
+pub const FROM_VERDICT: usize = 3;
+/// Cycles from a key to the answers.
+const PATIENCE: u64 = judge::TABLES + judge::LATENCY;
+/// Tagged FPDUs between the queues in front and the output register that let another one enter. Two more come in before
+/// the count is seen, and the queues behind have 16 rows.
+const CROWD: u64 = 13;
+const _: () = assert!(receive_queues::LATENCY + untagged::LATENCY + judge::LATENCY <= PATIENCE);
+const _: () = assert!(stag_table::PREPARATION <= PATIENCE);
+
+impl<const S: usize> Check<S> {
+    /// The tables that `config` asks for.
+    ///
+    /// # Panics
+    /// When S or one of the tables' sizes is outside its range.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!((1..=16).contains(&S) && (1..=4).contains(&config.queues));
+        Self {
+            clock: d(),
+            reset: d(),
+            segment: d(),
+            segment_valid: d(),
+            verdict: d(),
+            verdict_valid: d(),
+            command: d(),
+            arguments: d(),
+            command_valid: d(),
+            command_ready: d(),
+            command_done: d(),
+            command_failed: d(),
+            bus_fault: d(),
+            bus_fault_stream: d(),
+            read_fault: d(),
+            read_fault_stream: d(),
+            key_stream: d(),
+            key_queue: d(),
+            key_distance: d(),
+            coming: d(),
+            took: d(),
+            placement: d(),
+            delivery: d(),
+            m_valid: d(),
+            m_ready: d(),
+            record_row: d(),
+            record_data: d(),
+            consumed: d(),
+            consumed_stream: d(),
+            judged: d(),
+            discarded: d(),
+            payload: d(),
+            errors: d(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_position: d(),
+            ahead_accepted: d(),
+            segments: d(),
+            verdicts: d(),
+            fault: array(),
+            read_failed: array(),
+            fault_found: d(),
+            fault_of_read: d(),
+            fault_stream: d(),
+            state: d(),
+            resting: d(),
+            next_state: d(),
+            subject: d(),
+            timer: d(),
+            due: d(),
+            sweep: d(),
+            order: d(),
+            argument: array(),
+            fpdu: d(),
+            stream: d(),
+            stag: d(),
+            queue: d(),
+            kept: d(),
+            reports: d(),
+            fpdu_next: d(),
+            entered: Delay::new(PATIENCE as usize + 1),
+            flight: d(),
+            room: d(),
+            drained: d(),
+            vacant: d(),
+            waiting: d(),
+            outcomes: d(),
+            settling: d(),
+            settled: d(),
+            settled_verdict: d(),
+            outcome: d(),
+            frozen: d(),
+            accepted: d(),
+            first_error: d(),
+            recorded: d(),
+            open: array(),
+            closed: d(),
+            contexts: d(),
+            known: d(),
+            exists: d(),
+            length: d(),
+            last: d(),
+            queue_missing: d(),
+            post_missing: d(),
+            near: d(),
+            heard: d(),
+            mpa_failed: d(),
+            first: d(),
+            stag_table: StagTable::new(config.stag_slots),
+            tagged_key: Delay::new(stag_table::LATENCY as usize),
+            tagged_domain: d(),
+            tagged_last: d(),
+            tagged_address: d(),
+            beside: Delay::new(PATIENCE as usize - 1),
+            tagged_checks: d(),
+            receive_queues: ReceiveQueues::new(config),
+            untagged_checks: d(),
+            judge: d(),
+            error_records: d(),
+            freeze: d(),
+            thaw: d(),
+            refused: d(),
+            done: d(),
+            out_valid: d(),
+            out_placement: d(),
+            out_delivery: d(),
+            context_now: d(),
+            start_now: d(),
+            post_now: d(),
+            take_now: d(),
+            waited_now: d(),
+            note_now: d(),
+            closes_now: d(),
+            took_now: d(),
+            consumed_now: d(),
+            judged_now: d(),
+            discarded_now: d(),
+            payload_now: d(),
+            error_now: d(),
+            ahead_now: d(),
+            ahead_good: d(),
+            ahead_at: d(),
+            idle: d(),
+            quiet: d(),
+            fault_starts: d(),
+            command_waits: d(),
+            pop: d(),
+            enters: d(),
+            output_free: d(),
+            answer: d(),
+            makes_room: d(),
+            load_held: d(),
+            load_queued: d(),
+            load: d(),
+            loaded: d(),
+            is_refused: d(),
+            bad_crc: d(),
+            mpa_fails: d(),
+            shut: d(),
+            wrong: d(),
+            settle: d(),
+            has_tag: d(),
+            counts: d(),
+            is_judged: d(),
+            changes: d(),
+            leaves: d(),
+            settle_freezes: d(),
+            again: d(),
+            candidate: d(),
+            direct: d(),
+            follows: d(),
+            lacks: d(),
+            waits: d(),
+            answered: d(),
+            is_tagged: d(),
+            is_last: d(),
+            ends: d(),
+            is_end: d(),
+            is_clean: d(),
+            its_turn: d(),
+            tells: d(),
+            takes: d(),
+            notes: d(),
+            closes: d(),
+            closes_clean: d(),
+            give: d(),
+            next_placement: d(),
+            next_delivery: d(),
+            completion: d(),
+            error_event: d(),
+            message: d(),
+            fault_event: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            streams: Constant::new((S as u64).into()),
+            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
+            last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
+            patience: Constant::new(PATIENCE.into()),
+            next_patience: Constant::new((1 + receive_queues::NEXT).into()),
+            beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
+            crowd: Constant::new(CROWD.into()),
+            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
+            no_context: Constant::new(Context::default()),
+            no_completion: Constant::new(Completion::default()),
+            no_error_event: Constant::new(ErrorEvent::default()),
+            no_placement: Constant::new(Placement::default()),
+            no_delivery: Constant::new(Delivery::default()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Check<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            fault_found,
+            fault_of_read,
+            fault_stream,
+            state,
+            resting,
+            subject,
+            timer,
+            due,
+            sweep,
+            order,
+            fpdu
+        );
+        dff_setup!(
+            self,
+            clock,
+            fpdu_next,
+            flight,
+            room,
+            drained,
+            vacant,
+            settling,
+            settled,
+            settled_verdict,
+            outcome,
+            frozen,
+            accepted,
+            first_error,
+            recorded,
+            tagged_domain,
+            tagged_last,
+            tagged_address
+        );
+        dff_setup!(
+            self,
+            clock,
+            stream,
+            stag,
+            queue,
+            kept,
+            reports,
+            closed,
+            known,
+            exists,
+            length,
+            last,
+            queue_missing,
+            post_missing,
+            near,
+            heard,
+            mpa_failed,
+            first
+        );
+        dff_setup!(
+            self,
+            clock,
+            freeze,
+            thaw,
+            refused,
+            done,
+            out_valid,
+            out_placement,
+            out_delivery
+        );
+        dff_setup!(
+            self,
+            clock,
+            context_now,
+            start_now,
+            post_now,
+            take_now,
+            waited_now,
+            note_now,
+            closes_now,
+            took_now,
+            consumed_now,
+            judged_now,
+            discarded_now,
+            payload_now,
+            error_now,
+            tells,
+            ahead_now,
+            ahead_good,
+            ahead_at
+        );
+        clock!(
+            self,
+            clock,
+            segments,
+            verdicts,
+            contexts,
+            stag_table,
+            tagged_checks,
+            receive_queues,
+            untagged_checks
+        );
+        clock!(
+            self,
+            clock,
+            judge,
+            error_records,
+            entered,
+            waiting,
+            outcomes
+        );
+        clock!(self, clock, tagged_key, beside);
+        self.waiting.reset.next = self.reset.val();
+        self.outcomes.reset.next = self.reset.val();
+        self.segments.reset.next = self.reset.val();
+        self.verdicts.reset.next = self.reset.val();
+        self.error_records.reset.next = self.reset.val();
+
+        self.next_state.next = self.state.q.val();
+
+        comment!(
+            "faults wait in two bits a stream; `deliver` has told the host of those of writes"
+        );
+        self.fault_found.d.next = false;
+        for i in 0..S {
+            self.fault[i].clock.next = self.clock.val();
+            self.fault[i].d.next = self.fault[i].q.val();
+            self.read_failed[i].clock.next = self.clock.val();
+            self.read_failed[i].d.next = self.read_failed[i].q.val();
+            if self.fault[i].q.val() | self.read_failed[i].q.val() {
+                self.fault_found.d.next = true;
+                self.fault_of_read.d.next = !self.fault[i].q.val();
+                self.fault_stream.d.next = self.index[i].val();
+            }
+        }
+
+        for i in 0..8 {
+            self.argument[i].clock.next = self.clock.val();
+            self.argument[i].d.next = self.argument[i].q.val();
+        }
+
+        comment!(
+            "idle: a fault goes first, then a command, then an FPDU, the one that is kept first"
+        );
+        self.segments.s_data.next = self.segment.val();
+        self.segments.s_valid.next = self.segment_valid.val();
+        self.verdicts.s_data.next = self.verdict.val();
+        self.verdicts.s_valid.next = self.verdict_valid.val();
+        self.idle.next = self.resting.q.val() & !self.fault_found.q.val();
+        self.quiet.next = self.drained.q.val() & self.vacant.q.val();
+        self.fault_starts.next = self.resting.q.val() & self.fault_found.q.val() & self.quiet.val();
+        self.command_waits.next =
+            self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
+        self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
+        comment!("said by what is known early: a command waits for an FPDU that is there");
+        self.its_turn.next = self.idle.val() & (!self.command_valid.val() | self.fpdu_next.q.val());
+        self.again.next = self.its_turn.val() & self.kept.q.val();
+        self.pop.next = self.its_turn.val()
+            & (!self.kept.q.val() & self.segments.m_valid.val() & self.room.q.val());
+        self.enters.next = self.pop.val() & self.segments.m_data.val().header_0.get_bit(15);
+        self.segments.m_ready.next = self.pop.val();
+        self.entered.d.next = self.enters.val();
+        self.candidate.next = self.segments.m_data.val();
+        if self.kept.q.val() {
+            self.candidate.next = self.fpdu.q.val();
+        }
+        if self.state.q.val() == State::Idle {
+            self.timer.d.next = self.patience.val();
+            self.due.d.next = false;
+            self.refused.d.next = false;
+            self.reports.d.next = false;
+            self.subject.d.next = Subject::Fpdu;
+            self.fpdu.d.next = self.candidate.val();
+            self.stream.d.next = self.candidate.val().stream;
+            self.stag.d.next = self.candidate.val().header_1;
+            self.queue.d.next = self.candidate.val().header_2.get_bits::<2>(0);
+            self.order.d.next = self.command.val();
+            for i in 0..8 {
+                self.argument[i].d.next = self.arguments.val().get_bits::<32>(32 * i);
+            }
+            if self.command_valid.val() & !self.command_waits.val() {
+                self.subject.d.next = Subject::Command;
+                self.stream.d.next = self.arguments.val().get_bits::<8>(0);
+                self.stag.d.next = self.arguments.val().get_bits::<32>(0);
+                self.queue.d.next = 0.into();
+                if self.command.val() == CheckCommand::PostReceive {
+                    self.queue.d.next = self.arguments.val().get_bits::<2>(8);
+                }
+            }
+            if self.fault_found.q.val() {
+                self.subject.d.next = Subject::Fault;
+                self.stream.d.next = bit_cast::<8, 4>(self.fault_stream.q.val());
+                self.reports.d.next = self.fault_of_read.q.val();
+            }
+            if self.pop.val() | self.again.val() {
+                self.fpdu_next.d.next = false;
+            }
+            if self.fault_starts.val()
+                | (self.command_valid.val() & self.command_ready.val())
+                | (self.pop.val() & !self.enters.val())
+                | self.again.val()
+            {
+                self.next_state.next = State::Look;
+            }
+        }
+
+        comment!("all that has entered waits for its outcome");
+        self.waiting.s_data.next = self.segments.m_data.val();
+        self.waiting.s_valid.next = self.pop.val();
+
+        comment!("look: the key is held, the answers form");
+        self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
+        self.known.d.next = self.contexts.out.val();
+        self.exists.d.next = self.stream.q.val() < self.streams.val();
+        self.is_tagged.next = self.fpdu.q.val().header_0.get_bit(15);
+        self.is_last.next = self.fpdu.q.val().header_0.get_bit(14);
+        self.closed.d.next = true;
+        for i in 0..S {
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.closed.d.next = !self.open[i].q.val();
+            }
+        }
+        self.length.d.next = self.fpdu.q.val().ulpdu - 18;
+        if self.is_tagged.val() {
+            self.length.d.next = self.fpdu.q.val().ulpdu - 14;
+        }
+        self.last.d.next = self.fpdu.q.val().ulpdu - 15;
+        self.queue_missing.d.next = self.fpdu.q.val().header_2.get_bits::<30>(2).any()
+            | !self
+                .known
+                .q
+                .val()
+                .queues
+                .get_bit(self.queue.q.val().index());
+        self.post_missing.d.next = !self.exists.q.val()
+            | self.argument[0].q.val().get_bits::<6>(10).any()
+            | !self
+                .known
+                .q
+                .val()
+                .queues
+                .get_bit(self.queue.q.val().index());
+        self.stag_table.stag.next = self.stag.q.val();
+        for i in 0..8 {
+            self.stag_table.argument[i].next = self.argument[i].q.val();
+        }
+        self.tagged_key.d.next.stream = self.stream.q.val();
+        self.tagged_key.d.next.stag = self.stag.q.val();
+        self.tagged_key.d.next.offset_high = self.fpdu.q.val().header_2;
+        self.tagged_key.d.next.offset_low = self.fpdu.q.val().header_3;
+        self.tagged_domain.d.next = self.known.q.val().protection_domain;
+        self.tagged_last.d.next = self.last.q.val();
+        self.tagged_checks.stream.next = self.tagged_key.q.val().stream;
+        self.tagged_checks.protection_domain.next = self.tagged_domain.q.val();
+        self.tagged_checks.stag.next = self.tagged_key.q.val().stag;
+        self.tagged_checks.offset_high.next = self.tagged_key.q.val().offset_high;
+        self.tagged_checks.offset_low.next = self.tagged_key.q.val().offset_low;
+        self.tagged_checks.last.next = self.tagged_last.q.val();
+        self.tagged_address.d.next = self.tagged_checks.address.val();
+        self.beside.d.next.length = self.length.q.val();
+        self.beside.d.next.tagged_completions = self.known.q.val().tagged_completions;
+        self.tagged_checks.entry.next = self.stag_table.entry.val();
+        self.receive_queues.stream.next = self.stream.q.val();
+        self.receive_queues.queue.next = self.queue.q.val();
+        self.receive_queues.slot.next = self.fpdu.q.val().header_3.get_bits::<8>(0);
+        if self.subject.q.val() == Subject::Next {
+            self.receive_queues.slot.next = self.receive_queues.state.val().msn.get_bits::<8>(0);
+        }
+        self.untagged_checks.msn.next = self.fpdu.q.val().header_3;
+        self.untagged_checks.offset.next = self.fpdu.q.val().header_4;
+        self.untagged_checks.length.next = self.length.q.val();
+        self.untagged_checks.state.next = self.receive_queues.state.val();
+        self.untagged_checks.buffer.next = self.receive_queues.buffer.val();
+        self.untagged_checks.message.next = self.receive_queues.message.val();
+        self.untagged_checks.strict_offset.next = self.known.q.val().strict_offset;
+        self.untagged_checks.window.next = self.known.q.val().window;
+        self.untagged_checks.last.next = self.is_last.val();
+        self.untagged_checks.rsvd_ulp_first.next = self.fpdu.q.val().header_0.get_bits::<8>(0);
+        self.untagged_checks.rsvd_ulp_low.next = self.fpdu.q.val().header_1;
+        self.judge.segment.next = self.fpdu.q.val();
+        self.judge.empty.next = !self.length.q.val().any();
+        self.judge.fails_stag.next = self.tagged_checks.fails_stag.val();
+        self.judge.fails_association.next = self.tagged_checks.fails_association.val();
+        self.judge.fails_access.next = self.tagged_checks.fails_access.val();
+        self.judge.fails_offset.next = self.tagged_checks.fails_offset.val();
+        self.judge.fails_wrap.next = self.tagged_checks.fails_wrap.val();
+        self.judge.fails_end.next = self.tagged_checks.fails_end.val();
+        self.judge.fails_queue.next = self.queue_missing.q.val();
+        self.judge.fails_msn.next = self.untagged_checks.fails_msn.val();
+        self.judge.fails_buffer.next = self.untagged_checks.fails_buffer.val();
+        self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
+        self.judge.fails_length.next = self.untagged_checks.fails_length.val();
+        comment!("MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead");
+        self.is_refused.next = self.waiting.m_data.val().refused.any();
+        self.bad_crc.next = self.waiting.m_data.val().crc
+            & !self.waiting.m_data.val().placed
+            & !self.verdicts.m_data.val().good;
+        self.mpa_fails.next =
+            self.is_refused.val() | self.bad_crc.val() | self.verdicts.m_data.val().marker_wrong;
+        comment!("answered: in time, all in front is settled, and of an FPDU all has come; one that finds no buffer is looked at");
+        comment!("with what MPA said of it a cycle before");
+        self.lacks.next = !self.closed.q.val()
+            & !self.fpdu.q.val().ahead
+            & self.judge.checks.val().buffer
+            & self.near.q.val()
+            & self.coming.val();
+        self.mpa_failed.d.next = self.mpa_fails.val();
+        self.answered.next = (self.state.q.val() == State::Look)
+            & self.due.q.val()
+            & self.quiet.val()
+            & ((self.verdicts.m_valid.val() & (self.heard.q.val() | !self.lacks.val()))
+                | (self.subject.q.val() != Subject::Fpdu));
+        if (self.state.q.val() == State::Look) & !self.due.q.val() {
+            self.timer.d.next = self.timer.q.val() - 1;
+            self.due.d.next = self.timer.q.val() == 1;
+        }
+        self.key_stream.next = self.stream.q.val();
+        self.key_queue.next = self.queue.q.val();
+        self.key_distance.next = self.untagged_checks.distance.val().get_bits::<8>(0);
+        self.near.d.next = !(self.untagged_checks.distance.val() & self.beyond.val()).any();
+        self.first.d.next = !self.untagged_checks.distance.val().any();
+        self.waits.next = self.lacks.val() & !self.mpa_failed.q.val();
+        self.direct.next = self.is_last.val() & self.first.q.val();
+
+        comment!("answered: records begin to be written, commands change their tables");
+        self.freeze.d.next = false;
+        self.thaw.d.next = false;
+        self.error_now.d.next = false;
+        self.error_records.write.next = false;
+        self.error_records.clear.next = false;
+        self.error_records.clear_row.next = self.sweep.q.val().get_bits::<8>(0);
+        self.stag_table.write.next = false;
+        self.stag_table.clear.next = false;
+        self.stag_table.clear_slot.next = self.stag.q.val().get_bits::<12>(8);
+        self.contexts.write.next = self.context_now.q.val();
+        self.context_now.d.next = false;
+        self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
+        self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
+        self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
+        self.contexts.data.next.strict_offset = self.argument[0].q.val().get_bit(11);
+        self.contexts.data.next.window = self.argument[0].q.val().get_bit(12);
+        self.contexts.data.next.queues =
+            self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
+        self.start_now.d.next = false;
+        self.receive_queues.start.next = self.start_now.q.val();
+        comment!("the next queue of a stream that is armed");
+        if self.start_now.q.val() {
+            self.queue.d.next = self.queue.q.val() + 1;
+        }
+        self.receive_queues.first_msn.next = self.argument[3].q.val();
+        self.post_now.d.next = false;
+        self.receive_queues.post.next = self.post_now.q.val();
+        self.receive_queues.posted.next.length = self.argument[1].q.val();
+        self.receive_queues.posted.next.address = bit_cast::<64, 32>(self.argument[2].q.val())
+            | (bit_cast::<64, 32>(self.argument[3].q.val()) << 32);
+        if self.answered.val() {
+            match self.subject.q.val() {
+                Subject::Fpdu => {
+                    self.kept.d.next = self.waits.val();
+                    self.next_state.next = State::Give;
+                    if self.waits.val() {
+                        self.next_state.next = State::Idle;
+                    }
+                }
+                Subject::Next => {
+                    self.next_state.next = State::Idle;
+                    if self.receive_queues.message.val().closed {
+                        self.next_state.next = State::Give;
+                        self.tells.d.next = true;
+                    }
+                }
+                Subject::Fault => {
+                    self.next_state.next = State::Finish;
+                    if !self.closed.q.val() {
+                        if self.reports.q.val() {
+                            self.next_state.next = State::Give;
+                            self.tells.d.next = true;
+                        }
+                        self.error_records.write.next = true;
+                        self.error_now.d.next = true;
+                        self.freeze.d.next = true;
+                    }
+                    for i in 0..S {
+                        if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                            self.fault[i].d.next = false;
+                            self.read_failed[i].d.next = false;
+                        }
+                    }
+                }
+                Subject::Command => {
+                    self.next_state.next = State::Finish;
+                    match self.order.q.val() {
+                        CheckCommand::WriteStag => {
+                            self.stag_table.write.next = self.stag_table.legal.val();
+                            self.refused.d.next = !self.stag_table.legal.val();
+                        }
+                        CheckCommand::RevokeStag => {
+                            self.stag_table.clear.next = !self.tagged_checks.fails_stag.val();
+                        }
+                        CheckCommand::Arm => {
+                            self.refused.d.next = !self.exists.q.val();
+                            if self.exists.q.val() {
+                                self.start_now.d.next = true;
+                                if self.queue.q.val() != 3 {
+                                    self.next_state.next = State::Look;
+                                    self.timer.d.next = 1.into();
+                                    self.due.d.next = false;
+                                } else {
+                                    self.context_now.d.next = true;
+                                    self.error_records.write.next = true;
+                                    self.thaw.d.next = true;
+                                }
+                            }
+                        }
+                        CheckCommand::Freeze => {
+                            self.refused.d.next = !self.exists.q.val();
+                            self.freeze.d.next = true;
+                        }
+                        CheckCommand::PostReceive => {
+                            self.post_now.d.next =
+                                !(self.post_missing.q.val() | self.receive_queues.full.val());
+                            self.refused.d.next =
+                                self.post_missing.q.val() | self.receive_queues.full.val();
+                        }
+                        CheckCommand::Fence => {
+                            self.next_state.next = State::Give;
+                            self.tells.d.next = true;
+                        }
+                    }
+                }
+            }
+        }
+
+        comment!("settle: an outcome a cycle, the frozen streams as those in front have left them");
+        self.answer.next.failed = self.judge.failed.val();
+        self.answer.next.postponed = self.judge.postponed.val();
+        self.answer.next.number = self.judge.number.val();
+        self.answer.next.checks = self.judge.checks.val().into();
+        self.answer.next.address = self.tagged_address.q.val();
+        self.answer.next.length = self.beside.q.val().length;
+        self.answer.next.tagged_completions = self.beside.q.val().tagged_completions;
+        self.outcomes.s_data.next = self.answer.val();
+        self.outcomes.s_valid.next = self.entered.q.val() & (self.state.q.val() != State::Clear);
+        self.output_free.next = !self.out_valid.q.val() | self.m_ready.val();
+        self.settle.next = self.settling.q.val()
+            & (!self.first_error.q.val()
+                | (self.recorded.q.val() & !self.error_records.busy.val()))
+            & self.output_free.val();
+        self.makes_room.next =
+            !self.settling.q.val() | (self.output_free.val() & !self.first_error.q.val());
+        self.load_held.next =
+            self.answered.val() & (self.subject.q.val() == Subject::Fpdu) & !self.waits.val();
+        self.load_queued.next =
+            self.outcomes.m_valid.val() & self.verdicts.m_valid.val() & self.makes_room.val();
+        self.outcomes.m_ready.next = self.load_queued.val();
+        self.load.next = self.load_held.val() | self.load_queued.val();
+        self.heard.d.next = self.verdicts.m_valid.val() & !self.load.val();
+        self.waiting.m_ready.next = self.load.val();
+        self.verdicts.m_ready.next = self.load.val();
+        self.loaded.next = self.outcomes.m_data.val();
+        if !self.outcomes.m_valid.val() {
+            self.loaded.next = self.answer.val();
+            self.loaded.next.address = self.untagged_checks.address.val();
+        }
+        self.shut.next = true;
+        for i in 0..S {
+            if self.waiting.m_data.val().stream.get_bits::<4>(0) == self.index[i].val() {
+                self.shut.next = !self.open[i].q.val();
+            }
+        }
+        self.closes_clean.next = self.waiting.m_data.val().refused == self.ends_closed.val();
+        self.wrong.next = (self.loaded.val().failed | self.mpa_fails.val())
+            & !self.closes_clean.val()
+            & !((self.loaded.val().postponed | self.mpa_fails.val())
+                & self.waiting.m_data.val().ahead);
+        if self.settle.val() {
+            self.settling.d.next = false;
+            self.recorded.d.next = false;
+        }
+        if self.load.val() {
+            self.settling.d.next = true;
+        }
+        comment!("what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for");
+        if self.makes_room.val() {
+            self.settled.d.next = self.waiting.m_data.val();
+            self.settled_verdict.d.next = self.verdicts.m_data.val();
+            if self.waiting.m_data.val().placed {
+                self.settled_verdict.d.next.good = false;
+                self.settled_verdict.d.next.state = 0.into();
+                self.settled_verdict.d.next.zeros = 0.into();
+                self.settled_verdict.d.next.received = 0.into();
+            }
+            self.outcome.d.next = self.loaded.val();
+            if self.mpa_fails.val() {
+                self.outcome.d.next.checks = 0.into();
+                self.outcome.d.next.number = 0x303.into();
+                if self.bad_crc.val() & !self.is_refused.val() {
+                    self.outcome.d.next.number = 0x302.into();
+                }
+                if self.waiting.m_data.val().refused >= self.ends_closed.val() {
+                    self.outcome.d.next.number = 0x301.into();
+                }
+            }
+            self.frozen.d.next = self.shut.val();
+            self.accepted.d.next =
+                !self.shut.val() & !self.loaded.val().failed & !self.mpa_fails.val();
+            self.first_error.d.next = !self.shut.val() & self.wrong.val();
+        }
+        self.leaves.next = self.settle.val() & (self.state.q.val() != State::Give);
+        if self.enters.val() & !self.leaves.val() {
+            self.flight.d.next = self.flight.q.val() + 1;
+            self.vacant.d.next = false;
+        }
+        if self.leaves.val() & !self.enters.val() {
+            self.flight.d.next = self.flight.q.val() - 1;
+            self.vacant.d.next = self.flight.q.val() == 1;
+        }
+        self.drained.d.next = self.vacant.q.val();
+        self.room.d.next = self.flight.q.val() < self.crowd.val();
+
+        comment!("the error record: zeros when a stream is armed, a bare VALID for a fault");
+        if self.settling.q.val() & self.first_error.q.val() & !self.recorded.q.val() {
+            self.error_records.write.next = true;
+            self.recorded.d.next = true;
+        }
+        self.error_records.stream.next = self.stream.q.val();
+        if self.settling.q.val() {
+            self.error_records.stream.next = self.settled.q.val().stream;
+        }
+        self.error_records.valid.next =
+            self.settling.q.val() | (self.subject.q.val() != Subject::Command);
+        self.error_records.from_fpdu.next = self.settling.q.val();
+        self.error_records.number.next = self.outcome.q.val().number;
+        self.error_records.checks.next = self.outcome.q.val().checks;
+        self.error_records.fpdu.next = self.settled.q.val();
+        self.error_records.verdict.next = self.settled_verdict.q.val();
+        self.error_records.record_row.next = self.record_row.val();
+        self.record_data.next = self.error_records.record_data.val();
+
+        comment!("the pair of the FPDU that settles; it does not ask whether the output register is free");
+        self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
+        self.ends.next = self.settled.q.val().header_0.get_bit(14);
+        self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
+        self.is_clean.next = self.settled.q.val().refused == self.ends_closed.val();
+        self.counts.next = self.accepted.q.val() & !self.settled.q.val().ahead;
+        self.next_placement.next.row = self.settled.q.val().row;
+        self.next_placement.next.rows = self.settled.q.val().rows;
+        self.next_placement.next.address = self.outcome.q.val().address;
+        self.next_placement.next.length = 0.into();
+        if self.accepted.q.val() & !self.settled.q.val().placed {
+            self.next_placement.next.length = self.outcome.q.val().length;
+        }
+        self.completion.next = self.no_completion.val();
+        self.completion.next.stream = self.settled.q.val().stream;
+        self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
+        if self.has_tag.val() {
+            self.next_placement.next.skip = 16.into();
+            self.completion.next.kind = 1.into();
+            self.completion.next.unverified = !self.outcome.q.val().length.any();
+            self.completion.next.target = self.settled.q.val().header_1;
+            self.completion.next.length = bit_cast::<32, 16>(self.outcome.q.val().length);
+            self.completion.next.offset = bit_cast::<64, 32>(self.settled.q.val().header_3)
+                | (bit_cast::<64, 32>(self.settled.q.val().header_2) << 32);
+        } else {
+            self.next_placement.next.skip = 20.into();
+            self.completion.next.kind = 2.into();
+            self.completion.next.target = self.settled.q.val().header_2;
+            self.completion.next.msn = self.settled.q.val().header_3;
+            self.completion.next.length = self.untagged_checks.message_length.val();
+            self.completion.next.hole = self.untagged_checks.hole.val();
+            self.completion.next.rsvd_ulp_low = self.settled.q.val().header_1;
+        }
+        self.next_delivery.next = self.no_delivery.val();
+        self.next_delivery.next.stream = self.settled.q.val().stream;
+        if self.counts.val()
+            & ((!self.has_tag.val() & self.direct.val())
+                | (self.has_tag.val() & self.ends.val() & self.outcome.q.val().tagged_completions))
+        {
+            self.next_delivery.next.action = 1.into();
+            self.next_delivery.next.event = self.completion.val().into();
+        }
+        comment!("closed by its peer, behind an FPDU: told, and no error");
+        self.error_event.next = self.no_error_event.val();
+        self.error_event.next.stream = self.settled.q.val().stream;
+        self.error_event.next.position = self.settled.q.val().position;
+        self.error_event.next.kind = 4.into();
+        if self.first_error.q.val() {
+            self.error_event.next.kind = 3.into();
+            self.error_event.next.number = self.outcome.q.val().number;
+            self.error_event.next.checks = self.outcome.q.val().checks;
+            self.error_event.next.length = bit_cast::<32, 16>(self.settled.q.val().ulpdu);
+        }
+        if self.first_error.q.val() | (self.is_clean.val() & !self.frozen.q.val()) {
+            self.next_delivery.next.action = 1.into();
+            self.next_delivery.next.event = self.error_event.val().into();
+        }
+
+        comment!("what is told without an FPDU");
+        self.message.next = self.no_completion.val();
+        self.message.next.kind = 2.into();
+        self.message.next.stream = self.stream.q.val();
+        self.message.next.target = bit_cast::<32, 2>(self.queue.q.val());
+        self.message.next.msn = self.receive_queues.state.val().msn;
+        self.message.next.length = self.receive_queues.message.val().length;
+        self.message.next.hole = self.untagged_checks.closed_hole.val();
+        self.message.next.anomaly = self.receive_queues.message.val().anomaly;
+        self.message.next.rsvd_ulp_first = self.receive_queues.message.val().rsvd_ulp_first;
+        self.message.next.rsvd_ulp_low = self.receive_queues.message.val().rsvd_ulp_low;
+        self.fault_event.next = self.no_error_event.val();
+        self.fault_event.next.kind = 3.into();
+        self.fault_event.next.stream = self.stream.q.val();
+        if self.tells.q.val() {
+            self.next_placement.next = self.no_placement.val();
+            self.next_delivery.next = self.no_delivery.val();
+            self.next_delivery.next.stream = self.stream.q.val();
+            match self.subject.q.val() {
+                Subject::Fpdu => {}
+                Subject::Next => {
+                    self.next_delivery.next.action = 1.into();
+                    self.next_delivery.next.event = self.message.val().into();
+                }
+                Subject::Command => {
+                    self.next_delivery.next.action = 2.into();
+                }
+                Subject::Fault => {
+                    self.next_delivery.next.action = 1.into();
+                    self.next_delivery.next.event = self.fault_event.val().into();
+                }
+            }
+        }
+
+        comment!("give: once the record is whole and the output register free, all else changes in one cycle");
+        self.give.next =
+            self.tells.q.val() & !self.error_records.busy.val() & self.output_free.val();
+        self.took_now.d.next = false;
+        self.consumed_now.d.next = false;
+        self.judged_now.d.next = false;
+        self.ahead_now.d.next = false;
+        self.ahead_good.d.next = self.accepted.q.val();
+        self.ahead_at.d.next = self.settled.q.val().position;
+        self.settle_freezes.next = false;
+        self.discarded_now.d.next = false;
+        self.payload_now.d.next = 0.into();
+        self.takes.next = false;
+        self.notes.next = false;
+        self.closes.next = false;
+        self.follows.next = false;
+        self.receive_queues.noted.next = self.untagged_checks.progress.val();
+        self.done.d.next = false;
+        if self.m_ready.val() {
+            self.out_valid.d.next = false;
+        }
+        if self.give.val() | self.settle.val() {
+            self.out_valid.d.next = true;
+        }
+        comment!("what stands there while nothing is given is of no matter");
+        if self.output_free.val() {
+            self.out_placement.d.next = self.next_placement.val();
+            self.out_delivery.d.next = self.next_delivery.val();
+        }
+        if self.give.val() {
+            self.tells.d.next = false;
+            self.next_state.next = State::Idle;
+            self.done.d.next = self.subject.q.val() == Subject::Command;
+            if self.subject.q.val() == Subject::Next {
+                self.takes.next = true;
+                self.took_now.d.next = true;
+                self.follows.next = self.receive_queues.state.val().ahead != 1;
+            }
+        }
+
+        comment!("an FPDU; an untagged one still holds the key of its queue");
+        self.is_judged.next = !self.settled.q.val().ahead & !self.is_end.val();
+        comment!("what is accepted has no record to wait for");
+        self.changes.next = self.settling.q.val()
+            & self.output_free.val()
+            & self.counts.val()
+            & !self.has_tag.val();
+        if self.settle.val() {
+            if self.state.q.val() == State::Give {
+                self.next_state.next = State::Idle;
+            }
+            self.consumed_now.d.next = true;
+            self.judged_now.d.next = self.is_judged.val();
+            self.discarded_now.d.next = self.is_judged.val() & self.frozen.q.val();
+            self.ahead_now.d.next = self.settled.q.val().ahead;
+            if self.counts.val() {
+                self.payload_now.d.next = self.outcome.q.val().length;
+            }
+            if self.first_error.q.val() {
+                self.settle_freezes.next = true;
+                self.error_now.d.next = true;
+            }
+        }
+        if self.changes.val() {
+            self.notes.next = !self.direct.val();
+            self.closes.next =
+                self.ends.val() & !self.direct.val() & !self.receive_queues.message.val().closed;
+            self.takes.next = self.direct.val();
+            self.took_now.d.next = self.direct.val();
+            self.follows.next = self.direct.val() & self.receive_queues.state.val().ahead.any();
+            comment!("behind a message that waited, which `give` takes, it is `Next` already");
+            if self.follows.val() {
+                self.subject.d.next = Subject::Next;
+            }
+        }
+
+        comment!(
+            "queues change a cycle later: key and answers still stand, and nobody looks so soon"
+        );
+        self.take_now.d.next = self.takes.val();
+        self.waited_now.d.next = self.give.val();
+        self.note_now.d.next = self.notes.val();
+        self.closes_now.d.next = self.closes.val();
+        self.receive_queues.take.next = self.take_now.q.val();
+        self.receive_queues.waited.next = self.waited_now.q.val();
+        self.receive_queues.note.next = self.note_now.q.val();
+        self.receive_queues.closes.next = self.closes_now.q.val();
+
+        comment!("a message has left and others behind it are closed: is the next one?");
+        if self.follows.val() {
+            self.next_state.next = State::Look;
+            self.timer.d.next = self.next_patience.val();
+            self.due.d.next = false;
+        }
+
+        comment!("finish: commands and faults end when the record is whole");
+        if (self.state.q.val() == State::Finish) & !self.error_records.busy.val() {
+            self.next_state.next = State::Idle;
+            self.done.d.next = self.subject.q.val() == Subject::Command;
+            self.fpdu_next.d.next = self.subject.q.val() == Subject::Command;
+        }
+
+        for i in 0..S {
+            self.open[i].clock.next = self.clock.val();
+            self.open[i].d.next = self.open[i].q.val();
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.freeze.q.val() {
+                    self.open[i].d.next = false;
+                }
+                if self.thaw.q.val() {
+                    self.open[i].d.next = true;
+                }
+            }
+            if self.settle_freezes.val()
+                & (self.settled.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.open[i].d.next = false;
+            }
+            if self.bus_fault.val()
+                & (self.bus_fault_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.fault[i].d.next = true;
+            }
+            if self.read_fault.val()
+                & (self.read_fault_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.read_failed[i].d.next = true;
+            }
+        }
+
+        comment!("clear: every row of every table");
+        if self.state.q.val() == State::Clear {
+            self.stag_table.clear.next = true;
+            self.stag_table.clear_slot.next = self.sweep.q.val();
+            self.error_records.clear.next = true;
+            self.contexts.write.next = true;
+            self.contexts.write_row.next = self.sweep.q.val().get_bits::<4>(0);
+            self.contexts.data.next = self.no_context.val();
+            self.sweep.d.next = self.sweep.q.val() + 1;
+            if self.sweep.q.val() == self.last_row.val() {
+                self.next_state.next = State::Idle;
+            }
+        }
+
+        self.command_done.next = self.done.q.val();
+        self.command_failed.next = self.refused.q.val();
+        self.placement.next = self.out_placement.q.val();
+        self.delivery.next = self.out_delivery.q.val();
+        self.m_valid.next = self.out_valid.q.val();
+        self.took.next = self.took_now.q.val();
+        self.consumed.next = self.consumed_now.q.val();
+        self.judged.next = self.judged_now.q.val();
+        self.ahead_done.next = self.ahead_now.q.val();
+        self.ahead_stream.next = self.out_delivery.q.val().stream;
+        self.ahead_position.next = self.ahead_at.q.val();
+        self.ahead_accepted.next = self.ahead_good.q.val();
+        self.consumed_stream.next = self.out_delivery.q.val().stream;
+        self.discarded.next = self.discarded_now.q.val();
+        self.payload.next = self.payload_now.q.val();
+        self.errors.next = self.error_now.q.val();
+        if self.reset.val() {
+            self.next_state.next = State::Clear;
+            self.sweep.d.next = 0.into();
+            self.freeze.d.next = false;
+            self.thaw.d.next = false;
+            self.fault_found.d.next = false;
+            self.kept.d.next = false;
+            self.done.d.next = false;
+            self.out_valid.d.next = false;
+            self.context_now.d.next = false;
+            self.start_now.d.next = false;
+            self.post_now.d.next = false;
+            self.take_now.d.next = false;
+            self.note_now.d.next = false;
+            self.closes_now.d.next = false;
+            self.took_now.d.next = false;
+            self.consumed_now.d.next = false;
+            self.ahead_now.d.next = false;
+            self.error_now.d.next = false;
+            self.flight.d.next = 0.into();
+            self.drained.d.next = true;
+            self.vacant.d.next = true;
+            self.settling.d.next = false;
+            self.recorded.d.next = false;
+            self.fpdu_next.d.next = false;
+            self.tells.d.next = false;
+            for i in 0..S {
+                self.fault[i].d.next = false;
+                self.read_failed[i].d.next = false;
+                self.open[i].d.next = false;
+            }
+        }
+        self.state.d.next = self.next_state.val();
+        self.resting.d.next = self.next_state.val() == State::Idle;
+    }
+}

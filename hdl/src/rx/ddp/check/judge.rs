@@ -1,0 +1,270 @@
+//! What DDP says of an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
+//!
+//! ```text
+//!  short ─► version ──────────────────────────────────────────────  0/00  1/04 or 2/06     (RFC 5041 §7.1)
+//!    T=1, n>0:  stag ─► assoc · access · to · wrap · end          1/00 02 00 01 03 01
+//!    T=0:       qn ─► msn ─► nobuf ─► mo · len                    2/01 03 02 04 05
+//! ```
+//!
+//! What MPA says comes before all of it, but later in time: `check` puts it in front when it settles the FPDU.
+//!
+//! What the FPDU alone tells is looked at first, and waits for the tables' answers. Of an FPDU that came ahead of others
+//! only what does not depend on them is an error already (AMB-11): `postponed` tells the rest from that.
+//!
+//! An FPDU a cycle. Its `fails_` inputs come [`TABLES`] cycles behind `segment`, the verdict [`LATENCY`] cycles later.
+use super::{stag_table, tagged};
+use crate::parts::delay::Delay;
+use crate::records::Segment;
+use crate::util::d;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from an FPDU to what the tables say of it.
+pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
+/// Cycles from the `fails_` inputs to the verdict.
+pub const LATENCY: u64 = 1;
+
+/// Failed checks, in the order of their bit numbers (AMB-09).
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Checks {
+    /// ULPDU shorter than its header.
+    pub short: Bit,
+    /// DV is not 1.
+    pub version: Bit,
+    /// No valid entry with that STag.
+    pub stag: Bit,
+    /// The STag belongs to another stream or protection domain.
+    pub association: Bit,
+    /// No remote write right, or an empty region.
+    pub access: Bit,
+    /// TO outside the region.
+    pub offset: Bit,
+    /// TO + n above 2^64.
+    pub wrap: Bit,
+    /// TO + n beyond the region.
+    pub end: Bit,
+    /// No such queue.
+    pub queue: Bit,
+    /// Nothing posted for the MSN.
+    pub buffer: Bit,
+    /// MO outside the buffer.
+    pub message_offset: Bit,
+    /// MO + n beyond the buffer.
+    pub length: Bit,
+    /// Not an MSN that may come.
+    pub msn: Bit,
+    /// Zero.
+    pub rest: Bits<3>,
+}
+
+/// What the FPDU alone tells: the check that comes first.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Early {
+    /// It is a tagged one.
+    is_tagged: Bit,
+    /// It has no payload.
+    empty: Bit,
+    /// ULPDU shorter than its header.
+    short: Bit,
+    /// DV is not 1.
+    version: Bit,
+}
+
+/// The order of the checks.
+#[derive(LogicBlock)]
+pub struct Judge {
+    pub clock: Signal<In, Clock>,
+    /// The FPDU.
+    pub segment: Signal<In, Segment>,
+    /// It has no payload; a cycle behind `segment`.
+    pub empty: Signal<In, Bit>,
+    /// See [`TaggedChecks`](super::tagged::TaggedChecks).
+    pub fails_stag: Signal<In, Bit>,
+    /// The same.
+    pub fails_association: Signal<In, Bit>,
+    /// The same.
+    pub fails_access: Signal<In, Bit>,
+    /// The same.
+    pub fails_offset: Signal<In, Bit>,
+    /// The same.
+    pub fails_wrap: Signal<In, Bit>,
+    /// The same.
+    pub fails_end: Signal<In, Bit>,
+    /// The stream has no such queue.
+    pub fails_queue: Signal<In, Bit>,
+    /// See [`UntaggedChecks`](super::untagged::UntaggedChecks).
+    pub fails_msn: Signal<In, Bit>,
+    /// The same.
+    pub fails_buffer: Signal<In, Bit>,
+    /// The same.
+    pub fails_message_offset: Signal<In, Bit>,
+    /// The same.
+    pub fails_length: Signal<In, Bit>,
+    /// The FPDU is in error.
+    pub failed: Signal<Out, Bit>,
+    /// The error depends on the FPDUs in front of this one.
+    pub postponed: Signal<Out, Bit>,
+    /// Error type in bits 11:8, code in bits 7:0 (RFC 5041 §7.2).
+    pub number: Signal<Out, Bits<12>>,
+    /// All failed checks.
+    pub checks: Signal<Out, Checks>,
+
+    is_tagged: Signal<Local, Bit>,
+    short: Signal<Local, Bit>,
+    version: Signal<Local, Bit>,
+    first: Dff<Early>,
+    early: Delay<Early>,
+    final_failed: Dff<Bit>,
+    final_postponed: Dff<Bit>,
+    final_number: Dff<Bits<12>>,
+    final_checks: Dff<Checks>,
+    none: Constant<Checks>,
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self {
+            clock: d(),
+            segment: d(),
+            empty: d(),
+            fails_stag: d(),
+            fails_association: d(),
+            fails_access: d(),
+            fails_offset: d(),
+            fails_wrap: d(),
+            fails_end: d(),
+            fails_queue: d(),
+            fails_msn: d(),
+            fails_buffer: d(),
+            fails_message_offset: d(),
+            fails_length: d(),
+            failed: d(),
+            postponed: d(),
+            number: d(),
+            checks: d(),
+            is_tagged: d(),
+            short: d(),
+            version: d(),
+            first: d(),
+            early: Delay::new(TABLES as usize - 1),
+            final_failed: d(),
+            final_postponed: d(),
+            final_number: d(),
+            final_checks: d(),
+            none: Constant::new(Checks::default()),
+        }
+    }
+}
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            first,
+            final_failed,
+            final_postponed,
+            final_number,
+            final_checks
+        );
+        clock!(self, clock, early);
+        self.is_tagged.next = self.segment.val().header_0.get_bit(15);
+        self.short.next = (self.segment.val().ulpdu < 14)
+            | (!self.is_tagged.val() & (self.segment.val().ulpdu < 18));
+        self.version.next = self.segment.val().header_0.get_bits::<2>(8) != 1;
+
+        comment!("the FPDU alone");
+        self.first.d.next.is_tagged = self.is_tagged.val();
+        self.first.d.next.empty = false;
+        self.first.d.next.short = self.short.val();
+        self.first.d.next.version = self.version.val() & !self.short.val();
+        self.early.d.next = self.first.q.val();
+        self.early.d.next.empty = self.empty.val();
+
+        comment!("against tables: the check that comes first is written last");
+        self.final_failed.d.next = false;
+        self.final_postponed.d.next = !self.early.q.val().is_tagged;
+        self.final_number.d.next = 0.into();
+        self.final_checks.d.next = self.none.val();
+        if self.early.q.val().is_tagged & !self.early.q.val().empty {
+            self.final_failed.d.next = self.fails_stag.val()
+                | self.fails_association.val()
+                | self.fails_access.val()
+                | self.fails_offset.val()
+                | self.fails_wrap.val()
+                | self.fails_end.val();
+            self.final_number.d.next = 0x101.into();
+            if self.fails_wrap.val() {
+                self.final_number.d.next = 0x103.into();
+            }
+            if self.fails_offset.val() {
+                self.final_number.d.next = 0x101.into();
+            }
+            if self.fails_access.val() {
+                self.final_number.d.next = 0x100.into();
+            }
+            if self.fails_association.val() {
+                self.final_number.d.next = 0x102.into();
+            }
+            self.final_checks.d.next.association = self.fails_association.val();
+            self.final_checks.d.next.access = self.fails_access.val();
+            self.final_checks.d.next.offset = self.fails_offset.val();
+            self.final_checks.d.next.wrap = self.fails_wrap.val();
+            self.final_checks.d.next.end = self.fails_end.val();
+            if self.fails_stag.val() {
+                self.final_number.d.next = 0x100.into();
+                self.final_checks.d.next = self.none.val();
+                self.final_checks.d.next.stag = true;
+            }
+        }
+        if !self.early.q.val().is_tagged {
+            self.final_failed.d.next = self.fails_queue.val()
+                | self.fails_msn.val()
+                | self.fails_buffer.val()
+                | self.fails_message_offset.val()
+                | self.fails_length.val();
+            self.final_number.d.next = 0x205.into();
+            if self.fails_message_offset.val() {
+                self.final_number.d.next = 0x204.into();
+            }
+            self.final_checks.d.next.message_offset = self.fails_message_offset.val();
+            self.final_checks.d.next.length = self.fails_length.val();
+            if self.fails_buffer.val() {
+                self.final_number.d.next = 0x202.into();
+                self.final_checks.d.next = self.none.val();
+                self.final_checks.d.next.buffer = true;
+            }
+            if self.fails_msn.val() {
+                self.final_number.d.next = 0x203.into();
+                self.final_checks.d.next = self.none.val();
+                self.final_checks.d.next.msn = true;
+            }
+            if self.fails_queue.val() {
+                self.final_number.d.next = 0x201.into();
+                self.final_checks.d.next = self.none.val();
+                self.final_checks.d.next.queue = true;
+            }
+        }
+        if self.early.q.val().version | self.early.q.val().short {
+            self.final_failed.d.next = true;
+            self.final_postponed.d.next = false;
+            self.final_number.d.next = 0x000.into();
+            self.final_checks.d.next = self.none.val();
+            self.final_checks.d.next.short = self.early.q.val().short;
+            self.final_checks.d.next.version = self.early.q.val().version;
+            if self.early.q.val().version {
+                self.final_number.d.next = 0x206.into();
+            }
+            if self.early.q.val().version & self.early.q.val().is_tagged {
+                self.final_number.d.next = 0x104.into();
+            }
+        }
+        self.failed.next = self.final_failed.q.val();
+        self.postponed.next = self.final_postponed.q.val();
+        self.number.next = self.final_number.q.val();
+        self.checks.next = self.final_checks.q.val();
+    }
+}

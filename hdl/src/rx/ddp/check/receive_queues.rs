@@ -1,0 +1,240 @@
+//! The untagged queues of all streams: posted buffers, what has been placed in them, and the MSN of the first one.
+//!
+//! ```text
+//!  stream, queue ─┬─► state (MSN, posted, ahead) ─►[register]─► state
+//!  slot ──────────┴─► buffers ─► buffer
+//!                 └─► messages ─► message
+//!  start ─► MSN = first_msn, nothing posted
+//!  post ──► buffers[MSN + posted] = what is posted, messages[MSN + posted] = nothing placed
+//!  note ──► messages[slot] = what has been placed; ahead + 1 when that closes a message behind the first one
+//!  take ──► MSN + 1; ahead − 1 when the message was one of those
+//! ```
+//!
+//! A buffer lies in the slot of its MSN, modulo their number, so that an MSN finds buffer and message without the queue's
+//! state; whether they are its own is what the state tells. A slot is cleared by the post that fills it: no message sees
+//! what an earlier one, or a former owner of the stream, has left.
+//!
+//! `stream`, `queue` and `slot` are held: `state` follows them by 1 cycle, `buffer` and `message` by [`LATENCY`]; `start`,
+//! `post`, `note` and `take` are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its
+//! first `start`.
+use super::table::{self, Table};
+use crate::parts::queue::Store;
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
+pub const LATENCY: u64 = table::LATENCY;
+/// Cycles from the one behind `take` to the message that is the first one then, with `slot` from `state`.
+pub const NEXT: u64 = 1 + table::LATENCY;
+
+/// Where a queue stands.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct QueueState {
+    /// MSN of the message that the first buffer is for (RFC 5041 §4.3).
+    pub msn: Bits<32>,
+    /// Buffers posted.
+    pub posted: Bits<9>,
+    /// Closed messages behind the first one, which is open.
+    pub ahead: Bits<8>,
+}
+
+/// A posted buffer.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReceiveBuffer {
+    /// Length in octets.
+    pub length: Bits<32>,
+    /// Bus address.
+    pub address: Bits<64>,
+}
+
+/// What has come of a message.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MessageState {
+    /// Payload octets placed, in 32 bits.
+    pub placed: Bits<32>,
+    /// They were once more than that: no message is as long.
+    pub countless: Bit,
+    /// Its L = 1 segment has come, and more has come behind that.
+    pub anomaly: Bit,
+    /// Its L = 1 segment has come.
+    pub closed: Bit,
+    /// Its length, once it is closed.
+    pub length: Bits<32>,
+    /// RsvdULP bits 0 to 7 of the L = 1 segment.
+    pub rsvd_ulp_first: Bits<8>,
+    /// Bits 8 to 39.
+    pub rsvd_ulp_low: Bits<32>,
+}
+
+/// The queues of S streams.
+#[derive(LogicBlock)]
+pub struct ReceiveQueues<const S: usize> {
+    pub clock: Signal<In, Clock>,
+    /// Stream number.
+    pub stream: Signal<In, Bits<8>>,
+    /// Queue number.
+    pub queue: Signal<In, Bits<2>>,
+    /// Low bits of the MSN whose buffer is wanted.
+    pub slot: Signal<In, Bits<8>>,
+    /// State of that queue, 1 cycle later.
+    pub state: Signal<Out, QueueState>,
+    /// It holds as many buffers as it can.
+    pub full: Signal<Out, Bit>,
+    /// Its buffer for that MSN.
+    pub buffer: Signal<Out, ReceiveBuffer>,
+    /// What has been placed in that buffer.
+    pub message: Signal<Out, MessageState>,
+    /// Empty the queue; its next message has MSN `first_msn`.
+    pub start: Signal<In, Bit>,
+    /// MSN with `start`.
+    pub first_msn: Signal<In, Bits<32>>,
+    /// Append `posted` to the queue, which is not full.
+    pub post: Signal<In, Bit>,
+    /// Buffer with `post`.
+    pub posted: Signal<In, ReceiveBuffer>,
+    /// What has been placed in the buffer is `noted` from now on.
+    pub note: Signal<In, Bit>,
+    /// With `note`.
+    pub noted: Signal<In, MessageState>,
+    /// With `note`: it is closed by that, and not the first one.
+    pub closes: Signal<In, Bit>,
+    /// The first message has come: its buffer leaves the queue.
+    pub take: Signal<In, Bit>,
+    /// With `take`: it was closed before it was the first one.
+    pub waited: Signal<In, Bit>,
+
+    states: Store<QueueState, 6>,
+    here: Dff<QueueState>,
+    buffers: Table<ReceiveBuffer, 14>,
+    messages: Table<MessageState, 14>,
+    slot_row: Signal<Local, Bits<14>>,
+    post_row: Signal<Local, Bits<14>>,
+    behind: Signal<Local, Bits<8>>,
+    queue_base: Signal<Local, Bits<14>>,
+    row: Signal<Local, Bits<6>>,
+    slots: Constant<Bits<9>>,
+    slot_mask: Constant<Bits<8>>,
+    stream_shift: Constant<Bits<4>>,
+    queue_shift: Constant<Bits<4>>,
+    nothing: Constant<MessageState>,
+}
+
+impl<const S: usize> ReceiveQueues<S> {
+    /// The queues that `config` asks for.
+    ///
+    /// # Panics
+    /// When S, `config.queues` or `config.receive_slots` is outside its range.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let (queues, slots) = (config.queues.next_power_of_two(), config.receive_slots);
+        assert!(
+            (1..=16).contains(&S) && (1..=4).contains(&queues),
+            "{S} streams of {queues} queues"
+        );
+        assert!(
+            slots.is_power_of_two() && (2..=256).contains(&slots),
+            "{slots} receive slots"
+        );
+        let shift = |rows: usize| Constant::new(u64::from(rows.ilog2()).into());
+        Self {
+            clock: d(),
+            stream: d(),
+            queue: d(),
+            slot: d(),
+            state: d(),
+            full: d(),
+            buffer: d(),
+            message: d(),
+            start: d(),
+            first_msn: d(),
+            post: d(),
+            posted: d(),
+            note: d(),
+            noted: d(),
+            closes: d(),
+            take: d(),
+            waited: d(),
+            states: d(),
+            here: d(),
+            buffers: Table::new(S.next_power_of_two() * queues * slots),
+            messages: Table::new(S.next_power_of_two() * queues * slots),
+            slot_row: d(),
+            post_row: d(),
+            behind: d(),
+            queue_base: d(),
+            row: d(),
+            slots: Constant::new((slots as u64).into()),
+            slot_mask: Constant::new((slots as u64 - 1).into()),
+            stream_shift: shift(queues * slots),
+            queue_shift: shift(slots),
+            nothing: Constant::new(MessageState::default()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for ReceiveQueues<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, here);
+        clock!(self, clock, states, buffers, messages);
+
+        comment!("look up");
+        self.row.next = bit_cast::<6, 2>(self.queue.val())
+            | (bit_cast::<6, 4>(self.stream.val().get_bits::<4>(0)) << 2);
+        self.states.read_row.next = self.row.val();
+        self.here.d.next = self.states.out.val();
+        self.state.next = self.here.q.val();
+        self.full.next = self.here.q.val().posted == self.slots.val();
+        self.queue_base.next = (bit_cast::<14, 4>(self.stream.val().get_bits::<4>(0))
+            << self.stream_shift.val())
+            | (bit_cast::<14, 2>(self.queue.val()) << self.queue_shift.val());
+        self.slot_row.next =
+            self.queue_base.val() | bit_cast::<14, 8>(self.slot.val() & self.slot_mask.val());
+        self.buffers.read_row.next = self.slot_row.val();
+        self.buffer.next = self.buffers.read_data.val();
+        self.messages.read_row.next = self.slot_row.val();
+        self.message.next = self.messages.read_data.val();
+
+        comment!("change");
+        self.behind.next =
+            self.here.q.val().msn.get_bits::<8>(0) + self.here.q.val().posted.get_bits::<8>(0);
+        self.post_row.next =
+            self.queue_base.val() | bit_cast::<14, 8>(self.behind.val() & self.slot_mask.val());
+        self.buffers.write.next = self.post.val();
+        self.buffers.write_row.next = self.post_row.val();
+        self.buffers.write_data.next = self.posted.val();
+        self.messages.write.next = self.post.val() | self.note.val();
+        self.messages.write_row.next = self.slot_row.val();
+        self.messages.write_data.next = self.noted.val();
+        if self.post.val() {
+            self.messages.write_row.next = self.post_row.val();
+            self.messages.write_data.next = self.nothing.val();
+        }
+        self.states.write.next =
+            self.start.val() | self.post.val() | self.take.val() | self.closes.val();
+        self.states.write_row.next = self.row.val();
+        self.states.data.next = self.here.q.val();
+        if self.start.val() {
+            self.states.data.next.msn = self.first_msn.val();
+            self.states.data.next.posted = 0.into();
+            self.states.data.next.ahead = 0.into();
+        }
+        if self.post.val() {
+            self.states.data.next.posted = self.here.q.val().posted + 1;
+        }
+        if self.closes.val() {
+            self.states.data.next.ahead = self.here.q.val().ahead + 1;
+        }
+        if self.take.val() {
+            if self.waited.val() {
+                self.states.data.next.ahead = self.here.q.val().ahead - 1;
+            }
+            self.states.data.next.msn = self.here.q.val().msn + 1;
+            self.states.data.next.posted = self.here.q.val().posted - 1;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The STag table: which region an STag names, and who may write to it (RFC 5041 §8.2, §8.3.1).
+//!
+//! ```text
+//!  argument ──► end = base + length ────┐
+//!               shift = address - base ─┴─► entry ─► [what is done to a slot] ─┐
+//!  stag ─► slot = STag bits 8 and up ──────────────────────────────────────────┴─► table ─► entry
+//! ```
+//!
+//! An entry is kept as the checks want it: with the region's end instead of its length, and with the distance from
+//! Tagged Offset to bus address instead of the address. `entry` follows `stag` by [`LATENCY`] cycles. `argument` is
+//! held for [`PREPARATION`] cycles before `write` and one behind it, since what is to be done to a slot is a register: a
+//! question in that cycle may still find what was there. After a reset the caller clears every slot.
+use super::table::{self, Table};
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from `stag` to `entry`.
+pub const LATENCY: u64 = table::LATENCY;
+/// Cycles from `argument` to `legal` and to the entry that is written.
+pub const PREPARATION: u64 = 3;
+
+/// An entry of the table.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct StagEntry {
+    /// The slot is taken.
+    pub valid: Bit,
+    /// The whole STag.
+    pub stag: Bits<32>,
+    /// Protection domain that may use it.
+    pub protection_domain: Bits<16>,
+    /// Stream that may use it when `stream_scope` is set.
+    pub stream: Bits<8>,
+    /// The STag belongs to one stream.
+    pub stream_scope: Bit,
+    /// Remote write right.
+    pub remote_write: Bit,
+    /// The region has no octets.
+    pub empty: Bit,
+    /// Tagged Offset of the first octet.
+    pub base: Bits<64>,
+    /// Tagged Offset behind the last octet, at most 2^64.
+    pub end: Bits<65>,
+    /// Bus address less Tagged Offset, modulo 2^64.
+    pub shift: Bits<64>,
+}
+
+/// The table and its arithmetic.
+#[derive(LogicBlock)]
+pub struct StagTable {
+    pub clock: Signal<In, Clock>,
+    /// STag to look up.
+    pub stag: Signal<In, Bits<32>>,
+    /// What its slot holds, [`LATENCY`] cycles later.
+    pub entry: Signal<Out, StagEntry>,
+    /// Words of `regmap::layout::stag_entry`.
+    pub argument: [Signal<In, Bits<32>>; 8],
+    /// The region ends at 2^64 or before.
+    pub legal: Signal<Out, Bit>,
+    /// Write `argument` to its slot.
+    pub write: Signal<In, Bit>,
+    /// Clear slot `clear_slot`.
+    pub clear: Signal<In, Bit>,
+    /// Slot to clear; bits above the table's size are ignored.
+    pub clear_slot: Signal<In, Bits<12>>,
+
+    slots: Table<StagEntry, 12>,
+    end_low: Dff<Bits<33>>,
+    end_high: Dff<Bits<33>>,
+    end_carried: Dff<Bits<33>>,
+    shift_low: Dff<Bits<33>>,
+    shift_high: Dff<Bits<32>>,
+    shift_borrowed: Dff<Bits<32>>,
+    empty: Dff<Bit>,
+    exceeds: Dff<Bit>,
+    writing: Dff<Bit>,
+    clearing: Dff<Bit>,
+    row: Dff<Bits<12>>,
+    nothing: Constant<StagEntry>,
+}
+
+impl StagTable {
+    /// A table of `slots` slots.
+    #[must_use]
+    pub fn new(slots: usize) -> Self {
+        Self {
+            clock: d(),
+            stag: d(),
+            entry: d(),
+            argument: array(),
+            legal: d(),
+            write: d(),
+            clear: d(),
+            clear_slot: d(),
+            slots: Table::new(slots),
+            end_low: d(),
+            end_high: d(),
+            end_carried: d(),
+            shift_low: d(),
+            shift_high: d(),
+            shift_borrowed: d(),
+            empty: d(),
+            exceeds: d(),
+            writing: d(),
+            clearing: d(),
+            row: d(),
+            nothing: Constant::new(StagEntry::default()),
+        }
+    }
+}
+
+impl Logic for StagTable {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            end_low,
+            end_high,
+            end_carried,
+            shift_low,
+            shift_high,
+            shift_borrowed,
+            empty,
+            exceeds,
+            writing,
+            clearing,
+            row
+        );
+        clock!(self, clock, slots);
+        self.slots.read_row.next = self.stag.val().get_bits::<12>(8);
+        self.entry.next = self.slots.read_data.val();
+
+        comment!("words 2 and 3: BASE, 4 and 5: LENGTH, 6 and 7: ADDRESS");
+        self.end_low.d.next =
+            bit_cast::<33, 32>(self.argument[2].val()) + bit_cast::<33, 32>(self.argument[4].val());
+        self.end_high.d.next =
+            bit_cast::<33, 32>(self.argument[3].val()) + bit_cast::<33, 32>(self.argument[5].val());
+        self.end_carried.d.next = self.end_high.q.val() + self.end_low.q.val().get_bit(32);
+        self.shift_low.d.next =
+            bit_cast::<33, 32>(self.argument[6].val()) - bit_cast::<33, 32>(self.argument[2].val());
+        self.shift_high.d.next = self.argument[7].val() - self.argument[3].val();
+        self.shift_borrowed.d.next =
+            self.shift_high.q.val() - bit_cast::<32, 1>(self.shift_low.q.val().get_bits::<1>(32));
+        self.empty.d.next = !(self.argument[4].val().any() | self.argument[5].val().any());
+        self.exceeds.d.next = self.end_carried.q.val().get_bit(32)
+            & (self.end_carried.q.val().get_bits::<32>(0).any()
+                | self.end_low.q.val().get_bits::<32>(0).any());
+        self.legal.next = !self.exceeds.q.val();
+
+        comment!("word 0: STAG; word 1: PROTECTION_DOMAIN, STREAM, STREAM_SCOPE, REMOTE_WRITE");
+        self.writing.d.next = self.write.val();
+        self.clearing.d.next = self.clear.val();
+        self.row.d.next = self.argument[0].val().get_bits::<12>(8);
+        if self.clear.val() {
+            self.row.d.next = self.clear_slot.val();
+        }
+        self.slots.write.next = self.writing.q.val() | self.clearing.q.val();
+        self.slots.write_row.next = self.row.q.val();
+        self.slots.write_data.next.valid = true;
+        self.slots.write_data.next.stag = self.argument[0].val();
+        self.slots.write_data.next.protection_domain = self.argument[1].val().get_bits::<16>(0);
+        self.slots.write_data.next.stream = self.argument[1].val().get_bits::<8>(16);
+        self.slots.write_data.next.stream_scope = self.argument[1].val().get_bit(24);
+        self.slots.write_data.next.remote_write = self.argument[1].val().get_bit(25);
+        self.slots.write_data.next.empty = self.empty.q.val();
+        self.slots.write_data.next.base = bit_cast::<64, 32>(self.argument[2].val())
+            | (bit_cast::<64, 32>(self.argument[3].val()) << 32);
+        self.slots.write_data.next.end = bit_cast::<65, 32>(self.end_low.q.val().get_bits::<32>(0))
+            | (bit_cast::<65, 33>(self.end_carried.q.val()) << 32);
+        self.slots.write_data.next.shift =
+            bit_cast::<64, 32>(self.shift_low.q.val().get_bits::<32>(0))
+                | (bit_cast::<64, 32>(self.shift_borrowed.q.val()) << 32);
+        if self.clearing.q.val() {
+            self.slots.write_data.next = self.nothing.val();
+        }
+    }
+}

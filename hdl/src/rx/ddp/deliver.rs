@@ -1,0 +1,372 @@
+//! Deliver: holds back what an FPDU brings about until its payload is in memory.
+//!
+//! ```text
+//!  Delivery, issued ─► store ─────────────────────────► release ──► event of a completion
+//!                        │                                 │ ├────► fence goes on to the completion writer
+//!  B ─► await: how many lack an answer? ─────── failed ────┘ └────► bus fault ─► check
+//! ```
+//!
+//! Responses come in the order of bursts, so their count tells how far memory is written: a Delivery is released when
+//! it has reached the number of its last burst (AMB-41, DDP-DEL-07), and after all Deliveries in front of it, of
+//! whatever stream (DDP-DEL-01). Three pointers go round one store: where `place` writes, up to where all bursts are
+//! answered, and what is released next.
+//!
+//! A response is only taken for the oldest FPDU that lacks one; so an error belongs to that FPDU exactly, and one bit a
+//! Delivery remembers any number of them. Because `place` hands a Delivery over before it sends the bursts, there is
+//! always an FPDU for a response, whatever `release` waits for: the responses to completion entries, which share the
+//! bus, are never stuck behind those of payload.
+//!
+//! A failed write is a local catastrophic error of its stream (DDP-ERR-23): an error event takes the place of what the
+//! FPDU should have brought, `check` is told, and nothing else of that stream is delivered until the stream is armed
+//! again, which happens only behind a fence. Fences pass, each behind the event in front of it.
+//!
+//! Latency from the last response to `m_valid`: 3 cycles. A Delivery a cycle, but two cycles behind one that failed; a
+//! response a cycle, also where one FPDU ends and the next one begins. An FPDU without bursts takes a cycle in which no
+//! response is taken.
+use crate::parts::queue::Store;
+use crate::records::Delivery;
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::{error_event, kind};
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// log2 of the Deliveries that can wait: 64 FPDUs of one beat cover the way of their bursts to the bus and what it takes
+/// to answer.
+pub const LOG: usize = 6;
+
+/// `Delivery::action`: write the event to the completion queue.
+pub const COMPLETE: u64 = 1;
+/// `Delivery::action`: acknowledge a fence.
+pub const FENCE: u64 = 2;
+
+/// Delivery for S streams.
+#[derive(LogicBlock)]
+pub struct Deliver<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// What an FPDU brings about, in the order of FPDUs.
+    pub s_delivery: Signal<In, Delivery>,
+    /// Number of bursts up to and including its last one, modulo 2^16.
+    pub s_issued: Signal<In, Bits<16>>,
+    /// Both are there.
+    pub s_valid: Signal<In, Bit>,
+    /// They are taken.
+    pub s_ready: Signal<Out, Bit>,
+    /// A burst of payload is answered.
+    pub b_valid: Signal<In, Bit>,
+    /// It was not written.
+    pub b_error: Signal<In, Bit>,
+    /// The answer is taken.
+    pub b_ready: Signal<Out, Bit>,
+    /// Pulse: `stream` is armed and delivers again.
+    pub arm: Signal<In, Bit>,
+    /// Stream of `arm`.
+    pub stream: Signal<In, Bits<8>>,
+    /// Completion entry, PHASE zero.
+    pub m_event: Signal<Out, Bits<256>>,
+    /// It is there.
+    pub m_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub m_ready: Signal<In, Bit>,
+    /// Pulse: all payload in front of a fence is in memory, and the events in front of it are taken.
+    pub m_fence: Signal<Out, Bit>,
+    /// Pulse: payload of `bus_fault_stream` could not be written.
+    pub bus_fault: Signal<Out, Bit>,
+    /// Stream of `bus_fault`.
+    pub bus_fault_stream: Signal<Out, Bits<8>>,
+
+    deliveries: Store<Delivery, LOG>,
+    goals: Store<Bits<16>, LOG>,
+    failures: Store<Bit, LOG>,
+    write: Dff<Bits<8>>,
+    look: Dff<Bits<8>>,
+    settled: Dff<Bits<8>>,
+    /// There is one that has all its answers and is not read.
+    some: Dff<Bit>,
+    single: Signal<Local, Bit>,
+    behind: Signal<Local, Bits<8>>,
+    read: Dff<Bits<8>>,
+    full: Dff<Bit>,
+
+    // count: bursts of the FPDU behind that one
+    count_valid: Dff<Bit>,
+    count: Dff<Bits<16>>,
+    counted: Dff<Bits<16>>,
+
+    // await: the oldest FPDU that may lack answers
+    goal_valid: Dff<Bit>,
+    left: Dff<Bits<16>>,
+    none_left: Dff<Bit>,
+    one_left: Dff<Bit>,
+    failed: Dff<Bit>,
+
+    // release: the oldest FPDU that is not delivered
+    now_valid: Dff<Bit>,
+    now: Dff<Delivery>,
+    now_failed: Dff<Bit>,
+    now_dead: Dff<Bit>,
+    dead: [Dff<Bit>; S],
+    out_valid: Dff<Bit>,
+    out: Dff<Bits<256>>,
+    fence: Dff<Bit>,
+    fault: Dff<Bit>,
+    fault_stream: Dff<Bits<8>>,
+
+    filled: Signal<Local, Bits<8>>,
+    push: Signal<Local, Bit>,
+    answer: Signal<Local, Bit>,
+    settle: Signal<Local, Bit>,
+    look_on: Signal<Local, Bit>,
+    count_on: Signal<Local, Bit>,
+    head: Signal<Local, Delivery>,
+    is_fault: Signal<Local, Bit>,
+    gives: Signal<Local, Bit>,
+    waits: Signal<Local, Bit>,
+    step: Signal<Local, Bit>,
+    fetch: Signal<Local, Bit>,
+    depth_less_one: Constant<Bits<8>>,
+    complete: Constant<Bits<2>>,
+    is_fence: Constant<Bits<2>>,
+    error_kind: Constant<Bits<256>>,
+    stream_lsb: Constant<Bits<16>>,
+    index: [Constant<Bits<4>>; S],
+}
+
+impl<const S: usize> Default for Deliver<S> {
+    /// # Panics
+    /// When S is not 1 to 16.
+    fn default() -> Self {
+        assert!((1..=16).contains(&S), "{S} streams: give 1 to 16");
+        Self {
+            clock: d(),
+            reset: d(),
+            s_delivery: d(),
+            s_issued: d(),
+            s_valid: d(),
+            s_ready: d(),
+            b_valid: d(),
+            b_error: d(),
+            b_ready: d(),
+            arm: d(),
+            stream: d(),
+            m_event: d(),
+            m_valid: d(),
+            m_ready: d(),
+            m_fence: d(),
+            bus_fault: d(),
+            bus_fault_stream: d(),
+            deliveries: d(),
+            goals: d(),
+            failures: d(),
+            write: d(),
+            look: d(),
+            settled: d(),
+            some: d(),
+            single: d(),
+            behind: d(),
+            read: d(),
+            full: d(),
+            count_valid: d(),
+            count: d(),
+            counted: d(),
+            goal_valid: d(),
+            left: d(),
+            none_left: d(),
+            one_left: d(),
+            failed: d(),
+            now_valid: d(),
+            now: d(),
+            now_failed: d(),
+            now_dead: d(),
+            dead: array(),
+            out_valid: d(),
+            out: d(),
+            fence: d(),
+            fault: d(),
+            fault_stream: d(),
+            filled: d(),
+            push: d(),
+            answer: d(),
+            settle: d(),
+            look_on: d(),
+            count_on: d(),
+            head: d(),
+            is_fault: d(),
+            gives: d(),
+            waits: d(),
+            step: d(),
+            fetch: d(),
+            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
+            complete: Constant::new(COMPLETE.into()),
+            is_fence: Constant::new(FENCE.into()),
+            error_kind: Constant::new((u64::from(kind::ERROR) << error_event::KIND.lsb).into()),
+            stream_lsb: Constant::new((error_event::STREAM.lsb as u64).into()),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Deliver<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, write, look, settled, some, read, full);
+        dff_setup!(self, clock, count_valid, count, counted);
+        dff_setup!(self, clock, goal_valid, left, none_left, one_left, failed);
+        dff_setup!(self, clock, now_valid, now, now_failed, now_dead);
+        dff_setup!(self, clock, out_valid, out, fence, fault, fault_stream);
+        clock!(self, clock, deliveries, goals, failures);
+        for i in 0..S {
+            self.dead[i].clock.next = self.clock.val();
+            self.dead[i].d.next = self.dead[i].q.val();
+        }
+
+        comment!("store");
+        self.filled.next = self.write.q.val() - self.read.q.val();
+        self.s_ready.next = !self.full.q.val();
+        self.push.next = self.s_valid.val() & !self.full.q.val();
+        self.deliveries.write.next = self.push.val();
+        self.deliveries.write_row.next = self.write.q.val().get_bits::<LOG>(0);
+        self.deliveries.data.next = self.s_delivery.val();
+        self.goals.write.next = self.push.val();
+        self.goals.write_row.next = self.write.q.val().get_bits::<LOG>(0);
+        self.goals.data.next = self.s_issued.val();
+        if self.push.val() {
+            self.write.d.next = self.write.q.val() + 1;
+        }
+
+        comment!("await: so many answers belong to this FPDU, and with the last one the next FPDU is looked at");
+        self.answer.next = self.b_valid.val() & self.goal_valid.q.val() & !self.none_left.q.val();
+        self.settle.next = self.goal_valid.q.val()
+            & (self.none_left.q.val() | (self.b_valid.val() & self.one_left.q.val()));
+        self.look_on.next =
+            self.count_valid.q.val() & (!self.goal_valid.q.val() | self.settle.val());
+        self.count_on.next = (self.look.q.val() != self.write.q.val())
+            & (!self.count_valid.q.val() | self.look_on.val());
+        self.b_ready.next = self.goal_valid.q.val() & !self.none_left.q.val();
+        self.goals.read_row.next = self.look.q.val().get_bits::<LOG>(0);
+        self.failures.write.next = self.settle.val();
+        self.failures.write_row.next = self.settled.q.val().get_bits::<LOG>(0);
+        self.failures.data.next = self.failed.q.val() | (self.answer.val() & self.b_error.val());
+        if self.answer.val() {
+            self.left.d.next = self.left.q.val() - 1;
+            self.one_left.d.next = self.left.q.val() == 2;
+            self.failed.d.next = self.failed.q.val() | self.b_error.val();
+        }
+        if self.settle.val() {
+            self.goal_valid.d.next = false;
+            self.failed.d.next = false;
+            self.settled.d.next = self.settled.q.val() + 1;
+        }
+        if self.look_on.val() {
+            self.count_valid.d.next = false;
+            self.goal_valid.d.next = true;
+            self.left.d.next = self.count.q.val();
+            self.none_left.d.next = !self.count.q.val().any();
+            self.one_left.d.next = self.count.q.val() == 1;
+        }
+        if self.count_on.val() {
+            self.count_valid.d.next = true;
+            self.count.d.next = self.goals.out.val() - self.counted.q.val();
+            self.counted.d.next = self.goals.out.val();
+            self.look.d.next = self.look.q.val() + 1;
+        }
+
+        self.behind.next = self.read.q.val() + 1;
+        comment!("release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead");
+        self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
+        self.gives.next = !self.now_dead.q.val()
+            & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));
+        self.waits.next = self.gives.val() | (self.now.q.val().action == self.is_fence.val());
+        self.step.next = self.now_valid.q.val()
+            & (!self.waits.val() | !self.out_valid.q.val() | self.m_ready.val());
+        self.fetch.next = self.some.q.val()
+            & !self.fault.q.val()
+            & (!self.now_valid.q.val() | (self.step.val() & !self.is_fault.val()));
+        self.single.next = self.settled.q.val() == self.behind.val();
+        self.some.d.next =
+            self.settle.val() | (self.some.q.val() & !(self.fetch.val() & self.single.val()));
+        self.head.next = self.deliveries.out.val();
+        self.deliveries.read_row.next = self.read.q.val().get_bits::<LOG>(0);
+        self.failures.read_row.next = self.read.q.val().get_bits::<LOG>(0);
+        if self.m_ready.val() {
+            self.out_valid.d.next = false;
+        }
+        comment!("nobody looks at it before it is given");
+        if !self.out_valid.q.val() | self.m_ready.val() {
+            self.out.d.next = self.now.q.val().event;
+            if self.is_fault.val() {
+                self.out.d.next = self.error_kind.val()
+                    | (bit_cast::<256, 8>(self.now.q.val().stream) << self.stream_lsb.val());
+            }
+        }
+        self.fence.d.next = self.step.val() & (self.now.q.val().action == self.is_fence.val());
+        self.fault.d.next = self.step.val() & self.is_fault.val();
+        self.fault_stream.d.next = self.now.q.val().stream;
+        if self.step.val() {
+            self.now_valid.d.next = false;
+            if self.gives.val() {
+                self.out_valid.d.next = true;
+            }
+        }
+        comment!("the stream is dead a cycle later; nothing is taken in that one");
+        for i in 0..S {
+            if self.fault.q.val()
+                & (self.fault_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.dead[i].d.next = true;
+            }
+        }
+        if self.fetch.val() {
+            self.now_valid.d.next = true;
+            self.now.d.next = self.head.val();
+            self.now_failed.d.next = self.failures.out.val();
+            self.now_dead.d.next = false;
+            for i in 0..S {
+                if self.head.val().stream.get_bits::<4>(0) == self.index[i].val() {
+                    self.now_dead.d.next = self.dead[i].q.val();
+                }
+            }
+            self.read.d.next = self.behind.val();
+        }
+        if self.push.val() & !self.fetch.val() {
+            self.full.d.next = self.filled.val() == self.depth_less_one.val();
+        }
+        if self.fetch.val() & !self.push.val() {
+            self.full.d.next = false;
+        }
+        self.m_event.next = self.out.q.val();
+        self.m_valid.next = self.out_valid.q.val();
+        self.m_fence.next = self.fence.q.val();
+        self.bus_fault.next = self.fault.q.val();
+        self.bus_fault_stream.next = self.fault_stream.q.val();
+
+        for i in 0..S {
+            if self.arm.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
+                self.dead[i].d.next = false;
+            }
+        }
+        if self.reset.val() {
+            self.write.d.next = 0.into();
+            self.look.d.next = 0.into();
+            self.settled.d.next = 0.into();
+            self.some.d.next = false;
+            self.read.d.next = 0.into();
+            self.full.d.next = false;
+            self.count_valid.d.next = false;
+            self.counted.d.next = 0.into();
+            self.goal_valid.d.next = false;
+            self.failed.d.next = false;
+            self.now_valid.d.next = false;
+            self.out_valid.d.next = false;
+            self.fence.d.next = false;
+            self.fault.d.next = false;
+            for i in 0..S {
+                self.dead[i].d.next = false;
+            }
+        }
+    }
+}

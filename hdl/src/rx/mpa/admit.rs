@@ -1,0 +1,1152 @@
+//! Admission: which octets of a TCP segment are new and inside the window.
+//!
+//! ```text
+//!                 ┌ count ┐   ┌ position ┐   ┌ compare ┐   ┌────── decide ───────┐
+//!  s_axis_segment │ octets│──►│ seq-start│──►│ 32 bits │──►│ first new octet     │──► beat (position, skip, count, data)
+//!                 └───────┘   └──────────┘   └──▲──▲───┘   │ up to the next      │──► edge, one register a stream
+//!                                               │  │       │ island, end ≤ limit │
+//!                              edge, islands ───┘  │       └──┬──────────────────┘
+//!                              of the stream ◄─────┴──────────┘ what becomes of them, forwarded
+//!
+//!  ring   ████████████░░░░░░░████████░░░░██████░░░░░░░░░░░░░░│
+//!                     ▲      └island0┘   └isl.1┘              ▲
+//!                     edge                                    limit
+//! ```
+//!
+//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in
+//! its last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not.
+//! Segments may come in any order, twice, and overlap: what lies behind a gap goes into the ring at its place and is
+//! remembered as an island, at most N of them a stream. When the gap is closed, the edge jumps to the end of the island
+//! behind it. An octet that was accepted once is never accepted again, whatever a second copy says (AMB-40,
+//! MPA-RCV-24). Dropped and counted, before anything is accepted, is a beat that does not fit the ring (`limit`) or
+//! would need an island more than there are, and of a beat that covers a whole island what lies behind it: the TCP
+//! engine, which is told the edge, sends it again. The beat at the edge needs no island, so that a stream always goes
+//! on. What ends 2^30 octets or more in front of `limit` is old, and a FIN there is not handed on. The device never holds
+//! the sender: `tready` is always high.
+//!
+//! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
+//! two cycles later it is told begin and end, as the beats that were at the output before the cycle of the question have
+//! left it.
+//!
+//! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
+//! segments of any streams back to back.
+//!
+//! A beat is compared with the edge and the islands as they are before the one in front of it, and with that beat; what that
+//! beat does to them chooses among the results. So the loop is a decision of some twenty bits and one choice, and no comparison.
+//!
+//! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
+//! that a stream is armed again only when the beats of its former connection have come through.
+pub mod shift;
+
+use self::shift::Shift;
+use crate::parts::axi::{USER_ABORT, USER_FIN};
+use crate::parts::delay::Delay;
+use crate::parts::keep_count::KeepCount;
+use crate::parts::queue::Store;
+use crate::records::Beat;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from a beat at the input to the same beat, or its pulses, at the output.
+pub const LATENCY: usize = 5;
+
+/// Admission for S streams of beats of W bits, K octets, with N islands each.
+#[derive(LogicBlock)]
+pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// Payload octets, the first one in lane 0.
+    pub tdata: Signal<In, Bits<W>>,
+    /// Valid lanes: all but in the last beat, without holes.
+    pub tkeep: Signal<In, Bits<K>>,
+    /// Last beat of the segment.
+    pub tlast: Signal<In, Bit>,
+    /// Stream number.
+    pub tdest: Signal<In, Bits<8>>,
+    /// Sequence number of the segment's first octet, in every beat of it; FIN and abort, in the last one.
+    pub tuser: Signal<In, Bits<34>>,
+    /// A beat is there.
+    pub tvalid: Signal<In, Bit>,
+    /// Pulse: `stream` enters full operation at sequence number `sequence_start`.
+    pub arm: Signal<In, Bit>,
+    /// Pulse: `stream` takes nothing any more.
+    pub close: Signal<In, Bit>,
+    /// Stream of `arm` and `close`.
+    pub stream: Signal<In, Bits<8>>,
+    /// Sequence number of position 0, with `arm`.
+    pub sequence_start: Signal<In, Bits<32>>,
+    /// Position up to which the ring is free again, of each stream.
+    pub tail: [Signal<In, Bits<32>>; S],
+    /// Sequence number behind the last accepted octet, of each stream.
+    pub edge_sequence: [Signal<Out, Bits<32>>; S],
+    /// Sequence number behind the last octet that the ring has room for, of each stream.
+    pub limit_sequence: [Signal<Out, Bits<32>>; S],
+    /// A beat with new octets.
+    pub beat_valid: Signal<Out, Bit>,
+    /// Its octets as they came.
+    pub beat_data: Signal<Out, Bits<W>>,
+    /// Where they belong; with a mark, its `stream` and `new_edge` are right, too.
+    pub beat: Signal<Out, Beat>,
+    /// Pulse: the FIN of the stream of `beat` stands at `mark_end`.
+    pub mark_fin: Signal<Out, Bit>,
+    /// That position.
+    pub mark_end: Signal<Out, Bits<32>>,
+    /// Pulse: the connection of the stream of `beat` is gone.
+    pub mark_abort: Signal<Out, Bit>,
+    /// Pulse: the last beat of a segment of `beyond_stream` lies behind a gap; it is at `beat` if anything of it is new.
+    pub beyond: Signal<Out, Bit>,
+    /// That stream.
+    pub beyond_stream: Signal<Out, Bits<8>>,
+    /// Position of the beat.
+    pub beyond_position: Signal<Out, Bits<32>>,
+    /// Stream of which an island is wanted.
+    pub asked_stream: Signal<In, Bits<8>>,
+    /// A position in it.
+    pub asked_position: Signal<In, Bits<32>>,
+    /// Two cycles later: it lies in an island.
+    pub island: Signal<Out, Bit>,
+    /// Begin of that island.
+    pub island_begin: Signal<Out, Bits<32>>,
+    /// The position behind its last octet.
+    pub island_end: Signal<Out, Bits<32>>,
+    /// Pulse: a segment has gone by.
+    pub segments: Signal<Out, Bit>,
+    /// Pulse: of that segment something was dropped that is not a duplicate.
+    pub segments_dropped: Signal<Out, Bit>,
+    /// Octets accepted in this cycle.
+    pub octets: Signal<Out, Bits<8>>,
+
+    // what a stream is
+    armed_of: [Dff<Bit>; S],
+    start_of: [Dff<Bits<32>>; S],
+    edge_of: [Dff<Bits<32>>; S],
+    // islands: those that are there come first, in the order of their positions; the octet at `finish` is not accepted
+    present_of: [[Dff<Bit>; N]; S],
+    // the same a cycle later, as the memories have begin and end
+    present_then: [[Dff<Bit>; N]; S],
+    begins: [Store<Bits<32>, 4>; N],
+    finishes: [Store<Bits<32>, 4>; N],
+    // the same, for questions
+    begins_asked: [Store<Bits<32>, 4>; N],
+    finishes_asked: [Store<Bits<32>, 4>; N],
+    limit_of: [Dff<Bits<32>>; S],
+    edge_out: [Dff<Bits<32>>; S],
+    limit_out: [Dff<Bits<32>>; S],
+
+    // stage 0: as it came
+    valid_0: Dff<Bit>,
+    first_0: Dff<Bit>,
+    last_0: Dff<Bit>,
+    data_0: Dff<Bits<W>>,
+    keep_0: Dff<Bits<K>>,
+    stream_0: Dff<Bits<8>>,
+    sequence_0: Dff<Bits<32>>,
+    keep_count: KeepCount<K>,
+
+    // stage 1: octets counted, context fetched
+    valid_1: Dff<Bit>,
+    first_1: Dff<Bit>,
+    last_1: Dff<Bit>,
+    data_1: Dff<Bits<W>>,
+    count_1: Dff<Bits<8>>,
+    stream_1: Dff<Bits<8>>,
+    sequence_1: Dff<Bits<32>>,
+    start_1: Dff<Bits<32>>,
+    armed_1: Dff<Bit>,
+    /// The beat in stage 3 is of the same stream.
+    far_1: Dff<Bit>,
+    /// The beat in stage 4 is, whose islands are still to be written.
+    third_1: Dff<Bit>,
+
+    // stage 2: position and end known, edge, limit and islands as they are before the beat in stage 3: compare
+    valid_2: Dff<Bit>,
+    first_2: Dff<Bit>,
+    last_2: Dff<Bit>,
+    data_2: Dff<Bits<W>>,
+    count_2: Dff<Bits<8>>,
+    stream_2: Dff<Bits<8>>,
+    position_2: Dff<Bits<32>>,
+    end_2: Dff<Bits<32>>,
+    edge_2: Dff<Bits<32>>,
+    present_2: [Dff<Bit>; N],
+    begin_2: [Dff<Bits<32>>; N],
+    finish_2: [Dff<Bits<32>>; N],
+    limit_2: Dff<Bits<32>>,
+    armed_2: Dff<Bit>,
+    /// The beat in stage 3 is of the same stream.
+    near_2: Dff<Bit>,
+
+    // stage 3: decide
+    valid_3: Dff<Bit>,
+    first_3: Dff<Bit>,
+    last_3: Dff<Bit>,
+    data_3: Dff<Bits<W>>,
+    count_3: Dff<Bits<8>>,
+    stream_3: Dff<Bits<8>>,
+    position_3: Dff<Bits<32>>,
+    end_3: Dff<Bits<32>>,
+    edge_3: Dff<Bits<32>>,
+    present_3: [Dff<Bit>; N],
+    begin_3: [Dff<Bits<32>>; N],
+    finish_3: [Dff<Bits<32>>; N],
+    armed_3: Dff<Bit>,
+    /// It begins behind the edge.
+    gap_3: Dff<Bit>,
+    /// It ends behind the edge.
+    new_3: Dff<Bit>,
+    fits_3: Dff<Bit>,
+    /// It has octets, fits, and its stream is armed.
+    may_3: Dff<Bit>,
+    /// It may, and the beat in stage 2 is of the same stream; the beat in stage 1 is.
+    may_near_3: Dff<Bit>,
+    may_far_3: Dff<Bit>,
+    /// It begins in front of the island, ends in front of it, begins behind it, ends behind it. An island that is not
+    /// there lies behind everything.
+    before_3: [Dff<Bit>; N],
+    short_3: [Dff<Bit>; N],
+    behind_3: [Dff<Bit>; N],
+    over_3: [Dff<Bit>; N],
+    lost: Dff<Bit>,
+
+    // what goes beside the octets up to stage 3
+    fin: Delay<Bit>,
+    abort: Delay<Bit>,
+
+    // stage 4: out
+    valid_4: Dff<Bit>,
+    data_4: Dff<Bits<W>>,
+    stream_4: Dff<Bits<8>>,
+    settles_4: Dff<Bit>,
+    begin_4: [Dff<Bits<32>>; N],
+    finish_4: [Dff<Bits<32>>; N],
+    /// What the beat makes of them: the choice of stage 3, made once more.
+    begin_high_4: [Dff<Bit>; N],
+    begin_low_4: [Dff<Bit>; N],
+    finish_high_4: [Dff<Bit>; N],
+    finish_low_4: [Dff<Bit>; N],
+    position_4: Dff<Bits<32>>,
+    skip_4: Dff<Bits<8>>,
+    count_4: Dff<Bits<8>>,
+    edge_4: Dff<Bits<32>>,
+    fin_4: Dff<Bit>,
+    end_4: Dff<Bits<32>>,
+    abort_4: Dff<Bit>,
+    came_4: Dff<Bit>,
+    first_4: Dff<Bit>,
+    drops_4: Dff<Bit>,
+    segment_4: Dff<Bit>,
+    segment_5: Dff<Bit>,
+    dropped_5: Dff<Bit>,
+    octets_5: Dff<Bits<8>>,
+    beyond_4: Dff<Bit>,
+
+    // which island a position lies in
+    asked_present: [Signal<Local, Bit>; N],
+    asked_hit: [Dff<Bit>; N],
+    asked_begin: [Dff<Bits<32>>; N],
+    asked_finish: [Dff<Bits<32>>; N],
+    found: Dff<Bit>,
+    found_begin: Dff<Bits<32>>,
+    found_end: Dff<Bits<32>>,
+    over_begin: [Signal<Local, Bits<32>>; N],
+    over_end: [Signal<Local, Bits<32>>; N],
+
+    // where the beat ends, in stage 1
+    sum: Signal<Local, Bits<32>>,
+    carries: Signal<Local, Bits<32>>,
+    count_wide: Signal<Local, Bits<32>>,
+    start_less: Signal<Local, Bits<32>>,
+    // the beat in stage 2 against the edge, each island, and the beat in stage 3
+    from_edge: Signal<Local, Bits<32>>,
+    end_from_edge: Signal<Local, Bits<32>>,
+    room: Signal<Local, Bits<32>>,
+    fits: Signal<Local, Bit>,
+    from_begin: [Signal<Local, Bits<32>>; N],
+    end_from_begin: [Signal<Local, Bits<32>>; N],
+    to_finish: [Signal<Local, Bits<32>>; N],
+    end_to_finish: [Signal<Local, Bits<32>>; N],
+    from_front: Signal<Local, Bits<32>>,
+    end_from_front: Signal<Local, Bits<32>>,
+    to_front_end: Signal<Local, Bits<32>>,
+    end_to_front_end: Signal<Local, Bits<32>>,
+    before: [Signal<Local, Bit>; N],
+    short: [Signal<Local, Bit>; N],
+    behind: [Signal<Local, Bit>; N],
+    over: [Signal<Local, Bit>; N],
+    // the same, as if that beat were an island
+    before_front: Signal<Local, Bit>,
+    short_front: Signal<Local, Bit>,
+    behind_front: Signal<Local, Bit>,
+    over_front: Signal<Local, Bit>,
+    // the beat in stage 3
+    edge_touched: Signal<Local, Bit>,
+    /// It begins behind the island in front, or the edge.
+    front: [Signal<Local, Bit>; N],
+    touched: [Signal<Local, Bit>; N],
+    /// Of the island that it runs into and begins in front of; behind that of the one in front.
+    joined: [Signal<Local, Bit>; N],
+    full: Signal<Local, Bit>,
+    closes: [Signal<Local, Bit>; N],
+    widens: [Signal<Local, Bit>; N],
+    grows: [Signal<Local, Bit>; N],
+    opens: [Signal<Local, Bit>; N],
+    edge_grows: Signal<Local, Bit>,
+    accept: Signal<Local, Bit>,
+    known: Signal<Local, Bit>,
+    rest: Signal<Local, Bit>,
+    drops: Signal<Local, Bit>,
+    skip: Signal<Local, Bits<8>>,
+    upto: Signal<Local, Bits<8>>,
+    // what it leaves behind
+    some_opens: Signal<Local, Bit>,
+    some_closes: Signal<Local, Bit>,
+    any_opens: Signal<Local, Bit>,
+    any_closes: Signal<Local, Bit>,
+    edge_after: Signal<Local, Bits<32>>,
+    present_after: [Signal<Local, Bit>; N],
+    // for the beat in stage 2: begin and finish of each island, and how it lies to them
+    begins_near: Shift<Bits<32>, N>,
+    finishes_near: Shift<Bits<32>, N>,
+    befores: Shift<Bit, N>,
+    shorts: Shift<Bit, N>,
+    behinds: Shift<Bit, N>,
+    overs: Shift<Bit, N>,
+    // for the beat in stage 1
+    begins_far: Shift<Bits<32>, N>,
+    finishes_far: Shift<Bits<32>, N>,
+    // a cycle later, for the memories
+    begins_then: Shift<Bits<32>, N>,
+    finishes_then: Shift<Bits<32>, N>,
+    // their selects, whoever follows
+    begin_high: [Signal<Local, Bit>; N],
+    begin_low: [Signal<Local, Bit>; N],
+    finish_high: [Signal<Local, Bit>; N],
+    finish_low: [Signal<Local, Bit>; N],
+    settles: Signal<Local, Bit>,
+    one: Constant<Bits<32>>,
+    index: [Constant<Bits<4>>; S],
+    octets_of_beat: Constant<Bits<32>>,
+    octets_of_beat_8: Constant<Bits<8>>,
+    user_fin: Constant<Bits<8>>,
+    user_abort: Constant<Bits<8>>,
+    ring_octets: Constant<Bits<32>>,
+}
+
+impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K, S, N> {
+    /// Admission for the rings of `config`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K.is_power_of_two() && (1..=16).contains(&S) && N > 0);
+        Self {
+            clock: d(),
+            reset: d(),
+            tdata: d(),
+            tkeep: d(),
+            tlast: d(),
+            tdest: d(),
+            tuser: d(),
+            tvalid: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            sequence_start: d(),
+            tail: array(),
+            edge_sequence: array(),
+            limit_sequence: array(),
+            beat_valid: d(),
+            beat_data: d(),
+            beat: d(),
+            mark_fin: d(),
+            mark_end: d(),
+            mark_abort: d(),
+            beyond: d(),
+            beyond_stream: d(),
+            beyond_position: d(),
+            asked_stream: d(),
+            asked_position: d(),
+            island: d(),
+            island_begin: d(),
+            island_end: d(),
+            segments: d(),
+            segments_dropped: d(),
+            octets: d(),
+            armed_of: array(),
+            start_of: array(),
+            edge_of: array(),
+            present_of: std::array::from_fn(|_| array()),
+            present_then: std::array::from_fn(|_| array()),
+            begins: array(),
+            finishes: array(),
+            begins_asked: array(),
+            finishes_asked: array(),
+            limit_of: array(),
+            edge_out: array(),
+            limit_out: array(),
+            valid_0: d(),
+            first_0: d(),
+            last_0: d(),
+            data_0: d(),
+            keep_0: d(),
+            stream_0: d(),
+            sequence_0: d(),
+            keep_count: d(),
+            valid_1: d(),
+            first_1: d(),
+            last_1: d(),
+            data_1: d(),
+            count_1: d(),
+            stream_1: d(),
+            sequence_1: d(),
+            start_1: d(),
+            armed_1: d(),
+            far_1: d(),
+            third_1: d(),
+            valid_2: d(),
+            first_2: d(),
+            last_2: d(),
+            data_2: d(),
+            count_2: d(),
+            stream_2: d(),
+            position_2: d(),
+            end_2: d(),
+            edge_2: d(),
+            present_2: array(),
+            begin_2: array(),
+            finish_2: array(),
+            limit_2: d(),
+            armed_2: d(),
+            near_2: d(),
+            valid_3: d(),
+            first_3: d(),
+            last_3: d(),
+            data_3: d(),
+            count_3: d(),
+            stream_3: d(),
+            position_3: d(),
+            end_3: d(),
+            edge_3: d(),
+            present_3: array(),
+            begin_3: array(),
+            finish_3: array(),
+            armed_3: d(),
+            gap_3: d(),
+            new_3: d(),
+            fits_3: d(),
+            may_3: d(),
+            may_near_3: d(),
+            may_far_3: d(),
+            before_3: array(),
+            short_3: array(),
+            behind_3: array(),
+            over_3: array(),
+            lost: d(),
+            fin: Delay::new(LATENCY - 1),
+            abort: Delay::new(LATENCY - 1),
+            valid_4: d(),
+            data_4: d(),
+            stream_4: d(),
+            settles_4: d(),
+            begin_4: array(),
+            finish_4: array(),
+            begin_high_4: array(),
+            begin_low_4: array(),
+            finish_high_4: array(),
+            finish_low_4: array(),
+            position_4: d(),
+            skip_4: d(),
+            count_4: d(),
+            edge_4: d(),
+            fin_4: d(),
+            end_4: d(),
+            abort_4: d(),
+            came_4: d(),
+            first_4: d(),
+            drops_4: d(),
+            segment_4: d(),
+            segment_5: d(),
+            dropped_5: d(),
+            octets_5: d(),
+            beyond_4: d(),
+            asked_present: array(),
+            asked_hit: array(),
+            asked_begin: array(),
+            asked_finish: array(),
+            found: d(),
+            found_begin: d(),
+            found_end: d(),
+            over_begin: array(),
+            over_end: array(),
+            sum: d(),
+            carries: d(),
+            count_wide: d(),
+            start_less: d(),
+            from_edge: d(),
+            end_from_edge: d(),
+            room: d(),
+            fits: d(),
+            from_begin: array(),
+            end_from_begin: array(),
+            to_finish: array(),
+            end_to_finish: array(),
+            from_front: d(),
+            end_from_front: d(),
+            to_front_end: d(),
+            end_to_front_end: d(),
+            before: array(),
+            short: array(),
+            behind: array(),
+            over: array(),
+            before_front: d(),
+            short_front: d(),
+            behind_front: d(),
+            over_front: d(),
+            edge_touched: d(),
+            front: array(),
+            touched: array(),
+            joined: array(),
+            full: d(),
+            closes: array(),
+            widens: array(),
+            grows: array(),
+            opens: array(),
+            edge_grows: d(),
+            accept: d(),
+            known: d(),
+            rest: d(),
+            drops: d(),
+            skip: d(),
+            upto: d(),
+            some_opens: d(),
+            some_closes: d(),
+            any_opens: d(),
+            any_closes: d(),
+            edge_after: d(),
+            present_after: array(),
+            begins_near: d(),
+            finishes_near: d(),
+            befores: d(),
+            shorts: d(),
+            behinds: d(),
+            overs: d(),
+            begins_far: d(),
+            finishes_far: d(),
+            begins_then: d(),
+            finishes_then: d(),
+            begin_high: array(),
+            begin_low: array(),
+            finish_high: array(),
+            finish_low: array(),
+            settles: d(),
+            one: Constant::new(1_u64.into()),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            octets_of_beat: Constant::new((K as u64).into()),
+            octets_of_beat_8: Constant::new((K as u64).into()),
+            user_fin: Constant::new((USER_FIN as u64).into()),
+            user_abort: Constant::new((USER_ABORT as u64).into()),
+            ring_octets: Constant::new((config.ring_octets as u64).into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for Admit<W, K, S, N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
+        dff_setup!(
+            self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
+            armed_1, far_1, third_1
+        );
+        dff_setup!(self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2);
+        dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
+        dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3);
+        dff_setup!(self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost);
+        dff_setup!(self, clock, may_near_3, may_far_3);
+        dff_setup!(
+            self, clock, valid_4, data_4, stream_4, settles_4, position_4, skip_4, count_4, edge_4
+        );
+        dff_setup!(self, clock, came_4, first_4, drops_4, segment_4, beyond_4);
+        dff_setup!(self, clock, segment_5, dropped_5, octets_5);
+        dff_setup!(self, clock, found, found_begin, found_end);
+        dff_setup!(self, clock, fin_4, end_4, abort_4);
+        clock!(self, clock, fin, abort);
+        for i in 0..S {
+            self.armed_of[i].clock.next = self.clock.val();
+            self.armed_of[i].d.next = self.armed_of[i].q.val();
+            self.start_of[i].clock.next = self.clock.val();
+            self.start_of[i].d.next = self.start_of[i].q.val();
+            self.edge_of[i].clock.next = self.clock.val();
+            self.edge_of[i].d.next = self.edge_of[i].q.val();
+            for k in 0..N {
+                self.present_of[i][k].clock.next = self.clock.val();
+                self.present_of[i][k].d.next = self.present_of[i][k].q.val();
+                self.present_then[i][k].clock.next = self.clock.val();
+                self.present_then[i][k].d.next = self.present_of[i][k].q.val();
+            }
+            self.limit_of[i].clock.next = self.clock.val();
+            self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
+            self.edge_out[i].clock.next = self.clock.val();
+            self.edge_out[i].d.next = self.edge_of[i].q.val() + self.start_of[i].q.val();
+            self.limit_out[i].clock.next = self.clock.val();
+            self.limit_out[i].d.next = self.limit_of[i].q.val() + self.start_of[i].q.val();
+            self.edge_sequence[i].next = self.edge_out[i].q.val();
+            self.limit_sequence[i].next = self.limit_out[i].q.val();
+        }
+
+        comment!(
+            "stage 0: the beat as it came; the next one is a first one when this is a last one"
+        );
+        self.valid_0.d.next = self.tvalid.val();
+        self.data_0.d.next = self.tdata.val();
+        self.keep_0.d.next = self.tkeep.val();
+        self.last_0.d.next = self.tlast.val();
+        self.stream_0.d.next = self.tdest.val();
+        self.sequence_0.d.next = self.tuser.val().get_bits::<32>(0);
+        self.fin.d.next = self.tuser.val().get_bit(self.user_fin.val().index());
+        self.abort.d.next = self.tuser.val().get_bit(self.user_abort.val().index());
+        if self.valid_0.q.val() {
+            self.first_0.d.next = self.last_0.q.val();
+        }
+
+        comment!("stage 1: octets counted, context of the stream fetched");
+        self.keep_count.keep.next = self.keep_0.q.val();
+        self.valid_1.d.next = self.valid_0.q.val();
+        self.first_1.d.next = self.first_0.q.val();
+        self.last_1.d.next = self.last_0.q.val();
+        self.data_1.d.next = self.data_0.q.val();
+        self.count_1.d.next = self.keep_count.count.val();
+        self.stream_1.d.next = self.stream_0.q.val();
+        self.third_1.d.next = self.valid_3.q.val()
+            & self.armed_3.q.val()
+            & (self.stream_0.q.val() == self.stream_3.q.val());
+        self.far_1.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & (self.stream_0.q.val() == self.stream_2.q.val());
+        self.sequence_1.d.next = self.sequence_0.q.val();
+        self.armed_1.d.next = false;
+        for i in 0..S {
+            if (self.stream_0.q.val().get_bits::<4>(0) == self.index[i].val())
+                & !self.stream_0.q.val().get_bits::<4>(4).any()
+            {
+                self.start_1.d.next = self.start_of[i].q.val();
+                self.armed_1.d.next = self.armed_of[i].q.val();
+            }
+        }
+
+        comment!("decide. Islands lie in order, apart from each other and from the edge: how a beat lies to one tells much of the others");
+        self.edge_touched.next = !self.gap_3.q.val();
+        self.full.next = false;
+        for k in 0..N {
+            self.full.next = self.present_3[k].q.val();
+            self.touched[k].next = !self.before_3[k].q.val() & !self.behind_3[k].q.val();
+            self.joined[k].next = self.before_3[k].q.val() & !self.short_3[k].q.val();
+        }
+        for k in 1..N {
+            if self.before_3[k - 1].q.val() {
+                self.joined[k].next = false;
+            }
+        }
+        comment!("it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it");
+        for k in 0..1 {
+            self.front[k].next = self.gap_3.q.val();
+            self.closes[k].next = self.edge_touched.val() & !self.short_3[k].q.val();
+        }
+        for k in 1..N {
+            self.front[k].next = self.behind_3[k - 1].q.val();
+            self.closes[k].next = self.touched[k - 1].val() & !self.short_3[k].q.val();
+        }
+        for k in 0..N {
+            self.widens[k].next =
+                self.front[k].val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
+            self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
+            self.opens[k].next = self.front[k].val() & self.short_3[k].q.val() & !self.full.val();
+        }
+        for k in 0..(N - 1) {
+            if !self.short_3[k + 1].q.val() {
+                self.grows[k].next = false;
+            }
+        }
+
+        comment!("islands that it ends in front of move up when it is a new one, those that it begins in front of down when a gap is closed");
+        self.some_opens.next = false;
+        self.some_closes.next = false;
+        for k in 0..N {
+            if self.opens[k].val() {
+                self.some_opens.next = true;
+            }
+            if self.closes[k].val() {
+                self.some_closes.next = true;
+            }
+        }
+        self.any_opens.next = self.may_3.q.val() & self.some_opens.val();
+        self.any_closes.next = self.may_3.q.val() & self.some_closes.val();
+        for k in 0..N {
+            self.begin_high[k].next =
+                self.widens[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
+            self.begin_low[k].next = self.widens[k].val()
+                | self.opens[k].val()
+                | (self.before_3[k].q.val() & self.some_closes.val());
+            self.finish_high[k].next =
+                self.grows[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
+            self.finish_low[k].next = self.grows[k].val()
+                | self.opens[k].val()
+                | (self.before_3[k].q.val() & self.some_closes.val());
+        }
+        for k in 0..(N - 1) {
+            if self.closes[k + 1].val() {
+                self.finish_low[k].next = true;
+            }
+        }
+        self.edge_grows.next = self.may_3.q.val() & self.edge_touched.val() & self.new_3.q.val();
+        self.edge_after.next = self.edge_3.q.val();
+        if self.edge_grows.val() {
+            self.edge_after.next = self.end_3.q.val();
+            if self.closes[0].val() {
+                self.edge_after.next = self.finish_3[0].q.val();
+            }
+        }
+        for k in 0..N {
+            self.present_after[k].next = self.present_3[k].q.val() | self.any_opens.val();
+            if self.any_closes.val() {
+                self.present_after[k].next = false;
+            }
+        }
+        for k in 1..N {
+            if self.any_opens.val() {
+                self.present_after[k].next = self.present_3[k - 1].q.val();
+            }
+        }
+        for k in 0..(N - 1) {
+            if self.any_closes.val() {
+                self.present_after[k].next = self.present_3[k + 1].q.val();
+            }
+        }
+
+        comment!("begin and finish once more, a cycle later: what is only written can wait");
+        self.begins_then.own.next = self.position_4.q.val();
+        self.finishes_then.own.next = self.end_4.q.val();
+        self.begins_then.beyond.next = self.position_4.q.val();
+        self.finishes_then.beyond.next = self.end_4.q.val();
+        for k in 0..N {
+            self.begins_then.high[k].next = self.begin_high_4[k].q.val();
+            self.begins_then.low[k].next = self.begin_low_4[k].q.val();
+            self.begins_then.stay[k].next = self.begin_4[k].q.val();
+            self.begins_then.items[k].next = self.begin_4[k].q.val();
+            self.finishes_then.high[k].next = self.finish_high_4[k].q.val();
+            self.finishes_then.low[k].next = self.finish_low_4[k].q.val();
+            self.finishes_then.stay[k].next = self.finish_4[k].q.val();
+            self.finishes_then.items[k].next = self.finish_4[k].q.val();
+        }
+
+        comment!("what comes of the beat itself");
+        self.accept.next = self.edge_grows.val() | self.any_closes.val() | self.any_opens.val();
+        self.known.next = !self.new_3.q.val();
+        self.rest.next = false;
+        self.skip.next = 0.into();
+        self.upto.next = self.count_3.q.val();
+        if self.edge_touched.val() {
+            self.skip.next =
+                self.edge_3.q.val().get_bits::<8>(0) - self.position_3.q.val().get_bits::<8>(0);
+        }
+        for k in 0..N {
+            if self.may_3.q.val() & (self.grows[k].val() | self.widens[k].val()) {
+                self.accept.next = true;
+            }
+            if self.touched[k].val() {
+                self.skip.next = self.finish_3[k].q.val().get_bits::<8>(0)
+                    - self.position_3.q.val().get_bits::<8>(0);
+                if !self.over_3[k].q.val() {
+                    self.known.next = true;
+                }
+            }
+            if self.joined[k].val() {
+                self.upto.next = self.begin_3[k].q.val().get_bits::<8>(0)
+                    - self.position_3.q.val().get_bits::<8>(0);
+                self.rest.next = self.over_3[k].q.val();
+            }
+        }
+        self.drops.next = self.valid_3.q.val()
+            & self.count_3.q.val().any()
+            & (!self.armed_3.q.val()
+                | (!self.known.val() & (!self.accept.val() | self.rest.val())));
+
+        comment!("stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; what the stream is");
+        self.valid_2.d.next = self.valid_1.q.val();
+        self.first_2.d.next = self.first_1.q.val();
+        self.last_2.d.next = self.last_1.q.val();
+        self.data_2.d.next = self.data_1.q.val();
+        self.count_2.d.next = self.count_1.q.val();
+        self.stream_2.d.next = self.stream_1.q.val();
+        self.armed_2.d.next = self.armed_1.q.val();
+        self.near_2.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & (self.stream_1.q.val() == self.stream_2.q.val());
+        self.count_wide.next = bit_cast::<32, 8>(self.count_1.q.val());
+        self.start_less.next = !self.start_1.q.val();
+        self.sum.next = self.position_2.q.val();
+        self.carries.next = bit_cast::<32, 8>(self.count_1.q.val() + self.octets_of_beat_8.val());
+        if self.first_1.q.val() {
+            self.sum.next = self.sequence_1.q.val() ^ self.start_less.val() ^ self.count_wide.val();
+            self.carries.next = (((self.sequence_1.q.val() & self.start_less.val())
+                | (self.sequence_1.q.val() & self.count_wide.val())
+                | (self.start_less.val() & self.count_wide.val()))
+                << 1)
+                | self.one.val();
+        }
+        if self.valid_1.q.val() {
+            self.position_2.d.next = self.position_2.q.val() + self.octets_of_beat.val();
+            self.end_2.d.next = self.sum.val() + self.carries.val();
+            if self.first_1.q.val() {
+                self.position_2.d.next = self.sequence_1.q.val() - self.start_1.q.val();
+            }
+        }
+        self.settles.next = self.valid_3.q.val() & self.armed_3.q.val();
+        for k in 0..N {
+            self.present_2[k].clock.next = self.clock.val();
+            self.begin_2[k].clock.next = self.clock.val();
+            self.finish_2[k].clock.next = self.clock.val();
+            self.begins[k].clock.next = self.clock.val();
+            self.finishes[k].clock.next = self.clock.val();
+            self.begins[k].write.next = self.settles_4.q.val();
+            self.finishes[k].write.next = self.settles_4.q.val();
+            self.begins[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.finishes[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.begins[k].data.next = self.begins_then.out[k].val();
+            self.finishes[k].data.next = self.finishes_then.out[k].val();
+            self.begins[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
+            self.finishes[k].read_row.next = self.stream_1.q.val().get_bits::<4>(0);
+            self.present_2[k].d.next = false;
+        }
+        for i in 0..S {
+            if self.stream_1.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.edge_2.d.next = self.edge_of[i].q.val();
+                self.limit_2.d.next = self.limit_of[i].q.val();
+                for k in 0..N {
+                    self.present_2[k].d.next = self.present_of[i][k].q.val();
+                }
+            }
+        }
+        comment!("what is not written yet: of the beat two in front, or of the one before that");
+        self.begins_far.own.next = self.position_3.q.val();
+        self.finishes_far.own.next = self.end_3.q.val();
+        self.begins_far.beyond.next = self.position_3.q.val();
+        self.finishes_far.beyond.next = self.end_3.q.val();
+        for k in 0..N {
+            self.begins_far.high[k].next = self.may_far_3.q.val() & self.begin_high[k].val();
+            self.begins_far.low[k].next = self.may_far_3.q.val() & self.begin_low[k].val();
+            self.begins_far.items[k].next = self.begin_3[k].q.val();
+            self.finishes_far.high[k].next = self.may_far_3.q.val() & self.finish_high[k].val();
+            self.finishes_far.low[k].next = self.may_far_3.q.val() & self.finish_low[k].val();
+            self.finishes_far.items[k].next = self.finish_3[k].q.val();
+            self.begins_far.stay[k].next = self.begins[k].out.val();
+            self.finishes_far.stay[k].next = self.finishes[k].out.val();
+            if self.third_1.q.val() {
+                self.begins_far.stay[k].next = self.begins_then.out[k].val();
+                self.finishes_far.stay[k].next = self.finishes_then.out[k].val();
+            }
+            if self.far_1.q.val() {
+                self.begins_far.stay[k].next = self.begin_3[k].q.val();
+                self.finishes_far.stay[k].next = self.finish_3[k].q.val();
+            }
+            self.begin_2[k].d.next = self.begins_far.out[k].val();
+            self.finish_2[k].d.next = self.finishes_far.out[k].val();
+        }
+        if self.far_1.q.val() {
+            self.edge_2.d.next = self.edge_after.val();
+            for k in 0..N {
+                self.present_2[k].d.next = self.present_after[k].val();
+            }
+        }
+
+        comment!("compare: with edge, limit and islands as they are before the beat in front, and with that beat");
+        self.from_edge.next = self.edge_2.q.val() - self.position_2.q.val();
+        self.end_from_edge.next = self.edge_2.q.val() - self.end_2.q.val();
+        self.room.next = self.limit_2.q.val() - self.end_2.q.val();
+        comment!("what is 2^30 behind is none of the stream's, and no comparison below has to be right of it");
+        self.fits.next = !self.room.val().get_bit(31) & !self.room.val().get_bit(30);
+        for k in 0..N {
+            self.from_begin[k].next = self.position_2.q.val() - self.begin_2[k].q.val();
+            self.end_from_begin[k].next = self.end_2.q.val() - self.begin_2[k].q.val();
+            self.to_finish[k].next = self.finish_2[k].q.val() - self.position_2.q.val();
+            self.end_to_finish[k].next = self.finish_2[k].q.val() - self.end_2.q.val();
+            self.before[k].next = self.from_begin[k].val().get_bit(31) | !self.present_2[k].q.val();
+            self.short[k].next =
+                self.end_from_begin[k].val().get_bit(31) | !self.present_2[k].q.val();
+            self.behind[k].next = self.to_finish[k].val().get_bit(31) & self.present_2[k].q.val();
+            self.over[k].next = self.end_to_finish[k].val().get_bit(31);
+        }
+        self.from_front.next = self.position_2.q.val() - self.position_3.q.val();
+        self.end_from_front.next = self.end_2.q.val() - self.position_3.q.val();
+        self.to_front_end.next = self.end_3.q.val() - self.position_2.q.val();
+        self.end_to_front_end.next = self.end_3.q.val() - self.end_2.q.val();
+        self.before_front.next = self.from_front.val().get_bit(31);
+        self.short_front.next = self.end_from_front.val().get_bit(31);
+        self.behind_front.next = self.to_front_end.val().get_bit(31);
+        self.over_front.next = self.end_to_front_end.val().get_bit(31);
+
+        comment!("stage 3: as it was, or what the beat in front makes of it");
+        self.valid_3.d.next = self.valid_2.q.val();
+        self.first_3.d.next = self.first_2.q.val();
+        self.last_3.d.next = self.last_2.q.val();
+        self.data_3.d.next = self.data_2.q.val();
+        self.count_3.d.next = self.count_2.q.val();
+        self.stream_3.d.next = self.stream_2.q.val();
+        self.armed_3.d.next = self.armed_2.q.val();
+        self.position_3.d.next = self.position_2.q.val();
+        self.end_3.d.next = self.end_2.q.val();
+        self.fits_3.d.next = self.fits.val();
+        self.may_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val();
+        self.may_near_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val()
+            & (self.stream_1.q.val() == self.stream_2.q.val());
+        self.may_far_3.d.next = self.valid_2.q.val()
+            & self.armed_2.q.val()
+            & self.count_2.q.val().any()
+            & self.fits.val()
+            & (self.stream_0.q.val() == self.stream_2.q.val());
+        self.gap_3.d.next = self.from_edge.val().get_bit(31);
+        self.new_3.d.next = self.end_from_edge.val().get_bit(31);
+        self.edge_3.d.next = self.edge_2.q.val();
+        for k in 0..N {
+            self.present_3[k].clock.next = self.clock.val();
+            self.begin_3[k].clock.next = self.clock.val();
+            self.finish_3[k].clock.next = self.clock.val();
+            self.before_3[k].clock.next = self.clock.val();
+            self.short_3[k].clock.next = self.clock.val();
+            self.behind_3[k].clock.next = self.clock.val();
+            self.over_3[k].clock.next = self.clock.val();
+            self.present_3[k].d.next = self.present_2[k].q.val();
+        }
+        if self.near_2.q.val() {
+            self.edge_3.d.next = self.edge_after.val();
+            if self.edge_grows.val() {
+                self.gap_3.d.next = self.behind_front.val();
+                self.new_3.d.next = self.over_front.val();
+                if self.closes[0].val() {
+                    self.gap_3.d.next = self.behind[0].val();
+                    self.new_3.d.next = self.over[0].val();
+                }
+            }
+            for k in 0..N {
+                self.present_3[k].d.next = self.present_after[k].val();
+            }
+        }
+        self.begins_near.own.next = self.position_3.q.val();
+        self.finishes_near.own.next = self.end_3.q.val();
+        self.begins_near.beyond.next = self.position_3.q.val();
+        self.finishes_near.beyond.next = self.end_3.q.val();
+        self.befores.own.next = self.before_front.val();
+        self.shorts.own.next = self.short_front.val();
+        self.behinds.own.next = self.behind_front.val();
+        self.overs.own.next = self.over_front.val();
+        comment!("the last one is not there any more when the others move down");
+        self.befores.beyond.next = true;
+        self.shorts.beyond.next = true;
+        self.behinds.beyond.next = false;
+        self.overs.beyond.next = false;
+        for k in 0..N {
+            self.begins_near.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.begins_near.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.begins_near.items[k].next = self.begin_3[k].q.val();
+            self.begins_near.stay[k].next = self.begin_2[k].q.val();
+            self.finishes_near.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.finishes_near.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.finishes_near.items[k].next = self.finish_3[k].q.val();
+            self.finishes_near.stay[k].next = self.finish_2[k].q.val();
+            if self.near_2.q.val() {
+                self.begins_near.stay[k].next = self.begin_3[k].q.val();
+                self.finishes_near.stay[k].next = self.finish_3[k].q.val();
+            }
+            self.befores.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.befores.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.befores.items[k].next = self.before[k].val();
+            self.befores.stay[k].next = self.before[k].val();
+            self.shorts.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
+            self.shorts.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.shorts.items[k].next = self.short[k].val();
+            self.shorts.stay[k].next = self.short[k].val();
+            self.behinds.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.behinds.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.behinds.items[k].next = self.behind[k].val();
+            self.behinds.stay[k].next = self.behind[k].val();
+            self.overs.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
+            self.overs.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.overs.items[k].next = self.over[k].val();
+            self.overs.stay[k].next = self.over[k].val();
+            self.begin_3[k].d.next = self.begins_near.out[k].val();
+            self.finish_3[k].d.next = self.finishes_near.out[k].val();
+            self.before_3[k].d.next = self.befores.out[k].val();
+            self.short_3[k].d.next = self.shorts.out[k].val();
+            self.behind_3[k].d.next = self.behinds.out[k].val();
+            self.over_3[k].d.next = self.overs.out[k].val();
+        }
+        for i in 0..S {
+            if self.settles.val() & (self.stream_3.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.edge_of[i].d.next = self.edge_after.val();
+                for k in 0..N {
+                    self.present_of[i][k].d.next = self.present_after[k].val();
+                }
+            }
+        }
+
+        comment!("stage 4: out");
+        self.valid_4.d.next = self.accept.val();
+        self.data_4.d.next = self.data_3.q.val();
+        self.stream_4.d.next = self.stream_3.q.val();
+        self.settles_4.d.next = self.settles.val();
+        for k in 0..N {
+            self.begin_4[k].clock.next = self.clock.val();
+            self.finish_4[k].clock.next = self.clock.val();
+            self.begin_high_4[k].clock.next = self.clock.val();
+            self.begin_low_4[k].clock.next = self.clock.val();
+            self.finish_high_4[k].clock.next = self.clock.val();
+            self.finish_low_4[k].clock.next = self.clock.val();
+            self.begin_4[k].d.next = self.begin_3[k].q.val();
+            self.finish_4[k].d.next = self.finish_3[k].q.val();
+            self.begin_high_4[k].d.next = self.may_3.q.val() & self.begin_high[k].val();
+            self.begin_low_4[k].d.next = self.may_3.q.val() & self.begin_low[k].val();
+            self.finish_high_4[k].d.next = self.may_3.q.val() & self.finish_high[k].val();
+            self.finish_low_4[k].d.next = self.may_3.q.val() & self.finish_low[k].val();
+        }
+        self.position_4.d.next = self.position_3.q.val();
+        self.skip_4.d.next = self.skip.val();
+        self.count_4.d.next = self.upto.val();
+        self.edge_4.d.next = self.edge_after.val();
+        self.fin_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & self.fin.q.val()
+            & self.armed_3.q.val()
+            & self.fits_3.q.val();
+        self.end_4.d.next = self.end_3.q.val();
+        self.abort_4.d.next =
+            self.valid_3.q.val() & self.last_3.q.val() & self.abort.q.val() & self.armed_3.q.val();
+        self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
+        self.came_4.d.next = self.valid_3.q.val();
+        self.first_4.d.next = self.first_3.q.val();
+        self.drops_4.d.next = self.drops.val();
+        self.beyond_4.d.next = self.valid_3.q.val()
+            & self.last_3.q.val()
+            & self.armed_3.q.val()
+            & !self.edge_touched.val();
+        self.beyond.next = self.beyond_4.q.val();
+        self.beyond_stream.next = self.stream_4.q.val();
+        self.beyond_position.next = self.position_4.q.val();
+        self.beat_valid.next = self.valid_4.q.val();
+        self.beat_data.next = self.data_4.q.val();
+        self.beat.next.stream = self.stream_4.q.val();
+        self.beat.next.position = self.position_4.q.val();
+        self.beat.next.skip = self.skip_4.q.val();
+        self.beat.next.count = self.count_4.q.val();
+        self.beat.next.new_edge = self.edge_4.q.val();
+        self.mark_fin.next = self.fin_4.q.val();
+        self.mark_end.next = self.end_4.q.val();
+        self.mark_abort.next = self.abort_4.q.val();
+
+        comment!("stage 5: what is counted");
+        if self.came_4.q.val() {
+            self.lost.d.next = self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val());
+        }
+        self.segment_5.d.next = self.segment_4.q.val();
+        self.dropped_5.d.next = self.segment_4.q.val()
+            & (self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val()));
+        self.octets_5.d.next = 0.into();
+        if self.valid_4.q.val() {
+            self.octets_5.d.next = self.count_4.q.val() - self.skip_4.q.val();
+        }
+        self.segments.next = self.segment_5.q.val();
+        self.segments_dropped.next = self.dropped_5.q.val();
+        self.octets.next = self.octets_5.q.val();
+
+        comment!("the island that a position lies in");
+        for k in 0..N {
+            self.begins_asked[k].clock.next = self.clock.val();
+            self.finishes_asked[k].clock.next = self.clock.val();
+            self.begins_asked[k].write.next = self.settles_4.q.val();
+            self.finishes_asked[k].write.next = self.settles_4.q.val();
+            self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.finishes_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
+            self.begins_asked[k].data.next = self.begins_then.out[k].val();
+            self.finishes_asked[k].data.next = self.finishes_then.out[k].val();
+            self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
+            self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
+            self.asked_hit[k].clock.next = self.clock.val();
+            self.asked_begin[k].clock.next = self.clock.val();
+            self.asked_finish[k].clock.next = self.clock.val();
+            self.asked_begin[k].d.next = self.begins_asked[k].out.val();
+            self.asked_finish[k].d.next = self.finishes_asked[k].out.val();
+            self.over_begin[k].next = self.asked_position.val() - self.begins_asked[k].out.val();
+            self.over_end[k].next = self.asked_position.val() - self.finishes_asked[k].out.val();
+            self.asked_present[k].next = false;
+        }
+        for i in 0..S {
+            if self.asked_stream.val().get_bits::<4>(0) == self.index[i].val() {
+                for k in 0..N {
+                    self.asked_present[k].next = self.present_then[i][k].q.val();
+                }
+            }
+        }
+        self.found.d.next = false;
+        for k in 0..N {
+            self.asked_hit[k].d.next = self.asked_present[k].val()
+                & !self.over_begin[k].val().get_bit(31)
+                & self.over_end[k].val().get_bit(31);
+            if self.asked_hit[k].q.val() {
+                self.found.d.next = true;
+                self.found_begin.d.next = self.asked_begin[k].q.val();
+                self.found_end.d.next = self.asked_finish[k].q.val();
+            }
+        }
+        self.island.next = self.found.q.val();
+        self.island_begin.next = self.found_begin.q.val();
+        self.island_end.next = self.found_end.q.val();
+
+        comment!("a stream comes and goes");
+        for i in 0..S {
+            if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.arm.val() {
+                    self.armed_of[i].d.next = true;
+                    self.start_of[i].d.next = self.sequence_start.val();
+                    self.edge_of[i].d.next = 0.into();
+                    for k in 0..N {
+                        self.present_of[i][k].d.next = false;
+                    }
+                    comment!("the tail is put back in this cycle, too, and seen in the next one");
+                    self.limit_of[i].d.next = self.ring_octets.val();
+                }
+                if self.close.val() {
+                    self.armed_of[i].d.next = false;
+                }
+            }
+            if self.reset.val() {
+                self.armed_of[i].d.next = false;
+            }
+        }
+        if self.reset.val() {
+            self.valid_0.d.next = false;
+            self.first_0.d.next = true;
+            self.valid_1.d.next = false;
+            self.valid_2.d.next = false;
+            self.valid_3.d.next = false;
+            self.valid_4.d.next = false;
+            self.came_4.d.next = false;
+            self.segment_4.d.next = false;
+            self.segment_5.d.next = false;
+            self.fin_4.d.next = false;
+            self.abort_4.d.next = false;
+            self.dropped_5.d.next = false;
+            self.octets_5.d.next = 0.into();
+            self.beyond_4.d.next = false;
+        }
+    }
+}

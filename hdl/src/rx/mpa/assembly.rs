@@ -1,0 +1,301 @@
+//! The assembly rings: octets land at their stream position, whatever segment they came in.
+//!
+//! ```text
+//!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
+//!                                       ├──► first two octets of each dword ─► scan, as they land
+//!       └─► lanes skip..count, rotated ─┤
+//!       └─► rows: position / K, and + 1 ┼──► header RAM ──► scan (ULPDU_Length of any dword)
+//!                                       └──► pointer RAM ─► scan (FPDUPTR at any multiple of 512)
+//!       └─► edge of the stream, delayed ───► landed
+//! ```
+//!
+//! Stream position p lies in octet lane p mod K of row p / K of its stream's ring. A beat that does not begin at lane 0
+//! writes its last lanes into the next row, in the same cycle, because each lane has an address of its own: so no
+//! segment costs a cycle more than its beats, wherever it starts.
+//!
+//! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
+//! octets, and a reader of the header RAM, which lies beside `scan` and is written a cycle later, one that gives it two
+//! cycles after. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::parts::lane_ram::LATENCY) cycles.
+use crate::parts::delay::Delay;
+use crate::parts::lane_mask::LaneMask;
+use crate::parts::lane_ram::{HeaderRam, LaneRam};
+use crate::parts::rotate::{self, Rotate};
+use crate::records::Beat;
+use crate::rx::mpa::dword_heads::DwordHeads;
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+use warpline_wire::marker;
+
+/// Cycles from a beat to its octets being in the ring, for beats of `octets`.
+#[must_use]
+pub const fn latency(octets: usize) -> usize {
+    rotate::latency(octets)
+}
+
+/// Side information that a beat takes along while its octets are rotated.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Landing {
+    /// A beat is there.
+    pub valid: Bit,
+    /// Its stream.
+    pub stream: Bits<8>,
+    /// Row of the lanes at and above the first octet's.
+    pub row_0: Bits<20>,
+    /// Row of the lanes below.
+    pub row_1: Bits<20>,
+    /// Lane of the beat's first octet.
+    pub lane: Bits<8>,
+    /// Edge of the stream behind the beat.
+    pub landed: Bits<32>,
+}
+
+/// Rings of all streams, beats of W bits: K octets (K = 2^LOGK), D dwords, H = 16·D.
+#[derive(LogicBlock)]
+pub struct Assembly<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// A beat with new octets, from `admit`.
+    pub beat_valid: Signal<In, Bit>,
+    /// Its octets as they came.
+    pub beat_data: Signal<In, Bits<W>>,
+    /// Where they belong.
+    pub beat: Signal<In, Beat>,
+    /// Pulse: octets of a stream are in its ring up to `landed_edge`.
+    pub landed: Signal<Out, Bit>,
+    /// That stream.
+    pub landed_stream: Signal<Out, Bits<8>>,
+    /// The position behind its last octet.
+    pub landed_edge: Signal<Out, Bits<32>>,
+    /// With it: first two octets of each dword that lands, 16 bits a dword, first octet low, in the lanes of the ring.
+    pub landed_heads: Signal<Out, Bits<H>>,
+    /// Row of the lanes whose select bit is zero.
+    pub read_row_0: Signal<In, Bits<20>>,
+    /// Row of the lanes whose select bit is one.
+    pub read_row_1: Signal<In, Bits<20>>,
+    /// Which row each lane reads.
+    pub read_select: Signal<In, Bits<K>>,
+    /// Octets of those rows, two cycles later.
+    pub read_data: Signal<Out, Bits<W>>,
+    /// Row whose dwords' first two octets are wanted.
+    pub header_row: Signal<In, Bits<20>>,
+    /// They, 16 bits a dword, first octet low, two cycles later.
+    pub header_data: Signal<Out, Bits<H>>,
+    /// Row with a marker whose FPDUPTR is wanted.
+    pub marker_row: Signal<In, Bits<20>>,
+    /// It, two cycles later.
+    pub marker_data: Signal<Out, Bits<16>>,
+
+    lanes: LaneRam<W, K, 20>,
+    headers: HeaderRam<W, K, D, 20, H>,
+    pointers: LaneRam<16, 2, 20>,
+    rotate_data: Rotate<W, K, LOGK>,
+    rotate_mask: Rotate<K, K, LOGK>,
+    heads: DwordHeads<W, H>,
+    fresh: LaneMask<K, K>,
+    wrapped: LaneMask<K, K>,
+    side: Delay<Landing>,
+    header_enable: Dff<Bits<K>>,
+    header_select: Dff<Bits<K>>,
+    header_row_0: Dff<Bits<20>>,
+    header_row_1: Dff<Bits<20>>,
+    header_octets: Dff<Bits<W>>,
+    back: Signal<Local, Bits<32>>,
+    row: Signal<Local, Bits<32>>,
+    row_base: Signal<Local, Bits<20>>,
+    landing: Signal<Local, Landing>,
+    marks_0: Signal<Local, Bits<2>>,
+    marks_1: Signal<Local, Bits<2>>,
+    in_row_1: Signal<Local, Bits<2>>,
+    zero: Constant<Bits<32>>,
+    none: Constant<Bits<8>>,
+    lane_bits: Constant<Bits<8>>,
+    row_mask: Constant<Bits<32>>,
+    stream_shift: Constant<Bits<8>>,
+    no_lanes: Constant<Bits<K>>,
+    neither: Constant<Bits<2>>,
+    both: Constant<Bits<2>>,
+    in_apart: Constant<Bits<20>>,
+    apart_bits: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize>
+    Assembly<W, K, D, H, LOGK>
+{
+    /// Rings as `config` says.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(W == 8 * K && K == 4 * D && H == 16 * D && K == 1 << LOGK);
+        let rows = config.ring_octets / K;
+        let apart = marker::SPACING as usize / K;
+        Self {
+            clock: d(),
+            beat_valid: d(),
+            beat_data: d(),
+            beat: d(),
+            landed: d(),
+            landed_stream: d(),
+            landed_edge: d(),
+            landed_heads: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            header_row: d(),
+            header_data: d(),
+            marker_row: d(),
+            marker_data: d(),
+            lanes: LaneRam::new(config.streams.next_power_of_two() * rows),
+            headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
+            pointers: LaneRam::new(config.streams.next_power_of_two() * rows / apart),
+            rotate_data: Default::default(),
+            rotate_mask: Default::default(),
+            heads: d(),
+            fresh: d(),
+            wrapped: d(),
+            side: Delay::new(latency(K)),
+            header_enable: d(),
+            header_select: d(),
+            header_row_0: d(),
+            header_row_1: d(),
+            header_octets: d(),
+            back: d(),
+            row: d(),
+            row_base: d(),
+            landing: d(),
+            marks_0: d(),
+            marks_1: d(),
+            in_row_1: d(),
+            zero: Constant::new(0_u64.into()),
+            none: Constant::new(0_u64.into()),
+            lane_bits: Constant::new((LOGK as u64).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
+            no_lanes: Constant::new(Default::default()),
+            neither: Constant::new(0_u64.into()),
+            both: Constant::new(3_u64.into()),
+            in_apart: Constant::new((apart as u64 - 1).into()),
+            apart_bits: Constant::new(u64::from(apart.ilog2()).into()),
+        }
+    }
+}
+
+impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK: usize> Logic
+    for Assembly<W, K, D, H, LOGK>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(
+            self,
+            clock,
+            lanes,
+            headers,
+            pointers,
+            rotate_data,
+            rotate_mask,
+            side
+        );
+        dff_setup!(
+            self,
+            clock,
+            header_enable,
+            header_select,
+            header_row_0,
+            header_row_1,
+            header_octets
+        );
+
+        comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
+        self.back.next = self.zero.val() - self.beat.val().position;
+        self.rotate_data.data.next = self.beat_data.val();
+        self.rotate_data.amount.next = self.back.val().get_bits::<LOGK>(0);
+        self.fresh.from.next = self.beat.val().skip;
+        self.fresh.to.next = self.beat.val().count;
+        self.rotate_mask.data.next = self.fresh.mask.val();
+        self.rotate_mask.amount.next = self.back.val().get_bits::<LOGK>(0);
+
+        comment!("rows, and what else the beat takes along");
+        self.row.next = self.beat.val().position >> self.lane_bits.val();
+        self.row_base.next = bit_cast::<20, 8>(self.beat.val().stream) << self.stream_shift.val();
+        self.landing.next.valid = self.beat_valid.val();
+        self.landing.next.stream = self.beat.val().stream;
+        self.landing.next.row_0 =
+            bit_cast::<20, 32>(self.row.val() & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.row_1 =
+            bit_cast::<20, 32>((self.row.val() + 1) & self.row_mask.val()) | self.row_base.val();
+        self.landing.next.lane = bit_cast::<8, LOGK>(self.beat.val().position.get_bits::<LOGK>(0));
+        self.landing.next.landed = self.beat.val().new_edge;
+        self.side.d.next = self.landing.val();
+
+        comment!("write: lanes below the first octet's belong to the next row");
+        self.wrapped.from.next = self.none.val();
+        self.wrapped.to.next = self.side.q.val().lane;
+        self.lanes.write_enable.next = self.no_lanes.val();
+        if self.side.q.val().valid {
+            self.lanes.write_enable.next = self.rotate_mask.out.val();
+        }
+        self.lanes.write_select.next = self.wrapped.mask.val();
+        self.lanes.write_row_0.next = self.side.q.val().row_0;
+        self.lanes.write_row_1.next = self.side.q.val().row_1;
+        self.lanes.write_data.next = self.rotate_data.out.val();
+        comment!("the header RAM is far away");
+        self.header_enable.d.next = self.lanes.write_enable.val();
+        self.header_select.d.next = self.wrapped.mask.val();
+        self.header_row_0.d.next = self.side.q.val().row_0;
+        self.header_row_1.d.next = self.side.q.val().row_1;
+        self.header_octets.d.next = self.rotate_data.out.val();
+        self.headers.write_enable.next = self.header_enable.q.val();
+        self.headers.write_select.next = self.header_select.q.val();
+        self.headers.write_row_0.next = self.header_row_0.q.val();
+        self.headers.write_row_1.next = self.header_row_1.q.val();
+        self.headers.write_data.next = self.header_octets.q.val();
+        self.landed.next = self.side.q.val().valid;
+        self.landed_stream.next = self.side.q.val().stream;
+        self.landed_edge.next = self.side.q.val().landed;
+        self.heads.data.next = self.rotate_data.out.val();
+        self.landed_heads.next = self.heads.octets.val();
+
+        comment!("FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins");
+        self.marks_0.next = self.neither.val();
+        if !(self.side.q.val().row_0 & self.in_apart.val()).any() {
+            self.marks_0.next = self.both.val();
+        }
+        self.marks_1.next = self.neither.val();
+        if !(self.side.q.val().row_1 & self.in_apart.val()).any() {
+            self.marks_1.next = self.both.val();
+        }
+        self.in_row_1.next = self.wrapped.mask.val().get_bits::<2>(2);
+        self.pointers.write_enable.next = self.neither.val();
+        if self.side.q.val().valid {
+            self.pointers.write_enable.next = self.rotate_mask.out.val().get_bits::<2>(2)
+                & ((self.in_row_1.val() & self.marks_1.val())
+                    | (!self.in_row_1.val() & self.marks_0.val()));
+        }
+        self.pointers.write_select.next = self.in_row_1.val();
+        self.pointers.write_row_0.next = self.side.q.val().row_0 >> self.apart_bits.val();
+        self.pointers.write_row_1.next = self.side.q.val().row_1 >> self.apart_bits.val();
+        self.pointers.write_data.next = self.rotate_data.out.val().get_bits::<16>(16);
+
+        comment!("the readers");
+        self.lanes.read_row_0.next = self.read_row_0.val();
+        self.lanes.read_row_1.next = self.read_row_1.val();
+        self.lanes.read_select.next = self.read_select.val();
+        self.read_data.next = self.lanes.read_data.val();
+        self.headers.read_row.next = self.header_row.val();
+        self.header_data.next = self.headers.read_data.val();
+        self.pointers.read_row_0.next = self.marker_row.val() >> self.apart_bits.val();
+        self.pointers.read_row_1.next = self.marker_row.val() >> self.apart_bits.val();
+        self.pointers.read_select.next = self.neither.val();
+        self.marker_data.next =
+            (self.pointers.read_data.val() << 8) | (self.pointers.read_data.val() >> 8);
+    }
+}

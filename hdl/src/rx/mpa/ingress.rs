@@ -1,0 +1,359 @@
+//! The network side of the receive path: TCP segments in, whole FPDUs in the commit buffer out.
+//!
+//! ```text
+//!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ─────────┬──► Verdict
+//!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─ markers ┘
+//!                 │                           │ │                   └──► commit ──────► Segment
+//!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄────── read by `place`
+//!           └─► ending ─► scan: FIN, connection gone
+//! ```
+//!
+//! It only connects; what each part does, and when, is told in its own file.
+use crate::parts::axi::SegmentStreamIn;
+use crate::parts::crc32c::{self, Crc32c};
+use crate::parts::delay::Delay;
+use crate::records::{Segment, Verdict};
+use crate::rx::ddp::check;
+use crate::rx::mpa::admit::Admit;
+use crate::rx::mpa::assembly::Assembly;
+use crate::rx::mpa::commit::{self, Commit};
+use crate::rx::mpa::fetch::Fetch;
+use crate::rx::mpa::scan::Scan;
+use crate::rx::mpa::stream_end::StreamEnd;
+use crate::rx::mpa::strip::{self, Said, Strip};
+use crate::util::{array, d};
+use crate::{Config, ISLANDS};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// A stream comes or goes.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Told {
+    /// It enters full operation,
+    pub arm: Bit,
+    /// or takes nothing any more.
+    pub close: Bit,
+    /// Its number.
+    pub stream: Bits<8>,
+    /// Sequence number of its position 0.
+    pub sequence_start: Bits<32>,
+}
+
+/// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
+#[derive(LogicBlock)]
+pub struct Ingress<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// TCP payload.
+    pub s_axis_segment: SegmentStreamIn<W, K>,
+    /// Pulse: `stream` enters full operation, as the next three say.
+    pub arm: Signal<In, Bit>,
+    /// Pulse: `stream` takes nothing any more.
+    pub close: Signal<In, Bit>,
+    /// Stream of `arm` and `close`.
+    pub stream: Signal<In, Bits<8>>,
+    /// The stream carries markers.
+    pub markers: Signal<In, Bit>,
+    /// The stream's CRCs are checked.
+    pub crc: Signal<In, Bit>,
+    /// Sequence number of position 0.
+    pub sequence_start: Signal<In, Bits<32>>,
+    /// Sequence number behind the last accepted octet, of each stream.
+    pub edge_sequence: [Signal<Out, Bits<32>>; S],
+    /// Sequence number behind the last octet that there is room for, of each stream.
+    pub limit_sequence: [Signal<Out, Bits<32>>; S],
+    /// Pulse: an FPDU behind a gap is through `check`.
+    pub ahead_done: Signal<In, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<In, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<In, Bits<32>>,
+    /// It is placed.
+    pub ahead_accepted: Signal<In, Bit>,
+    /// Pulse: an FPDU of `issued_stream` is on its way.
+    pub issued: Signal<Out, Bit>,
+    /// That stream.
+    pub issued_stream: Signal<Out, Bits<8>>,
+    /// FPDUs in the commit buffer.
+    pub segment: Signal<Out, Segment>,
+    /// Pulse: `segment` is there.
+    pub segment_valid: Signal<Out, Bit>,
+    /// What MPA says of them, in the same order.
+    pub verdict: Signal<Out, Verdict>,
+    /// Pulse: `verdict` is there.
+    pub verdict_valid: Signal<Out, Bit>,
+    /// Pulse: `check` has taken an FPDU.
+    pub consumed: Signal<In, Bit>,
+    /// Pulse: `freed_rows` rows of the commit buffer are free again.
+    pub freed: Signal<In, Bit>,
+    /// How many, with `freed`.
+    pub freed_rows: Signal<In, Bits<16>>,
+    /// Read port of the commit buffer: row of the lanes whose select bit is zero.
+    pub read_row_0: Signal<In, Bits<16>>,
+    /// Row of the lanes whose select bit is one.
+    pub read_row_1: Signal<In, Bits<16>>,
+    /// Which row each lane reads.
+    pub read_select: Signal<In, Bits<K>>,
+    /// Octets of those rows, two cycles later.
+    pub read_data: Signal<Out, Bits<W>>,
+    /// Pulse: a segment has gone by.
+    pub segments: Signal<Out, Bit>,
+    /// Pulse: of that segment something was dropped that is not a duplicate.
+    pub segments_dropped: Signal<Out, Bit>,
+    /// Octets accepted in this cycle.
+    pub octets: Signal<Out, Bits<8>>,
+
+    admit: Admit<W, K, S, { ISLANDS }>,
+    assembly: Assembly<W, K, D, H, LOGK>,
+    ending: StreamEnd<S>,
+    scan: Scan<H, D, LOGD, S>,
+    fetch: Fetch<W, K, D, LOGK, LOGD, S>,
+    strip: Strip<W, D>,
+    commit: Commit<W, K, D, LOGD>,
+    crc32c: Crc32c<W, D>,
+    markers_said: Delay<Said>,
+    /// As told, a cycle before,
+    told: Dff<Told>,
+    /// and two cycles before.
+    told_before: Dff<Told>,
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Ingress<W, K, D, H, LOGK, LOGD, S>
+{
+    /// Network side of a device as `config` says.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(config.width == W && config.streams == S);
+        // what `check` decides on is whole in the commit buffer by then
+        assert!(
+            strip::LATENCY + commit::written(D) <= crc32c::latency(W) + check::FROM_VERDICT,
+            "the last beat of an FPDU is read before it is written"
+        );
+        Self {
+            clock: d(),
+            reset: d(),
+            s_axis_segment: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            markers: d(),
+            crc: d(),
+            sequence_start: d(),
+            edge_sequence: array(),
+            limit_sequence: array(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_position: d(),
+            ahead_accepted: d(),
+            issued: d(),
+            issued_stream: d(),
+            segment: d(),
+            segment_valid: d(),
+            verdict: d(),
+            verdict_valid: d(),
+            consumed: d(),
+            freed: d(),
+            freed_rows: d(),
+            read_row_0: d(),
+            read_row_1: d(),
+            read_select: d(),
+            read_data: d(),
+            segments: d(),
+            segments_dropped: d(),
+            octets: d(),
+            admit: Admit::new(config),
+            assembly: Assembly::new(config),
+            ending: StreamEnd::new(K),
+            scan: Scan::new(config),
+            fetch: Fetch::new(config),
+            strip: d(),
+            commit: Commit::new(config),
+            crc32c: d(),
+            markers_said: Delay::new(crc32c::latency(W) - strip::SAID),
+            told: d(),
+            told_before: d(),
+        }
+    }
+}
+
+impl<
+        const W: usize,
+        const K: usize,
+        const D: usize,
+        const H: usize,
+        const LOGK: usize,
+        const LOGD: usize,
+        const S: usize,
+    > Logic for Ingress<W, K, D, H, LOGK, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(
+            self,
+            clock,
+            admit,
+            assembly,
+            ending,
+            scan,
+            fetch,
+            strip,
+            commit,
+            crc32c,
+            markers_said
+        );
+        dff_setup!(self, clock, told, told_before);
+        self.admit.reset.next = self.reset.val();
+        self.ending.reset.next = self.reset.val();
+        self.scan.reset.next = self.reset.val();
+        self.fetch.reset.next = self.reset.val();
+        self.strip.reset.next = self.reset.val();
+        self.commit.reset.next = self.reset.val();
+        self.crc32c.reset.next = self.reset.val();
+
+        comment!("segments: taken whenever they come, dropped where they do not fit");
+        self.s_axis_segment.tready.next = true;
+        self.admit.tdata.next = self.s_axis_segment.tdata.val();
+        self.admit.tkeep.next = self.s_axis_segment.tkeep.val();
+        self.admit.tlast.next = self.s_axis_segment.tlast.val();
+        self.admit.tdest.next = self.s_axis_segment.tdest.val();
+        self.admit.tuser.next = self.s_axis_segment.tuser.val();
+        self.admit.tvalid.next = self.s_axis_segment.tvalid.val();
+        self.segments.next = self.admit.segments.val();
+        self.segments_dropped.next = self.admit.segments_dropped.val();
+        self.octets.next = self.admit.octets.val();
+
+        comment!("streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two");
+        self.told.d.next.arm = self.arm.val();
+        self.told.d.next.close = self.close.val();
+        self.told.d.next.stream = self.stream.val();
+        self.told.d.next.sequence_start = self.sequence_start.val();
+        self.told_before.d.next = self.told.q.val();
+        if self.reset.val() {
+            self.told.d.next.arm = false;
+            self.told.d.next.close = false;
+            self.told_before.d.next.arm = false;
+            self.told_before.d.next.close = false;
+        }
+        self.admit.arm.next = self.told_before.q.val().arm;
+        self.admit.close.next = self.told_before.q.val().close;
+        self.admit.stream.next = self.told_before.q.val().stream;
+        self.admit.sequence_start.next = self.told_before.q.val().sequence_start;
+        self.scan.arm.next = self.arm.val();
+        self.scan.close.next = self.close.val();
+        self.scan.stream.next = self.stream.val();
+        self.scan.markers.next = self.markers.val();
+        self.scan.crc.next = self.crc.val();
+        self.fetch.arm.next = self.told.q.val().arm;
+        self.fetch.stream.next = self.told.q.val().stream;
+        for i in 0..S {
+            self.admit.tail[i].next = self.fetch.tail[i].val();
+            self.fetch.edge_landed[i].next = self.scan.edge_landed[i].val();
+            self.edge_sequence[i].next = self.admit.edge_sequence[i].val();
+            self.limit_sequence[i].next = self.admit.limit_sequence[i].val();
+        }
+
+        comment!("into the rings");
+        self.assembly.beat_valid.next = self.admit.beat_valid.val();
+        self.assembly.beat_data.next = self.admit.beat_data.val();
+        self.assembly.beat.next = self.admit.beat.val();
+
+        comment!("where streams end");
+        self.ending.beat_valid.next = self.admit.beat_valid.val();
+        self.ending.beat.next = self.admit.beat.val();
+        self.ending.mark_fin.next = self.admit.mark_fin.val();
+        self.ending.mark_end.next = self.admit.mark_end.val();
+        self.ending.mark_abort.next = self.admit.mark_abort.val();
+        self.ending.arm.next = self.told.q.val().arm;
+        self.ending.stream.next = self.told.q.val().stream;
+        self.scan.mark.next = self.ending.mark.val();
+
+        comment!("where FPDUs lie");
+        self.scan.landed.next = self.assembly.landed.val();
+        self.scan.landed_stream.next = self.assembly.landed_stream.val();
+        self.scan.landed_edge.next = self.assembly.landed_edge.val();
+        self.scan.landed_heads.next = self.assembly.landed_heads.val();
+        self.scan.beat_valid.next = self.admit.beat_valid.val();
+        self.scan.beat.next = self.admit.beat.val();
+        self.assembly.header_row.next = self.scan.header_row.val();
+        self.scan.header_data.next = self.assembly.header_data.val();
+        self.scan.beyond.next = self.admit.beyond.val();
+        self.scan.beyond_stream.next = self.admit.beyond_stream.val();
+        self.scan.beyond_position.next = self.admit.beyond_position.val();
+        self.admit.asked_stream.next = self.scan.asked_stream.val();
+        self.admit.asked_position.next = self.scan.asked_position.val();
+        self.scan.island.next = self.admit.island.val();
+        self.scan.island_begin.next = self.admit.island_begin.val();
+        self.scan.island_end.next = self.admit.island_end.val();
+        self.assembly.marker_row.next = self.scan.marker_row.val();
+        self.scan.marker_data.next = self.assembly.marker_data.val();
+        self.scan.ahead_started.next = self.fetch.start_valid.val() & self.fetch.start.val().ahead;
+        self.scan.ahead_done.next = self.ahead_done.val();
+        self.scan.ahead_stream.next = self.ahead_stream.val();
+        self.scan.ahead_position.next = self.ahead_position.val();
+        self.scan.ahead_accepted.next = self.ahead_accepted.val();
+        self.issued.next = self.scan.issued.val();
+        self.issued_stream.next = self.scan.issued_stream.val();
+
+        comment!("out of the rings");
+        self.fetch.fpdu.next = self.scan.fpdu.val();
+        self.fetch.fpdu_valid.next = self.scan.fpdu_valid.val();
+        self.scan.fpdu_ready.next = self.fetch.fpdu_ready.val();
+        self.assembly.read_row_0.next = self.fetch.read_row_0.val();
+        self.assembly.read_row_1.next = self.fetch.read_row_1.val();
+        self.assembly.read_select.next = self.fetch.read_select.val();
+        self.fetch.read_data.next = self.assembly.read_data.val();
+        self.fetch.freed.next = self.freed.val();
+        self.fetch.freed_rows.next = self.freed_rows.val();
+        self.fetch.consumed.next = self.consumed.val();
+
+        comment!(
+            "CRC over the beats as they are, and the beats without markers into the commit buffer"
+        );
+        self.crc32c.data.next = self.fetch.beat_data.val();
+        self.crc32c.valid.next = self.fetch.beat.val().valid;
+        self.crc32c.first.next = self.fetch.beat.val().first;
+        self.crc32c.last.next = self.fetch.beat.val().last;
+        self.crc32c.count.next = self.fetch.beat.val().count;
+        self.markers_said.d.next = self.strip.said.val();
+        self.verdict.next.good = self.crc32c.verdict.val().good;
+        self.verdict.next.state = self.crc32c.verdict.val().state;
+        self.verdict.next.zeros = self.crc32c.verdict.val().zeros;
+        self.verdict.next.received = self.crc32c.verdict.val().received;
+        self.verdict.next.marker_wrong = self.markers_said.q.val().wrong;
+        self.verdict.next.marker_expected = self.markers_said.q.val().expected;
+        self.verdict.next.marker_received = self.markers_said.q.val().received;
+        self.verdict_valid.next = self.crc32c.verdict_valid.val();
+        self.strip.beat.next = self.fetch.beat.val();
+        self.strip.beat_data.next = self.fetch.beat_data.val();
+        self.commit.start.next = self.fetch.start.val();
+        self.commit.start_valid.next = self.fetch.start_valid.val();
+        self.commit.plain.next = self.strip.plain.val();
+        self.commit.plain_data.next = self.strip.plain_data.val();
+        self.segment.next = self.commit.segment.val();
+        self.segment_valid.next = self.commit.segment_valid.val();
+        self.commit.read_row_0.next = self.read_row_0.val();
+        self.commit.read_row_1.next = self.read_row_1.val();
+        self.commit.read_select.next = self.read_select.val();
+        self.read_data.next = self.commit.read_data.val();
+    }
+}

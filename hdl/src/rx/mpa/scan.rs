@@ -1,0 +1,1089 @@
+//! Scan: follows the chain of lengths of each stream and says where whole FPDUs lie.
+//!
+//! ```text
+//!                    ┌─ look ─► reader ─► header RAM ─► walker ─► Item ─► whole? ─┬─ yes ─► queue ─► Fpdu ─► fetch
+//!  landed ─► edge ─► pick          (rows of one visit)                            └─ no: length known ─┐
+//!  at, need ────────►└─ give ─► FPDU whose length is known ─► queue          at, need ◄─ end of visit ◄┘
+//!                                       ▲
+//!  beat, landing octets ─► prompt ──────┴─► length known
+//!
+//!  beyond, island ─► ahead: marker RAM, header RAM when the reader rests ─► queue
+//!                      └─► placed ◄─ answers of check
+//! ```
+//!
+//! A stream is worth a visit when the octets that it needs have landed: 4 for ULPDU_Length (8 with a leading marker).
+//! The visit follows the chain through all that has landed. ULPDU_Length is taken from the ring, so it does not matter
+//! how segments cut it. The length on the wire counts markers (MPA-FMT-10). The last FPDU found may not be whole: its
+//! length is kept, and it goes out without another visit as soon as its last octet lands.
+//!
+//! A length above `max_ulpdu`, or an FPDU above the buffers, goes out as a refused FPDU as soon as the length is there,
+//! and its stream is not looked at again (AMB-21, AMB-22).
+//!
+//! When a stream has come to its end and no whole FPDU is left in front of it, the end goes out as a refused FPDU, too,
+//! in its turn behind all others: `CLOSED` where the FIN stands behind an FPDU, `TRUNCATED` where it cuts one, or the
+//! cause for which the stream was lost. Only behind `CLOSED` may something follow: that it is lost after all. No edge is
+//! taken behind a mark, so that the chain never runs past the end.
+//!
+//! Throughput within a visit: one FPDU takes one cycle, or as many as the rows from its begin to that of the next one, if
+//! they are more; that is never more than the beats in which `fetch` reads it. Streams take turns, and visits overlap, so
+//! that a change of stream costs the reader two cycles at most. An FPDU that reaches [`FAR`] rows ends its visit; the stream is
+//! looked at again [`AGAIN`] cycles later at the latest. Waiting streams cost nothing. Latency from the landing of the
+//! last octet to `issued`: 12 cycles, 4 more for a long FPDU with markers, and 5 when the length was known before. The
+//! FPDU is at the output a cycle later. One that comes alone and begins with a beat needs no visit ([`prompt`]): it is
+//! issued 3 cycles after its first beat has landed when it ends with that beat or the next one, else its length is known
+//! by then.
+//!
+//! Behind gaps, [`ahead`] finds whole FPDUs by their markers, which go out with `ahead` when nothing in order waits. The
+//! chain in order finds them again, and says of those that were accepted that they are `placed` ([`placed`]).
+//!
+//! What was found of a stream before it is closed, and not issued by then, is dropped. The next owner's visits do not
+//! begin before the last of the former owner's is over. Who comes or goes is heard a cycle later.
+mod fast_path;
+mod lengths;
+mod look_ahead;
+mod placed_ahead;
+mod reader;
+mod walker;
+
+use crate::parts::queue::{Queue, Store};
+use crate::parts::round_robin::RoundRobin;
+use crate::records::{Beat, Fpdu, HEADER};
+use crate::rx::mpa::assembly;
+use crate::rx::mpa::stream_end::Mark;
+use crate::util::{array, d};
+use crate::{Config, ISLANDS};
+use fast_path::{FastFpdu, FastPath};
+use look_ahead::LookAhead;
+use placed_ahead::PlacedAhead;
+use reader::{Reader, Visit};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use walker::{Item, Walker};
+use warpline_regmap::layout::refused;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+pub use lengths::FAR;
+pub use look_ahead::{FIND, NEXT};
+pub use reader::{ROWS, VISIT};
+
+/// Cycles from one FPDU of a stream to the next one when the visit ends between them and no other stream is served.
+pub const AGAIN: usize = 16;
+
+/// Cycles after a stream has come or gone in which no FPDU is taken from [`prompt`]: what it measures may be of the former
+/// life of that stream.
+const WARY: u64 = 8;
+
+/// FPDUs in the queue in front of `fetch` from which on no more are looked for.
+const ENOUGH: u64 = 8;
+
+/// What goes with an FPDU whose end is known.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Measured {
+    /// As in [`Item`].
+    pub found: Bit,
+    /// As in [`Item`].
+    pub end: Bit,
+    /// Position behind it; the same without an FPDU.
+    pub behind: Bits<32>,
+}
+
+/// A length that is kept until its FPDU is whole.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Known {
+    /// As in [`Fpdu`].
+    pub dwords: Bits<16>,
+    /// As in [`Fpdu`].
+    pub ulpdu: Bits<16>,
+}
+
+/// Scanner of S streams over header rows of H bits = 16·D, D = 2^LOGD dwords.
+#[derive(LogicBlock)]
+pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// Pulse: octets of `landed_stream` are in the ring up to `landed_edge`.
+    pub landed: Signal<In, Bit>,
+    /// That stream.
+    pub landed_stream: Signal<In, Bits<8>>,
+    /// The position behind its last octet.
+    pub landed_edge: Signal<In, Bits<32>>,
+    /// As from `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
+    pub beat_valid: Signal<In, Bit>,
+    /// Where they belong.
+    pub beat: Signal<In, Beat>,
+    /// With `landed`: first two octets of each dword, in the lanes of the ring.
+    pub landed_heads: Signal<In, Bits<H>>,
+    /// What is known of the end of a stream; comes behind the landing of all octets in front of it.
+    pub mark: Signal<In, Mark>,
+    /// Pulse: `stream` starts at position 0, with the two flags below.
+    pub arm: Signal<In, Bit>,
+    /// Pulse: `stream` is not looked at any more.
+    pub close: Signal<In, Bit>,
+    /// Stream of `arm` and `close`.
+    pub stream: Signal<In, Bits<8>>,
+    /// The stream carries markers.
+    pub markers: Signal<In, Bit>,
+    /// The stream's CRCs are checked.
+    pub crc: Signal<In, Bit>,
+    /// Row of the header RAM to read; its data come two cycles later.
+    pub header_row: Signal<Out, Bits<20>>,
+    /// First two octets of each dword of that row.
+    pub header_data: Signal<In, Bits<H>>,
+    /// As from `admit`: a segment ends behind a gap.
+    pub beyond: Signal<In, Bit>,
+    /// As from `admit`.
+    pub beyond_stream: Signal<In, Bits<8>>,
+    /// As from `admit`.
+    pub beyond_position: Signal<In, Bits<32>>,
+    /// Stream of which an island is wanted,
+    pub asked_stream: Signal<Out, Bits<8>>,
+    /// and a position in it.
+    pub asked_position: Signal<Out, Bits<32>>,
+    /// Two cycles later: there is such an island,
+    pub island: Signal<In, Bit>,
+    /// it begins here,
+    pub island_begin: Signal<In, Bits<32>>,
+    /// and ends here.
+    pub island_end: Signal<In, Bits<32>>,
+    /// Row with a marker; its FPDUPTR comes two cycles later.
+    pub marker_row: Signal<Out, Bits<20>>,
+    /// FPDUPTR.
+    pub marker_data: Signal<In, Bits<16>>,
+    /// Pulse: `fetch` has begun to read an FPDU with `ahead`.
+    pub ahead_started: Signal<In, Bit>,
+    /// Pulse: `check` is through with an FPDU with `ahead`.
+    pub ahead_done: Signal<In, Bit>,
+    /// Its stream.
+    pub ahead_stream: Signal<In, Bits<8>>,
+    /// Its stream position.
+    pub ahead_position: Signal<In, Bits<32>>,
+    /// It is placed.
+    pub ahead_accepted: Signal<In, Bit>,
+    /// Whole FPDUs, or refused ones.
+    pub fpdu: Signal<Out, Fpdu>,
+    /// An FPDU is there.
+    pub fpdu_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub fpdu_ready: Signal<In, Bit>,
+    /// Position up to which the octets of each stream have landed.
+    pub edge_landed: [Signal<Out, Bits<32>>; S],
+    /// Pulse: an FPDU of `issued_stream` is on its way from here on.
+    pub issued: Signal<Out, Bit>,
+    /// That stream.
+    pub issued_stream: Signal<Out, Bits<8>>,
+
+    // who comes and goes: `arms` or `closes`, as told a cycle before
+    arms: Dff<Bit>,
+    closes: Dff<Bit>,
+    leaves: Dff<Bit>,
+    leaver: Dff<Bits<8>>,
+    told_markers: Dff<Bit>,
+    told_crc: Dff<Bit>,
+
+    // streams
+    live: [Dff<Bit>; S],
+    with_markers: [Dff<Bit>; S],
+    with_crc: [Dff<Bit>; S],
+    edge_at: [Dff<Bits<32>>; S],
+    at: [Dff<Bits<32>>; S],
+    known: [Dff<Bit>; S],
+    need: [Dff<Bits<20>>; S],
+    have: [Dff<Bits<20>>; S],
+    eligible: [Dff<Bit>; S],
+    // the stream that waits for the reader, and the one that is given
+    picked_look: [Dff<Bit>; S],
+    picked_give: [Dff<Bit>; S],
+    given_here: [Signal<Local, Bit>; S],
+    busy: [Dff<Bit>; S],
+    stale: [Dff<Bit>; S],
+    // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
+    stopped: [Dff<Bit>; S],
+    finished: [Dff<Bit>; S],
+    cause: [Dff<Bits<3>>; S],
+    ends: [Dff<Bit>; S],
+
+    // look: the next stream to be visited
+    chosen: Dff<Bits<8>>,
+    chosen_valid: Dff<Bit>,
+    chain_of: [Dff<Bits<4>>; S],
+    reader: Reader<H, D, LOGD>,
+    walker: Walker<H, D, LOGD>,
+
+    // what the walker found: where it ends, how far the stream has landed
+    behind: Dff<Bits<32>>,
+    measured_valid: Dff<Bit>,
+    measured: Dff<Measured>,
+    measured_fpdu: Dff<Fpdu>,
+    measured_edge: Dff<Bits<20>>,
+    weighed_valid: Dff<Bit>,
+    weighed: Dff<Measured>,
+    weighed_chain: Dff<Bits<4>>,
+    weighed_fpdu: Dff<Fpdu>,
+    /// Its stream, a bit each.
+    weighed_of: [Dff<Bit>; S],
+    whole: Dff<Bit>,
+    short: Dff<Bit>,
+    dropped: Dff<Bit>,
+    dead: Dff<Bit>,
+    over: Dff<Bit>,
+    over_stream: Dff<Bits<8>>,
+
+    // give: a stream whose next FPDU has become whole
+    given: Dff<Bits<8>>,
+    given_valid: Dff<Bit>,
+    given_ends: Dff<Bit>,
+    lengths: Store<Known, 4>,
+    learns: Dff<Bit>,
+    learned_of: Dff<Bits<4>>,
+    learned: Dff<Known>,
+    gift_valid: Dff<Bit>,
+    gift: Dff<Fpdu>,
+    /// Its stream, a bit each.
+    gift_of: [Dff<Bit>; S],
+    gift_dropped: Dff<Bit>,
+    gone: Dff<Bit>,
+    gone_stream: Dff<Bits<8>>,
+
+    // prompt: an FPDU that begins with a beat
+    prompt: FastPath<H, D, LOGD, S>,
+    wary: Dff<Bits<4>>,
+    /// `wary` is 0, and nobody leaves.
+    calm: Dff<Bit>,
+
+    // behind gaps
+    look_ahead: LookAhead<H, D, LOGD, S>,
+    placed: PlacedAhead<S, ISLANDS>,
+
+    out: Queue<Fpdu, 4>,
+    waiting: Dff<Bits<8>>,
+    hold: Dff<Bit>,
+
+    marked: Signal<Local, Bit>,
+    enough_for: [Signal<Local, Bit>; S],
+    picked: [Signal<Local, Bit>; S],
+    look: RoundRobin<S>,
+    give: RoundRobin<S>,
+    visit: Signal<Local, Visit>,
+    edge_looked: Signal<Local, Bits<20>>,
+    item: Signal<Local, Item>,
+    base: Signal<Local, Bits<32>>,
+    item_octets: Signal<Local, Bits<32>>,
+    left: Signal<Local, Bits<20>>,
+    stands: Signal<Local, Bit>,
+    refusal: Signal<Local, Bits<3>>,
+    passes: Signal<Local, Bit>,
+    lacks: Signal<Local, Bit>,
+    early: Signal<Local, FastFpdu>,
+    early_length: Signal<Local, Known>,
+    idle: [Signal<Local, Bit>; S],
+    welcome: Signal<Local, Bit>,
+    welcomed: [Signal<Local, Bit>; S],
+    /// What `prompt` has found can be given out at once.
+    in_time: Signal<Local, Bit>,
+    prompts: Signal<Local, Bit>,
+    notes: Signal<Local, Bit>,
+    gives: Signal<Local, Bit>,
+    given_to: Signal<Local, Bits<8>>,
+    given_length: Signal<Local, Known>,
+    at_its_end: Signal<Local, Bit>,
+    gift_passes: Signal<Local, Bit>,
+    gift_behind: Signal<Local, Bits<32>>,
+    weighed_octets: Signal<Local, Bits<20>>,
+    found: Signal<Local, Fpdu>,
+    in_order: Signal<Local, Bit>,
+    ahead_goes: Signal<Local, Bit>,
+    pushes: Signal<Local, Bit>,
+    pops: Signal<Local, Bit>,
+    index: [Constant<Bits<4>>; S],
+    max_dwords: Constant<Bits<16>>,
+    enough: Constant<Bits<8>>,
+    refused_length: Constant<Bits<3>>,
+    refused_too_large: Constant<Bits<3>>,
+    ends_closed: Constant<Bits<3>>,
+    ends_truncated: Constant<Bits<3>>,
+    nowhere: Constant<Bits<4>>,
+    wary_for: Constant<Bits<4>>,
+    header: Constant<Bits<16>>,
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, D, LOGD, S> {
+    /// A scanner of the rings of `config`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(H == 16 * D && D == 1 << LOGD && (1..=16).contains(&S));
+        assert!(
+            config.max_fpdu() / 4 > FAR * D,
+            "an FPDU above the buffers ends its visit"
+        );
+        Self {
+            clock: d(),
+            reset: d(),
+            landed: d(),
+            landed_stream: d(),
+            landed_edge: d(),
+            beat_valid: d(),
+            beat: d(),
+            landed_heads: d(),
+            mark: d(),
+            arm: d(),
+            close: d(),
+            stream: d(),
+            markers: d(),
+            crc: d(),
+            header_row: d(),
+            header_data: d(),
+            beyond: d(),
+            beyond_stream: d(),
+            beyond_position: d(),
+            asked_stream: d(),
+            asked_position: d(),
+            island: d(),
+            island_begin: d(),
+            island_end: d(),
+            marker_row: d(),
+            marker_data: d(),
+            ahead_started: d(),
+            ahead_done: d(),
+            ahead_stream: d(),
+            ahead_position: d(),
+            ahead_accepted: d(),
+            fpdu: d(),
+            fpdu_valid: d(),
+            fpdu_ready: d(),
+            edge_landed: array(),
+            issued: d(),
+            issued_stream: d(),
+            live: array(),
+            with_markers: array(),
+            with_crc: array(),
+            edge_at: array(),
+            at: array(),
+            known: array(),
+            need: array(),
+            have: array(),
+            eligible: array(),
+            picked_look: array(),
+            picked_give: array(),
+            given_here: array(),
+            busy: array(),
+            stale: array(),
+            stopped: array(),
+            finished: array(),
+            cause: array(),
+            ends: array(),
+            chosen: d(),
+            chosen_valid: d(),
+            chain_of: array(),
+            reader: Reader::new(config),
+            walker: Walker::new(config),
+            behind: d(),
+            measured_valid: d(),
+            measured: d(),
+            measured_fpdu: d(),
+            measured_edge: d(),
+            weighed_valid: d(),
+            weighed: d(),
+            weighed_chain: d(),
+            weighed_fpdu: d(),
+            weighed_of: array(),
+            whole: d(),
+            short: d(),
+            dropped: d(),
+            dead: d(),
+            over: d(),
+            over_stream: d(),
+            given: d(),
+            given_valid: d(),
+            given_ends: d(),
+            lengths: d(),
+            learns: d(),
+            learned_of: d(),
+            learned: d(),
+            gift_valid: d(),
+            gift: d(),
+            gift_of: array(),
+            gift_dropped: d(),
+            gone: d(),
+            gone_stream: d(),
+            prompt: FastPath::new(assembly::latency(config.octets())),
+            wary: d(),
+            calm: d(),
+            look_ahead: LookAhead::new(config),
+            placed: d(),
+            out: d(),
+            waiting: d(),
+            hold: d(),
+            arms: d(),
+            closes: d(),
+            leaves: d(),
+            leaver: d(),
+            told_markers: d(),
+            told_crc: d(),
+            marked: d(),
+            enough_for: array(),
+            picked: array(),
+            look: d(),
+            give: d(),
+            visit: d(),
+            edge_looked: d(),
+            item: d(),
+            base: d(),
+            item_octets: d(),
+            left: d(),
+            stands: d(),
+            refusal: d(),
+            passes: d(),
+            lacks: d(),
+            early: d(),
+            early_length: d(),
+            idle: array(),
+            welcome: d(),
+            welcomed: array(),
+            in_time: d(),
+            prompts: d(),
+            notes: d(),
+            gives: d(),
+            given_to: d(),
+            given_length: d(),
+            at_its_end: d(),
+            gift_passes: d(),
+            gift_behind: d(),
+            weighed_octets: d(),
+            found: d(),
+            in_order: d(),
+            ahead_goes: d(),
+            pushes: d(),
+            pops: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            max_dwords: Constant::new((config.max_fpdu() as u64 / 4).into()),
+            enough: Constant::new(ENOUGH.into()),
+            refused_length: Constant::new(u64::from(refused::LENGTH).into()),
+            refused_too_large: Constant::new(u64::from(refused::TOO_LARGE).into()),
+            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
+            ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
+            nowhere: Constant::new(0_u64.into()),
+            wary_for: Constant::new(WARY.into()),
+            header: Constant::new(HEADER.into()),
+        }
+    }
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
+    for Scan<H, D, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            chosen,
+            chosen_valid,
+            behind,
+            measured_valid,
+            measured,
+            measured_fpdu,
+            measured_edge
+        );
+        dff_setup!(
+            self,
+            clock,
+            weighed_valid,
+            weighed,
+            weighed_chain,
+            weighed_fpdu,
+            whole,
+            short,
+            dropped,
+            dead,
+            over,
+            over_stream
+        );
+        dff_setup!(
+            self,
+            clock,
+            given,
+            given_valid,
+            given_ends,
+            gift_valid,
+            gift,
+            gift_dropped,
+            learns,
+            learned_of,
+            learned
+        );
+        dff_setup!(self, clock, gone, gone_stream, wary, calm, waiting, hold);
+        dff_setup!(
+            self,
+            clock,
+            arms,
+            closes,
+            leaves,
+            leaver,
+            told_markers,
+            told_crc
+        );
+        clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
+        self.reader.reset.next = self.reset.val();
+        self.walker.reset.next = self.reset.val();
+        self.out.reset.next = self.reset.val();
+        self.prompt.reset.next = self.reset.val();
+        self.look_ahead.reset.next = self.reset.val();
+        self.placed.reset.next = self.reset.val();
+
+        comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
+        self.marked.next = self.mark.val().finished | self.mark.val().cause.any();
+        for i in 0..S {
+            self.live[i].clock.next = self.clock.val();
+            self.live[i].d.next = self.live[i].q.val();
+            self.with_markers[i].clock.next = self.clock.val();
+            self.with_markers[i].d.next = self.with_markers[i].q.val();
+            self.with_crc[i].clock.next = self.clock.val();
+            self.with_crc[i].d.next = self.with_crc[i].q.val();
+            self.edge_at[i].clock.next = self.clock.val();
+            self.edge_at[i].d.next = self.edge_at[i].q.val();
+            self.edge_landed[i].next = self.edge_at[i].q.val();
+            self.at[i].clock.next = self.clock.val();
+            self.at[i].d.next = self.at[i].q.val();
+            self.chain_of[i].clock.next = self.clock.val();
+            self.chain_of[i].d.next = self.chain_of[i].q.val();
+            self.known[i].clock.next = self.clock.val();
+            self.known[i].d.next = self.known[i].q.val();
+            self.need[i].clock.next = self.clock.val();
+            self.need[i].d.next = self.need[i].q.val();
+            if !self.known[i].q.val() {
+                self.need[i].d.next = 4.into();
+                if self.with_markers[i].q.val() & !self.at[i].q.val().get_bits::<9>(0).any() {
+                    self.need[i].d.next = 8.into();
+                }
+            }
+            self.have[i].clock.next = self.clock.val();
+            self.have[i].d.next = (self.edge_at[i].q.val() - self.at[i].q.val()).get_bits::<20>(0);
+            self.busy[i].clock.next = self.clock.val();
+            self.busy[i].d.next = self.busy[i].q.val();
+            self.stale[i].clock.next = self.clock.val();
+            self.stale[i].d.next = self.stale[i].q.val();
+            self.eligible[i].clock.next = self.clock.val();
+            self.picked_look[i].clock.next = self.clock.val();
+            self.picked_look[i].d.next = self.picked_look[i].q.val();
+            self.picked_give[i].clock.next = self.clock.val();
+            self.picked_give[i].d.next = false;
+            self.picked[i].next = self.picked_look[i].q.val() | self.picked_give[i].q.val();
+            self.stopped[i].clock.next = self.clock.val();
+            self.stopped[i].d.next = self.stopped[i].q.val();
+            self.finished[i].clock.next = self.clock.val();
+            self.finished[i].d.next = self.finished[i].q.val();
+            self.cause[i].clock.next = self.clock.val();
+            self.cause[i].d.next = self.cause[i].q.val();
+            self.ends[i].clock.next = self.clock.val();
+            self.enough_for[i].next = self.have[i].q.val() >= self.need[i].q.val();
+            self.ends[i].d.next = !self.enough_for[i].val();
+            self.eligible[i].d.next = self.live[i].q.val()
+                & !self.picked[i].val()
+                & !self.busy[i].q.val()
+                & (self.enough_for[i].val()
+                    | self.finished[i].q.val()
+                    | self.cause[i].q.val().any());
+            if self.landed.val()
+                & !self.stopped[i].q.val()
+                & (self.landed_stream.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.edge_at[i].d.next = self.landed_edge.val();
+            }
+            if self.marked.val() & (self.mark.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.stopped[i].d.next = true;
+                self.edge_at[i].d.next = self.edge_at[i].q.val();
+                self.finished[i].d.next = self.finished[i].q.val() | self.mark.val().finished;
+                if self.mark.val().cause.any() {
+                    self.cause[i].d.next = self.mark.val().cause;
+                }
+            }
+        }
+        comment!("it is told from afar");
+        self.arms.d.next = self.arm.val();
+        self.closes.d.next = self.close.val();
+        self.leaves.d.next = self.arm.val() | self.close.val();
+        self.leaver.d.next = self.stream.val();
+        self.told_markers.d.next = self.markers.val();
+        self.told_crc.d.next = self.crc.val();
+
+        comment!("the next stream to be visited, and the next one whose FPDU has become whole");
+        self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
+        self.give.last.next = self.given.q.val().get_bits::<4>(0);
+        for i in 0..S {
+            self.look.asks[i].next =
+                self.eligible[i].q.val() & !self.known[i].q.val() & !self.ends[i].q.val();
+            self.give.asks[i].next =
+                self.eligible[i].q.val() & (self.known[i].q.val() | self.ends[i].q.val());
+        }
+
+        comment!("look: visit it as soon as the reader is free");
+        self.visit.next.stream = self.chosen.q.val();
+        self.visit.next.position = 0.into();
+        self.visit.next.markers = false;
+        self.visit.next.crc = false;
+        self.visit.next.cut = false;
+        self.edge_looked.next = 0.into();
+        for i in 0..S {
+            if self.chosen.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.visit.next.position = self.at[i].q.val();
+                self.visit.next.markers = self.with_markers[i].q.val();
+                self.visit.next.crc = self.with_crc[i].q.val();
+                self.visit.next.cut = self.stale[i].q.val();
+            }
+            if self.reader.looked.val().get_bits::<4>(0) == self.index[i].val() {
+                self.edge_looked.next = self.edge_at[i].q.val().get_bits::<20>(0);
+            }
+        }
+        self.reader.visit.next = self.visit.val();
+        self.reader.visit_valid.next = self.chosen_valid.q.val();
+        self.reader.looked_edge.next = self.edge_looked.val();
+        self.reader.gone.next = self.leaves.q.val();
+        self.reader.gone_stream.next = self.leaver.q.val();
+        self.reader.abort.next = self.walker.abort.val();
+        self.reader.abort_number.next = self.walker.abort_number.val();
+        self.header_row.next = self.reader.header_row.val();
+        self.reader.header_data.next = self.header_data.val();
+        self.walker.row.next = self.reader.row.val();
+        self.walker.lengths.next = self.reader.lengths.val();
+        self.walker.row_valid.next = self.reader.row_valid.val();
+        self.reader.row_ready.next = self.walker.row_ready.val();
+        self.walker.hold.next = self.hold.q.val();
+        if self.chosen_valid.q.val() & self.reader.visit_ready.val() {
+            self.chosen_valid.d.next = false;
+            for i in 0..S {
+                self.picked_look[i].d.next = false;
+            }
+        }
+        if !self.chosen_valid.q.val() & self.look.any.val() {
+            self.chosen_valid.d.next = true;
+            self.chosen.d.next = self.look.choice.val();
+            for i in 0..S {
+                self.picked_look[i].d.next =
+                    self.look.choice.val().get_bits::<4>(0) == self.index[i].val();
+            }
+        }
+
+        comment!("measure: where what the walker found ends, and how far its stream has landed");
+        self.item.next = self.walker.item.val();
+        self.base.next = self.behind.q.val();
+        if self.item.val().start {
+            self.base.next = self.item.val().position;
+        }
+        self.item_octets.next = 0.into();
+        if self.item.val().fpdu {
+            self.item_octets.next = bit_cast::<32, 16>(self.item.val().dwords) << 2;
+        }
+        self.placed.visit.next =
+            self.reader.row_valid.val() & self.walker.row_ready.val() & self.reader.row.val().first;
+        self.placed.visited.next = self.reader.row.val().stream;
+        self.placed.visited_at.next = self.reader.row.val().position.get_bits::<20>(0);
+        self.placed.item.next = self.walker.item_valid.val();
+        self.placed.item_start.next = self.item.val().start;
+        self.placed.chain_at.next = self.behind.q.val().get_bits::<20>(0);
+        self.measured_valid.d.next = self.walker.item_valid.val();
+        self.measured.d.next.found = self.item.val().fpdu;
+        self.measured.d.next.end = self.item.val().end;
+        self.measured.d.next.behind = self.base.val() + self.item_octets.val();
+        self.refusal.next = 0.into();
+        if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
+            self.refusal.next = self.refused_too_large.val();
+        }
+        if self.item.val().fpdu & self.item.val().refused {
+            self.refusal.next = self.refused_length.val();
+        }
+        self.measured_fpdu.d.next.stream = self.item.val().stream;
+        self.measured_fpdu.d.next.position = self.base.val();
+        self.measured_fpdu.d.next.dwords = self.item.val().dwords;
+        if self.refusal.val().any() {
+            self.measured_fpdu.d.next.dwords = 2.into();
+        }
+        self.measured_fpdu.d.next.markers = self.item.val().markers;
+        self.measured_fpdu.d.next.crc = self.item.val().crc;
+        self.measured_fpdu.d.next.refused = self.refusal.val();
+        self.measured_fpdu.d.next.ulpdu = self.item.val().ulpdu;
+        self.measured_fpdu.d.next.ahead = false;
+        self.measured_fpdu.d.next.placed = self.placed.chain_now.val().any();
+        self.measured_fpdu.d.next.header_only = false;
+        if self.walker.item_valid.val() {
+            self.behind.d.next = self.base.val() + self.item_octets.val();
+        }
+        for i in 0..S {
+            if self.item.val().stream.get_bits::<4>(0) == self.index[i].val() {
+                self.measured_edge.d.next = self.edge_at[i].q.val().get_bits::<20>(0);
+            }
+        }
+
+        comment!("weigh: is it whole, and is its stream still the same?");
+        self.left.next =
+            self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
+        self.weighed_valid.d.next = self.measured_valid.q.val();
+        self.weighed.d.next = self.measured.q.val();
+        self.weighed_chain.d.next = self.placed.chain_behind.val();
+        self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
+        self.weighed_fpdu.d.next.header_only = self.measured_fpdu.q.val().placed
+            & (self.measured_fpdu.q.val().dwords > self.header.val());
+        self.whole.d.next = self.measured_valid.q.val()
+            & self.measured.q.val().found
+            & (!self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any());
+        self.short.d.next = self.measured_valid.q.val()
+            & self.measured.q.val().found
+            & self.left.val().get_bit(19)
+            & !self.measured_fpdu.q.val().refused.any();
+        self.dropped.d.next =
+            self.leaves.q.val() & (self.leaver.q.val() == self.measured_fpdu.q.val().stream);
+        for i in 0..S {
+            self.weighed_of[i].clock.next = self.clock.val();
+            self.weighed_of[i].d.next =
+                self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val();
+            if self.weighed_of[i].d.val() & self.stale[i].q.val() {
+                self.dropped.d.next = true;
+            }
+        }
+
+        comment!("decide: out with it, or wait for the rest of it; what comes behind that in the visit is void");
+        self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.passes.next = self.whole.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.lacks.next = self.short.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.weighed_octets.next = bit_cast::<20, 16>(self.weighed_fpdu.q.val().dwords) << 2;
+        if self.lacks.val() {
+            self.dead.d.next = true;
+        }
+        if self.weighed_valid.q.val() & self.weighed.q.val().end {
+            self.dead.d.next = false;
+        }
+        self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
+        self.over_stream.d.next = self.weighed_fpdu.q.val().stream;
+
+        comment!("prompt: the next FPDU of a stream in which nothing is left to look at");
+        self.prompt.beat_valid.next = self.beat_valid.val();
+        self.prompt.beat.next = self.beat.val();
+        self.prompt.heads.next = self.landed_heads.val();
+        self.early.next = self.prompt.prompted.val();
+        self.early_length.next.dwords = self.early.val().dwords;
+        self.early_length.next.ulpdu = self.early.val().ulpdu;
+        self.welcome.next = false;
+        for i in 0..S {
+            self.prompt.at[i].next = self.at[i].q.val().get_bits::<20>(0);
+            self.prompt.with_markers[i].next = self.with_markers[i].q.val();
+            self.idle[i].next = self.live[i].q.val()
+                & !self.stopped[i].q.val()
+                & !self.known[i].q.val()
+                & !self.eligible[i].q.val()
+                & !self.picked[i].val()
+                & !self.busy[i].q.val();
+            self.welcomed[i].next = self.prompt.prompted_valid.val()
+                & self.prompt.prompted_of[i].val()
+                & self.idle[i].val()
+                & self.calm.q.val();
+            if self.welcomed[i].val() {
+                self.welcome.next = true;
+            }
+        }
+        self.in_time.next = self.early.val().whole
+            & !self.given_valid.q.val()
+            & !self.gift_valid.q.val()
+            & !self.give.any.val();
+        self.prompts.next = self.welcome.val() & self.in_time.val();
+        self.notes.next = self.welcome.val() & !self.in_time.val() & !self.lacks.val();
+        if self.wary.q.val().any() {
+            self.wary.d.next = self.wary.q.val() - 1;
+        }
+        self.calm.d.next = !(self.wary.q.val() >> 1).any()
+            & !self.leaves.q.val()
+            & !self.arm.val()
+            & !self.close.val();
+        if self.leaves.q.val() {
+            self.wary.d.next = self.wary_for.val();
+        }
+        comment!("what becomes known is written a cycle later: it is not given before");
+        self.learns.d.next = self.lacks.val() | self.notes.val();
+        self.learned_of.d.next = self.early.val().stream.get_bits::<4>(0);
+        self.learned.d.next = self.early_length.val();
+        if self.lacks.val() {
+            self.learned_of.d.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
+            self.learned.d.next.dwords = self.weighed_fpdu.q.val().dwords;
+            self.learned.d.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
+        }
+        self.lengths.write.next = self.learns.q.val();
+        self.lengths.write_row.next = self.learned_of.q.val();
+        self.lengths.data.next = self.learned.q.val();
+
+        comment!("give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found");
+        self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
+        if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
+            self.given_valid.d.next = true;
+            self.given.d.next = self.give.choice.val();
+            self.given_ends.d.next = false;
+            for i in 0..S {
+                if self.give.choice.val().get_bits::<4>(0) == self.index[i].val() {
+                    self.picked_give[i].d.next = true;
+                    self.given_ends.d.next = self.ends[i].q.val();
+                }
+            }
+        }
+        self.gives.next = self.given_valid.q.val() | self.prompts.val();
+        self.given_to.next = self.given.q.val();
+        self.given_length.next = self.lengths.out.val();
+        self.at_its_end.next = self.given_ends.q.val();
+        if !self.given_valid.q.val() {
+            self.given_to.next = self.early.val().stream;
+            self.given_length.next = self.early_length.val();
+            self.at_its_end.next = false;
+        }
+        comment!("who is picked stands in `picked_give`, too, in this cycle");
+        for i in 0..S {
+            self.given_here[i].next = self.picked_give[i].q.val()
+                | (!self.given_valid.q.val() & self.prompt.prompted_of[i].val());
+            self.gift_of[i].clock.next = self.clock.val();
+            self.gift_of[i].d.next = self.gift_of[i].q.val();
+            if !self.gift_valid.q.val() {
+                self.gift_of[i].d.next = self.given_here[i].val();
+            }
+        }
+        comment!("nobody looks at it before it is given");
+        if !self.gift_valid.q.val() {
+            self.gift.d.next.stream = self.given_to.val();
+            self.gift.d.next.dwords = self.given_length.val().dwords;
+            self.gift.d.next.ulpdu = self.given_length.val().ulpdu;
+            self.gift.d.next.refused = 0.into();
+            self.gift.d.next.ahead = false;
+            self.gift.d.next.placed = false;
+            self.gift.d.next.header_only = false;
+            self.gift_dropped.d.next = false;
+            for i in 0..S {
+                if self.given_here[i].val() {
+                    self.gift.d.next.position = self.at[i].q.val();
+                    self.gift.d.next.markers = self.with_markers[i].q.val();
+                    self.gift.d.next.crc = self.with_crc[i].q.val();
+                    self.gift_dropped.d.next = self.stale[i].q.val();
+                    if self.at_its_end.val() {
+                        if !self.known[i].q.val() {
+                            self.gift.d.next.ulpdu = 0.into();
+                        }
+                        self.gift.d.next.refused = self.cause[i].q.val();
+                        if self.finished[i].q.val() {
+                            self.gift.d.next.refused = self.ends_closed.val();
+                            if self.have[i].q.val().any() {
+                                self.gift.d.next.refused = self.ends_truncated.val();
+                            }
+                        }
+                    }
+                }
+            }
+            if self.at_its_end.val() {
+                self.gift.d.next.dwords = 2.into();
+            }
+        }
+        if self.leaves.q.val() & (self.leaver.q.val() == self.given.q.val()) {
+            self.gift_dropped.d.next = true;
+        }
+        self.gift_passes.next = self.gift_valid.q.val()
+            & !self.gift_dropped.q.val()
+            & !self.passes.val()
+            & !self.hold.q.val();
+        self.gift_behind.next =
+            self.gift.q.val().position + (bit_cast::<32, 16>(self.gift.q.val().dwords) << 2);
+        self.gone.d.next = false;
+        self.gone_stream.d.next = self.gift.q.val().stream;
+        if self.gift_passes.val() | self.gift_dropped.q.val() {
+            self.gift_valid.d.next = false;
+            self.gone.d.next = self.gift_valid.q.val();
+        }
+        if self.gives.val() {
+            self.given_valid.d.next = false;
+            self.gift_valid.d.next = true;
+        }
+        if self.prompts.val() {
+            self.given.d.next = self.early.val().stream;
+        }
+
+        comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
+        self.look_ahead.gone.next = self.leaves.q.val();
+        self.look_ahead.gone_stream.next = self.leaver.q.val();
+        for i in 0..S {
+            self.look_ahead.allowed[i].next =
+                self.live[i].q.val() & self.with_markers[i].q.val() & self.with_crc[i].q.val();
+            self.look_ahead.edge_of[i].next = self.edge_at[i].q.val().get_bits::<20>(0);
+            self.placed.at[i].next = self.at[i].q.val().get_bits::<20>(0);
+            self.placed.chain[i].next = self.chain_of[i].q.val();
+        }
+        self.look_ahead.beyond.next = self.beyond.val();
+        self.look_ahead.beyond_stream.next = self.beyond_stream.val();
+        self.look_ahead.beyond_position.next = self.beyond_position.val();
+        self.asked_stream.next = self.look_ahead.asked_stream.val();
+        self.asked_position.next = self.look_ahead.asked_position.val();
+        self.look_ahead.island.next = self.island.val();
+        self.look_ahead.island_begin.next = self.island_begin.val();
+        self.look_ahead.island_end.next = self.island_end.val();
+        self.marker_row.next = self.look_ahead.marker_row.val();
+        self.look_ahead.marker_data.next = self.marker_data.val();
+        self.reader.peek_row.next = self.look_ahead.peek_row.val();
+        self.look_ahead.peeked.next = self.look_ahead.peek.val() & self.reader.idle.val();
+        self.look_ahead.header_data.next = self.header_data.val();
+        self.look_ahead.started.next = self.ahead_started.val();
+        self.look_ahead.heard.next = self.placed.heard.val();
+        self.look_ahead.heard_stream.next = self.placed.heard_stream.val();
+        self.placed.gone.next = self.leaves.q.val();
+        self.placed.gone_stream.next = self.leaver.q.val();
+        self.placed.ask.next = self.look_ahead.ask.val();
+        self.placed.record.next = self.look_ahead.record.val();
+        self.placed.record_whole.next = self.look_ahead.record_whole.val();
+        self.placed.asked.next = self.look_ahead.asked_stream.val();
+        self.placed.asked_at.next = self.look_ahead.at.val();
+        self.placed.asked_behind.next = self.look_ahead.behind.val();
+        self.look_ahead.told.next = self.placed.told.val();
+        self.look_ahead.held.next = self.placed.held.val();
+        self.look_ahead.held_to.next = self.placed.held_to.val();
+        self.look_ahead.held_good.next = self.placed.held_good.val();
+        self.look_ahead.room.next = self.placed.room.val();
+        self.look_ahead.flies.next = self.placed.flies.val();
+        self.placed.done.next = self.ahead_done.val();
+        self.placed.done_stream.next = self.ahead_stream.val();
+        self.placed.done_at.next = self.ahead_position.val().get_bits::<20>(0);
+        self.placed.accepted.next = self.ahead_accepted.val();
+        self.in_order.next = self.passes.val()
+            | (self.gift_valid.q.val() & !self.gift_dropped.q.val() & !self.hold.q.val());
+        self.ahead_goes.next =
+            self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.out.m_valid.val();
+        self.look_ahead.taken.next = self.ahead_goes.val();
+        self.placed.given.next = self.ahead_goes.val();
+
+        comment!("out: the queue has room for all that can be on its way when it holds the walker");
+        self.found.next = self.gift.q.val();
+        if self.ahead_goes.val() {
+            self.found.next = self.look_ahead.fpdu.val();
+        }
+        if self.passes.val() {
+            self.found.next = self.weighed_fpdu.q.val();
+        }
+        self.issued_stream.next = self.found.val().stream;
+        self.pushes.next = self.in_order.val() | self.ahead_goes.val();
+        self.issued.next = self.pushes.val();
+        self.out.s_data.next = self.found.val();
+        self.out.s_valid.next = self.pushes.val();
+        self.fpdu.next = self.out.m_data.val();
+        self.fpdu_valid.next = self.out.m_valid.val();
+        self.out.m_ready.next = self.fpdu_ready.val();
+        self.pops.next = self.out.m_valid.val() & self.fpdu_ready.val();
+        if self.pushes.val() & !self.pops.val() {
+            self.waiting.d.next = self.waiting.q.val() + 1;
+        }
+        if self.pops.val() & !self.pushes.val() {
+            self.waiting.d.next = self.waiting.q.val() - 1;
+        }
+        self.hold.d.next = self.waiting.q.val() >= self.enough.val();
+
+        comment!("what becomes of the streams");
+        for i in 0..S {
+            if self.stands.val() & self.weighed_of[i].q.val() {
+                if self.weighed.q.val().end {
+                    self.at[i].d.next = self.weighed.q.val().behind;
+                    self.chain_of[i].d.next = self.weighed_chain.q.val();
+                }
+                if self.lacks.val() {
+                    self.at[i].d.next = self.weighed_fpdu.q.val().position;
+                    self.chain_of[i].d.next = self.nowhere.val();
+                    self.known[i].d.next = true;
+                    self.need[i].d.next = self.weighed_octets.val();
+                }
+                if self.weighed_fpdu.q.val().refused.any() {
+                    self.live[i].d.next = false;
+                }
+            }
+            if self.gift_passes.val() & self.gift_of[i].q.val() {
+                if self.gift.q.val().refused == 0 {
+                    self.at[i].d.next = self.gift_behind.val();
+                    self.chain_of[i].d.next = self.nowhere.val();
+                    self.known[i].d.next = false;
+                } else if self.gift.q.val().refused == self.ends_closed.val() {
+                    self.finished[i].d.next = false;
+                } else {
+                    self.live[i].d.next = false;
+                }
+            }
+            comment!("nobody is busy with a stream from two cycles after the last change on, when `have` has followed");
+            if (self.over.q.val()
+                & (self.over_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.gone.q.val()
+                    & (self.gone_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+            {
+                self.busy[i].d.next = false;
+            }
+            if self.picked[i].val() {
+                self.busy[i].d.next = true;
+            }
+            if self.welcomed[i].val() {
+                comment!("also when its length is lost: it is looked at a cycle later then");
+                self.eligible[i].d.next = false;
+                if self.in_time.val() {
+                    self.busy[i].d.next = true;
+                }
+                if !self.in_time.val() & !self.lacks.val() {
+                    self.known[i].d.next = true;
+                    self.need[i].d.next = bit_cast::<20, 16>(self.early.val().dwords) << 2;
+                }
+            }
+        }
+
+        comment!(
+            "a stream comes and goes; what its former life left unread must not make it eligible"
+        );
+        for i in 0..S {
+            if !self.busy[i].q.val() & !self.picked[i].val() {
+                self.stale[i].d.next = false;
+            }
+            if self.leaver.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.arms.q.val() {
+                    self.live[i].d.next = true;
+                    self.with_markers[i].d.next = self.told_markers.q.val();
+                    self.with_crc[i].d.next = self.told_crc.q.val();
+                    self.edge_at[i].d.next = 0.into();
+                    self.at[i].d.next = 0.into();
+                    self.known[i].d.next = false;
+                    self.have[i].d.next = 0.into();
+                    self.stopped[i].d.next = false;
+                    self.finished[i].d.next = false;
+                    self.cause[i].d.next = 0.into();
+                }
+                if self.closes.q.val() {
+                    self.live[i].d.next = false;
+                }
+                if self.leaves.q.val() {
+                    self.eligible[i].d.next = false;
+                    self.stale[i].d.next = true;
+                }
+            }
+            if self.reset.val() {
+                self.live[i].d.next = false;
+                self.picked_look[i].d.next = false;
+                self.picked_give[i].d.next = false;
+                self.busy[i].d.next = false;
+                self.eligible[i].d.next = false;
+            }
+        }
+        if self.reset.val() {
+            self.chosen_valid.d.next = false;
+            self.measured_valid.d.next = false;
+            self.weighed_valid.d.next = false;
+            self.whole.d.next = false;
+            self.short.d.next = false;
+            self.dead.d.next = false;
+            self.over.d.next = false;
+            self.given_valid.d.next = false;
+            self.gift_valid.d.next = false;
+            self.learns.d.next = false;
+            self.arms.d.next = false;
+            self.closes.d.next = false;
+            self.leaves.d.next = false;
+            self.gone.d.next = false;
+            self.wary.d.next = self.wary_for.val();
+            self.calm.d.next = false;
+            self.waiting.d.next = 0.into();
+            self.hold.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,785 @@
+//! LookAhead: looks behind gaps for whole FPDUs, finds them by their markers, and gives them out to be placed.
+//!
+//! ```text
+//!  beyond, answers ─► wanted? ─► island ─► known already? ─► marker ─► ULPDU_Length ─► whole? ─► Fpdu
+//!                     (RoundRobin)       ▲           │  └──────── its end ◄────┐                       │
+//!                                  └───────────┴─────────────────────────┴── from there on ◄─────┘
+//! ```
+//!
+//! A stream is visited when a segment of it ends behind a gap. The visit goes through the island that the segment lies in.
+//! Where an FPDU begins is known from a marker in it or in front of it (MPA-RCV-06, MPA-MRK-13), or because one ends there
+//! that was found so and has been accepted, its CRC included (MPA-RCV-07). So the FPDUs that follow each other between two
+//! markers are found one after the other, each with the answer to the one before, while FPDUs with a marker of their own
+//! do not wait. What was given out once is recorded in [`PlacedAhead`](super::placed_ahead) and left out.
+//!
+//! Only streams with markers and CRC are visited (AMB-54). There is one visit at a time; it reads lengths and gives FPDUs
+//! out in cycles that the chain in order does not need, and gives out the next FPDU when `fetch` has begun to read the one
+//! before: so an FPDU in order waits for one of these at most, and for the one that is being read.
+//!
+//! What is given out lies behind a gap that was there two cycles before: the chain in order, which takes longer to get there,
+//! comes behind it in the queue, and the ring keeps its octets until then.
+//!
+//! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
+//! from there to the next one, 4 for each marker more.
+use crate::parts::round_robin::RoundRobin;
+use crate::records::Fpdu;
+use crate::util::{array, d};
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+use warpline_wire::marker;
+
+/// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
+pub const FIND: usize = 27;
+/// Cycles from an FPDU to the next one, each with a marker.
+pub const NEXT: usize = 21;
+
+/// How far a visit is.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum Step {
+    /// There is none.
+    Rest,
+    /// Its stream is known.
+    Pick,
+    /// The island is asked for.
+    Ask,
+    /// It is looked up.
+    Wait,
+    /// It is there, or is not.
+    Told,
+    /// Has this position been given out? `PlacedAhead` is asked.
+    Look,
+    /// Where to look next.
+    Choose,
+    /// Behind what has been given out.
+    Jump,
+    /// A marker is asked for.
+    Mark,
+    /// It is read.
+    Read,
+    /// It is there: where it points to.
+    Point,
+    /// Is that where an FPDU begins?
+    Begin,
+    /// ULPDU_Length is asked for.
+    Head,
+    /// It is read.
+    Fetch,
+    /// It is there.
+    Length,
+    /// Dwords without the markers inside.
+    Content,
+    /// Dwords that markers are counted in.
+    Span,
+    /// That, divided.
+    Divide,
+    /// Dwords on the wire.
+    Dwords,
+    /// Where the FPDU ends.
+    End,
+    /// Is it whole, and can it be recorded? `PlacedAhead` is asked.
+    Weigh,
+    /// It is given out.
+    Give,
+}
+
+/// The look-ahead over S streams, header rows of H bits = 16·D, D = 2^LOGD dwords.
+#[derive(LogicBlock)]
+pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Pulse: `gone_stream` is closed or starts anew.
+    pub gone: Signal<In, Bit>,
+    /// That stream.
+    pub gone_stream: Signal<In, Bits<8>>,
+    /// Streams that may be looked at.
+    pub allowed: [Signal<In, Bit>; S],
+    /// Position up to which each stream has landed without a gap.
+    pub edge_of: [Signal<In, Bits<20>>; S],
+    /// As in `admit`.
+    pub beyond: Signal<In, Bit>,
+    /// As in `admit`.
+    pub beyond_stream: Signal<In, Bits<8>>,
+    /// As in `admit`.
+    pub beyond_position: Signal<In, Bits<32>>,
+    /// As in `admit`; the stream of the visit.
+    pub asked_stream: Signal<Out, Bits<8>>,
+    /// As in `admit`.
+    pub asked_position: Signal<Out, Bits<32>>,
+    /// As in `admit`.
+    pub island: Signal<In, Bit>,
+    /// As in `admit`.
+    pub island_begin: Signal<In, Bits<32>>,
+    /// As in `admit`.
+    pub island_end: Signal<In, Bits<32>>,
+    /// Row of a marker; its data come two cycles later.
+    pub marker_row: Signal<Out, Bits<20>>,
+    /// FPDUPTR there.
+    pub marker_data: Signal<In, Bits<16>>,
+    /// A header row is wanted.
+    pub peek: Signal<Out, Bit>,
+    /// Which one.
+    pub peek_row: Signal<Out, Bits<20>>,
+    /// It is read in this cycle; its data come two cycles later.
+    pub peeked: Signal<In, Bit>,
+    /// First two octets of each dword of that row.
+    pub header_data: Signal<In, Bits<H>>,
+
+    /// As in `PlacedAhead`: has it been given out?
+    pub ask: Signal<Out, Bit>,
+    /// As in `PlacedAhead`: it will be.
+    pub record: Signal<Out, Bit>,
+    /// As in `PlacedAhead`: if it is whole.
+    pub record_whole: Signal<Out, Bit>,
+    /// As in `PlacedAhead`: the position that the visit has come to,
+    pub at: Signal<Out, Bits<20>>,
+    /// and the end of the FPDU there.
+    pub behind: Signal<Out, Bits<20>>,
+    /// As in `PlacedAhead`.
+    pub told: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub held: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub held_to: Signal<In, Bits<20>>,
+    /// As in `PlacedAhead`.
+    pub held_good: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub room: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub flies: Signal<In, Bit>,
+
+    /// An FPDU behind a gap.
+    pub fpdu: Signal<Out, Fpdu>,
+    /// It is there.
+    pub fpdu_valid: Signal<Out, Bit>,
+    /// It is given out.
+    pub taken: Signal<In, Bit>,
+    /// Pulse: `fetch` has begun to read it.
+    pub started: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub heard: Signal<In, Bit>,
+    /// As in `PlacedAhead`.
+    pub heard_stream: Signal<In, Bits<8>>,
+
+    // streams: where to look, and where to look again once an answer has come
+    wanted: [Dff<Bit>; S],
+    wanted_at: [Dff<Bits<32>>; S],
+    again: [Dff<Bit>; S],
+    again_at: [Dff<Bits<32>>; S],
+
+    // a segment behind a gap, a cycle later: where to look is asked for a cycle after whether to
+    beyond_of: [Dff<Bit>; S],
+    beyond_at: Dff<Bits<32>>,
+
+    // an answer, a cycle later
+    hears_of: [Dff<Bit>; S],
+    /// Of the stream that is visited.
+    news_here: Dff<Bit>,
+
+    // the visit
+    step: Dff<Step>,
+    stream: Dff<Bits<8>>,
+    /// That, a bit each, a cycle later: from `Ask` on.
+    visited: [Dff<Bit>; S],
+    here: Dff<Bits<32>>,
+    finish: Dff<Bits<32>>,
+    sure: Dff<Bit>,
+    follows: Dff<Bit>,
+    news: Dff<Bit>,
+    asking: Dff<Bit>,
+    known: Dff<Bit>,
+    known_good: Dff<Bit>,
+    known_to: Dff<Bits<20>>,
+    distance: Dff<Bits<20>>,
+    marker: Dff<Bits<32>>,
+    pointed: Dff<Bits<32>>,
+    length: Dff<Bits<16>>,
+    content: Dff<Bits<16>>,
+    span: Dff<Bits<16>>,
+    base: Dff<Bits<16>>,
+    rest: Dff<Bits<16>>,
+    dwords: Dff<Bits<16>>,
+    ends: Dff<Bits<32>>,
+    whole: Dff<Bit>,
+    recording: Dff<Bit>,
+    gives: Dff<Bit>,
+    given_at: Dff<Bits<32>>,
+    full: Dff<Bit>,
+    open: Dff<Bit>,
+    owed: Dff<Bit>,
+    offers: Dff<Bit>,
+    /// As they were a cycle before: `gone` and its stream.
+    gone_before: Dff<Bit>,
+    gone_of: Dff<Bits<4>>,
+    /// The stream of the visit, which is still held, is to be looked at again.
+    back: Dff<Bit>,
+    back_at: Dff<Bits<32>>,
+    turn: RoundRobin<S>,
+
+    pointer: Signal<Local, Bits<32>>,
+    place: Signal<Local, Bits<32>>,
+    beside: Signal<Local, Bits<20>>,
+    left: Signal<Local, Bits<20>>,
+    /// As they were a cycle before: nothing is left of the island; less than a header; the FPDU ends with it.
+    spent: Dff<Bit>,
+    brief: Dff<Bit>,
+    at_end: Dff<Bit>,
+    /// Likewise, where `here` holds still: an FPDU that begins with a marker; the lane of its ULPDU_Length.
+    leading: Dff<Bit>,
+    lane: Dff<Bits<16>>,
+    lane_bit: Signal<Local, Bits<16>>,
+    octets: Signal<Local, Bits<16>>,
+    lacking: Signal<Local, Bits<20>>,
+    edge_here: Signal<Local, Bits<20>>,
+    to_edge: Signal<Local, Bits<20>>,
+    revisit: Signal<Local, Bit>,
+    over: Signal<Local, Bit>,
+    row_base: Signal<Local, Bits<20>>,
+    index: [Constant<Bits<4>>; S],
+    lane_mask: Constant<Bits<16>>,
+    lane_bits: Constant<Bits<8>>,
+    row_mask: Constant<Bits<20>>,
+    stream_shift: Constant<Bits<8>>,
+    pointer_mask: Constant<Bits<32>>,
+    interval: Constant<Bits<32>>,
+    one_less: Constant<Bits<32>>,
+    begin_of_interval: Constant<Bits<32>>,
+    without_leading: Constant<Bits<32>>,
+    behind_leading: Constant<Bits<9>>,
+    max_ulpdu: Constant<Bits<16>>,
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> LookAhead<H, D, LOGD, S> {
+    /// For the rings of `config`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
+        let rows = config.ring_octets / config.octets();
+        Self {
+            clock: d(),
+            reset: d(),
+            gone: d(),
+            gone_stream: d(),
+            allowed: array(),
+            edge_of: array(),
+            beyond: d(),
+            beyond_stream: d(),
+            beyond_position: d(),
+            asked_stream: d(),
+            asked_position: d(),
+            island: d(),
+            island_begin: d(),
+            island_end: d(),
+            marker_row: d(),
+            marker_data: d(),
+            peek: d(),
+            peek_row: d(),
+            peeked: d(),
+            header_data: d(),
+            ask: d(),
+            record: d(),
+            record_whole: d(),
+            at: d(),
+            behind: d(),
+            told: d(),
+            held: d(),
+            held_to: d(),
+            held_good: d(),
+            room: d(),
+            flies: d(),
+            fpdu: d(),
+            fpdu_valid: d(),
+            taken: d(),
+            started: d(),
+            heard: d(),
+            heard_stream: d(),
+            beyond_of: array(),
+            beyond_at: d(),
+            hears_of: array(),
+            wanted: array(),
+            wanted_at: array(),
+            again: array(),
+            again_at: array(),
+            step: d(),
+            stream: d(),
+            visited: array(),
+            here: d(),
+            finish: d(),
+            sure: d(),
+            follows: d(),
+            news: d(),
+            asking: d(),
+            known: d(),
+            known_good: d(),
+            known_to: d(),
+            distance: d(),
+            marker: d(),
+            pointed: d(),
+            length: d(),
+            content: d(),
+            span: d(),
+            base: d(),
+            rest: d(),
+            dwords: d(),
+            ends: d(),
+            whole: d(),
+            recording: d(),
+            gives: d(),
+            given_at: d(),
+            full: d(),
+            open: d(),
+            owed: d(),
+            offers: d(),
+            gone_before: d(),
+            gone_of: d(),
+            back: d(),
+            back_at: d(),
+            turn: d(),
+            pointer: d(),
+            place: d(),
+            beside: d(),
+            left: d(),
+            spent: d(),
+            brief: d(),
+            at_end: d(),
+            leading: d(),
+            lane: d(),
+            lane_bit: d(),
+            octets: d(),
+            lacking: d(),
+            edge_here: d(),
+            to_edge: d(),
+            revisit: d(),
+            over: d(),
+            news_here: d(),
+            row_base: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            lane_mask: Constant::new((D as u64 - 1).into()),
+            lane_bits: Constant::new((LOGD as u64 + 2).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
+            pointer_mask: Constant::new(u64::from(marker::FPDUPTR_MASK).into()),
+            interval: Constant::new(u64::from(marker::SPACING).into()),
+            one_less: Constant::new(u64::from(marker::SPACING - 1).into()),
+            begin_of_interval: Constant::new(u64::from(!(marker::SPACING - 1)).into()),
+            without_leading: Constant::new(0xFFFF_FFFB_u64.into()),
+            behind_leading: Constant::new(u64::from(marker::SPACING - 4).into()),
+            max_ulpdu: Constant::new((config.max_ulpdu() as u64).into()),
+        }
+    }
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
+    for LookAhead<H, D, LOGD, S>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, spent, brief, at_end, leading, lane, beyond_at, news_here, step, stream,
+            here, finish, sure, follows, news, asking, known, known_good, known_to, distance,
+            marker, pointed
+        );
+        dff_setup!(
+            self,
+            clock,
+            length,
+            content,
+            span,
+            base,
+            rest,
+            dwords,
+            ends,
+            whole,
+            recording,
+            gives,
+            given_at,
+            full,
+            open,
+            owed,
+            offers,
+            gone_before,
+            gone_of,
+            back,
+            back_at
+        );
+        for i in 0..S {
+            self.wanted[i].clock.next = self.clock.val();
+            self.wanted[i].d.next = self.wanted[i].q.val();
+            self.wanted_at[i].clock.next = self.clock.val();
+            self.wanted_at[i].d.next = self.wanted_at[i].q.val();
+            self.again[i].clock.next = self.clock.val();
+            self.again[i].d.next = self.again[i].q.val();
+            self.again_at[i].clock.next = self.clock.val();
+            self.again_at[i].d.next = self.again_at[i].q.val();
+            self.beyond_of[i].clock.next = self.clock.val();
+            self.hears_of[i].clock.next = self.clock.val();
+            self.visited[i].clock.next = self.clock.val();
+            self.visited[i].d.next = self.stream.q.val().get_bits::<4>(0) == self.index[i].val();
+        }
+
+        comment!("whose turn it is");
+        self.turn.last.next = self.stream.q.val().get_bits::<4>(0);
+        for i in 0..S {
+            self.turn.asks[i].next = self.wanted[i].q.val() & self.allowed[i].val();
+        }
+        self.asked_stream.next = self.stream.q.val();
+        self.asked_position.next = self.here.q.val();
+
+        comment!("the position that the visit has come to");
+        self.at.next = self.here.q.val().get_bits::<20>(0);
+        self.behind.next = self.ends.q.val().get_bits::<20>(0);
+        self.ask.next = self.asking.q.val();
+        self.record_whole.next = self.whole.q.val();
+        if self.told.val() & self.asking.q.val() {
+            self.asking.d.next = false;
+            self.known.d.next = self.held.val();
+            self.known_good.d.next = self.held_good.val();
+            self.known_to.d.next = self.held_to.val();
+        }
+        self.leading.d.next = !self.here.q.val().get_bits::<9>(0).any();
+        comment!("what a visit compares lies within a ring and two FPDUs, far less than 2^19");
+        self.left.next =
+            self.finish.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
+        comment!("known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again");
+        self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(19);
+        self.brief.d.next = self.left.val() < 8;
+        self.at_end.d.next =
+            self.finish.q.val().get_bits::<20>(0) == self.ends.q.val().get_bits::<20>(0);
+        self.row_base.next = bit_cast::<20, 8>(self.stream.q.val()) << self.stream_shift.val();
+        self.marker_row.next = ((self.marker.q.val().get_bits::<20>(0) >> self.lane_bits.val())
+            & self.row_mask.val())
+            | self.row_base.val();
+        self.peek_row.next = ((self.here.q.val().get_bits::<20>(0) >> self.lane_bits.val())
+            & self.row_mask.val())
+            | self.row_base.val();
+        self.peek.next = (self.step.q.val() == Step::Head) & !self.brief.q.val();
+
+        comment!("a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there");
+        self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
+        self.place.next = self.marker.q.val() - self.pointer.val();
+        self.beside.next =
+            self.pointed.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
+
+        comment!("ULPDU_Length: in the first dword, or behind the marker there");
+        self.lane.d.next = bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2));
+        if self.leading.d.val() {
+            self.lane.d.next = 1.into();
+        }
+        self.lane_bit.next = (self.lane.q.val() & self.lane_mask.val()) << 4;
+        self.octets.next = self
+            .header_data
+            .val()
+            .get_bits::<16>(self.lane_bit.val().index());
+
+        comment!("is the gap still there, and is the FPDU whole?");
+        self.edge_here.next = 0.into();
+        for i in 0..S {
+            if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.edge_here.next = self.edge_of[i].val();
+            }
+        }
+        self.to_edge.next = self.edge_here.val() - self.here.q.val().get_bits::<20>(0);
+        self.open.d.next = self.to_edge.val().get_bit(19);
+        self.lacking.next =
+            self.finish.q.val().get_bits::<20>(0) - self.ends.q.val().get_bits::<20>(0);
+        self.whole.d.next = !self.lacking.val().get_bit(19);
+
+        comment!("a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out");
+        self.gone_before.d.next = self.gone.val();
+        self.gone_of.d.next = self.gone_stream.val().get_bits::<4>(0);
+        self.over.next = self.gone_before.q.val()
+            & (self.gone_of.q.val() == self.stream.q.val().get_bits::<4>(0));
+        self.record.next = self.recording.q.val() & !self.over.val();
+
+        self.revisit.next = false;
+        self.news_here.d.next = self.heard.val()
+            & (self.heard_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0));
+        match self.step.q.val() {
+            Step::Rest => {
+                self.news_here.d.next = false;
+                self.stream.d.next = self.turn.choice.val();
+                self.recording.d.next = false;
+                self.sure.d.next = false;
+                self.follows.d.next = false;
+                self.news.d.next = false;
+                self.asking.d.next = false;
+                if self.turn.any.val() {
+                    self.step.d.next = Step::Pick;
+                }
+            }
+            Step::Pick => {
+                for i in 0..S {
+                    if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                        self.here.d.next = self.wanted_at[i].q.val();
+                        self.wanted[i].d.next = false;
+                    }
+                }
+                self.step.d.next = Step::Ask;
+            }
+            Step::Ask => {
+                self.step.d.next = Step::Wait;
+            }
+            Step::Wait => {
+                self.step.d.next = Step::Told;
+            }
+            Step::Told => {
+                self.here.d.next = self.island_begin.val();
+                self.finish.d.next = self.island_end.val();
+                self.asking.d.next = true;
+                self.step.d.next = Step::Look;
+                if !self.island.val() {
+                    self.step.d.next = Step::Rest;
+                }
+            }
+            Step::Look => {
+                self.marker.d.next =
+                    (self.here.q.val() + self.one_less.val()) & self.begin_of_interval.val();
+                if self.told.val() {
+                    self.step.d.next = Step::Choose;
+                }
+            }
+            Step::Choose => {
+                comment!("behind what is given out already, to the FPDU that begins here, or to the next marker");
+                self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
+                self.step.d.next = Step::Mark;
+                if self.sure.q.val() {
+                    self.step.d.next = Step::Head;
+                }
+                if self.known.q.val() {
+                    self.step.d.next = Step::Jump;
+                }
+                if self.spent.q.val() {
+                    self.step.d.next = Step::Rest;
+                }
+            }
+            Step::Jump => {
+                self.here.d.next = self.here.q.val() + bit_cast::<32, 20>(self.distance.q.val());
+                self.sure.d.next = self.known_good.q.val();
+                self.follows.d.next = true;
+                self.asking.d.next = true;
+                self.step.d.next = Step::Look;
+            }
+            Step::Mark => {
+                self.step.d.next = Step::Read;
+                self.ends.d.next = self.marker.q.val() + 4;
+            }
+            Step::Read => {
+                self.step.d.next = Step::Point;
+                if self.lacking.val().get_bit(19) {
+                    comment!("no marker any more: the FPDUs up to the end can only follow from the ones before");
+                    self.revisit.next = self.follows.q.val();
+                    self.step.d.next = Step::Rest;
+                }
+            }
+            Step::Point => {
+                self.pointed.d.next = self.place.val();
+                if self.pointer.val().get_bits::<9>(0) == self.behind_leading.val() {
+                    self.pointed.d.next = self.place.val() & self.without_leading.val();
+                }
+                self.step.d.next = Step::Begin;
+            }
+            Step::Begin => {
+                self.marker.d.next = self.marker.q.val() + self.interval.val();
+                self.step.d.next = Step::Mark;
+                if !self.beside.val().get_bit(19) {
+                    self.here.d.next = self.pointed.q.val();
+                    self.sure.d.next = true;
+                    self.revisit.next = self.follows.q.val()
+                        & (self.pointed.q.val().get_bits::<20>(0)
+                            != self.here.q.val().get_bits::<20>(0));
+                    comment!("ULPDU_Length is read while `Placed` is asked");
+                    self.asking.d.next = true;
+                    self.step.d.next = Step::Head;
+                }
+            }
+            Step::Head => {
+                if self.peeked.val() {
+                    self.step.d.next = Step::Fetch;
+                }
+                if self.brief.q.val() {
+                    self.step.d.next = Step::Rest;
+                }
+            }
+            Step::Fetch => {
+                self.step.d.next = Step::Length;
+                if self.brief.q.val() {
+                    self.step.d.next = Step::Rest;
+                }
+            }
+            Step::Length => {
+                self.length.d.next = (self.octets.val() << 8) | (self.octets.val() >> 8);
+                self.step.d.next = Step::Content;
+            }
+            Step::Content => {
+                comment!("ULPDU_Length, ULPDU, PAD and CRC, and the marker in front");
+                self.content.d.next = (self.length.q.val() >> 2) + 2;
+                if self.length.q.val().get_bits::<2>(0) == 3 {
+                    self.content.d.next = (self.length.q.val() >> 2) + 3;
+                }
+                self.step.d.next = Step::Span;
+            }
+            Step::Span => {
+                if self.leading.q.val() {
+                    self.content.d.next = self.content.q.val() + 1;
+                    self.span.d.next = self.content.q.val() - 1;
+                } else {
+                    self.span.d.next = self.content.q.val()
+                        + bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2))
+                        - 2;
+                }
+                self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
+                self.step.d.next = Step::Divide;
+                if self.length.q.val() > self.max_ulpdu.val() {
+                    self.step.d.next = Step::Rest;
+                }
+                if self.known.q.val() {
+                    self.step.d.next = Step::Jump;
+                }
+                if self.asking.q.val() {
+                    self.content.d.next = self.content.q.val();
+                    self.step.d.next = Step::Span;
+                }
+            }
+            Step::Divide => {
+                comment!("x / 127 = x / 128 + (x / 128 + x mod 128) / 127, and the last one is 0, 1 or 2");
+                self.base.d.next = self.content.q.val() + (self.span.q.val() >> 7);
+                self.rest.d.next = (self.span.q.val() >> 7)
+                    + bit_cast::<16, 7>(self.span.q.val().get_bits::<7>(0));
+                self.step.d.next = Step::Dwords;
+            }
+            Step::Dwords => {
+                self.dwords.d.next = self.base.q.val();
+                if self.rest.q.val() >= 127 {
+                    self.dwords.d.next = self.base.q.val() + 1;
+                }
+                if self.rest.q.val() >= 254 {
+                    self.dwords.d.next = self.base.q.val() + 2;
+                }
+                self.step.d.next = Step::End;
+            }
+            Step::End => {
+                self.ends.d.next =
+                    self.here.q.val() + (bit_cast::<32, 16>(self.dwords.q.val()) << 2);
+                self.recording.d.next = true;
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
+                self.gives.d.next = self.whole.q.val() & self.room.val();
+                self.full.d.next = self.whole.q.val() & !self.room.val();
+                self.given_at.d.next = self.here.q.val();
+                if self.told.val() {
+                    self.recording.d.next = false;
+                    self.step.d.next = Step::Give;
+                }
+            }
+            Step::Give => {
+                comment!("goes on behind it whether it is taken or not: a visit that ends here does not look");
+                // `full` and where to look again are asked in the first cycle only, in which `here` still is the FPDU's begin;
+                // the gap closes up to the end of the island at once, so `open` is the same at both ends of the FPDU.
+                self.here.d.next = self.ends.q.val();
+                self.sure.d.next = false;
+                self.follows.d.next = true;
+                if self.taken.val() {
+                    self.asking.d.next = true;
+                    self.step.d.next = Step::Look;
+                    if self.at_end.q.val() {
+                        self.step.d.next = Step::Rest;
+                    }
+                }
+                if !self.gives.q.val() | !self.open.q.val() {
+                    comment!("an answer may make room");
+                    self.revisit.next = self.full.q.val();
+                    self.step.d.next = Step::Rest;
+                }
+            }
+        }
+
+        comment!("an FPDU behind a gap");
+        self.fpdu.next.stream = self.stream.q.val();
+        self.fpdu.next.position = self.given_at.q.val();
+        self.fpdu.next.dwords = self.dwords.q.val();
+        self.fpdu.next.markers = true;
+        self.fpdu.next.crc = true;
+        self.fpdu.next.refused = 0.into();
+        self.fpdu.next.ulpdu = self.length.q.val();
+        self.fpdu.next.ahead = true;
+        self.fpdu.next.placed = false;
+        self.fpdu.next.header_only = false;
+        self.fpdu_valid.next = self.offers.q.val();
+        self.offers.d.next = (self.step.q.val() == Step::Give)
+            & self.gives.q.val()
+            & self.open.q.val()
+            & !self.owed.q.val()
+            & self.flies.val()
+            & !self.taken.val()
+            & !self.gone.val();
+        if self.started.val() {
+            self.owed.d.next = false;
+        }
+        if self.taken.val() {
+            self.owed.d.next = true;
+        }
+
+        comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
+        comment!("a cycle later: the visit may be over then, but its stream is still held");
+        self.back.d.next = self.revisit.val();
+        self.back_at.d.next = self.here.q.val();
+        self.beyond_at.d.next = self.beyond_position.val();
+        if self.news_here.q.val() {
+            self.news.d.next = true;
+        }
+        for i in 0..S {
+            self.hears_of[i].d.next = self.heard.val()
+                & (self.heard_stream.val().get_bits::<4>(0) == self.index[i].val());
+            self.beyond_of[i].d.next = self.beyond.val()
+                & (self.beyond_stream.val().get_bits::<4>(0) == self.index[i].val());
+            if self.hears_of[i].q.val() & self.again[i].q.val() {
+                self.again[i].d.next = false;
+                self.wanted[i].d.next = true;
+                self.wanted_at[i].d.next = self.again_at[i].q.val();
+            }
+            if self.back.q.val() & self.visited[i].q.val() {
+                self.again[i].d.next = true;
+                self.again_at[i].d.next = self.back_at.q.val();
+                if self.news.q.val() | self.news_here.q.val() {
+                    self.again[i].d.next = false;
+                    self.wanted[i].d.next = true;
+                    self.wanted_at[i].d.next = self.back_at.q.val();
+                }
+            }
+            if self.beyond_of[i].d.val() | self.beyond_of[i].q.val() {
+                comment!("in both cycles: a visit that begins in the second one takes the position before");
+                self.wanted[i].d.next = true;
+            }
+            if self.beyond_of[i].q.val() {
+                self.wanted_at[i].d.next = self.beyond_at.q.val();
+            }
+            comment!("in the next cycle, too, for what its visit has wanted last");
+            if self.reset.val()
+                | (self.gone.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.gone_before.q.val() & (self.gone_of.q.val() == self.index[i].val()))
+            {
+                self.wanted[i].d.next = false;
+                self.again[i].d.next = false;
+            }
+        }
+        if self.over.val() {
+            self.step.d.next = Step::Rest;
+            self.asking.d.next = false;
+            self.recording.d.next = false;
+            self.offers.d.next = false;
+            self.back.d.next = false;
+        }
+        if self.reset.val() {
+            self.back.d.next = false;
+            self.step.d.next = Step::Rest;
+            self.asking.d.next = false;
+            self.recording.d.next = false;
+            self.owed.d.next = false;
+            self.offers.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,786 @@
+//! PlacedAhead: which FPDUs of each stream were placed while octets in front of them are missing.
+//!
+//! ```text
+//!          at         from      good_from            good_to   to
+//!  ────────┴── gap ───┴───────────┴──────────────────┴─────────┴──►
+//!                     └ under way ┘└─ placed ────────┘└ u. way ┘
+//!
+//!  answers, look, record ─► read a stream's row ─► compare ─► write it ─┐   an op at a time, 3 cycles each
+//!                            ▲ Store ◄─────────────────────────────────┘
+//!  a visit of the chain ───► read ─► snapshot ─► where is the chain?        an FPDU a cycle
+//! ```
+//!
+//! Each stream has N intervals. The FPDUs in one follow each other without a gap; those from `from` to `to` have been given
+//! out, those from `good_from` to `good_to` have also been accepted. What is to be given out is recorded before, so that
+//! nothing is given out twice; it counts as placed with the answer of `check`. Answers come in the order in which FPDUs were
+//! given out. What was not accepted stays recorded and never counts as placed, nor does what would join it (MPA-RCV-07).
+//!
+//! The chain of lengths in order finds an interval when it arrives at `good_from` exactly: all FPDUs from there to
+//! `good_to` are placed. It follows the lengths itself; it is a matter of efficiency only that they must be the same. A
+//! chain that gets past `good_from` in another way shows that a marker has lied, and the interval is dropped: FPDUs are
+//! then placed once more, in order, and the wrong marker is found by `strip` (MPA-ERR-07).
+//!
+//! What a visit of the chain asks is answered from the row as it was when the visit began: octets that were placed by then
+//! stay placed, whatever becomes of the interval meanwhile; what is placed later is placed again in order.
+//!
+//! Intervals are brought up to date with their stream's position when they are looked at, at the latest when the next visit
+//! begins. A visit moves the position by a ring at most, so positions of 20 bits never go round in between.
+//!
+//! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front. An answer
+//! waits in a register for a cycle at least, since the queue's memory would be in the way of choosing its row.
+use crate::parts::queue::{Queue, Store};
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// What `check` says of an FPDU.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Answer {
+    pub stream: Bits<4>,
+    pub at: Bits<20>,
+    pub accepted: Bit,
+}
+
+/// What is done with a row.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Op {
+    /// An answer; a question otherwise,
+    pub answer: Bit,
+    /// or a record.
+    pub record: Bit,
+    /// The answer is good.
+    pub accepted: Bit,
+    /// Its stream is gone meanwhile.
+    pub void: Bit,
+    pub stream: Bits<4>,
+    /// Begin of the FPDU,
+    pub at: Bits<20>,
+    /// and its end.
+    pub behind: Bits<20>,
+    /// Position of the chain in order,
+    pub reached: Bits<20>,
+    /// and the intervals in which it came there.
+    pub chain: Bits<4>,
+}
+
+/// N intervals of each of S streams.
+#[derive(LogicBlock)]
+pub struct PlacedAhead<const S: usize, const N: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Pulse: `gone_stream` is closed or starts anew.
+    pub gone: Signal<In, Bit>,
+    /// That stream.
+    pub gone_stream: Signal<In, Bits<8>>,
+    /// Up to where the chain of lengths of each stream has come in order,
+    pub at: [Signal<In, Bits<20>>; S],
+    /// and in which of its intervals it was when it came there.
+    pub chain: [Signal<In, Bits<4>>; S],
+
+    /// A question about `asked_at`, until it is `told`.
+    pub ask: Signal<In, Bit>,
+    /// An FPDU from there to `asked_behind` is to be recorded, until it is `told`.
+    pub record: Signal<In, Bit>,
+    /// It is whole; a cycle behind `record`.
+    pub record_whole: Signal<In, Bit>,
+    /// Stream of these; it stands from a cycle before them on.
+    pub asked: Signal<In, Bits<8>>,
+    /// A position.
+    pub asked_at: Signal<In, Bits<20>>,
+    /// End of the FPDU that begins there.
+    pub asked_behind: Signal<In, Bits<20>>,
+    /// Pulse: the following is the answer.
+    pub told: Signal<Out, Bit>,
+    /// The position lies in an interval.
+    pub held: Signal<Out, Bit>,
+    /// End of that interval.
+    pub held_to: Signal<Out, Bits<20>>,
+    /// All up to there is placed.
+    pub held_good: Signal<Out, Bit>,
+    /// There is room to record the FPDU.
+    pub room: Signal<Out, Bit>,
+    /// Pulse: what was recorded last is given out. Not when `flies` is low.
+    pub given: Signal<In, Bit>,
+    /// One more FPDU can be on its way.
+    pub flies: Signal<Out, Bit>,
+
+    /// Pulse: the answer to the FPDU that was given out first of those without one.
+    pub done: Signal<In, Bit>,
+    /// Its stream.
+    pub done_stream: Signal<In, Bits<8>>,
+    /// Where it begins.
+    pub done_at: Signal<In, Bits<20>>,
+    /// It is placed.
+    pub accepted: Signal<In, Bit>,
+    /// Pulse: a good answer is recorded.
+    pub heard: Signal<Out, Bit>,
+    /// Its stream.
+    pub heard_stream: Signal<Out, Bits<8>>,
+
+    /// Pulse: a visit of `visited` begins; its first item comes two cycles later at the earliest, and the last one of the
+    /// visit before in the next cycle at the latest.
+    pub visit: Signal<In, Bit>,
+    /// Stream of the visit.
+    pub visited: Signal<In, Bits<8>>,
+    /// Its position.
+    pub visited_at: Signal<In, Bits<20>>,
+    /// Pulse: the next FPDU of the visit begins.
+    pub item: Signal<In, Bit>,
+    /// The visit begins with it.
+    pub item_start: Signal<In, Bit>,
+    /// Intervals in which that FPDU is placed.
+    pub chain_now: Signal<Out, Bits<4>>,
+    /// Where the last one ends.
+    pub chain_at: Signal<In, Bits<20>>,
+    /// Intervals in which an FPDU that begins there is placed.
+    pub chain_behind: Signal<Out, Bits<4>>,
+
+    // the intervals: given out, placed, and that once more for the chain
+    valid: [[Dff<Bit>; N]; S],
+    froms: [Store<Bits<20>, 4>; N],
+    tos: [Store<Bits<20>, 4>; N],
+    good_froms: [Store<Bits<20>, 4>; N],
+    good_tos: [Store<Bits<20>, 4>; N],
+    chain_froms: [Store<Bits<20>, 4>; N],
+    chain_tos: [Store<Bits<20>, 4>; N],
+    flying: Queue<Bits<20>, 4>,
+    given_now: Dff<Bit>,
+    given_behind: Dff<Bits<20>>,
+    answers: Queue<Answer, 4>,
+
+    // the next answer, and where its FPDU ends
+    head_valid: Dff<Bit>,
+    head: Dff<Answer>,
+    /// The stream of it.
+    head_is: [Dff<Bit>; S],
+    /// The stream that may be asked for, as it was a cycle before.
+    asked_is: [Dff<Bit>; S],
+    here: [Signal<Local, Bit>; S],
+    head_behind: Dff<Bits<20>>,
+
+    // an op: a row is read,
+    rests: Dff<Bit>,
+    compares: Dff<Bit>,
+    op: Dff<Op>,
+    valid_here: [Dff<Bit>; N],
+    from: [Dff<Bits<20>>; N],
+    to: [Dff<Bits<20>>; N],
+    good_from: [Dff<Bits<20>>; N],
+    good_to: [Dff<Bits<20>>; N],
+    // compared: what it has for an interval,
+    applies: Dff<Bit>,
+    free: [Dff<Bit>; N],
+    takes: [Dff<Bit>; N],
+    live: [Dff<Bit>; N],
+    inside: [Dff<Bit>; N],
+    // and if it is live, how it lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
+    holds: [Dff<Bit>; N],
+    below: [Dff<Bit>; N],
+    above: [Dff<Bit>; N],
+    good_below: [Dff<Bit>; N],
+    good_above: [Dff<Bit>; N],
+    whole: [Dff<Bit>; N],
+    late: Dff<Bit>,
+
+    // the visit
+    loads: Dff<Bit>,
+    loaded: Dff<Bits<8>>,
+    loaded_at: Dff<Bits<20>>,
+    seen_valid: [Dff<Bit>; N],
+    seen_from: [Dff<Bits<20>>; N],
+    seen_to: [Dff<Bits<20>>; N],
+    staged_valid: [Dff<Bit>; N],
+    staged_from: [Dff<Bits<20>>; N],
+    staged_to: [Dff<Bits<20>>; N],
+    snapshot_valid: [Dff<Bit>; N],
+    snapshot_from: [Dff<Bits<20>>; N],
+    snapshot_to: [Dff<Bits<20>>; N],
+    enters: Dff<Bits<4>>,
+    drops: Dff<Bits<4>>,
+    dropped: Dff<Bits<8>>,
+    chained: Dff<Bits<4>>,
+
+    accepts: Signal<Local, Bit>,
+    stream: Signal<Local, Bits<4>>,
+    next_answer: Signal<Local, Bit>,
+    from_edge: [Signal<Local, Bits<20>>; N],
+    to_end: [Signal<Local, Bits<20>>; N],
+    over: [Signal<Local, Bits<20>>; N],
+    under: [Signal<Local, Bits<20>>; N],
+    entered: [Signal<Local, Bit>; N],
+    lives: [Signal<Local, Bit>; N],
+    from_at: Signal<Local, Bits<20>>,
+    some_below: Signal<Local, Bit>,
+    some_above: Signal<Local, Bit>,
+    free_before: Signal<Local, Bit>,
+    some_free: Signal<Local, Bit>,
+    recorded: Signal<Local, Bit>,
+    begun: [Signal<Local, Bit>; N],
+    mine: [Signal<Local, Bit>; S],
+    passes: [Signal<Local, Bit>; S],
+    leaves: [Signal<Local, Bit>; S],
+    accepted_now: Signal<Local, Bit>,
+    joined_below: Signal<Local, Bit>,
+    joined_above: Signal<Local, Bit>,
+    other_to: Signal<Local, Bits<20>>,
+    other_good_to: Signal<Local, Bits<20>>,
+    keeps: [Signal<Local, Bit>; N],
+    new_from: [Signal<Local, Bits<20>>; N],
+    new_to: [Signal<Local, Bits<20>>; N],
+    new_good_from: [Signal<Local, Bits<20>>; N],
+    new_good_to: [Signal<Local, Bits<20>>; N],
+
+    visit_chain: Signal<Local, Bits<4>>,
+    visit_past: [Signal<Local, Bits<20>>; N],
+    visit_short: [Signal<Local, Bits<20>>; N],
+    visit_in: [Signal<Local, Bit>; N],
+    entering: Signal<Local, Bits<4>>,
+    dropping: Signal<Local, Bits<4>>,
+    chain_under: [Signal<Local, Bits<20>>; N],
+    chain_here: [Signal<Local, Bit>; N],
+    index: [Constant<Bits<4>>; S],
+    nothing: Constant<Bits<4>>,
+}
+
+impl<const S: usize, const N: usize> Default for PlacedAhead<S, N> {
+    fn default() -> Self {
+        assert!(N <= 4, "a record holds four");
+        Self {
+            clock: d(),
+            reset: d(),
+            gone: d(),
+            gone_stream: d(),
+            at: array(),
+            chain: array(),
+            ask: d(),
+            record: d(),
+            record_whole: d(),
+            asked: d(),
+            asked_at: d(),
+            asked_behind: d(),
+            told: d(),
+            held: d(),
+            held_to: d(),
+            held_good: d(),
+            room: d(),
+            given: d(),
+            flies: d(),
+            done: d(),
+            done_stream: d(),
+            done_at: d(),
+            accepted: d(),
+            heard: d(),
+            heard_stream: d(),
+            visit: d(),
+            visited: d(),
+            visited_at: d(),
+            item: d(),
+            item_start: d(),
+            chain_at: d(),
+            chain_now: d(),
+            chain_behind: d(),
+            valid: std::array::from_fn(|_| array()),
+            froms: array(),
+            tos: array(),
+            good_froms: array(),
+            good_tos: array(),
+            chain_froms: array(),
+            chain_tos: array(),
+            flying: d(),
+            given_now: d(),
+            given_behind: d(),
+            answers: d(),
+            head_valid: d(),
+            head: d(),
+            head_is: array(),
+            asked_is: array(),
+            here: array(),
+            head_behind: d(),
+            rests: d(),
+            compares: d(),
+            op: d(),
+            valid_here: array(),
+            from: array(),
+            to: array(),
+            good_from: array(),
+            good_to: array(),
+            applies: d(),
+            free: array(),
+            takes: array(),
+            live: array(),
+            inside: array(),
+            holds: array(),
+            below: array(),
+            above: array(),
+            good_below: array(),
+            good_above: array(),
+            whole: array(),
+            late: d(),
+            loads: d(),
+            loaded: d(),
+            loaded_at: d(),
+            seen_valid: array(),
+            seen_from: array(),
+            seen_to: array(),
+            staged_valid: array(),
+            staged_from: array(),
+            staged_to: array(),
+            snapshot_valid: array(),
+            snapshot_from: array(),
+            snapshot_to: array(),
+            enters: d(),
+            drops: d(),
+            dropped: d(),
+            chained: d(),
+            accepts: d(),
+            stream: d(),
+            next_answer: d(),
+            from_edge: array(),
+            to_end: array(),
+            over: array(),
+            under: array(),
+            entered: array(),
+            lives: array(),
+            from_at: d(),
+            some_below: d(),
+            some_above: d(),
+            free_before: d(),
+            some_free: d(),
+            recorded: d(),
+            begun: array(),
+            mine: array(),
+            passes: array(),
+            leaves: array(),
+            accepted_now: d(),
+            joined_below: d(),
+            joined_above: d(),
+            other_to: d(),
+            other_good_to: d(),
+            keeps: array(),
+            new_from: array(),
+            new_to: array(),
+            new_good_from: array(),
+            new_good_to: array(),
+            visit_chain: d(),
+            visit_past: array(),
+            visit_short: array(),
+            visit_in: array(),
+            entering: d(),
+            dropping: d(),
+            chain_under: array(),
+            chain_here: array(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            nothing: Constant::new(0_u64.into()),
+        }
+    }
+}
+
+impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            head_valid,
+            head,
+            head_behind,
+            rests,
+            compares,
+            applies,
+            op,
+            late,
+            loads,
+            loaded,
+            loaded_at,
+            enters,
+            drops,
+            dropped,
+            chained,
+            given_now,
+            given_behind
+        );
+        clock!(self, clock, flying, answers);
+        self.flying.reset.next = self.reset.val();
+        self.answers.reset.next = self.reset.val();
+        for k in 0..N {
+            self.froms[k].clock.next = self.clock.val();
+            self.tos[k].clock.next = self.clock.val();
+            self.good_froms[k].clock.next = self.clock.val();
+            self.good_tos[k].clock.next = self.clock.val();
+            self.chain_froms[k].clock.next = self.clock.val();
+            self.chain_tos[k].clock.next = self.clock.val();
+            self.valid_here[k].clock.next = self.clock.val();
+            self.valid_here[k].d.next = self.valid_here[k].q.val();
+            self.from[k].clock.next = self.clock.val();
+            self.from[k].d.next = self.from[k].q.val();
+            self.to[k].clock.next = self.clock.val();
+            self.to[k].d.next = self.to[k].q.val();
+            self.good_from[k].clock.next = self.clock.val();
+            self.good_from[k].d.next = self.good_from[k].q.val();
+            self.good_to[k].clock.next = self.clock.val();
+            self.good_to[k].d.next = self.good_to[k].q.val();
+            self.seen_valid[k].clock.next = self.clock.val();
+            self.seen_from[k].clock.next = self.clock.val();
+            self.seen_to[k].clock.next = self.clock.val();
+            self.staged_valid[k].clock.next = self.clock.val();
+            self.staged_valid[k].d.next = self.staged_valid[k].q.val();
+            self.snapshot_valid[k].clock.next = self.clock.val();
+            self.snapshot_valid[k].d.next = self.staged_valid[k].q.val();
+            self.staged_from[k].clock.next = self.clock.val();
+            self.staged_from[k].d.next = self.staged_from[k].q.val();
+            self.snapshot_from[k].clock.next = self.clock.val();
+            self.snapshot_from[k].d.next = self.staged_from[k].q.val();
+            self.staged_to[k].clock.next = self.clock.val();
+            self.staged_to[k].d.next = self.staged_to[k].q.val();
+            self.snapshot_to[k].clock.next = self.clock.val();
+            self.snapshot_to[k].d.next = self.staged_to[k].q.val();
+            self.free[k].clock.next = self.clock.val();
+            self.takes[k].clock.next = self.clock.val();
+            self.live[k].clock.next = self.clock.val();
+            self.inside[k].clock.next = self.clock.val();
+            self.holds[k].clock.next = self.clock.val();
+            self.below[k].clock.next = self.clock.val();
+            self.above[k].clock.next = self.clock.val();
+            self.good_below[k].clock.next = self.clock.val();
+            self.good_above[k].clock.next = self.clock.val();
+            self.whole[k].clock.next = self.clock.val();
+            for i in 0..S {
+                self.valid[i][k].clock.next = self.clock.val();
+            }
+        }
+
+        comment!("read: an answer, or what is asked");
+        self.accepts.next =
+            self.rests.q.val() & (self.head_valid.q.val() | self.ask.val() | self.record.val());
+        self.rests.d.next = !self.accepts.val() & !self.compares.q.val();
+        self.stream.next = self.asked.val().get_bits::<4>(0);
+        if self.head_valid.q.val() {
+            self.stream.next = self.head.q.val().stream;
+        }
+        self.compares.d.next = self.accepts.val();
+        self.applies.d.next = self.compares.q.val();
+        self.given_now.d.next = self.given.val();
+        self.given_behind.d.next = self.asked_behind.val();
+        self.flying.s_data.next = self.given_behind.q.val();
+        self.flying.s_valid.next = self.given_now.q.val();
+        self.flies.next = self.flying.s_ready.val() & !self.given_now.q.val();
+        self.answers.s_data.next.stream = self.done_stream.val().get_bits::<4>(0);
+        self.answers.s_data.next.at = self.done_at.val();
+        self.answers.s_data.next.accepted = self.accepted.val();
+        self.answers.s_valid.next = self.done.val();
+        self.next_answer.next = self.rests.q.val() | !self.head_valid.q.val();
+        self.answers.m_ready.next = self.next_answer.val();
+        self.flying.m_ready.next = self.next_answer.val() & self.answers.m_valid.val();
+        if self.next_answer.val() {
+            self.head_valid.d.next = self.answers.m_valid.val();
+            self.head.d.next = self.answers.m_data.val();
+            self.head_behind.d.next = self.flying.m_data.val();
+        }
+        for i in 0..S {
+            self.head_is[i].clock.next = self.clock.val();
+            self.head_is[i].d.next = self.head_is[i].q.val();
+            if self.next_answer.val() {
+                self.head_is[i].d.next = self.answers.m_data.val().stream == self.index[i].val();
+            }
+            self.asked_is[i].clock.next = self.clock.val();
+            self.asked_is[i].d.next = self.asked.val().get_bits::<4>(0) == self.index[i].val();
+            self.here[i].next = self.asked_is[i].q.val();
+            if self.head_valid.q.val() {
+                self.here[i].next = self.head_is[i].q.val();
+            }
+        }
+        comment!("what stands there while nothing is asked is of no matter");
+        if self.rests.q.val() {
+            self.op.d.next.answer = self.head_valid.q.val();
+            self.op.d.next.record = self.record.val() & !self.head_valid.q.val();
+            self.op.d.next.accepted = self.head.q.val().accepted;
+            self.op.d.next.void = false;
+            self.op.d.next.stream = self.stream.val();
+            self.op.d.next.at = self.asked_at.val();
+            self.op.d.next.behind = self.asked_behind.val();
+            if self.head_valid.q.val() {
+                self.op.d.next.at = self.head.q.val().at;
+                self.op.d.next.behind = self.head_behind.q.val();
+            }
+        }
+        for k in 0..N {
+            self.froms[k].read_row.next = self.stream.val();
+            self.tos[k].read_row.next = self.stream.val();
+            self.good_froms[k].read_row.next = self.stream.val();
+            self.good_tos[k].read_row.next = self.stream.val();
+            if self.rests.q.val() {
+                self.from[k].d.next = self.froms[k].out.val();
+                self.to[k].d.next = self.tos[k].out.val();
+                self.good_from[k].d.next = self.good_froms[k].out.val();
+                self.good_to[k].d.next = self.good_tos[k].out.val();
+            }
+        }
+        for i in 0..S {
+            if self.rests.q.val() & self.here[i].val() {
+                self.op.d.next.reached = self.at[i].val();
+                self.op.d.next.chain = self.chain[i].val();
+                for k in 0..N {
+                    self.valid_here[k].d.next = self.valid[i][k].q.val();
+                }
+            }
+        }
+        if self.gone.val()
+            & ((self.rests.q.val()
+                & (self.gone_stream.val().get_bits::<4>(0) == self.stream.val()))
+                | (!self.rests.q.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.op.q.val().stream)))
+        {
+            self.op.d.next.void = true;
+        }
+
+        comment!("compare: has the chain passed the interval, and how does it lie to the FPDU?");
+        self.from_at.next = self.op.q.val().at - self.op.q.val().reached;
+        self.late.d.next = self.from_at.val().get_bit(19);
+        self.free_before.next = false;
+        for k in 0..N {
+            self.from_edge[k].next = self.good_from[k].q.val() - self.op.q.val().reached;
+            self.to_end[k].next = self.op.q.val().reached - self.good_to[k].q.val();
+            self.over[k].next = self.op.q.val().at - self.from[k].q.val();
+            self.under[k].next = self.op.q.val().at - self.to[k].q.val();
+            self.entered[k].next = self.from_edge[k].val().get_bit(19)
+                & self.to_end[k].val().get_bit(19)
+                & self.op.q.val().chain.get_bit(k);
+            self.free[k].d.next = !self.valid_here[k].q.val();
+            self.takes[k].d.next = !self.valid_here[k].q.val() & !self.free_before.val();
+            if !self.valid_here[k].q.val() {
+                self.free_before.next = true;
+            }
+            self.lives[k].next = self.valid_here[k].q.val()
+                & (!self.from_edge[k].val().get_bit(19) | self.entered[k].val());
+            self.live[k].d.next = self.lives[k].val();
+            self.inside[k].d.next = self.entered[k].val();
+            self.holds[k].d.next = self.lives[k].val()
+                & !self.over[k].val().get_bit(19)
+                & self.under[k].val().get_bit(19);
+            self.below[k].d.next = self.lives[k].val() & (self.to[k].q.val() == self.op.q.val().at);
+            self.above[k].d.next =
+                self.lives[k].val() & (self.from[k].q.val() == self.op.q.val().behind);
+            self.good_below[k].d.next =
+                self.lives[k].val() & (self.good_to[k].q.val() == self.op.q.val().at);
+            self.good_above[k].d.next = self.lives[k].val()
+                & (self.good_from[k].q.val() == self.op.q.val().behind)
+                & (self.good_from[k].q.val() != self.good_to[k].q.val());
+            self.whole[k].d.next = self.to[k].q.val() == self.good_to[k].q.val();
+        }
+
+        comment!("tell: does the position lie in an interval, and where could an FPDU from there be recorded?");
+        self.told.next = self.applies.q.val() & !self.op.q.val().answer;
+        self.held.next = false;
+        self.held_to.next = 0.into();
+        self.held_good.next = false;
+        self.some_below.next = false;
+        self.some_above.next = false;
+        self.some_free.next = false;
+        self.joined_below.next = false;
+        self.joined_above.next = false;
+        self.other_to.next = 0.into();
+        self.other_good_to.next = 0.into();
+        for k in 0..N {
+            if self.holds[k].q.val() {
+                self.held.next = true;
+                self.held_to.next = self.held_to.val() | self.to[k].q.val();
+                self.held_good.next = self.whole[k].q.val();
+            }
+            if self.below[k].q.val() {
+                self.some_below.next = true;
+            }
+            if self.above[k].q.val() {
+                self.some_above.next = true;
+            }
+            if self.free[k].q.val() {
+                self.some_free.next = true;
+            }
+            if self.good_below[k].q.val() {
+                self.joined_below.next = true;
+            }
+            if self.good_above[k].q.val() {
+                self.joined_above.next = true;
+                self.other_to.next = self.other_to.val() | self.to[k].q.val();
+                self.other_good_to.next = self.other_good_to.val() | self.good_to[k].q.val();
+            }
+        }
+        self.room.next = self.some_below.val() | self.some_above.val() | self.some_free.val();
+        self.recorded.next = self.op.q.val().record & self.record_whole.val();
+        self.accepted_now.next =
+            self.op.q.val().answer & self.op.q.val().accepted & !self.late.q.val();
+        self.heard.next = self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
+        self.heard_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
+
+        comment!("record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer");
+        comment!("makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use");
+        for k in 0..N {
+            self.new_from[k].next = self.from[k].q.val();
+            self.new_to[k].next = self.to[k].q.val();
+            self.new_good_from[k].next = self.good_from[k].q.val();
+            self.new_good_to[k].next = self.good_to[k].q.val();
+            self.keeps[k].next = self.free[k].q.val() | self.live[k].q.val();
+            if self.inside[k].q.val() {
+                self.new_from[k].next = self.op.q.val().reached;
+                self.new_good_from[k].next = self.op.q.val().reached;
+            }
+            if self.recorded.val() {
+                if self.below[k].q.val() {
+                    self.new_to[k].next = self.op.q.val().behind;
+                }
+                if !self.some_below.val() & self.above[k].q.val() {
+                    self.new_from[k].next = self.op.q.val().at;
+                }
+            }
+            comment!("what stands in an interval that is free is of no matter");
+            if self.takes[k].q.val() {
+                self.new_from[k].next = self.op.q.val().at;
+                self.new_to[k].next = self.op.q.val().behind;
+                self.new_good_from[k].next = self.op.q.val().at;
+                self.new_good_to[k].next = self.op.q.val().at;
+            }
+            if self.accepted_now.val() {
+                if self.good_below[k].q.val() {
+                    self.new_good_to[k].next = self.op.q.val().behind;
+                    if self.joined_above.val() {
+                        self.new_good_to[k].next = self.other_good_to.val();
+                        self.new_to[k].next = self.other_to.val();
+                    }
+                }
+                if self.good_above[k].q.val() {
+                    if self.joined_below.val() {
+                        self.keeps[k].next = false;
+                    } else {
+                        self.new_good_from[k].next = self.op.q.val().at;
+                    }
+                }
+            }
+            self.froms[k].write.next = self.applies.q.val();
+            self.froms[k].write_row.next = self.op.q.val().stream;
+            self.froms[k].data.next = self.new_from[k].val();
+            self.tos[k].write.next = self.applies.q.val();
+            self.tos[k].write_row.next = self.op.q.val().stream;
+            self.tos[k].data.next = self.new_to[k].val();
+            self.good_froms[k].write.next = self.applies.q.val();
+            self.good_froms[k].write_row.next = self.op.q.val().stream;
+            self.good_froms[k].data.next = self.new_good_from[k].val();
+            self.good_tos[k].write.next = self.applies.q.val();
+            self.good_tos[k].write_row.next = self.op.q.val().stream;
+            self.good_tos[k].data.next = self.new_good_to[k].val();
+            self.chain_froms[k].write.next = self.applies.q.val();
+            self.chain_froms[k].write_row.next = self.op.q.val().stream;
+            self.chain_froms[k].data.next = self.new_good_from[k].val();
+            self.chain_tos[k].write.next = self.applies.q.val();
+            self.chain_tos[k].write_row.next = self.op.q.val().stream;
+            self.chain_tos[k].data.next = self.new_good_to[k].val();
+        }
+
+        comment!("a visit: what there is of its stream when it begins; what the chain has passed is dropped");
+        self.loads.d.next = self.visit.val();
+        self.loaded.d.next = self.visited.val();
+        self.loaded_at.d.next = self.visited_at.val();
+        self.visit_chain.next = 0.into();
+        for k in 0..N {
+            self.seen_valid[k].d.next = false;
+            self.chain_froms[k].read_row.next = self.visited.val().get_bits::<4>(0);
+            self.chain_tos[k].read_row.next = self.visited.val().get_bits::<4>(0);
+            self.seen_from[k].d.next = self.chain_froms[k].out.val();
+            self.seen_to[k].d.next = self.chain_tos[k].out.val();
+        }
+        for i in 0..S {
+            if self.loaded.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.visit_chain.next = self.chain[i].val();
+            }
+            if self.visited.val().get_bits::<4>(0) == self.index[i].val() {
+                for k in 0..N {
+                    self.seen_valid[k].d.next = self.valid[i][k].q.val();
+                }
+            }
+        }
+        self.entering.next = self.nothing.val();
+        self.dropping.next = self.nothing.val();
+        for k in 0..N {
+            self.visit_past[k].next = self.seen_from[k].q.val() - self.loaded_at.q.val();
+            self.visit_short[k].next = self.loaded_at.q.val() - self.seen_to[k].q.val();
+            self.visit_in[k].next = self.visit_short[k].val().get_bit(19)
+                & ((self.seen_from[k].q.val() == self.loaded_at.q.val())
+                    | (self.visit_past[k].val().get_bit(19) & self.visit_chain.val().get_bit(k)));
+            self.entering.next = self
+                .entering
+                .val()
+                .replace_bit(k, self.seen_valid[k].q.val() & self.visit_in[k].val());
+            self.dropping.next = self.dropping.val().replace_bit(
+                k,
+                self.seen_valid[k].q.val()
+                    & self.visit_past[k].val().get_bit(19)
+                    & !self.visit_in[k].val(),
+            );
+            if self.loads.q.val() {
+                self.staged_from[k].d.next = self.seen_from[k].q.val();
+                self.staged_to[k].d.next = self.seen_to[k].q.val();
+                self.staged_valid[k].d.next = self.seen_valid[k].q.val();
+            }
+        }
+        self.drops.d.next = self.nothing.val();
+        self.dropped.d.next = self.loaded.q.val();
+        if self.loads.q.val() {
+            self.enters.d.next = self.entering.val();
+            self.drops.d.next = self.dropping.val();
+        }
+
+        comment!("the chain in order is in an interval when it meets its begin, or was in it and has not come to its end");
+        self.chain_behind.next = self.nothing.val();
+        for k in 0..N {
+            self.chain_under[k].next = self.chain_at.val() - self.snapshot_to[k].q.val();
+            self.chain_here[k].next = self.snapshot_valid[k].q.val()
+                & self.chain_under[k].val().get_bit(19)
+                & (self.chained.q.val().get_bit(k)
+                    | (self.chain_at.val() == self.snapshot_from[k].q.val()));
+            self.chain_behind.next = self
+                .chain_behind
+                .val()
+                .replace_bit(k, self.chain_here[k].val());
+        }
+        self.chain_now.next = self.chain_behind.val();
+        if self.item_start.val() {
+            self.chain_now.next = self.enters.q.val();
+        }
+        if self.item.val() {
+            self.chained.d.next = self.chain_now.val();
+        }
+
+        comment!("intervals come and go; said without choices, of which a clock enable would be made, and that comes late");
+        for k in 0..N {
+            self.begun[k].next = self.recorded.val()
+                & !self.op.q.val().void
+                & !self.some_below.val()
+                & !self.some_above.val()
+                & self.takes[k].q.val();
+        }
+        for i in 0..S {
+            self.mine[i].next =
+                self.applies.q.val() & (self.op.q.val().stream == self.index[i].val());
+            self.passes[i].next = self.dropped.q.val().get_bits::<4>(0) == self.index[i].val();
+            self.leaves[i].next = self.reset.val()
+                | (self.gone.val()
+                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()));
+            for k in 0..N {
+                self.valid[i][k].d.next = ((self.valid[i][k].q.val()
+                    & !(self.mine[i].val() & !self.keeps[k].val()))
+                    | (self.mine[i].val() & self.begun[k].val()))
+                    & !(self.passes[i].val() & self.drops.q.val().get_bit(k))
+                    & !self.leaves[i].val();
+            }
+        }
+        if self.reset.val() {
+            self.given_now.d.next = false;
+            self.head_valid.d.next = false;
+            self.rests.d.next = true;
+            self.compares.d.next = false;
+            self.applies.d.next = false;
+            self.loads.d.next = false;
+            self.drops.d.next = self.nothing.val();
+        }
+    }
+}

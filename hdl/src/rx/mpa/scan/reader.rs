@@ -1,0 +1,377 @@
+//! Reader: reads the header rows of one stream after another, each from its next FPDU on, a row a cycle.
+//!
+//! ```text
+//!  Visit ─► row ──► header RAM (2 cycles) ─────────► Lengths ─► lengths ─┐
+//!            │                                                           ├─► queue ─► walker
+//!            └────► landed up to? ─► lanes that count, last row? ─► Row ─┘
+//!                          └─► end of the visit                  ▲ abort
+//! ```
+//!
+//! A visit ends with the row that has not landed whole, after [`VISIT`] rows when another stream waits, or when the walker
+//! says so because it will not need the rows; then the rows behind the present one are of no use and go unnoticed. The
+//! edge is looked up before the row is read, so that lanes that count were in the RAM by then.
+//!
+//! Latency from a visit to its first row in the queue: 4 cycles. A row a cycle; between two visits one cycle is lost when
+//! the first one has met its edge. At most [`ROWS`] rows are read and not yet taken.
+use super::lengths::Lengths;
+use crate::parts::lane_mask::LaneMask;
+use crate::parts::queue::Queue;
+use crate::util::d;
+use crate::Config;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Rows that a visit may have while another stream waits for its own.
+pub const VISIT: u64 = 32;
+/// Rows between the header RAM and the walker.
+pub const ROWS: u64 = 8;
+
+/// A stream to be looked at.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Visit {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Where its next FPDU begins.
+    pub position: Bits<32>,
+    /// The stream carries markers.
+    pub markers: Bit,
+    /// The stream's CRCs are checked.
+    pub crc: Bit,
+    /// Only the first row is wanted: the stream has been closed meanwhile.
+    pub cut: Bit,
+}
+
+/// What is known of a header row besides its lengths.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Row {
+    /// First row of a visit.
+    pub first: Bit,
+    /// Last row of a visit.
+    pub last: Bit,
+    /// Number of the visit, modulo 16.
+    pub number: Bits<4>,
+    /// As in [`Visit`].
+    pub stream: Bits<8>,
+    /// As in [`Visit`].
+    pub markers: Bit,
+    /// As in [`Visit`].
+    pub crc: Bit,
+    /// As in [`Visit`]; it lies in the first row.
+    pub position: Bits<32>,
+    /// Dwords from a marker position to lane 0.
+    pub phase: Bits<7>,
+    /// Lanes whose ULPDU_Length has landed.
+    pub known: Bits<16>,
+    /// Lanes in which an FPDU with a marker inside would begin.
+    pub marker: Bits<16>,
+}
+
+/// Reader of rows of H bits = 16·D, D = 2^LOGD dwords.
+#[derive(LogicBlock)]
+pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// The next visit.
+    pub visit: Signal<In, Visit>,
+    /// It is there.
+    pub visit_valid: Signal<In, Bit>,
+    /// It is taken.
+    pub visit_ready: Signal<Out, Bit>,
+    /// Pulse: `gone_stream` is closed or starts anew.
+    pub gone: Signal<In, Bit>,
+    /// That stream.
+    pub gone_stream: Signal<In, Bits<8>>,
+    /// Stream whose edge is wanted,
+    pub looked: Signal<Out, Bits<8>>,
+    /// and the low bits of its edge, in the same cycle.
+    pub looked_edge: Signal<In, Bits<20>>,
+    /// Pulse: no more rows are wanted of the visit that was `abort_number` a cycle before.
+    pub abort: Signal<In, Bit>,
+    /// Number of the visit that is worked at.
+    pub abort_number: Signal<In, Bits<4>>,
+    /// Somebody else would like to read a row: it is read when there is no visit.
+    pub peek_row: Signal<In, Bits<20>>,
+    /// No visit reads rows in this cycle.
+    pub idle: Signal<Out, Bit>,
+    /// Row to read; its data come two cycles later.
+    pub header_row: Signal<Out, Bits<20>>,
+    /// First two octets of each dword of that row.
+    pub header_data: Signal<In, Bits<H>>,
+    /// The rows.
+    pub row: Signal<Out, Row>,
+    /// Their lengths, one a lane.
+    pub lengths: Signal<Out, Bits<H>>,
+    /// A row is there.
+    pub row_valid: Signal<Out, Bit>,
+    /// It is taken.
+    pub row_ready: Signal<In, Bit>,
+
+    // asked for
+    reading: Dff<Bit>,
+    asked: Dff<Row>,
+    asked_at: Dff<Bits<20>>,
+    edge_now: Dff<Bits<20>>,
+    cut: Dff<Bit>,
+    rows: Dff<Bits<8>>,
+    lots: Dff<Bit>,
+    room: Dff<Bits<4>>,
+    /// The row in work at `abort_number` is of the visit that rows are asked for.
+    same: Dff<Bit>,
+    gave: Dff<Bit>,
+
+    // a cycle later: how far it has landed
+    on_way: Dff<Bit>,
+    on_way_row: Dff<Row>,
+    landed: Dff<Bits<20>>,
+    full: Dff<Bit>,
+
+    // with its data
+    arrived: Dff<Bit>,
+    arrived_row: Dff<Row>,
+    leading: Dff<Bit>,
+    phase_behind: Dff<Bits<8>>,
+    mask: Dff<Bits<D>>,
+    lane_mask: LaneMask<D, D>,
+    lengths_of_row: Lengths<H, D>,
+    side: Queue<Row, 3>,
+    heads: Queue<Bits<H>, 3>,
+
+    quota: Signal<Local, Bit>,
+    stops: Signal<Local, Bit>,
+    short: Signal<Local, Bit>,
+    ask: Signal<Local, Bit>,
+    finish: Signal<Local, Bit>,
+    take: Signal<Local, Bit>,
+    came: Signal<Local, Row>,
+    row_base: Signal<Local, Bits<20>>,
+    to_edge: Signal<Local, Bits<20>>,
+    most: Constant<Bits<8>>,
+    queue_rows: Constant<Bits<4>>,
+    lanes: Constant<Bits<8>>,
+    none: Constant<Bits<8>>,
+    lane_bits: Constant<Bits<8>>,
+    octets_of_row: Constant<Bits<20>>,
+    begin_of_row: Constant<Bits<20>>,
+    row_mask: Constant<Bits<20>>,
+    stream_shift: Constant<Bits<8>>,
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
+    /// For the rings of `config`.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
+        let rows = config.ring_octets / config.octets();
+        Self {
+            clock: d(),
+            reset: d(),
+            visit: d(),
+            visit_valid: d(),
+            visit_ready: d(),
+            gone: d(),
+            gone_stream: d(),
+            looked: d(),
+            looked_edge: d(),
+            abort: d(),
+            abort_number: d(),
+            peek_row: d(),
+            idle: d(),
+            header_row: d(),
+            header_data: d(),
+            row: d(),
+            lengths: d(),
+            row_valid: d(),
+            row_ready: d(),
+            reading: d(),
+            asked: d(),
+            asked_at: d(),
+            edge_now: d(),
+            cut: d(),
+            rows: d(),
+            lots: d(),
+            room: d(),
+            same: d(),
+            gave: d(),
+            on_way: d(),
+            on_way_row: d(),
+            landed: d(),
+            full: d(),
+            arrived: d(),
+            arrived_row: d(),
+            leading: d(),
+            phase_behind: d(),
+            mask: d(),
+            lane_mask: d(),
+            lengths_of_row: d(),
+            side: d(),
+            heads: d(),
+            quota: d(),
+            stops: d(),
+            short: d(),
+            ask: d(),
+            finish: d(),
+            take: d(),
+            came: d(),
+            row_base: d(),
+            to_edge: d(),
+            most: Constant::new((VISIT - 2).into()),
+            queue_rows: Constant::new(ROWS.into()),
+            lanes: Constant::new((D as u64).into()),
+            none: Constant::new(0_u64.into()),
+            lane_bits: Constant::new((LOGD as u64 + 2).into()),
+            octets_of_row: Constant::new((4 * D as u64).into()),
+            begin_of_row: Constant::new((!(4 * D as u64 - 1) & 0xf_ffff).into()),
+            row_mask: Constant::new((rows as u64 - 1).into()),
+            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
+        }
+    }
+}
+
+impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, LOGD> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room, same);
+        dff_setup!(
+            self,
+            clock,
+            on_way,
+            on_way_row,
+            landed,
+            full,
+            gave,
+            arrived,
+            arrived_row,
+            leading,
+            phase_behind,
+            mask
+        );
+        clock!(self, clock, side, heads);
+        self.side.reset.next = self.reset.val();
+        self.heads.reset.next = self.reset.val();
+
+        comment!(
+            "a row that has not landed whole is the last one; the one behind it is not asked for"
+        );
+        self.short.next = self.on_way.q.val() & !self.full.q.val() & !self.on_way_row.q.val().last;
+        self.stops.next = self.abort.val() & self.same.q.val();
+        self.quota.next = self.cut.q.val() | (self.visit_valid.val() & self.lots.q.val());
+        self.ask.next =
+            self.reading.q.val() & self.room.q.val().any() & !self.short.val() & !self.stops.val();
+        self.finish.next = !self.reading.q.val()
+            | self.short.val()
+            | self.stops.val()
+            | (self.ask.val() & self.quota.val());
+        self.take.next = self.finish.val() & self.visit_valid.val();
+        self.same.d.next =
+            (self.abort_number.val() == self.asked.q.val().number) & !self.take.val();
+        self.visit_ready.next = self.finish.val();
+
+        comment!("ask for a row");
+        self.row_base.next =
+            bit_cast::<20, 8>(self.asked.q.val().stream) << self.stream_shift.val();
+        self.header_row.next = ((self.asked_at.q.val() >> self.lane_bits.val())
+            & self.row_mask.val())
+            | self.row_base.val();
+        self.idle.next = !self.reading.q.val();
+        if !self.reading.q.val() {
+            self.header_row.next = self.peek_row.val();
+        }
+        self.on_way.d.next = self.ask.val();
+        self.on_way_row.d.next = self.asked.q.val();
+        self.on_way_row.d.next.last = self.quota.val();
+        self.on_way_row.d.next.phase = self.asked_at.q.val().get_bits::<7>(2);
+        self.to_edge.next = self.edge_now.q.val() - self.asked_at.q.val();
+        self.landed.d.next = self.to_edge.val();
+        self.full.d.next =
+            !self.to_edge.val().get_bit(19) & (self.to_edge.val() >> self.lane_bits.val()).any();
+        if self.ask.val() {
+            self.asked_at.d.next = self.asked_at.q.val() + self.octets_of_row.val();
+            self.asked.d.next.first = false;
+            self.rows.d.next = self.rows.q.val() + 1;
+            if self.rows.q.val() == self.most.val() {
+                self.lots.d.next = true;
+            }
+        }
+        if self.gone.val() & (self.gone_stream.val() == self.asked.q.val().stream) {
+            self.cut.d.next = true;
+        }
+
+        comment!("the next visit");
+        self.looked.next = self.asked.q.val().stream;
+        if self.finish.val() {
+            self.reading.d.next = false;
+            self.looked.next = self.visit.val().stream;
+        }
+        self.edge_now.d.next = self.looked_edge.val();
+        if self.take.val() {
+            self.reading.d.next = true;
+            self.asked.d.next.first = true;
+            self.asked.d.next.number = self.asked.q.val().number + 1;
+            self.asked.d.next.stream = self.visit.val().stream;
+            self.asked.d.next.markers = self.visit.val().markers;
+            self.asked.d.next.crc = self.visit.val().crc;
+            self.asked.d.next.position = self.visit.val().position;
+            self.asked_at.d.next =
+                bit_cast::<20, 32>(self.visit.val().position) & self.begin_of_row.val();
+            self.cut.d.next = self.visit.val().cut
+                | (self.gone.val() & (self.gone_stream.val() == self.visit.val().stream));
+            self.rows.d.next = 0.into();
+            self.lots.d.next = false;
+        }
+
+        comment!("a cycle later: which lanes have landed");
+        self.lane_mask.from.next = self.none.val();
+        self.lane_mask.to.next = self.lanes.val();
+        if !self.full.q.val() {
+            self.lane_mask.to.next = bit_cast::<8, LOGD>(self.landed.q.val().get_bits::<LOGD>(2));
+        }
+        if self.landed.q.val().get_bit(19) {
+            self.lane_mask.to.next = self.none.val();
+        }
+        self.arrived.d.next = self.on_way.q.val();
+        self.arrived_row.d.next = self.on_way_row.q.val();
+        self.arrived_row.d.next.last = self.on_way_row.q.val().last | !self.full.q.val();
+        self.leading.d.next =
+            self.on_way_row.q.val().markers & !self.on_way_row.q.val().phase.any();
+        self.phase_behind.d.next =
+            bit_cast::<8, 7>(self.on_way_row.q.val().phase) + self.lanes.val();
+        self.mask.d.next = self.lane_mask.mask.val();
+
+        comment!("with its data into the queue, which has room");
+        self.lengths_of_row.octets.next = self.header_data.val();
+        self.lengths_of_row.phase.next = self.arrived_row.q.val().phase;
+        self.lengths_of_row.phase_behind.next = self.phase_behind.q.val();
+        self.lengths_of_row.markers.next = self.arrived_row.q.val().markers;
+        self.lengths_of_row.leading.next = self.leading.q.val();
+        self.lengths_of_row.landed.next = self.mask.q.val();
+        self.came.next = self.arrived_row.q.val();
+        self.came.next.known = bit_cast::<16, D>(self.lengths_of_row.known.val());
+        self.came.next.marker = bit_cast::<16, D>(self.lengths_of_row.marker.val());
+        self.side.s_data.next = self.came.val();
+        self.side.s_valid.next = self.arrived.q.val();
+        self.heads.s_data.next = self.lengths_of_row.lengths.val();
+        self.heads.s_valid.next = self.arrived.q.val();
+        self.row.next = self.side.m_data.val();
+        self.lengths.next = self.heads.m_data.val();
+        self.row_valid.next = self.side.m_valid.val();
+        self.side.m_ready.next = self.row_ready.val();
+        self.heads.m_ready.next = self.row_ready.val();
+        self.gave.d.next = self.row_ready.val() & self.side.m_valid.val();
+        if self.ask.val() & !self.gave.q.val() {
+            self.room.d.next = self.room.q.val() - 1;
+        }
+        if !self.ask.val() & self.gave.q.val() {
+            self.room.d.next = self.room.q.val() + 1;
+        }
+
+        if self.reset.val() {
+            self.reading.d.next = false;
+            self.on_way.d.next = false;
+            self.arrived.d.next = false;
+            self.room.d.next = self.queue_rows.val();
+            self.gave.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! StreamEnd: when a stream has come to its end, and whether that is where its peer said.
+//!
+//! ```text
+//!  admit ─┬─ accepted beats: end, edge ─►┌ furthest ┐
+//!         └─ marks: FIN at …, abort ────►│ FIN at   │─► reached? beyond? ─► delay ─► Mark, a cycle behind the landing ─► scan
+//!                                        └ a stream ┘
+//! ```
+//!
+//! The TCP engine marks the segment behind whose last octet the peer's FIN stands; segments come in any order, so the
+//! mark may come long before the octets in front of it. The stream is finished when its edge is there, once. An octet
+//! that was accepted beyond the FIN, before or after it was known, or a FIN elsewhere, is data behind a graceful
+//! close (DDP-TEAR-08); an abort is a connection that is gone for whatever cause (AMB-31). Of these two, the first one
+//! counts; either may still follow when the stream is finished.
+//!
+//! Nothing is undone: what came in order before the mark stays in order in front of it, because the mark travels beside
+//! the octets, [`latency`] cycles, one more than they take to land. `scan` takes no edge behind it.
+//!
+//! A beat and a mark a cycle. Assumes what `admit` assumes.
+use crate::parts::delay::Delay;
+use crate::parts::queue::Store;
+use crate::records::Beat;
+use crate::rx::mpa::assembly;
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::refused;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from a beat of `admit` to what it brings about, for beats of `octets`.
+#[must_use]
+pub const fn latency(octets: usize) -> usize {
+    assembly::latency(octets) + 1
+}
+
+/// What `scan` is told of a stream.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Mark {
+    /// All octets in front of the FIN are in the ring, and none comes behind them.
+    pub finished: Bit,
+    /// `regmap::layout::refused` of a stream that ends in an error, wherever it stands; 0 = it does not.
+    pub cause: Bits<3>,
+    /// That stream.
+    pub stream: Bits<8>,
+}
+
+/// Ends of S streams.
+#[derive(LogicBlock)]
+pub struct StreamEnd<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// A beat was accepted.
+    pub beat_valid: Signal<In, Bit>,
+    /// Where it belongs; `stream` and `new_edge` are those of the marks, too.
+    pub beat: Signal<In, Beat>,
+    /// Pulse: the peer's FIN stands at `mark_end`.
+    pub mark_fin: Signal<In, Bit>,
+    /// That position.
+    pub mark_end: Signal<In, Bits<32>>,
+    /// Pulse: the connection is gone.
+    pub mark_abort: Signal<In, Bit>,
+    /// Pulse: `stream` starts.
+    pub arm: Signal<In, Bit>,
+    /// Stream of `arm`.
+    pub stream: Signal<In, Bits<8>>,
+    /// What came of it.
+    pub mark: Signal<Out, Mark>,
+
+    // the beat with its end
+    accepted: Dff<Bit>,
+    owner: Dff<Bits<8>>,
+    end_now: Dff<Bits<32>>,
+    edge_now: Dff<Bits<32>>,
+    fin: Dff<Bit>,
+    fin_end: Dff<Bits<32>>,
+    abort: Dff<Bit>,
+
+    // what that means, a cycle later
+    // of the beat and the mark: the FIN was known; there is a beat or a FIN; there is a FIN
+    knew: Dff<Bit>,
+    came: Dff<Bit>,
+    ended: Dff<Bit>,
+    // the edge is at the FIN that is known, at the one that comes; octets behind it, another one, one in front of octets
+    at_known: Dff<Bit>,
+    at_given: Dff<Bit>,
+    passed: Dff<Bit>,
+    differs: Dff<Bit>,
+    leaves: Dff<Bit>,
+    gone: Dff<Bit>,
+    judged: Dff<Bits<8>>,
+    armed: Dff<Bit>,
+    armed_stream: Dff<Bits<8>>,
+
+    // streams
+    started: [Dff<Bit>; S],
+    fin_known: [Dff<Bit>; S],
+    told: [Dff<Bit>; S],
+    over: [Dff<Bit>; S],
+    furthest: Store<Bits<32>, 4>,
+    fin_at: Store<Bits<32>, 4>,
+
+    line: Delay<Mark>,
+
+    found: Signal<Local, Mark>,
+    has_octets: Signal<Local, Bit>,
+    known: Signal<Local, Bit>,
+    was_told: Signal<Local, Bit>,
+    is_over: Signal<Local, Bit>,
+    growth: Signal<Local, Bits<32>>,
+    grows: Signal<Local, Bit>,
+    room: Signal<Local, Bits<32>>,
+    room_before: Signal<Local, Bits<32>>,
+    reached: Signal<Local, Bit>,
+    beyond: Signal<Local, Bit>,
+    cause: Signal<Local, Bits<3>>,
+    index: [Constant<Bits<4>>; S],
+    no_mark: Constant<Mark>,
+    lost: Constant<Bits<3>>,
+    behind_fin: Constant<Bits<3>>,
+}
+
+impl<const S: usize> StreamEnd<S> {
+    /// For the rings of beats of `octets`.
+    #[must_use]
+    pub fn new(octets: usize) -> Self {
+        assert!((1..=16).contains(&S));
+        Self {
+            clock: d(),
+            reset: d(),
+            beat_valid: d(),
+            beat: d(),
+            mark_fin: d(),
+            mark_end: d(),
+            mark_abort: d(),
+            arm: d(),
+            stream: d(),
+            mark: d(),
+            accepted: d(),
+            owner: d(),
+            end_now: d(),
+            edge_now: d(),
+            fin: d(),
+            fin_end: d(),
+            abort: d(),
+            knew: d(),
+            came: d(),
+            ended: d(),
+            at_known: d(),
+            at_given: d(),
+            passed: d(),
+            differs: d(),
+            leaves: d(),
+            gone: d(),
+            judged: d(),
+            armed: d(),
+            armed_stream: d(),
+            started: array(),
+            fin_known: array(),
+            told: array(),
+            over: array(),
+            furthest: d(),
+            fin_at: d(),
+            line: Delay::new(latency(octets) - 2),
+            found: d(),
+            has_octets: d(),
+            known: d(),
+            was_told: d(),
+            is_over: d(),
+            growth: d(),
+            grows: d(),
+            room: d(),
+            room_before: d(),
+            reached: d(),
+            beyond: d(),
+            cause: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            no_mark: Constant::new(Mark::default()),
+            lost: Constant::new(u64::from(refused::LOST).into()),
+            behind_fin: Constant::new(u64::from(refused::BEHIND_FIN).into()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for StreamEnd<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort);
+        dff_setup!(
+            self,
+            clock,
+            knew,
+            came,
+            ended,
+            at_known,
+            at_given,
+            passed,
+            differs,
+            leaves,
+            gone,
+            judged,
+            armed,
+            armed_stream
+        );
+        clock!(self, clock, furthest, fin_at, line);
+        for i in 0..S {
+            self.started[i].clock.next = self.clock.val();
+            self.fin_known[i].clock.next = self.clock.val();
+            self.told[i].clock.next = self.clock.val();
+            self.over[i].clock.next = self.clock.val();
+            self.started[i].d.next = self.started[i].q.val();
+            self.fin_known[i].d.next = self.fin_known[i].q.val();
+            self.told[i].d.next = self.told[i].q.val();
+            self.over[i].d.next = self.over[i].q.val();
+        }
+
+        comment!("where the beat ends");
+        self.accepted.d.next = self.beat_valid.val();
+        self.owner.d.next = self.beat.val().stream;
+        self.end_now.d.next = self.beat.val().position + bit_cast::<32, 8>(self.beat.val().count);
+        self.edge_now.d.next = self.beat.val().new_edge;
+        self.fin.d.next = self.mark_fin.val();
+        self.fin_end.d.next = self.mark_end.val();
+        self.abort.d.next = self.mark_abort.val();
+
+        comment!(
+            "its stream: how far octets were accepted, in order or not, and where the FIN stands"
+        );
+        self.has_octets.next = false;
+        self.known.next = false;
+        for i in 0..S {
+            if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.has_octets.next = self.started[i].q.val();
+                self.known.next = self.fin_known[i].q.val();
+            }
+        }
+        self.furthest.read_row.next = self.owner.q.val().get_bits::<4>(0);
+        self.growth.next = self.furthest.out.val() - self.end_now.q.val();
+        self.grows.next =
+            self.accepted.q.val() & (!self.has_octets.val() | self.growth.val().get_bit(31));
+        self.furthest.write.next = self.grows.val();
+        self.furthest.write_row.next = self.owner.q.val().get_bits::<4>(0);
+        self.furthest.data.next = self.end_now.q.val();
+        self.fin_at.read_row.next = self.owner.q.val().get_bits::<4>(0);
+        self.fin_at.write.next = self.fin.q.val() & !self.known.val();
+        self.fin_at.write_row.next = self.owner.q.val().get_bits::<4>(0);
+        self.fin_at.data.next = self.fin_end.q.val();
+
+        comment!("octets behind the FIN that is known, another FIN, a FIN in front of octets; the edge at the FIN");
+        self.room.next = self.fin_at.out.val() - self.end_now.q.val();
+        self.room_before.next = self.fin_end.q.val() - self.furthest.out.val();
+        self.knew.d.next = self.known.val();
+        self.came.d.next = self.accepted.q.val() | self.fin.q.val();
+        self.ended.d.next = self.fin.q.val();
+        self.at_known.d.next = self.edge_now.q.val() == self.fin_at.out.val();
+        self.at_given.d.next = self.edge_now.q.val() == self.fin_end.q.val();
+        self.passed.d.next = self.accepted.q.val() & self.room.val().get_bit(31);
+        self.differs.d.next = self.fin_end.q.val() != self.fin_at.out.val();
+        self.leaves.d.next = self.has_octets.val() & self.room_before.val().get_bit(31);
+        self.gone.d.next = self.abort.q.val();
+        self.judged.d.next = self.owner.q.val();
+        self.armed.d.next = self.arm.val();
+        self.armed_stream.d.next = self.stream.val();
+        for i in 0..S {
+            if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.accepted.q.val() {
+                    self.started[i].d.next = true;
+                }
+                if self.fin.q.val() {
+                    self.fin_known[i].d.next = true;
+                }
+            }
+            if self.arm.val() & (self.stream.val().get_bits::<4>(0) == self.index[i].val()) {
+                self.started[i].d.next = false;
+                self.fin_known[i].d.next = false;
+            }
+        }
+
+        comment!("compared before, decided here");
+        self.beyond.next = self.ended.q.val() & self.leaves.q.val();
+        self.reached.next = self.ended.q.val() & self.at_given.q.val();
+        if self.knew.q.val() {
+            self.beyond.next = self.passed.q.val() | (self.ended.q.val() & self.differs.q.val());
+            self.reached.next = self.came.q.val() & self.at_known.q.val();
+        }
+
+        comment!("what is told, once; here the arm comes a cycle later too");
+        self.cause.next = 0.into();
+        if self.beyond.val() {
+            self.cause.next = self.behind_fin.val();
+        }
+        if self.gone.q.val() {
+            self.cause.next = self.lost.val();
+        }
+        self.was_told.next = false;
+        self.is_over.next = false;
+        for i in 0..S {
+            if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.was_told.next = self.told[i].q.val();
+                self.is_over.next = self.over[i].q.val();
+            }
+        }
+        self.found.next = self.no_mark.val();
+        self.found.next.stream = self.judged.q.val();
+        if !self.is_over.val() {
+            self.found.next.finished = self.reached.val() & !self.was_told.val();
+            self.found.next.cause = self.cause.val();
+        }
+        for i in 0..S {
+            if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.reached.val() {
+                    self.told[i].d.next = true;
+                }
+                if self.cause.val().any() {
+                    self.over[i].d.next = true;
+                }
+            }
+            if self.armed.q.val()
+                & (self.armed_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            {
+                self.told[i].d.next = false;
+                self.over[i].d.next = false;
+            }
+        }
+        self.line.d.next = self.found.val();
+        self.mark.next = self.line.q.val();
+        if self.reset.val() {
+            self.accepted.d.next = false;
+            self.fin.d.next = false;
+            self.abort.d.next = false;
+            self.came.d.next = false;
+            self.ended.d.next = false;
+            self.passed.d.next = false;
+            self.gone.d.next = false;
+            self.armed.d.next = false;
+        }
+    }
+}

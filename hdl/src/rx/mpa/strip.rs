@@ -1,0 +1,150 @@
+//! Strip: checks the markers of FPDUs and takes them out.
+//!
+//! ```text
+//!            marker in lane 2:   lane 7 6 5 4 3 2 1 0        lane 7 6 5 4 3 2 1 0
+//!  beat                               h g f e d M b a   ──►       - h g f e d b a   (one dword less)
+//!  marker ──► FPDUPTR, low two bits masked ──► as it should be?
+//! ```
+//!
+//! A beat holds one marker at most, since markers are 512 octets apart (MPA-MRK-03). The reserved half of a marker and
+//! the two low bits of FPDUPTR are not looked at (MPA-FMT-14, MPA-MRK-12). The first wrong marker of an FPDU is kept for
+//! the error record. The CRC unit sees the beats as they were: markers are covered (MPA-CRC-13 to 15).
+//!
+//! A beat a cycle. Beats come out [`LATENCY`] cycle later, so that the header is known soon; what the markers said follows
+//! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
+use crate::parts::lane_mask::LaneMask;
+use crate::rx::mpa::fetch::Beat;
+use crate::util::d;
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::comment;
+use warpline_sv_writer::dff::Dff;
+
+/// Cycles from a beat with markers to the beat without.
+pub const LATENCY: usize = 1;
+
+/// Cycles from the last beat of an FPDU to what its markers said.
+pub const SAID: usize = LATENCY + 1;
+
+/// What is known of a beat without markers besides its octets.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Plain {
+    /// A beat is there.
+    pub valid: Bit,
+    /// First beat of its FPDU.
+    pub first: Bit,
+    /// Last beat of its FPDU.
+    pub last: Bit,
+    /// Dwords in it.
+    pub count: Bits<5>,
+}
+
+/// What the markers of an FPDU said.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Said {
+    /// One was wrong.
+    pub wrong: Bit,
+    /// FPDUPTR that the first wrong one should have had.
+    pub expected: Bits<16>,
+    /// FPDUPTR that it had.
+    pub received: Bits<16>,
+}
+
+/// Strips beats of W bits, D dwords.
+#[derive(LogicBlock)]
+pub struct Strip<const W: usize, const D: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// Beats of FPDUs, from `fetch`.
+    pub beat: Signal<In, Beat>,
+    /// Their octets, the first one in lane 0.
+    pub beat_data: Signal<In, Bits<W>>,
+    /// The same without markers.
+    pub plain: Signal<Out, Plain>,
+    /// Their octets.
+    pub plain_data: Signal<Out, Bits<W>>,
+    /// A cycle behind the last of them: what the markers of the FPDU said.
+    pub said: Signal<Out, Said>,
+
+    // stage 1: the marker picked out, the dwords above it moved down
+    below: LaneMask<W, D>,
+    beat_1: Dff<Beat>,
+    data_1: Dff<Bits<W>>,
+    pointer_1: Dff<Bits<16>>,
+
+    // stage 2: judged
+    said_2: Dff<Said>,
+    marker: Signal<Local, Bits<32>>,
+    differs: Signal<Local, Bit>,
+    shift: Signal<Local, Bits<16>>,
+    zero: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const D: usize> Default for Strip<W, D> {
+    fn default() -> Self {
+        assert!(W == 32 * D);
+        Self {
+            clock: d(),
+            reset: d(),
+            beat: d(),
+            beat_data: d(),
+            plain: d(),
+            plain_data: d(),
+            said: d(),
+            below: d(),
+            beat_1: d(),
+            data_1: d(),
+            pointer_1: d(),
+            said_2: d(),
+            marker: d(),
+            differs: d(),
+            shift: d(),
+            zero: Constant::new(0_u64.into()),
+        }
+    }
+}
+
+impl<const W: usize, const D: usize> Logic for Strip<W, D> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, beat_1, data_1, pointer_1, said_2);
+
+        comment!("stage 1: dwords above the marker come down one lane");
+        self.below.from.next = self.zero.val();
+        self.below.to.next = self.beat.val().marker_lane;
+        self.beat_1.d.next = self.beat.val();
+        self.data_1.d.next = self.beat_data.val();
+        if self.beat.val().marker {
+            self.beat_1.d.next.count = self.beat.val().count - 1;
+            self.data_1.d.next = (self.beat_data.val() & self.below.mask.val())
+                | ((self.beat_data.val() >> 32) & !self.below.mask.val());
+        }
+        self.shift.next = bit_cast::<16, 8>(self.beat.val().marker_lane) << 5;
+        self.marker.next = self
+            .beat_data
+            .val()
+            .get_bits::<32>(self.shift.val().index());
+        self.pointer_1.d.next = bit_cast::<16, 6>(self.marker.val().get_bits::<6>(26)) << 2
+            | bit_cast::<16, 8>(self.marker.val().get_bits::<8>(16)) << 8;
+        self.plain.next.valid = self.beat_1.q.val().valid;
+        self.plain.next.first = self.beat_1.q.val().first;
+        self.plain.next.last = self.beat_1.q.val().last;
+        self.plain.next.count = self.beat_1.q.val().count;
+        self.plain_data.next = self.data_1.q.val();
+
+        comment!("stage 2: the first wrong marker of the FPDU");
+        self.differs.next = self.beat_1.q.val().marker
+            & (self.pointer_1.q.val() != self.beat_1.q.val().marker_pointer);
+        if self.beat_1.q.val().valid & (self.beat_1.q.val().first | !self.said_2.q.val().wrong) {
+            self.said_2.d.next.wrong = self.differs.val();
+            self.said_2.d.next.expected = self.beat_1.q.val().marker_pointer;
+            self.said_2.d.next.received = self.pointer_1.q.val();
+        }
+        self.said.next = self.said_2.q.val();
+        if self.reset.val() {
+            self.beat_1.d.next.valid = false;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Window reports: tells the TCP engine how far each stream is taken in, and how much more it may send.
+//!
+//! ```text
+//!  edge, limit of S streams ─► one stream after the other ─► m_axis_window {limit, edge}, stream in tdest
+//! ```
+//!
+//! A report each cycle that it is taken; a stream's turn comes every S reports, so what is told is at most that old.
+//! Both numbers are TCP sequence numbers: `edge` is what may be acknowledged (the octet expected next), `limit` the right
+//! edge of the window (MPA-RCV-26). A report that waits to be taken holds still, as AXI4-Stream demands, also when its
+//! stream is armed for another connection meanwhile: an engine that lets reports wait leaves out an `edge` that does not
+//! lie between what it has sent and what was acknowledged before.
+use crate::util::{array, d};
+use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff_setup;
+use warpline_sv_writer::dff::Dff;
+
+/// AXI4-Stream of window reports, one beat each.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "WindowStreamIn"]
+pub struct WindowStreamOut {
+    /// Bits 31:0 edge, 63:32 limit.
+    pub tdata: Signal<Out, Bits<64>>,
+    /// Stream number.
+    pub tdest: Signal<Out, Bits<8>>,
+    /// A report is there.
+    pub tvalid: Signal<Out, Bit>,
+    /// It is taken.
+    pub tready: Signal<In, Bit>,
+}
+
+/// The other end of [`WindowStreamOut`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "WindowStreamOut"]
+pub struct WindowStreamIn {
+    /// Bits 31:0 edge, 63:32 limit.
+    pub tdata: Signal<In, Bits<64>>,
+    /// Stream number.
+    pub tdest: Signal<In, Bits<8>>,
+    /// A report is there.
+    pub tvalid: Signal<In, Bit>,
+    /// It is taken.
+    pub tready: Signal<Out, Bit>,
+}
+
+/// Reports of S streams.
+#[derive(LogicBlock)]
+pub struct Window<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// Sequence number of the octet expected next, of each stream.
+    pub edge_sequence: [Signal<In, Bits<32>>; S],
+    /// Sequence number behind the last octet that there is room for, of each stream.
+    pub limit_sequence: [Signal<In, Bits<32>>; S],
+    /// The reports.
+    pub m_axis_window: WindowStreamOut,
+
+    turn: Dff<Bits<4>>,
+    valid: Dff<Bit>,
+    stream: Dff<Bits<8>>,
+    data: Dff<Bits<64>>,
+    step: Signal<Local, Bit>,
+    edge_now: Signal<Local, Bits<32>>,
+    limit_now: Signal<Local, Bits<32>>,
+    index: [Constant<Bits<4>>; S],
+    last: Constant<Bits<4>>,
+}
+
+impl<const S: usize> Default for Window<S> {
+    fn default() -> Self {
+        Self {
+            clock: d(),
+            reset: d(),
+            edge_sequence: array(),
+            limit_sequence: array(),
+            m_axis_window: d(),
+            turn: d(),
+            valid: d(),
+            stream: d(),
+            data: d(),
+            step: d(),
+            edge_now: d(),
+            limit_now: d(),
+            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            last: Constant::new((S as u64 - 1).into()),
+        }
+    }
+}
+
+impl<const S: usize> Logic for Window<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, turn, valid, stream, data);
+        self.m_axis_window.tdata.next = self.data.q.val();
+        self.m_axis_window.tdest.next = self.stream.q.val();
+        self.m_axis_window.tvalid.next = self.valid.q.val();
+        self.step.next = !self.valid.q.val() | self.m_axis_window.tready.val();
+        self.edge_now.next = 0.into();
+        self.limit_now.next = 0.into();
+        for i in 0..S {
+            if self.turn.q.val() == self.index[i].val() {
+                self.edge_now.next = self.edge_sequence[i].val();
+                self.limit_now.next = self.limit_sequence[i].val();
+            }
+        }
+        if self.step.val() {
+            self.valid.d.next = true;
+            self.stream.d.next = bit_cast::<8, 4>(self.turn.q.val());
+            self.turn.d.next = self.turn.q.val() + 1;
+            if self.turn.q.val() == self.last.val() {
+                self.turn.d.next = 0.into();
+            }
+            self.data.d.next = bit_cast::<64, 32>(self.edge_now.val())
+                | (bit_cast::<64, 32>(self.limit_now.val()) << 32);
+        }
+        if self.reset.val() {
+            self.valid.d.next = false;
+            self.turn.d.next = 0.into();
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Exact SystemVerilog from rust-hdl blocks.
+//!
+//! ```text
+//!   Block ──Probe──► collect ──► lower ──► check ──► print ──► Design
+//!                    tree of     names,    latches,  text
+//!                    blocks      widths    order     equal modules once
+//! ```
+//!
+//! rust-hdl's own generator loses parentheses and carries; this one computes every width and refuses what has no exact
+//! meaning. Each module is one `always_comb` for what is assigned more than once or under a condition, `assign` for the
+//! rest, and one `always_ff` per clock for its [`Dff`](crate::dff::Dff)s. The text is free of Verilator warnings, is
+//! the same on every run, and names ports as AXI does: `s_axis.tdata` is `s_axis_tdata`.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod check;
+mod collect;
+pub mod dff;
+mod error;
+mod kernel;
+mod lower;
+mod names;
+mod print;
+mod schedule;
+
+pub use dff::Dff;
+pub use error::{Problem, WriteError};
+pub use print::Faults;
+
+use collect::Node;
+use kernel::Body;
+use rust_hdl_core::prelude::{AtomKind, Block};
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+/// One SystemVerilog module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Module name.
+    pub name: String,
+    /// Its whole text, from the header comment to `endmodule`.
+    pub text: String,
+}
+
+/// Direction of a port of the top module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Driven from outside.
+    Input,
+    /// Driven by the block.
+    Output,
+}
+
+/// One port of the top module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Name, such as `s_axis_tdata`.
+    pub name: String,
+    /// Direction.
+    pub direction: Direction,
+    /// Bits, at least 1.
+    pub width: usize,
+    /// Whether it is a clock.
+    pub clock: bool,
+}
+
+/// A written block: its modules, and the ports of the top one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Design {
+    /// Modules, each after those it instantiates; the top is the last.
+    pub modules: Vec<Module>,
+    /// Ports of the top module, in declaration order.
+    pub ports: Vec<Port>,
+}
+
+impl Design {
+    /// All modules in one text.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .modules
+            .iter()
+            .map(|module| module.text.as_str())
+            .collect();
+        texts.join("\n")
+    }
+
+    /// Name of the top module; empty when there is none.
+    #[must_use]
+    pub fn top(&self) -> &str {
+        self.modules.last().map_or("", |module| &module.name)
+    }
+
+    /// One file per module, in compile order.
+    #[must_use]
+    pub fn sources(&self) -> Vec<(String, String)> {
+        let modules = self.modules.iter();
+        modules
+            .map(|module| (format!("{}.sv", module.name), module.text.clone()))
+            .collect()
+    }
+
+    /// [`sources`](Self::sources), and `<top>.f`, the list of them.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let mut files = self.sources();
+        if !files.is_empty() {
+            let list = files.iter().map(|(name, _)| format!("{name}\n")).collect();
+            files.push((format!("{}.f", self.top()), list));
+        }
+        files
+    }
+
+    /// Writes [`files`](Self::files) into `folder`, which must exist.
+    ///
+    /// # Errors
+    /// Those of writing a file.
+    pub fn write_to(&self, folder: &Path) -> io::Result<()> {
+        let mut files = self.files().into_iter();
+        files.try_for_each(|(name, text)| std::fs::write(folder.join(name), text))
+    }
+}
+
+/// Writes `block` and everything below it; the top module is called `top`, the others `<top>_<instance path>`.
+///
+/// # Errors
+/// [`WriteError`] when something in a kernel has no exact SystemVerilog; see [`Problem`] for the list.
+pub fn write<B: Block>(block: &B, top: &str) -> Result<Design, WriteError> {
+    write_with_faults(block, top, Faults::default())
+}
+
+/// [`write`] with planted mistakes, for tests of tests.
+///
+/// # Errors
+/// As [`write`].
+#[doc(hidden)]
+pub fn write_with_faults<B: Block>(
+    block: &B,
+    top: &str,
+    faults: Faults,
+) -> Result<Design, WriteError> {
+    let refuse = |problem| WriteError {
+        module: top.into(),
+        problem,
+    };
+    names::check(top).map_err(refuse)?;
+    let root = collect::collect(block, top)?;
+    let mut writer = Writer {
+        faults,
+        ..Default::default()
+    };
+    writer.module(&root, top)?;
+    Ok(Design {
+        modules: writer.finish(),
+        ports: ports(&root),
+    })
+}
+
+fn ports(node: &Node) -> Vec<Port> {
+    let port = |atom: &collect::AtomInfo| Port {
+        name: atom.name.clone(),
+        direction: match atom.kind {
+            AtomKind::InputParameter => Direction::Input,
+            _ => Direction::Output,
+        },
+        width: atom.width,
+        clock: atom.clock,
+    };
+    node.ports().map(port).collect()
+}
+
+/// Modules written so far; equal ones are kept once, under the name of the first.
+#[derive(Default)]
+struct Writer {
+    faults: Faults,
+    by_body: HashMap<String, usize>,
+    written: Vec<Written>,
+}
+
+struct Written {
+    name: String,
+    body: String,
+    /// Paths of all instances.
+    paths: Vec<String>,
+}
+
+impl Writer {
+    /// Writes `node` and what is below it, and returns the name of its module.
+    fn module(&mut self, node: &Node, name: &str) -> Result<String, WriteError> {
+        let mut child_modules = vec![];
+        for child in &node.children {
+            child_modules.push(match child.power_up() {
+                Some(_) => String::new(), // written inline
+                None => self.module(child, &format!("{name}_{}", child.name))?,
+            });
+        }
+        let refuse = |problem| WriteError {
+            module: node.path.clone(),
+            problem,
+        };
+        let mut module = lower::lower(node).map_err(refuse)?;
+        check::check(&module).map_err(refuse)?;
+        if let Body::Kernel(statements) = &mut module.body {
+            *statements = schedule::without_dead_assignments(std::mem::take(statements));
+        }
+        let body = print::body(&module, &child_modules, self.faults);
+        if let Some(index) = self.by_body.get(&body) {
+            let twin = &mut self.written[*index];
+            twin.paths.push(module.path);
+            return Ok(twin.name.clone());
+        }
+        if self.written.iter().any(|written| written.name == name) {
+            return Err(refuse(Problem::NameTaken(name.into())));
+        }
+        self.by_body.insert(body.clone(), self.written.len());
+        self.written.push(Written {
+            name: name.into(),
+            body,
+            paths: vec![module.path],
+        });
+        Ok(name.into())
+    }
+
+    fn finish(self) -> Vec<Module> {
+        let module = |written: Written| {
+            let Written { name, body, paths } = written;
+            let more = match paths.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            Module {
+                text: format!("// {}{more}\nmodule {name} (\n{body}endmodule\n", paths[0]),
+                name,
+            }
+        };
+        self.written.into_iter().map(module).collect()
+    }
+}
+
+/// A line of comment for the written text, above the statement that follows; nothing in simulation.
+#[macro_export]
+macro_rules! comment {
+    ($text:literal) => {};
+}

@@ -1,0 +1,548 @@
+//! From [`Module`] to text.
+
+use crate::check;
+use crate::kernel::*;
+use crate::names::SINK;
+use crate::schedule;
+use num_bigint::BigUint;
+use num_traits::Zero;
+use std::collections::{BTreeMap, HashMap};
+
+/// Text of a module from its port list to `endmodule`, without its name, so that modules of equal behaviour have equal
+/// text. `child_modules` names the module of each child node.
+pub fn body(module: &Module, child_modules: &[String], faults: Faults) -> String {
+    let aliases = match &module.body {
+        Body::Kernel(statements) => schedule::aliases(module, statements),
+        Body::Text(_) => HashMap::new(),
+    };
+    Printer {
+        module,
+        child_modules,
+        aliases,
+        faults,
+        lines: vec![],
+    }
+    .print()
+}
+
+/// Longer lists are written one item a line.
+const LINE_LENGTH: usize = 100;
+
+/// Mistakes planted on purpose, to show that the tests would find them. All off in real use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Leave out the parentheses around operators.
+    pub no_parentheses: bool,
+    /// Leave out casts, so that sums keep their carry and shifts their high bits.
+    pub no_casts: bool,
+    /// Write `<=` for `<`.
+    pub wrong_compare: bool,
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    child_modules: &'a [String],
+    /// Signals that go by another signal's name.
+    aliases: HashMap<SignalId, SignalId>,
+    faults: Faults,
+    lines: Vec<String>,
+}
+
+impl Printer<'_> {
+    fn print(mut self) -> String {
+        self.port_list();
+        self.constants();
+        self.registers();
+        self.locals();
+        self.instances();
+        match &self.module.body {
+            Body::Kernel(statements) => self.kernel(statements),
+            Body::Text(text) => {
+                self.section("logic");
+                let lines = text.trim_end().lines();
+                self.lines
+                    .extend(lines.map(|line| format!("    {}", line.trim_end())));
+            }
+        }
+        self.flip_flops();
+        self.sink();
+        let trimmed = self.lines.iter().map(|line| line.trim_end());
+        trimmed.map(|line| format!("{line}\n")).collect()
+    }
+
+    fn line(&mut self, text: impl Into<String>) {
+        self.lines.push(text.into());
+    }
+
+    fn section(&mut self, title: &str) {
+        self.line("");
+        self.line(format!("    // {title}"));
+    }
+
+    fn name(&self, id: SignalId) -> &str {
+        match self.aliases.get(&id) {
+            Some(kept) => self.name(*kept),
+            None => &self.module.signals[id].name,
+        }
+    }
+
+    fn signals(&self, wanted: impl Fn(&Signal) -> bool) -> Vec<(SignalId, Signal)> {
+        let all = self.module.signals.iter().enumerate();
+        all.filter(|(_, s)| wanted(s))
+            .map(|(id, s)| (id, s.clone()))
+            .collect()
+    }
+}
+
+// ---- declarations
+
+impl Printer<'_> {
+    fn port_list(&mut self) {
+        let ports = self.signals(|s| matches!(s.role, Role::Input | Role::Output));
+        let align = widest(ports.iter().map(|(_, s)| s));
+        let count = ports.len();
+        for (index, (_, port)) in ports.into_iter().enumerate() {
+            let direction = match port.role {
+                Role::Input => "input  wire ",
+                _ => "output logic",
+            };
+            let comma = if index + 1 < count { "," } else { "" };
+            self.line(format!(
+                "    {direction} {:align$}{}{comma}",
+                range(&port),
+                port.name
+            ));
+        }
+        self.line(");");
+    }
+
+    fn constants(&mut self) {
+        let (mut signals, mut members) = (vec![], BTreeMap::new());
+        match &self.module.body {
+            Body::Kernel(statements) => statements.iter().for_each(|statement| {
+                statement.walk(&mut |s| {
+                    for expression in s.own_expressions() {
+                        expression.reads(&mut |id, _| signals.push(id));
+                        expression.members(&mut |name, value, width| {
+                            members.insert((width, name.to_string()), value.clone());
+                        });
+                    }
+                });
+            }),
+            Body::Text(text) => {
+                let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let words: Vec<&str> = text.split(|c| !word(c)).collect();
+                signals.extend(
+                    (0..self.module.signals.len()).filter(|id| words.contains(&self.name(*id))),
+                );
+            }
+        }
+        let constants = self.signals(|s| matches!(s.role, Role::Constant(_)));
+        let used: Vec<_> = constants
+            .into_iter()
+            .filter(|(id, _)| signals.contains(id))
+            .collect();
+        if used.is_empty() && members.is_empty() {
+            return;
+        }
+        self.section("constants");
+        let enums = members
+            .into_iter()
+            .map(|((width, name), value)| (name, width, value));
+        let enums: Vec<_> = enums.collect();
+        for (_, signal) in used {
+            if let Role::Constant(value) = &signal.role {
+                let literal = literal(value, signal.width);
+                self.line(format!(
+                    "    localparam logic {}{} = {literal};",
+                    range(&signal),
+                    signal.name
+                ));
+            }
+        }
+        let mut enums = enums;
+        enums.sort_by_key(|(name, _, value)| (prefix(name), value.clone()));
+        for (name, width, value) in enums {
+            let range = range_of(width);
+            self.line(format!(
+                "    localparam logic {range}{name} = {};",
+                literal(&value, width)
+            ));
+        }
+    }
+
+    fn registers(&mut self) {
+        let flip_flops: Vec<(SignalId, SignalId)> = self.flip_flop_signals();
+        if flip_flops.is_empty() {
+            return;
+        }
+        self.section("registers");
+        let align = widest(flip_flops.iter().map(|(d, _)| &self.module.signals[*d]));
+        for (d, q) in flip_flops {
+            let range = range(&self.module.signals[d]);
+            self.line(format!(
+                "    logic {range:align$}{}, {};",
+                self.name(d),
+                self.name(q)
+            ));
+        }
+    }
+
+    fn flip_flop_signals(&self) -> Vec<(SignalId, SignalId)> {
+        let children = self.module.children.iter();
+        children
+            .filter_map(|child| match child {
+                Child::FlipFlop { d, q, .. } => Some((*d, *q)),
+                Child::Instance { .. } => None,
+            })
+            .collect()
+    }
+
+    fn locals(&mut self) {
+        let locals = self.signals(|s| s.role == Role::Local);
+        if locals.is_empty() {
+            return;
+        }
+        self.section("signals");
+        let align = widest(locals.iter().map(|(_, s)| s));
+        for (_, local) in locals {
+            self.line(format!("    logic {:align$}{};", range(&local), local.name));
+        }
+    }
+
+    fn instances(&mut self) {
+        let instances: Vec<_> = self
+            .module
+            .children
+            .iter()
+            .filter_map(|child| match child {
+                Child::Instance { name, node, ports } => Some((name, *node, ports)),
+                Child::FlipFlop { .. } => None,
+            })
+            .collect();
+        self.wires(instances.iter().flat_map(|(_, _, ports)| ports.iter()));
+        for (name, node, ports) in instances {
+            self.line("");
+            self.line(format!("    {} {name} (", self.child_modules[node]));
+            let align = ports.iter().map(|(port, _)| port.len()).max().unwrap_or(0);
+            for (index, (port, id)) in ports.iter().enumerate() {
+                let net = self.name(*self.module.clocks.get(id).unwrap_or(id));
+                let comma = if index + 1 < ports.len() { "," } else { "" };
+                self.line(format!("        .{port:align$} ({net}){comma}"));
+            }
+            self.line("    );");
+        }
+    }
+
+    /// What the ports of sub-blocks are connected with, unless they share another signal's name.
+    fn wires<'p>(&mut self, ports: impl Iterator<Item = &'p (String, SignalId)>) {
+        let wires: Vec<Signal> = ports
+            .filter(|(_, id)| !self.aliases.contains_key(id))
+            .map(|(_, id)| self.module.signals[*id].clone())
+            .filter(|s| !(s.clock && s.role == Role::ChildInput))
+            .collect();
+        if wires.is_empty() {
+            return;
+        }
+        self.section("ports of sub-blocks");
+        let align = widest(wires.iter());
+        for wire in wires {
+            self.line(format!("    logic {:align$}{};", range(&wire), wire.name));
+        }
+    }
+
+    fn flip_flops(&mut self) {
+        let mut by_clock: BTreeMap<SignalId, Vec<(SignalId, SignalId, BigUint)>> = BTreeMap::new();
+        for child in &self.module.children {
+            if let Child::FlipFlop {
+                d,
+                q,
+                clock,
+                power_up,
+            } = child
+            {
+                let source = self.module.clocks.get(clock).unwrap_or(clock);
+                by_clock
+                    .entry(*source)
+                    .or_default()
+                    .push((*d, *q, power_up.clone()));
+            }
+        }
+        for (clock, registers) in by_clock {
+            self.line("");
+            self.line("    initial begin");
+            for (_, q, power_up) in &registers {
+                let value = literal(power_up, self.module.signals[*q].width);
+                self.line(format!("        {} = {value};", self.name(*q)));
+            }
+            self.line("    end");
+            self.line(format!(
+                "    always_ff @(posedge {}) begin",
+                self.name(clock)
+            ));
+            for (d, q, _) in &registers {
+                self.line(format!("        {} <= {};", self.name(*q), self.name(*d)));
+            }
+            self.line("    end");
+        }
+    }
+
+    /// Verilator's idiom for signals that are not used on purpose.
+    fn sink(&mut self) {
+        let mut unused = vec![];
+        for (id, bits) in check::unread(self.module)
+            .iter()
+            .enumerate()
+            .filter(|(_, bits)| !bits.is_zero())
+        {
+            let signal = &self.module.signals[id];
+            let ranges = check::ranges(bits, signal.width);
+            if bits.count_ones() == signal.width as u64 {
+                unused.push(signal.name.clone());
+            } else {
+                unused.extend(
+                    ranges
+                        .iter()
+                        .map(|range| format!("{}[{range}]", signal.name)),
+                );
+            }
+        }
+        if unused.is_empty() {
+            return;
+        }
+        self.section("bits that nothing reads");
+        let line = format!("    wire {SINK} = &{{1'b0, {}}};", unused.join(", "));
+        if line.len() <= LINE_LENGTH {
+            return self.line(line);
+        }
+        self.line(format!("    wire {SINK} = &{{"));
+        self.line("        1'b0,");
+        self.line(format!("        {}", unused.join(",\n        ")));
+        self.line("    };");
+    }
+}
+
+fn prefix(name: &str) -> String {
+    name.split('_').next().unwrap_or_default().into()
+}
+
+fn range(signal: &Signal) -> String {
+    range_of(signal.width)
+}
+
+fn range_of(width: usize) -> String {
+    match width {
+        1 => String::new(),
+        _ => format!("[{}:0] ", width - 1),
+    }
+}
+
+fn widest<'a>(signals: impl Iterator<Item = &'a Signal>) -> usize {
+    signals.map(|signal| range(signal).len()).max().unwrap_or(0)
+}
+
+fn literal(value: &BigUint, width: usize) -> String {
+    match width {
+        1 => format!("1'b{value}"),
+        _ => format!("{width}'h{value:x}"),
+    }
+}
+
+// ---- logic
+
+impl Printer<'_> {
+    fn kernel(&mut self, statements: &[Statement]) {
+        let clocks = self.module.clocks.iter();
+        let passed_on: Vec<String> = clocks
+            .filter(|(to, _)| self.module.signals[**to].role == Role::Output)
+            .map(|(to, from)| format!("    assign {} = {};", self.name(*to), self.name(*from)))
+            .collect();
+        let processes = schedule::processes(statements, &self.aliases);
+        if passed_on.is_empty() && processes.is_empty() {
+            return;
+        }
+        self.section("logic");
+        self.lines.extend(passed_on);
+        for process in processes {
+            let last = self.lines.last().map_or("", String::as_str);
+            if !last.contains("// ") && (!process.alone || last == "    end") {
+                self.line("");
+            }
+            for text in process.comments {
+                self.comment(text, "    ");
+            }
+            if process.alone {
+                for (_, statement) in process.statements {
+                    self.statement(statement, 1, "assign ");
+                }
+                continue;
+            }
+            self.line("    always_comb begin");
+            for (comments, statement) in process.statements {
+                for text in comments {
+                    self.comment(text, "        ");
+                }
+                self.statement(statement, 2, "");
+            }
+            self.line("    end");
+        }
+    }
+
+    fn comment(&mut self, text: &str, pad: &str) {
+        let opened =
+            |line: &String| line.is_empty() || line.ends_with("begin") || line.contains("// ");
+        if !self.lines.last().is_some_and(opened) {
+            self.line("");
+        }
+        self.line(format!("{pad}// {text}"));
+    }
+
+    fn block(&mut self, statements: &[Statement], depth: usize) {
+        for statement in statements {
+            self.statement(statement, depth, "");
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, depth: usize, keyword: &str) {
+        let pad = "    ".repeat(depth);
+        match statement {
+            Statement::Assign { target, value } => {
+                let name = self.name(target.signal);
+                let part = match &target.part {
+                    None => String::new(),
+                    Some((Position::Constant(low), 1)) => format!("[{low}]"),
+                    Some((Position::Constant(low), width)) => {
+                        format!("[{}:{low}]", low + width - 1)
+                    }
+                    Some((Position::Dynamic(at), 1)) => format!("[{}]", self.outer(at)),
+                    Some((Position::Dynamic(at), width)) => {
+                        format!("[{} +: {width}]", self.outer(at))
+                    }
+                };
+                let text = format!("{pad}{keyword}{name}{part} = {};", self.outer(value));
+                self.line(text);
+            }
+            Statement::If {
+                test,
+                then,
+                otherwise,
+            } => self.conditional(test, then, otherwise, depth, &pad),
+            Statement::Case { test, arms } => {
+                self.line(format!("{pad}case ({})", self.outer(test)));
+                for (label, block) in arms {
+                    let label = match label {
+                        Label::Value(value) => format!("{}: begin", self.outer(value)),
+                        Label::Default => "default: begin".into(),
+                        Label::Last(value) => format!("default: begin // {}", self.outer(value)),
+                    };
+                    self.line(format!("{pad}    {label}"));
+                    self.block(block, depth + 2);
+                    self.line(format!("{pad}    end"));
+                }
+                self.line(format!("{pad}endcase"));
+            }
+            Statement::Comment(text) => self.comment(text, &pad),
+        }
+    }
+
+    fn conditional(
+        &mut self,
+        test: &Expr,
+        then: &[Statement],
+        otherwise: &[Statement],
+        depth: usize,
+        pad: &str,
+    ) {
+        self.line(format!("{pad}if ({}) begin", self.outer(test)));
+        self.block(then, depth + 1);
+        let mut rest = otherwise;
+        while let [Statement::If {
+            test,
+            then,
+            otherwise,
+        }] = rest
+        {
+            self.line(format!("{pad}end else if ({}) begin", self.outer(test)));
+            self.block(then, depth + 1);
+            rest = otherwise;
+        }
+        if !rest.is_empty() {
+            self.line(format!("{pad}end else begin"));
+            self.block(rest, depth + 1);
+        }
+        self.line(format!("{pad}end"));
+    }
+
+    /// An expression that needs no parentheses around it.
+    fn outer(&self, e: &Expr) -> String {
+        match e {
+            Expr::Signal(id) => self.name(*id).into(),
+            Expr::Literal { value, width } => literal(value, *width),
+            Expr::Member { name, .. } => name.clone(),
+            Expr::Slice { of, low, width: 1 } => format!("{}[{low}]", self.name(*of)),
+            Expr::Slice { of, low, width } => {
+                format!("{}[{}:{low}]", self.name(*of), low + width - 1)
+            }
+            Expr::Part { of, low, width: 1 } => format!("{}[{}]", self.name(*of), self.outer(low)),
+            Expr::Part { of, low, width } => {
+                format!("{}[{} +: {width}]", self.name(*of), self.outer(low))
+            }
+            Expr::Concat(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.outer(part)).collect();
+                format!("{{{}}}", parts.join(", "))
+            }
+            Expr::Resize { value, .. } if self.faults.no_casts => self.inner(value),
+            Expr::Resize { value, width } => self.resized(value, *width),
+            Expr::Shift { left, value, by } => {
+                let by = match by {
+                    Position::Constant(distance) => distance.to_string(),
+                    Position::Dynamic(distance) => self.inner(distance),
+                };
+                format!(
+                    "{} {} {by}",
+                    self.inner(value),
+                    if *left { "<<" } else { ">>" }
+                )
+            }
+            Expr::Unary(op, value) => {
+                let symbol = match op {
+                    UnaryOp::Not => "~",
+                    UnaryOp::All => "&",
+                    UnaryOp::Any => "|",
+                    UnaryOp::Xor => "^",
+                };
+                format!("{symbol}{}", self.inner(value))
+            }
+            Expr::Binary(BinaryOp::Lt, left, right) if self.faults.wrong_compare => {
+                format!("{} <= {}", self.inner(left), self.inner(right))
+            }
+            Expr::Binary(op, left, right) => {
+                format!("{} {} {}", self.inner(left), op.symbol(), self.inner(right))
+            }
+        }
+    }
+
+    /// Tools disagree on whether the operand of a size cast is self-determined; that of a concatenation always is.
+    fn resized(&self, value: &Expr, width: usize) -> String {
+        let from = value.width(&self.module.signals);
+        match value {
+            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) if from < width => {
+                let zeros = literal(&BigUint::zero(), width - from);
+                format!("{{{zeros}, {}}}", self.outer(value))
+            }
+            _ => format!("{width}'({})", self.outer(value)),
+        }
+    }
+
+    /// An expression as an operand. A size cast is one too: yosys 0.70 reads `~1'(x)` as `(~1)'(x)`.
+    fn inner(&self, e: &Expr) -> String {
+        match e {
+            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) | Expr::Resize { .. }
+                if !self.faults.no_parentheses =>
+            {
+                format!("({})", self.outer(e))
+            }
+            _ => self.outer(e),
+        }
+    }
+}
