@@ -31,14 +31,14 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles for which the inside stays in reset behind the last cycle of `aresetn` low: longer than any delay line.
 pub const RESET_CYCLES: u64 = 31;
 
 /// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Warpline<
     const W: usize,
     const K: usize,

@@ -1,6 +1,7 @@
 //! The tree of blocks below a top block, as rust-hdl's `Probe` shows it.
 
 use crate::dff;
+use crate::doc;
 use crate::error::{Problem, WriteError};
 use crate::names;
 use num_bigint::BigUint;
@@ -19,10 +20,16 @@ pub struct Node {
     pub children: Vec<Node>,
     /// What the block does.
     pub code: Verilog,
+    /// What its Rust source says of it; empty without [`Block`](crate::Block)'s derive.
+    pub doc: Vec<String>,
+    /// What its owner says of the field.
+    pub field_doc: Vec<String>,
 }
 
 /// One port, local signal or constant.
 pub struct AtomInfo {
+    /// What its owner says of the field; of the signals of one field, the first has it.
+    pub doc: Vec<String>,
     /// Name as written: `s_axis_tdata`.
     pub name: String,
     /// Direction.
@@ -77,6 +84,10 @@ pub fn collect(block: &dyn Block, top: &str) -> Result<Node, WriteError> {
 
 #[derive(Default)]
 struct Collector {
+    /// Of the field that comes next.
+    field_doc: Vec<String>,
+    /// A block has just been opened.
+    block_doc: bool,
     stack: Vec<(Node, Vec<String>)>,
     root: Option<Node>,
     refused: Option<WriteError>,
@@ -105,12 +116,22 @@ impl Probe for Collector {
             atoms: vec![],
             children: vec![],
             code: node.hdl(),
+            doc: vec![],
+            field_doc: std::mem::take(&mut self.field_doc),
         };
+        self.block_doc = true;
         self.stack.push((node, vec![]));
     }
 
     fn visit_start_namespace(&mut self, name: &str, _: &dyn Block) {
-        if let Some((_, namespace)) = self.stack.last_mut() {
+        if let Some((node, namespace)) = self.stack.last_mut() {
+            if let Some(text) = name.strip_prefix(doc::MARK) {
+                // the first one of a block is the block's
+                match std::mem::take(&mut self.block_doc) {
+                    true => node.doc = doc::plain(text),
+                    false => self.field_doc = doc::plain(text),
+                }
+            }
             namespace.push(names::flat(name));
         }
     }
@@ -135,6 +156,7 @@ impl Probe for Collector {
             _ => {}
         }
         let info = AtomInfo {
+            doc: std::mem::take(&mut self.field_doc),
             kind: atom.kind(),
             width: atom.bits(),
             clock: descriptor.name == "clock",
@@ -154,6 +176,7 @@ impl Probe for Collector {
     }
 
     fn visit_end_scope(&mut self, _: &str, _: &dyn Block) {
+        self.block_doc = false; // of a block that has none
         if let Some((node, _)) = self.stack.pop() {
             match self.stack.last_mut() {
                 Some((parent, _)) => parent.children.push(node),

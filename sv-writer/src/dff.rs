@@ -9,7 +9,7 @@
 //! ```
 //!
 //! There is no reset port: a kernel that resets overrides `d` last. The [writer](crate) knows this block and
-//! writes it inline, as one line of its owner's `always_ff`.
+//! writes it inline, as one line of its owner's clocked `always`.
 
 use rust_hdl_core::prelude::*;
 
@@ -51,7 +51,7 @@ impl<T: Synth> Logic for Dff<T> {
     fn hdl(&self) -> Verilog {
         let value = T::default().verilog();
         Verilog::Custom(format!(
-            "{MARK}{value:x}\ninitial q = {value:x};\nalways_ff @(posedge clock) q <= d;\n"
+            "{MARK}{value:x}\ninitial q = {value:x};\nalways @(posedge clock) q <= d;\n"
         ))
     }
 

@@ -85,7 +85,9 @@ pub enum Problem {
         width: usize,
     },
     /// Arithmetic in an index. Rust may do it on `usize`, hardware on the width of the signal.
-    #[error("arithmetic in an index of `{0}` has no certain width; assign the index to a Local signal first")]
+    #[error(
+        "arithmetic in an index of `{0}` has no certain width; assign the index to a Local signal first"
+    )]
     IndexArithmetic(String),
     /// Operators that `Bits` does not have.
     #[error("operator `{0}` is not supported")]
@@ -113,7 +115,9 @@ pub enum Problem {
     #[error("`{0}` is assigned but not driven by this block")]
     NotAssignable(String),
     /// A clock that is neither passed on whole nor fed from a clock input.
-    #[error("clock `{0}` must be assigned once, from a clock input or a sub-block's clock output, and never used as data")]
+    #[error(
+        "clock `{0}` must be assigned once, from a clock input or a sub-block's clock output, and never used as data"
+    )]
     Clock(String),
     /// The clock input of a sub-block gets no clock.
     #[error("clock `{0}` is not connected; name the instance in dff_setup!, clock! or a loop")]

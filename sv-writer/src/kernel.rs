@@ -37,6 +37,8 @@ pub struct Signal {
     pub width: usize,
     pub role: Role,
     pub clock: bool,
+    /// What the field's documentation says, a line each.
+    pub doc: Vec<String>,
 }
 
 /// A sub-block: a flip-flop written inline, or an instance.
@@ -53,6 +55,8 @@ pub enum Child {
         node: usize,
         /// Port name and the signal it is connected with.
         ports: Vec<(String, SignalId)>,
+        /// What the field's documentation says, a line each.
+        doc: Vec<String>,
     },
 }
 

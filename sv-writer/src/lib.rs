@@ -7,9 +7,10 @@
 //! ```
 //!
 //! rust-hdl's own generator loses parentheses and carries; this one computes every width and refuses what has no exact
-//! meaning. Each module is one `always_comb` for what is assigned more than once or under a condition, `assign` for the
-//! rest, and one `always_ff` per clock for its [`Dff`](crate::dff::Dff)s. The text is free of Verilator warnings, is
-//! the same on every run, and names ports as AXI does: `s_axis.tdata` is `s_axis_tdata`.
+//! meaning. Each module is an `always_comb` for what is assigned more than once or under a condition, `assign` for the
+//! rest, and one clocked `always` per clock for its [`Dff`](crate::dff::Dff)s. The text is legal IEEE 1800, free of warnings of
+//! Verilator and slang, the same on every run, and names ports as AXI does: `s_axis.tdata` is `s_axis_tdata`. What the Rust
+//! source documents, with [`Block`](macro@Block) derived, stands in the text as comments.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -17,6 +18,7 @@
 mod check;
 mod collect;
 pub mod dff;
+mod doc;
 mod error;
 mod kernel;
 mod lower;
@@ -26,7 +28,8 @@ mod schedule;
 
 pub use dff::Dff;
 pub use error::{Problem, WriteError};
-pub use print::Faults;
+pub use print::{COMBINATIONAL, Faults};
+pub use warpline_sv_writer_derive::Block;
 
 use collect::Node;
 use kernel::Body;
@@ -86,6 +89,25 @@ impl Design {
         texts.join("\n")
     }
 
+    /// The same design with `header` as the first lines of each module's text, as comments: what made it, its licence, its
+    /// configuration.
+    #[must_use]
+    pub fn headed(mut self, header: &str) -> Self {
+        let lines: String = header.lines().map(|line| format!("// {line}\n")).collect();
+        for module in &mut self.modules {
+            module.text.insert_str(0, &lines);
+        }
+        self
+    }
+
+    /// The code of all modules, without comments, blank lines and indentation: what a record of a run is keyed by, so that
+    /// a better comment voids nothing.
+    #[must_use]
+    pub fn code(&self) -> String {
+        let modules = self.modules.iter();
+        modules.map(|module| code(&module.text)).collect()
+    }
+
     /// Name of the top module; empty when there is none.
     #[must_use]
     pub fn top(&self) -> &str {
@@ -119,6 +141,15 @@ impl Design {
         let mut files = self.files().into_iter();
         files.try_for_each(|(name, text)| std::fs::write(folder.join(name), text))
     }
+}
+
+/// The lines of a text that a tool reads. The writer puts no `//` into a string.
+fn code(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| line.split_once("//").map_or(line, |(code, _)| code).trim());
+    let lines = lines.filter(|line| !line.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// Writes `block` and everything below it; the top module is called `top`, the others `<top>_<instance path>`.
@@ -179,7 +210,9 @@ struct Writer {
 
 struct Written {
     name: String,
+    /// With what the source says of its fields.
     body: String,
+    doc: Vec<String>,
     /// Paths of all instances.
     paths: Vec<String>,
 }
@@ -203,7 +236,7 @@ impl Writer {
         if let Body::Kernel(statements) = &mut module.body {
             *statements = schedule::without_dead_assignments(std::mem::take(statements));
         }
-        let body = print::body(&module, &child_modules, self.faults);
+        let body = print::body(&module, &child_modules, self.faults, false);
         if let Some(index) = self.by_body.get(&body) {
             let twin = &mut self.written[*index];
             twin.paths.push(module.path);
@@ -212,10 +245,12 @@ impl Writer {
         if self.written.iter().any(|written| written.name == name) {
             return Err(refuse(Problem::NameTaken(name.into())));
         }
-        self.by_body.insert(body.clone(), self.written.len());
+        let documented = print::body(&module, &child_modules, self.faults, true);
+        self.by_body.insert(body, self.written.len());
         self.written.push(Written {
             name: name.into(),
-            body,
+            body: documented,
+            doc: node.doc.clone(),
             paths: vec![module.path],
         });
         Ok(name.into())
@@ -223,13 +258,29 @@ impl Writer {
 
     fn finish(self) -> Vec<Module> {
         let module = |written: Written| {
-            let Written { name, body, paths } = written;
+            let Written {
+                name,
+                body,
+                doc,
+                paths,
+            } = written;
             let more = match paths.len() {
                 1 => String::new(),
                 n => format!(" and {} more", n - 1),
             };
+            let apart = (!doc.is_empty()).then(String::new);
+            let doc: String = apart
+                .iter()
+                .chain(&doc)
+                .map(|line| format!("{}\n", format!("// {line}").trim_end()))
+                .collect();
+            let macros = match body.contains(print::COMBINATIONAL) {
+                true => print::COMBINATIONAL_MACRO,
+                false => "",
+            };
+            let place = &paths[0];
             Module {
-                text: format!("// {}{more}\nmodule {name} (\n{body}endmodule\n", paths[0]),
+                text: format!("// {place}{more}\n{doc}{macros}module {name} (\n{body}endmodule\n"),
                 name,
             }
         };

@@ -1,7 +1,7 @@
 //! From rust-hdl's syntax tree to [`Module`]: names are resolved, widths computed, loops unrolled, everything that has
 //! no exact meaning refused.
 
-use crate::collect::{literal_value, AtomInfo, Node};
+use crate::collect::{AtomInfo, Node, literal_value};
 use crate::error::Problem;
 use crate::kernel::*;
 use crate::names;
@@ -35,14 +35,20 @@ pub fn lower(node: &Node) -> Lowered<Module> {
             Body::Kernel(statements)
         }
         Verilog::Custom(_) if !children.is_empty() => {
-            return Err(Problem::Unsupported("a block with text of its own cannot have sub-blocks"))
+            return Err(Problem::Unsupported(
+                "a block with text of its own cannot have sub-blocks",
+            ));
         }
         Verilog::Custom(text) => Body::Text(text.clone()),
-        Verilog::Empty => return Err(Problem::Unsupported("the block has neither #[hdl_gen] nor text")),
+        Verilog::Empty => {
+            return Err(Problem::Unsupported(
+                "the block has neither #[hdl_gen] nor text",
+            ));
+        }
         Verilog::Wrapper(_) | Verilog::Blackbox(_) => {
             return Err(Problem::Unsupported(
                 "Wrapper and Blackbox are not supported; instantiate the core in the text of a Custom block",
-            ))
+            ));
         }
     };
     if let Body::Kernel(_) = body {
@@ -105,11 +111,16 @@ impl Scope {
         if self.by_name.insert(name.into(), id).is_some() {
             return Err(Problem::NameTaken(name.into()));
         }
+        let doc = match role {
+            Role::ChildInput | Role::ChildOutput => vec![], // said where the sub-block is written
+            _ => atom.doc.clone(),
+        };
         self.signals.push(Signal {
             name: name.into(),
             width: atom.width,
             role,
             clock: atom.clock,
+            doc,
         });
         Ok(id)
     }
@@ -130,16 +141,20 @@ impl Scope {
             ports.push((atom.name.clone(), id));
         }
         Ok(match (child.power_up(), ports.as_slice()) {
-            (Some(power_up), [(_, d), (_, q), (_, clock)]) => Child::FlipFlop {
-                d: *d,
-                q: *q,
-                clock: *clock,
-                power_up,
-            },
+            (Some(power_up), [(_, d), (_, q), (_, clock)]) => {
+                self.signals[*d].doc.clone_from(&child.field_doc);
+                Child::FlipFlop {
+                    d: *d,
+                    q: *q,
+                    clock: *clock,
+                    power_up,
+                }
+            }
             _ => Child::Instance {
                 name: child.name.clone(),
                 node: index,
                 ports,
+                doc: child.field_doc.clone(),
             },
         })
     }
@@ -172,7 +187,7 @@ impl Scope {
         for (id, signal) in self.signals.iter().enumerate().filter(|(_, s)| s.clock) {
             match signal.role {
                 Role::ChildInput | Role::Output if !self.clocks.contains_key(&id) => {
-                    return Err(Problem::NoClock(signal.name.clone()))
+                    return Err(Problem::NoClock(signal.name.clone()));
                 }
                 Role::Local | Role::Constant(_) => return Err(Problem::Clock(signal.name.clone())),
                 _ => {}
@@ -420,7 +435,7 @@ impl Scope {
                 None => match self.resolve(text)? {
                     Name::Member(member) => member,
                     Name::Signal(_) | Name::Number(_) => {
-                        return Err(Problem::UnknownName(text.into()))
+                        return Err(Problem::UnknownName(text.into()));
                     }
                 },
             },

@@ -9,8 +9,8 @@ use num_traits::Zero;
 use std::collections::{BTreeMap, HashMap};
 
 /// Text of a module from its port list to `endmodule`, without its name, so that modules of equal behaviour have equal
-/// text. `child_modules` names the module of each child node.
-pub fn body(module: &Module, child_modules: &[String], faults: Faults) -> String {
+/// text. `child_modules` names the module of each child node; without `documented`, fields are printed bare.
+pub fn body(module: &Module, child_modules: &[String], faults: Faults, documented: bool) -> String {
     let aliases = match &module.body {
         Body::Kernel(statements) => schedule::aliases(module, statements),
         Body::Text(_) => HashMap::new(),
@@ -20,6 +20,7 @@ pub fn body(module: &Module, child_modules: &[String], faults: Faults) -> String
         child_modules,
         aliases,
         faults,
+        documented,
         lines: vec![],
     }
     .print()
@@ -39,12 +40,28 @@ pub struct Faults {
     pub wrong_compare: bool,
 }
 
+/// What opens a combinational process: [`COMBINATIONAL_MACRO`] defines it.
+pub const COMBINATIONAL: &str = "`SV_WRITER_COMB";
+
+/// Icarus 11 wakes an `always_comb` for the events of another one and never leaves time 0; everywhere else its checks are
+/// worth having, and it runs once at time 0, which `always @*` does not.
+pub const COMBINATIONAL_MACRO: &str = "\
+`ifndef SV_WRITER_COMB
+`ifdef __ICARUS__ // Icarus 11 never leaves time 0 in always_comb
+`define SV_WRITER_COMB always @*
+`else
+`define SV_WRITER_COMB always_comb
+`endif
+`endif
+";
+
 struct Printer<'a> {
     module: &'a Module,
     child_modules: &'a [String],
     /// Signals that go by another signal's name.
     aliases: HashMap<SignalId, SignalId>,
     faults: Faults,
+    documented: bool,
     lines: Vec<String>,
 }
 
@@ -79,6 +96,14 @@ impl Printer<'_> {
         self.line(format!("    // {title}"));
     }
 
+    /// What the source says of a field, above what it becomes.
+    fn doc(&mut self, doc: &[String]) {
+        if self.documented {
+            let lines = doc.iter().map(|line| format!("    // {line}"));
+            self.lines.extend(lines);
+        }
+    }
+
     fn name(&self, id: SignalId) -> &str {
         match self.aliases.get(&id) {
             Some(kept) => self.name(*kept),
@@ -107,6 +132,7 @@ impl Printer<'_> {
                 _ => "output logic",
             };
             let comma = if index + 1 < count { "," } else { "" };
+            self.doc(&port.doc);
             self.line(format!(
                 "    {direction} {:align$}{}{comma}",
                 range(&port),
@@ -153,6 +179,7 @@ impl Printer<'_> {
         for (_, signal) in used {
             if let Role::Constant(value) = &signal.role {
                 let literal = literal(value, signal.width);
+                self.doc(&signal.doc);
                 self.line(format!(
                     "    localparam logic {}{} = {literal};",
                     range(&signal),
@@ -180,6 +207,7 @@ impl Printer<'_> {
         let align = widest(flip_flops.iter().map(|(d, _)| &self.module.signals[*d]));
         for (d, q) in flip_flops {
             let range = range(&self.module.signals[d]);
+            self.doc(&self.module.signals[d].doc);
             self.line(format!(
                 "    logic {range:align$}{}, {};",
                 self.name(d),
@@ -206,6 +234,7 @@ impl Printer<'_> {
         self.section("signals");
         let align = widest(locals.iter().map(|(_, s)| s));
         for (_, local) in locals {
+            self.doc(&local.doc);
             self.line(format!("    logic {:align$}{};", range(&local), local.name));
         }
     }
@@ -216,13 +245,19 @@ impl Printer<'_> {
             .children
             .iter()
             .filter_map(|child| match child {
-                Child::Instance { name, node, ports } => Some((name, *node, ports)),
+                Child::Instance {
+                    name,
+                    node,
+                    ports,
+                    doc,
+                } => Some((name, *node, ports, doc)),
                 Child::FlipFlop { .. } => None,
             })
             .collect();
-        self.wires(instances.iter().flat_map(|(_, _, ports)| ports.iter()));
-        for (name, node, ports) in instances {
+        self.wires(instances.iter().flat_map(|(_, _, ports, _)| ports.iter()));
+        for (name, node, ports, doc) in instances {
             self.line("");
+            self.doc(doc);
             self.line(format!("    {} {name} (", self.child_modules[node]));
             let align = ports.iter().map(|(port, _)| port.len()).max().unwrap_or(0);
             for (index, (port, id)) in ports.iter().enumerate() {
@@ -270,16 +305,14 @@ impl Printer<'_> {
         }
         for (clock, registers) in by_clock {
             self.line("");
+            // `always_ff` forbids a second writer, and `initial` is one (IEEE 1800-2017 9.2.2.4).
             self.line("    initial begin");
             for (_, q, power_up) in &registers {
                 let value = literal(power_up, self.module.signals[*q].width);
                 self.line(format!("        {} = {value};", self.name(*q)));
             }
             self.line("    end");
-            self.line(format!(
-                "    always_ff @(posedge {}) begin",
-                self.name(clock)
-            ));
+            self.line(format!("    always @(posedge {}) begin", self.name(clock)));
             for (d, q, _) in &registers {
                 self.line(format!("        {} <= {};", self.name(*q), self.name(*d)));
             }
@@ -377,7 +410,7 @@ impl Printer<'_> {
                 }
                 continue;
             }
-            self.line("    always_comb begin");
+            self.line(format!("    {COMBINATIONAL} begin"));
             for (comments, statement) in process.statements {
                 for text in comments {
                     self.comment(text, "        ");
@@ -456,11 +489,13 @@ impl Printer<'_> {
         self.line(format!("{pad}if ({}) begin", self.outer(test)));
         self.block(then, depth + 1);
         let mut rest = otherwise;
-        while let [Statement::If {
-            test,
-            then,
-            otherwise,
-        }] = rest
+        while let [
+            Statement::If {
+                test,
+                then,
+                otherwise,
+            },
+        ] = rest
         {
             self.line(format!("{pad}end else if ({}) begin", self.outer(test)));
             self.block(then, depth + 1);

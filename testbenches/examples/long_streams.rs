@@ -61,14 +61,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     })
 }
 
-/// A hash of the text of all devices.
+/// A hash of the code of all devices: comments and names of files do not count.
 fn text(record: &Record) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let mut hash = Sha256::new();
     for run in &record.devices {
-        for (name, text) in design(&run.config())?.files() {
-            hash.update(name);
-            hash.update(text);
-        }
+        hash.update(design(&run.config())?.code());
     }
     let hash = hash.finalize();
     Ok(hash

@@ -20,8 +20,8 @@ use crate::rx::ddp::check::CheckCommand;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// What the owner is at.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -35,7 +35,7 @@ pub enum Phase {
 }
 
 /// The arbiter.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct CommandArbiter {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -25,8 +25,8 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::completion;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// log2 of the octets of an entry.
 pub const ENTRY_BITS: usize = (4 * completion::WORDS).ilog2() as usize;
@@ -45,7 +45,7 @@ pub enum Step {
 }
 
 /// Completion writer on a bus of W bits, K = W/8 octets.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct CompletionWriter<const W: usize, const K: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -38,8 +38,8 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles after `close` until all that `admit`, `assembly` and `scan` had under way has come through.
 pub const SETTLE: u64 = 64;
@@ -66,7 +66,7 @@ pub enum Step {
 }
 
 /// Commands for a device with S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Control<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -24,8 +24,8 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::register::interrupt;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// AXI4-Stream of interrupt messages, one beat each.
 #[derive(LogicInterface, Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub struct MessageStreamIn {
 }
 
 /// State and messages of both vectors.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Interrupts {
     /// Clock.
     pub clock: Signal<In, Clock>,

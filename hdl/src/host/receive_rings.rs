@@ -44,8 +44,8 @@ use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{receive_buffer, receive_descriptor, receive_ring};
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Octets of a descriptor.
 pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
@@ -96,7 +96,7 @@ struct Buffer {
 }
 
 /// ReceiveRings on a bus of W bits, K = W/8 octets, for S streams of four queues.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -26,8 +26,8 @@ use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::error_record;
 use warpline_regmap::register;
 use warpline_regmap::Register;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Words that never change.
 const IDENTITY: [Register; 7] = [
@@ -67,7 +67,7 @@ const COUNTERS: [Register; 7] = [
 const ARGUMENTS: usize = register::ARGUMENT.count as usize;
 
 /// The registers of a device with S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Registers<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -650,7 +650,7 @@ impl<const S: usize> Logic for Registers<S> {
 /// ```text
 ///  row ──►(= at)──►[hit]──► AND value ─► OR ─►[found]──► word
 /// ```
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Words<const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -709,7 +709,7 @@ impl<const N: usize> Logic for Words<N> {
 }
 
 /// Words that the host writes.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Storage<const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -782,7 +782,7 @@ impl<const N: usize> Logic for Storage<N> {
 }
 
 /// A counter modulo 2^32; `count` holds what was added up to two cycles ago.
-#[derive(LogicBlock, Default)]
+#[derive(Block, Default)]
 pub struct Counter {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -25,11 +25,11 @@ use crate::parts::queue::Queue;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// The mux, for W bits, K = W/8 octets.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct WriteMux<const W: usize, const K: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -29,8 +29,8 @@ use crate::records::CrcVerdict;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from the last beat of an FPDU to its verdict, for beats of `width` bits.
 #[must_use]
@@ -57,7 +57,7 @@ struct Finished {
 }
 
 /// The CRC unit for beats of W bits, D dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Crc32c<const W: usize, const D: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

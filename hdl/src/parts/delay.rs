@@ -7,9 +7,10 @@
 //! Keeps side information in step with a pipelined block. Latency: as built, at least one cycle; a value a cycle. There
 //! is no reset: what must be quiet after reset is kept quiet at `d` for as many cycles (the top stretches its reset).
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// The delay line; build it with [`Delay::new`].
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Delay<T: Synth> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -59,7 +60,7 @@ impl<T: Synth> Logic for Delay<T> {
             .map(|stage| format!("    {stage} = 0;\n"))
             .collect();
         Verilog::Custom(format!(
-            "reg [{high}:0] {};\ninitial begin\n{zero}end\nalways_ff @(posedge clock) begin\n    stage_0 <= d;\n{shift}end\nalways_comb q = stage_{last};",
+            "reg [{high}:0] {};\ninitial begin\n{zero}end\nalways @(posedge clock) begin\n    stage_0 <= d;\n{shift}end\nassign q = stage_{last};",
             stages.join(", ")
         ))
     }

@@ -3,9 +3,10 @@
 //! Combinational. `keep` has its ones at the bottom, without holes; `count` is their number, 0 to K. The highest one is
 //! found by its neighbour being zero, and its number is read off one OR of a half of the lanes a bit.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// Counts the ones of `tkeep`.
-#[derive(LogicBlock, Default)]
+#[derive(Block, Default)]
 pub struct KeepCount<const K: usize> {
     /// tkeep of a beat: lane 0 upward, no holes.
     pub keep: Signal<In, Bits<K>>,

@@ -7,9 +7,10 @@
 //!
 //! Combinational. Lane i is set when `from <= i < to`.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// W mask bits for N lanes.
-#[derive(LogicBlock, Default)]
+#[derive(Block, Default)]
 pub struct LaneMask<const W: usize, const N: usize> {
     /// First lane that is set.
     pub from: Signal<In, Bits<8>>,

@@ -18,12 +18,13 @@
 //! [`HeaderRam`] listens to the same write port and keeps the first two octets of every dword: where an FPDU may begin,
 //! these hold ULPDU_Length (RFC 5044 §4.1), so that a second reader can follow the length chain beside the first.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// Cycles from a row at a read port to its data, for both blocks.
 pub const LATENCY: usize = 2;
 
 /// K lanes of one octet, W = 8·K, row addresses of A bits.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct LaneRam<const W: usize, const K: usize, const A: usize> {
     /// Clock of both ports.
     pub clock: Signal<In, Clock>,
@@ -109,7 +110,7 @@ impl<const W: usize, const K: usize, const A: usize> Logic for LaneRam<W, K, A> 
 }
 
 /// The first two octets of each of D dword lanes, H = 16·D; the other ports as in [`LaneRam`].
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct HeaderRam<const W: usize, const K: usize, const D: usize, const A: usize, const H: usize>
 {
     /// Clock of both ports.

@@ -10,11 +10,11 @@
 //! its own heard last who comes and who goes. LOG is 1 to 7.
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// The queue.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Queue<T: Synth, const LOG: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -108,7 +108,7 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
 
 /// Distributed memory: one synchronous write port, one asynchronous read port. Said so, since a tool that finds a register
 /// behind it takes a block RAM otherwise, whose output comes half a cycle later.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Store<T: Synth, const LOG: usize> {
     pub clock: Signal<In, Clock>,
     pub write: Signal<In, Bit>,

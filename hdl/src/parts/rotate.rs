@@ -9,6 +9,7 @@
 //! Throughput: one rotation a cycle, free running. Latency: [`latency`]`(N)` cycles. There is no reset: what rotates is
 //! valid when its neighbour says so.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// Cycles through a rotator of `lanes` lanes (a power of two, at least 2): one for every two bits of the amount.
 #[must_use]
@@ -17,7 +18,7 @@ pub const fn latency(lanes: usize) -> usize {
 }
 
 /// Rotates N lanes of W/N bits; L = log2 N.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Rotate<const W: usize, const N: usize, const L: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -7,9 +7,10 @@
 //! Who goes on asking waits for each of the others once at most. Combinational.
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// A choice among S.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct RoundRobin<const S: usize> {
     /// Who asks.
     pub asks: [Signal<In, Bit>; S],

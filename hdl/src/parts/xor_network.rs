@@ -13,6 +13,7 @@
 //! cycles, whatever M is. There is no reset: what comes out is valid when its neighbour says so.
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
+use warpline_sv_writer::Block;
 
 /// Bits that a stage XORs at most: two levels of four-input LUTs.
 pub const FAN_IN: usize = 16;
@@ -29,7 +30,7 @@ pub const fn latency(inputs: usize) -> usize {
 }
 
 /// I bits in, O bits out.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct XorNetwork<const I: usize, const O: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -66,8 +66,8 @@ use stag_table::StagTable;
 use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
 use warpline_regmap::layout::refused;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// What `control` asks for. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -162,7 +162,7 @@ struct Outcome {
 }
 
 /// Check for S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Check<const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

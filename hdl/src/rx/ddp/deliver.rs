@@ -29,8 +29,8 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{error_event, kind};
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// log2 of the Deliveries that can wait: 64 FPDUs of one beat cover the way of their bursts to the bus and what it takes
 /// to answer.
@@ -42,7 +42,7 @@ pub const COMPLETE: u64 = 1;
 pub const FENCE: u64 = 2;
 
 /// Delivery for S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Deliver<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -37,8 +37,8 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Octets between the addresses at which bursts end, for beats of `octets`.
 #[must_use]
@@ -108,7 +108,7 @@ pub struct Beat {
 }
 
 /// Placement in beats of W bits, K = 2^LOGK octets.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -48,14 +48,14 @@ use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from a beat at the input to the same beat, or its pulses, at the output.
 pub const LATENCY: usize = 5;
 
 /// Admission for S streams of beats of W bits, K octets, with N islands each.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -26,8 +26,8 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 use warpline_wire::marker;
 
 /// Cycles from a beat to its octets being in the ring, for beats of `octets`.
@@ -54,7 +54,7 @@ pub struct Landing {
 }
 
 /// Rings of all streams, beats of W bits: K octets (K = 2^LOGK), D dwords, H = 16·D.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Assembly<
     const W: usize,
     const K: usize,

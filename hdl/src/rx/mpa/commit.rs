@@ -25,8 +25,8 @@ use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Dwords of a Segment's header.
 const HEADER: usize = 5;
@@ -54,7 +54,7 @@ pub struct Going {
 }
 
 /// Buffer for beats of W bits: K octets, D dwords (2^LOGD).
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -2,9 +2,10 @@
 //!
 //! Combinational. Dword lane i of `data` gives bits 16i+15 to 16i of `octets`, the first octet low.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// Picks them from W bits: H = W/2.
-#[derive(LogicBlock, Default)]
+#[derive(Block, Default)]
 pub struct DwordHeads<const W: usize, const H: usize> {
     /// Octets, lane 0 in the lowest bits.
     pub data: Signal<In, Bits<W>>,
@@ -32,7 +33,7 @@ impl<const W: usize, const H: usize> Logic for DwordHeads<W, H> {
             .map(|lane| format!("data[{}:{}]", 32 * lane + 15, 32 * lane));
         let rest = lanes.map(|lane| format!("data[{}:{}]", 32 * lane + 31, 32 * lane + 16));
         Verilog::Custom(format!(
-            "always_comb octets = {{{}}};\nwire unused = &{{1'b0, {}}};",
+            "assign octets = {{{}}};\nwire unused = &{{1'b0, {}}};",
             heads.collect::<Vec<_>>().join(", "),
             rest.collect::<Vec<_>>().join(", ")
         ))

@@ -29,8 +29,8 @@ use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from a read to its beat, for beats of `dwords`.
 #[must_use]
@@ -90,7 +90,7 @@ pub struct Start {
 }
 
 /// Fetches beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), for S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Fetch<
     const W: usize,
     const K: usize,

@@ -25,8 +25,8 @@ use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// A stream comes or goes.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -42,7 +42,7 @@ pub struct Told {
 }
 
 /// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Ingress<
     const W: usize,
     const K: usize,

@@ -60,8 +60,8 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 pub use lengths::FAR;
 pub use look_ahead::{FIND, NEXT};
@@ -98,7 +98,7 @@ pub struct Known {
 }
 
 /// Scanner of S streams over header rows of H bits = 16·D, D = 2^LOGD dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -24,8 +24,8 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::refused;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from a beat of `admit` to what it brings about, for beats of `octets`.
 #[must_use]
@@ -45,7 +45,7 @@ pub struct Mark {
 }
 
 /// Ends of S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct StreamEnd<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -17,8 +17,8 @@ use crate::rx::mpa::fetch::Beat;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from a beat with markers to the beat without.
 pub const LATENCY: usize = 1;
@@ -51,7 +51,7 @@ pub struct Said {
 }
 
 /// Strips beats of W bits, D dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Strip<const W: usize, const D: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -13,6 +13,7 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::Block;
 
 /// AXI4-Stream of window reports, one beat each.
 #[derive(LogicInterface, Clone, Debug, Default)]
@@ -43,7 +44,7 @@ pub struct WindowStreamIn {
 }
 
 /// Reports of S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Window<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,

@@ -13,11 +13,11 @@ use crate::records::{Segment, Verdict};
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// The records of up to 16 streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct ErrorRecords {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

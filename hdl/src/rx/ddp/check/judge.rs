@@ -18,8 +18,8 @@ use crate::records::Segment;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from an FPDU to what the tables say of it.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
@@ -73,7 +73,7 @@ struct Early {
 }
 
 /// The order of the checks.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Judge {
     pub clock: Signal<In, Clock>,
     /// The FPDU.

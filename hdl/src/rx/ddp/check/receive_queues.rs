@@ -23,8 +23,8 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
 pub const LATENCY: u64 = table::LATENCY;
@@ -71,7 +71,7 @@ pub struct MessageState {
 }
 
 /// The queues of S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct ReceiveQueues<const S: usize> {
     pub clock: Signal<In, Clock>,
     /// Stream number.

@@ -14,8 +14,8 @@ use super::table::{self, Table};
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from `stag` to `entry`.
 pub const LATENCY: u64 = table::LATENCY;
@@ -48,7 +48,7 @@ pub struct StagEntry {
 }
 
 /// The table and its arithmetic.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct StagTable {
     pub clock: Signal<In, Clock>,
     /// STag to look up.

@@ -10,12 +10,13 @@
 //! of the read is not promised to be seen or not to be seen; the blocks around never do it. No reset: the RAM holds zero
 //! at power-up, and who needs more writes every row.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// Cycles from a row at the read port to its record.
 pub const LATENCY: u64 = 2;
 
 /// Records of type T, rows of A address bits.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Table<T: Synth, const A: usize> {
     /// Clock of both ports.
     pub clock: Signal<In, Clock>,

@@ -16,14 +16,14 @@ use super::stag_table::StagEntry;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from the last input to the results.
 pub const LATENCY: u64 = 3;
 
 /// The checks of a segment against one entry of the STag table; every `fails_` output is one bit of the report.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct TaggedChecks {
     pub clock: Signal<In, Clock>,
     /// Stream that the segment came on.

@@ -19,14 +19,14 @@ use super::receive_queues::{MessageState, QueueState, ReceiveBuffer};
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Cycles from the last input to the results.
 pub const LATENCY: u64 = 2;
 
 /// The checks of a segment against the buffer of its MSN; every `fails_` output is one bit of the report.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct UntaggedChecks {
     pub clock: Signal<In, Clock>,
     /// MSN of the segment.

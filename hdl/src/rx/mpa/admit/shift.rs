@@ -15,9 +15,10 @@
 //! Combinational, one choice of four.
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Block;
 
 /// A choice for each of N islands.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Shift<T: Synth, const N: usize> {
     /// First bit of the choice.
     pub high: [Signal<In, Bit>; N],

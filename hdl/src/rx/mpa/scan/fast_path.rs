@@ -20,8 +20,8 @@ use crate::records::Beat;
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// From this ULPDU_Length on, an FPDU reaches [`FAR`](super::lengths::FAR) rows at all widths. That ends its visit, and its
 /// length is known long before it is whole. Below, two markers may lie inside at most.
@@ -85,7 +85,7 @@ struct Landed {
 }
 
 /// For S streams and rows of H bits = 16·D, D = 2^LOGD dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

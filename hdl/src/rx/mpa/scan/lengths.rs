@@ -18,6 +18,7 @@
 //!
 //! Both combinational, as deep as one addition of 17 bits; a row a cycle.
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::{Block, COMBINATIONAL};
 
 /// From this ULPDU_Length on, more than one marker may lie inside an FPDU.
 pub const LONG: u32 = 504;
@@ -29,7 +30,7 @@ pub const FAR: usize = 16;
 const ADDED: [usize; 3] = [9, 13, 17];
 
 /// ULPDU_Length for each lane, H = 16·D.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Lengths<const H: usize, const D: usize> {
     /// First two octets of each dword, the first one low.
     pub octets: Signal<In, Bits<H>>,
@@ -142,12 +143,12 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
                 LONG >> 3
             );
         }
-        Verilog::Custom(format!("{text}always_comb begin\n{steps}end"))
+        Verilog::Custom(format!("{text}{COMBINATIONAL} begin\n{steps}end"))
     }
 }
 
 /// Dwords on the wire for each lane, H = 16·D.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Totals<const H: usize, const D: usize> {
     /// As from [`Lengths`].
     pub lengths: Signal<In, Bits<H>>,
@@ -273,6 +274,6 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                 self._max_ulpdu
             );
         }
-        Verilog::Custom(format!("{text}always_comb begin\n{steps}end"))
+        Verilog::Custom(format!("{text}{COMBINATIONAL} begin\n{steps}end"))
     }
 }

@@ -27,8 +27,8 @@ use crate::util::{array, d};
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 use warpline_wire::marker;
 
 /// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
@@ -86,7 +86,7 @@ pub enum Step {
 }
 
 /// The look-ahead over S streams, header rows of H bits = 16·D, D = 2^LOGD dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

@@ -32,8 +32,8 @@ use crate::parts::queue::{Queue, Store};
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// What `check` says of an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -66,7 +66,7 @@ pub struct Op {
 }
 
 /// N intervals of each of S streams.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct PlacedAhead<const S: usize, const N: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

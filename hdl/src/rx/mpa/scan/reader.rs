@@ -20,8 +20,8 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// Rows that a visit may have while another stream waits for its own.
 pub const VISIT: u64 = 32;
@@ -69,7 +69,7 @@ pub struct Row {
 }
 
 /// Reader of rows of H bits = 16·D, D = 2^LOGD dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

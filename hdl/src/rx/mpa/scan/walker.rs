@@ -25,8 +25,8 @@ use crate::util::d;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::comment;
 use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{comment, Block};
 
 /// What the walker says of a stream, in the order of its positions.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -54,7 +54,7 @@ pub struct Item {
 }
 
 /// Walker through rows of H bits = 16·D, D = 2^LOGD dwords.
-#[derive(LogicBlock)]
+#[derive(Block)]
 pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
