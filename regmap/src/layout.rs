@@ -169,7 +169,8 @@ layout! {
         CODE: 1 [0; 8],
         /// Error type (RFC 5041 §7.2).
         TYPE: 1 [8; 4],
-        /// Failed checks, bit numbers as in `warpline-wire`.
+        /// Failed checks: see [`check`](super::check). 0 for an MPA error, for the end of a connection and for a bus access
+        /// that was refused.
         CHECKS: 2 [0; 16],
         /// ULPDU length of the failing segment.
         LENGTH: 3 [0; 32],
@@ -196,7 +197,8 @@ layout! {
 }
 
 layout! {
-    /// The sticky error record of a stream (AMB-09), read through registers.
+    /// The sticky error record of a stream (AMB-09), read through registers. When the bus refused a payload write or a descriptor
+    /// read, `VALID` is all it holds: type 0x0, code 0x00, and every other bit is 0.
     error_record [12] {
         /// Error code (RFC 5041 §7.2).
         CODE: 0 [0; 8],
@@ -206,11 +208,13 @@ layout! {
         REFUSED: 0 [12; 3],
         /// 1: the record holds an error.
         VALID: 0 [31; 1],
-        /// Failed checks, bit numbers as in `warpline-wire`.
+        /// Failed checks: see [`check`](super::check). 0 for an MPA error, for the end of a connection and for a bus access
+        /// that was refused.
         CHECKS: 1 [0; 16],
         /// ULPDU length of the failing FPDU.
         LENGTH: 2 [0; 16],
-        /// Zero dwords that the CRC register took in behind the FPDU.
+        /// Zero dwords that the CRC register took in behind the FPDU. Meaningful with error 0x3/0x02 only, as are
+        /// `CRC_RECEIVED` and `CRC_STATE`; with other errors they are stale.
         CRC_ZEROS: 2 [16; 4],
         /// Stream position of the FPDU's first octet, a leading marker included.
         POSITION: 3 [0; 32],
@@ -224,7 +228,8 @@ layout! {
         HEADER_3: 7 [0; 32],
         /// Fifth dword.
         HEADER_4: 8 [0; 32],
-        /// FPDUPTR that the first wrong marker should have had.
+        /// FPDUPTR that the first wrong marker should have had. Meaningful with error 0x3/0x03 and `REFUSED` 0 only, as is
+        /// `MARKER_RECEIVED`; otherwise stale.
         MARKER_EXPECTED: 9 [0; 16],
         /// FPDUPTR that it had, low two bits cleared.
         MARKER_RECEIVED: 9 [16; 16],
@@ -284,6 +289,39 @@ values! {
         LOST = 5;
         /// Octets came behind the peer's FIN, or another FIN elsewhere (DDP-TEAR-08).
         BEHIND_FIN = 6;
+    }
+}
+
+values! {
+    /// Bits of `error_record::CHECKS` and `error_event::CHECKS`, by number (RFC 5041 §7.1). SHORT, VERSION, STAG, QN, NOBUF and
+    /// MSN stand alone; ASSOC to END are evaluated side by side (AMB-01), and so are MO and LEN.
+    check {
+        /// The ULPDU is shorter than its DDP header.
+        SHORT = 0;
+        /// DV is not 1.
+        VERSION = 1;
+        /// No valid entry of the table has this STag.
+        STAG = 2;
+        /// The STag belongs to another stream or another protection domain.
+        ASSOC = 3;
+        /// No remote write right, or an empty region.
+        ACCESS = 4;
+        /// TO lies outside the region.
+        TO = 5;
+        /// TO plus payload length exceeds 2^64.
+        WRAP = 6;
+        /// TO plus payload length exceeds the end of the region.
+        END = 7;
+        /// The stream has no such queue.
+        QN = 8;
+        /// No buffer is posted for the MSN.
+        NOBUF = 9;
+        /// MO lies outside the buffer, or is not the expected one with `STRICT_MO`.
+        MO = 10;
+        /// MO plus payload length exceeds the buffer.
+        LEN = 11;
+        /// MSN behind the window, or not the expected one.
+        MSN = 12;
     }
 }
 

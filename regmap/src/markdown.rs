@@ -1,6 +1,6 @@
 //! The whole description as one Markdown page, `docs/registers.md`.
 
-use crate::layout::{self, kind, refused};
+use crate::layout::{self, check, kind, refused};
 use crate::register::{self, command};
 use crate::{Access, Field, Layout, Register, Value};
 use alloc::format;
@@ -41,6 +41,12 @@ pub fn registers() -> String {
     page.extend(layout::LAYOUTS.iter().map(record));
     page + &values("kind", "`completion.KIND`", kind::VALUES)
         + &values("refused", "`error_record.REFUSED`", refused::VALUES)
+        + &bits(
+            "check",
+            "`error_record.CHECKS` and `error_event.CHECKS`",
+            check::VALUES,
+        )
+        + MEMORY
 }
 
 const OPENING: &str = "\
@@ -63,6 +69,24 @@ without a completion can happen.
 
 Records are arrays of 32-bit words, word 0 first, little-endian in host memory. Names such as AMB-42 and DDP-UNT-11 refer
 to the [conformance table](conformance.md).
+";
+
+const MEMORY: &str = "
+## Memory
+
+Writes of payload leave in the order in which FPDUs are accepted, all with one ID. A completion entry is written when the bus
+has answered every payload write of its message and of those in front of it (AMB-41).
+
+Of two FPDUs of a stream that write the same octets, the later one in stream order stands, unless the stream has markers and
+CRC: an FPDU behind a gap is then written as soon as it is found, before those in front of it, and which of the two stands is
+not defined (DDP-ORD-03). Between streams there is no order.
+
+When the bus refuses a payload write, its stream is frozen, and an error event with type 0x0, code 0x00 and `CHECKS` 0 takes
+the place of what the FPDU would have delivered. Nothing more of the stream is delivered until it is armed again. What the
+refused write left in memory is not known. If a later FPDU of the stream has failed before the bus answers, its error record
+stays, and its event is dropped: record and event then report different errors. A refused descriptor read freezes its stream
+with the same event. A ULPDU shorter than its header has the same type and code, with `CHECKS.SHORT`. A refused completion entry
+has no record; it raises `INTERRUPT_STATE.FAULT`.
 ";
 
 fn register_row(register: &Register) -> String {
@@ -106,6 +130,15 @@ fn record(layout: &Layout) -> String {
 fn values(name: &str, of: &str, values: &[Value]) -> String {
     let head =
         format!("\n### {name}\n\nValues of {of}.\n\n| value | name | meaning |\n|---|---|---|\n");
+    values.iter().fold(head, |text, value| {
+        let doc = sentence(value.doc);
+        text + &format!("| {} | `{}` | {doc} |\n", value.value, value.name)
+    })
+}
+
+fn bits(name: &str, of: &str, values: &[Value]) -> String {
+    let head =
+        format!("\n### {name}\n\nBits of {of}.\n\n| bit | name | meaning |\n|---|---|---|\n");
     values.iter().fold(head, |text, value| {
         let doc = sentence(value.doc);
         text + &format!("| {} | `{}` | {doc} |\n", value.value, value.name)

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
+use serde_json::Value as Json;
+use warpline_regmap::layout::check;
 use warpline_regmap::register::REGISTERS;
-use warpline_regmap::{Access, Field, markdown, rdl};
+use warpline_regmap::{Access, Field, Value, markdown, rdl};
+use warpline_wire::error::Checks;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -19,6 +21,30 @@ fn page(name: &str) -> String {
 fn the_pages_are_up_to_date() {
     assert!(page("registers.md") == markdown::registers(), "make docs");
     assert!(page("registers.rdl") == rdl::registers(), "make docs");
+}
+
+/// Where `warpline_regmap` and the reference receiver give a check another number.
+fn renumbered(described: &[Value]) -> Vec<String> {
+    let described = described.iter().map(|check| (check.name, 1 << check.value));
+    let known = Checks::all();
+    let known = known
+        .iter_names()
+        .map(|(name, bit)| (name, u32::from(bit.bits())));
+    let (described, known): (Vec<_>, Vec<_>) = (described.collect(), known.collect());
+    let missing = known.iter().filter(|check| !described.contains(check));
+    let unknown = described.iter().filter(|check| !known.contains(check));
+    missing
+        .chain(unknown)
+        .map(|(name, _)| (*name).into())
+        .collect()
+}
+
+#[test]
+fn checks_have_the_numbers_of_the_reference_receiver() {
+    assert_eq!(renumbered(check::VALUES), [""; 0]);
+    let mut other = check::VALUES.to_vec();
+    other[3].value = 13;
+    assert_eq!(renumbered(&other), ["ASSOC", "ASSOC"]);
 }
 
 /// A word as both sides tell of it.
@@ -112,10 +138,10 @@ fn compiled(text: &str) -> Result<Vec<Word>, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
     }
-    let words: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let number = |value: &Value| value.as_u64().unwrap() as usize;
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let part = |field: &Value| Part {
+    let words: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |value: &Json| value.as_u64().unwrap() as usize;
+    let text = |value: &Json| value.as_str().unwrap().to_owned();
+    let part = |field: &Json| Part {
         name: text(&field["name"]),
         lsb: number(&field["lsb"]),
         width: number(&field["width"]),
@@ -127,7 +153,7 @@ fn compiled(text: &str) -> Result<Vec<Word>, String> {
         }),
         reset: field["reset"].as_u64(),
     };
-    let word = |word: &Value| {
+    let word = |word: &Json| {
         let path = text(&word["path"]);
         Word {
             address: number(&word["address"]) as u32,
