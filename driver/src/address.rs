@@ -11,34 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::backend::OpenError;
-use crate::{Context, Device, Error, Options};
-
-/// Place of a function on the PCI bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PciAddress {
-    /// Domain, also called segment.
-    pub domain: u32,
-    /// Bus.
-    pub bus: u8,
-    /// Device, below 32.
-    pub device: u8,
-    /// Function, below 8.
-    pub function: u8,
-}
-
-/// As the kernel names it: `0000:05:00.0`.
-impl fmt::Display for PciAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            domain,
-            bus,
-            device,
-            function,
-        } = self;
-        write!(f, "{domain:04x}:{bus:02x}:{device:02x}.{function:x}")
-    }
-}
+use crate::context::{Context, Options};
+use crate::device::Device;
+use crate::error::Error;
+use crate::open_error::OpenError;
+use crate::pci_address::PciAddress;
 
 impl FromStr for PciAddress {
     type Err = OpenError;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Error;
 use crate::dma::Mapped;
+use crate::error::Error;
 
 /// Distance of two buffers of one memory is a multiple of so many octets: no two share a cache line.
 pub(crate) const ALIGNMENT: usize = 64;

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warpline_regmap::layout::{close_event, completion, error_event, kind};
 use warpline_wire::error::{Checks, ErrorNumber};
 
-use crate::Error;
 use crate::buffer::Buffer;
 use crate::dma::{Dma, Mapped};
+use crate::error::Error;
 use crate::memory::DmaMemory;
 
 /// Words of an entry.

@@ -5,20 +5,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use warpline_regmap::layout::error_record;
-use warpline_regmap::register::interrupt;
-use warpline_regmap::{Register, register};
+use warpline_regmap::register::{self, interrupt};
 
 use crate::buffer::{self, Buffer};
 use crate::completion::{Completion, Ring};
 use crate::device::{Device, DeviceInfo};
 use crate::dma::{Dma, Mapped};
-use crate::domain::ProtectionDomain;
+use crate::error::Error;
+use crate::error_record::ErrorRecord;
 use crate::interrupt::{Interrupts, wake};
 use crate::memory::DmaMemory;
-use crate::shared::{self, Shared, State, StreamState};
+use crate::protection_domain::ProtectionDomain;
+use crate::shape::Shape;
+use crate::shared::{Shared, State, StreamState};
 use crate::stag::StagSlots;
-use crate::{Error, ErrorRecord};
 
 /// What the program decides about a device as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,25 +41,6 @@ impl Default for Options {
             interrupt_holdoff: 0,
         }
     }
-}
-
-/// What a device has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Width of the data path in octets.
-    pub width: u16,
-    /// Streams, 1 to 16.
-    pub streams: u8,
-    /// Untagged queues of each stream, 1 to 4.
-    pub queues: u8,
-    /// Octets of each stream's assembly ring: the largest TCP window.
-    pub ring_octets: u32,
-    /// Slots of the STag table, a power of two.
-    pub stag_slots: u32,
-    /// Buffers that each queue holds on the device, a power of two; the others wait in its ring.
-    pub receive_slots: u32,
-    /// Largest ULPDU that is accepted, in octets.
-    pub max_ulpdu: u32,
 }
 
 /// Counters of a device since it was opened, each modulo 2^32.
@@ -100,7 +81,7 @@ impl Context {
         }
         let dma = Arc::new(Dma::new(device));
         // Before anything is done to it: the address may be that of another device. One that reads ones may need a reset.
-        let found = shared::read(&dma, register::IDENTITY, 0)?;
+        let found = dma.read(register::IDENTITY, 0)?;
         if ![register::IDENTITY_VALUE, u32::MAX].contains(&found) {
             return Err(Error::NotWarpline { found });
         }
@@ -204,57 +185,7 @@ impl Context {
     /// # Errors
     /// [`Error::NoStream`], [`Error::Record`], those of the backend.
     pub fn error_record(&self, stream: u8) -> Result<Option<ErrorRecord>, Error> {
-        self.shared.check_stream(stream)?;
-        let base = register::ERROR_RECORD.at(stream.into());
-        let mut words = [0; error_record::WORDS];
-        for (i, word) in (0..).zip(&mut words) {
-            let read = self.shared.dma.device.read(base + 4 * i);
-            *word = read.map_err(Error::device("reading a register"))?;
-        }
-        let malformed = |reason| Error::Record {
-            stream,
-            words,
-            reason,
-        };
-        ErrorRecord::parse(stream, &words).map_err(malformed)
-    }
-}
-
-impl Shape {
-    fn read(dma: &Dma) -> Result<Self, Error> {
-        let read = |register| shared::read(dma, register, 0);
-        let found = read(register::IDENTITY)?;
-        if found != register::IDENTITY_VALUE {
-            return Err(Error::NotWarpline { found });
-        }
-        let (found, known) = (read(register::VERSION)?, register::VERSION_VALUE >> 16);
-        if found >> 16 != known {
-            return Err(Error::Version { found, known });
-        }
-        let checked = |register: Register, legal: fn(u32) -> bool| match read(register)? {
-            value if legal(value) => Ok(value),
-            value => Err(Error::Shape {
-                register: register.name,
-                value,
-            }),
-        };
-        let shape = checked(register::SHAPE, |value| {
-            let [streams, queues] =
-                [register::SHAPE_STREAMS, register::SHAPE_QUEUES].map(|field| field.get(&[value]));
-            (1..=register::STREAM_EDGE.count.into()).contains(&streams) && (1..=8).contains(&queues)
-        })?;
-        let field = |field: warpline_regmap::Field| field.get(&[shape]);
-        Ok(Self {
-            width: field(register::SHAPE_WIDTH) as u16,
-            streams: field(register::SHAPE_STREAMS) as u8,
-            queues: field(register::SHAPE_QUEUES) as u8,
-            ring_octets: read(register::RING_OCTETS)?,
-            stag_slots: checked(register::STAG_SLOTS, |slots| {
-                slots.is_power_of_two() && slots <= 1 << 24
-            })?,
-            receive_slots: checked(register::RECEIVE_SLOTS, u32::is_power_of_two)?,
-            max_ulpdu: read(register::MAX_ULPDU)?,
-        })
+        self.shared.error_record(stream)
     }
 }
 

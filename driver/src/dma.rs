@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::Error;
+use warpline_regmap::Register;
+
 use crate::device::{Device, DmaMap};
+use crate::error::Error;
 use crate::iova::BusAddresses;
 use crate::memory::{DmaMemory, SharedMemory};
 
-/// A card and its bus addresses.
+/// A card: its registers and its bus addresses.
 pub(crate) struct Dma {
     pub device: Box<dyn Device>,
     addresses: Mutex<BusAddresses>,
@@ -17,6 +19,18 @@ impl Dma {
     pub fn new(device: Box<dyn Device>) -> Self {
         let addresses = Mutex::new(BusAddresses::new(device.info().bus_addresses));
         Self { device, addresses }
+    }
+
+    /// Reads element `index` of a register.
+    pub fn read(&self, register: Register, index: u32) -> Result<u32, Error> {
+        let read = self.device.read(register.at(index));
+        read.map_err(Error::device("reading a register"))
+    }
+
+    /// Writes element `index` of a register.
+    pub fn write(&self, register: Register, index: u32, value: u32) -> Result<(), Error> {
+        let written = self.device.write(register.at(index), value);
+        written.map_err(Error::device("writing a register"))
     }
 
     fn addresses(&self) -> MutexGuard<'_, BusAddresses> {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 use warpline_regmap::pci;
 
-use crate::PciAddress;
+use crate::pci_address::PciAddress;
 
 /// The driver that a card must be bound to.
 const DRIVER: &str = "vfio-pci";

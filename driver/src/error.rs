@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use crate::backend::OpenError;
 use crate::device::BackendError;
+use crate::open_error::OpenError;
 
 /// What the driver reports instead of a result.
 #[derive(Debug, thiserror::Error)]

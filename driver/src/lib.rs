@@ -53,13 +53,17 @@ mod interrupt;
 mod iova;
 #[allow(unsafe_code, reason = "maps memory and hands out views of it")]
 mod memory;
+mod open_error;
+mod pci_address;
+mod protection_domain;
 mod receive_ring;
+mod region;
+mod shape;
 mod shared;
 mod stag;
 mod stream;
 
-pub use address::{Address, PciAddress, open};
-pub use backend::OpenError;
+pub use address::{Address, open};
 #[cfg(all(target_arch = "x86_64", feature = "kernel"))]
 pub use backend::kernel::KernelVfio;
 #[cfg(all(target_arch = "x86_64", feature = "pci-driver"))]
@@ -70,11 +74,15 @@ pub use buffer::Buffer;
 pub use completion::{
     CloseEvent, Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
 };
-pub use context::{CompletionQueue, Context, Counters, Options, Shape};
+pub use context::{CompletionQueue, Context, Counters, Options};
 pub use device::{BackendError, Device, DeviceInfo, DmaMap};
-pub use domain::{MemoryRegion, ProtectionDomain, Registration, Scope};
 pub use error::{Error, Returned};
 pub use error_record::{ErrorDetail, ErrorRecord};
 pub use memory::DmaMemory;
+pub use open_error::OpenError;
+pub use pci_address::PciAddress;
+pub use protection_domain::ProtectionDomain;
+pub use region::{MemoryRegion, Registration, Scope};
+pub use shape::Shape;
 pub use stream::{ReceiveQueue, Stream, StreamOptions};
 pub use warpline_wire::error::{Checks, Ending, ErrorNumber};

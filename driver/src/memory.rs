@@ -20,7 +20,7 @@ use std::os::fd::BorrowedFd;
 use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use crate::Error;
+use crate::error::Error;
 use mapping::Mapping;
 
 /// Granularity of maps in octets.

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use warpline_regmap::layout::{receive_descriptor, receive_ring};
 
-use crate::Error;
 use crate::dma::{Dma, Mapped};
+use crate::error::Error;
 use crate::memory::DmaMemory;
 
 /// Words of a descriptor.

@@ -16,15 +16,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpline_regmap::Register;
-use warpline_regmap::register::{self, command, interrupt};
+use warpline_regmap::layout::error_record;
+use warpline_regmap::register::{self, command, interrupt as vector};
 
-use crate::Error;
 use crate::buffer::Buffer;
 use crate::completion::{Completion, Entry, FlushedReceive, Ring, UntaggedCompletion, WORDS};
-use crate::context::Shape;
 use crate::dma::Dma;
-use crate::interrupt::Interrupts;
+use crate::error::Error;
+use crate::error_record::ErrorRecord;
+use crate::interrupt::{self, Interrupts};
 use crate::receive_ring::ReceiveRing;
+use crate::shape::Shape;
 use crate::stag::StagSlots;
 
 /// Looks at an empty ring between two looks for a fault: a look costs a system call, and faults are rare.
@@ -109,11 +111,11 @@ impl Shared {
     }
 
     pub fn read(&self, register: Register, index: u32) -> Result<u32, Error> {
-        read(&self.dma, register, index)
+        self.dma.read(register, index)
     }
 
     pub fn write(&self, register: Register, index: u32, value: u32) -> Result<(), Error> {
-        write(&self.dma, register, index, value)
+        self.dma.write(register, index, value)
     }
 
     /// Checks that there is such a stream.
@@ -124,6 +126,23 @@ impl Shared {
         } else {
             Err(Error::NoStream { stream, streams })
         }
+    }
+
+    /// The error record of a stream.
+    pub fn error_record(&self, stream: u8) -> Result<Option<ErrorRecord>, Error> {
+        self.check_stream(stream)?;
+        let base = register::ERROR_RECORD.at(stream.into());
+        let mut words = [0; error_record::WORDS];
+        for (i, word) in (0..).zip(&mut words) {
+            let read = self.dma.device.read(base + 4 * i);
+            *word = read.map_err(Error::device("reading a register"))?;
+        }
+        let malformed = |reason| Error::Record {
+            stream,
+            words,
+            reason,
+        };
+        ErrorRecord::parse(stream, &words).map_err(malformed)
     }
 
     /// Gives a command and waits until it is done.
@@ -249,7 +268,7 @@ impl Shared {
         }
         self.check_fault(state)?;
         let device = &*self.dma.device;
-        let drained = crate::interrupt::drain(device, interrupt::COMPLETION);
+        let drained = interrupt::drain(device, vector::COMPLETION);
         drained.map_err(|error| Error::device("draining an eventfd")(error.into()))?;
         let consumed = state.ring.as_ref().map_or(0, Ring::consumed);
         self.write(register::COMPLETION_ARM, 0, consumed)
@@ -258,12 +277,12 @@ impl Shared {
     /// Looks whether the device has told of a fault, or is gone.
     fn check_fault(&self, state: &mut State) -> Result<(), Error> {
         let device = &*self.dma.device;
-        let hung_up = crate::interrupt::hung_up(device);
+        let hung_up = interrupt::hung_up(device);
         if hung_up.map_err(|error| Error::device("looking for the device")(error.into()))? {
             state.gone = true;
             return Err(Error::Gone);
         }
-        let told = crate::interrupt::drain(device, interrupt::FAULT);
+        let told = interrupt::drain(device, vector::FAULT);
         if !told.map_err(|error| Error::device("draining an eventfd")(error.into()))? {
             return Ok(());
         }
@@ -367,16 +386,4 @@ impl Drop for Shared {
             ring.leak();
         }
     }
-}
-
-/// Reads element `index` of a register.
-pub(crate) fn read(dma: &Dma, register: Register, index: u32) -> Result<u32, Error> {
-    let read = dma.device.read(register.at(index));
-    read.map_err(Error::device("reading a register"))
-}
-
-/// Writes element `index` of a register.
-pub(crate) fn write(dma: &Dma, register: Register, index: u32, value: u32) -> Result<(), Error> {
-    let written = dma.device.write(register.at(index), value);
-    written.map_err(Error::device("writing a register"))
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use warpline_regmap::register::stag_slot;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A registered memory region, as far as the table of STags cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

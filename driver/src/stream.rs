@@ -9,9 +9,10 @@ use warpline_regmap::register::{self, command};
 
 use crate::buffer::Buffer;
 use crate::domain::Domain;
+use crate::error::{Error, Returned};
+use crate::error_record::ErrorRecord;
 use crate::receive_ring::ReceiveRing;
 use crate::shared::{PostedQueue, Shared, State};
-use crate::{Context, Error, ErrorRecord, Returned};
 
 /// How a stream enters full operation (AMB-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,6 @@ pub struct Stream {
 impl Stream {
     pub(crate) fn arm(
         domain: &Arc<Domain>,
-        domain_id: u16,
         number: u8,
         options: StreamOptions,
     ) -> Result<Self, Error> {
@@ -117,7 +117,7 @@ impl Stream {
         stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
         stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
         stream_context::QUEUES.put(&mut words, mask.into());
-        stream_context::PROTECTION_DOMAIN.put(&mut words, domain_id.into());
+        stream_context::PROTECTION_DOMAIN.put(&mut words, domain.id.into());
         stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());
         stream_context::FIRST_MSN.put(&mut words, options.first_msn.into());
         let mut posted = Vec::new();
@@ -208,8 +208,7 @@ impl Stream {
     /// # Errors
     /// [`Error::Record`], those of the backend.
     pub fn error_record(&self) -> Result<Option<ErrorRecord>, Error> {
-        let shared = Arc::clone(&self.domain.shared);
-        Context { shared }.error_record(self.number)
+        self.domain.shared.error_record(self.number)
     }
 
     /// Stops receiving. When it returns, nothing of the stream is under way, and posted buffers come back as

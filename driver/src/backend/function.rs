@@ -2,7 +2,7 @@
 
 use warpline_regmap::register;
 
-use super::OpenError;
+use crate::open_error::OpenError;
 
 /// The bits of the configuration space's command register that a card needs.
 pub mod command {

@@ -33,11 +33,11 @@ use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioOps};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 use warpline_regmap::register::{self, interrupt};
 
-use super::OpenError;
 use super::function::{check, check_offset, command, locked_limit};
 use super::mapping::Mapping;
-use crate::device::Result;
-use crate::{Device, DeviceInfo, DmaMap, PciAddress};
+use crate::device::{Device, DeviceInfo, DmaMap, Result};
+use crate::open_error::OpenError;
+use crate::pci_address::PciAddress;
 
 /// Where the kernel shows PCI devices.
 const DEVICES: &str = "/sys/bus/pci/devices";
@@ -360,7 +360,7 @@ mod ioctl {
 
     use rustix::ioctl::{NoArg, Opcode, Updater, opcode};
 
-    use super::super::OpenError;
+    use crate::open_error::OpenError;
 
     /// `VFIO_DEVICE_RESET`.
     const RESET: Opcode = opcode::none(b';', 111);

@@ -17,11 +17,11 @@ use rustix::event::EventfdFlags;
 use warpline_regmap::pci::REGISTER_BAR;
 use warpline_regmap::register::interrupt;
 
-use super::OpenError;
 use super::function::{check, check_offset, command, locked_limit};
 use super::mapping::Mapping;
-use crate::device::Result;
-use crate::{Device, DeviceInfo, DmaMap, PciAddress};
+use crate::device::{Device, DeviceInfo, DmaMap, Result};
+use crate::open_error::OpenError;
+use crate::pci_address::PciAddress;
 
 /// Where the kernel shows PCI devices.
 const DEVICES: &str = "/sys/bus/pci/devices";

@@ -22,10 +22,9 @@ use warpline_regmap::register::interrupt;
 use warpline_vfio_user::protocol::pci::{CONFIG, MSIX};
 use warpline_vfio_user::{Client, Error, Permissions};
 
-use super::OpenError;
 use super::function::{check, check_offset, command};
-use crate::device::Result;
-use crate::{Device, DeviceInfo, DmaMap};
+use crate::device::{Device, DeviceInfo, DmaMap, Result};
+use crate::open_error::OpenError;
 
 /// Bus addresses that any server takes: those below 2^47, as on a machine with four levels of page tables, but not those
 /// that mean interrupts there.

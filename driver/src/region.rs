@@ -1,0 +1,276 @@
+//! Memory regions (RFC 5041 §8.2, §8.3).
+
+use std::fmt;
+use std::sync::Arc;
+
+use warpline_regmap::layout::{revoke, stag_entry};
+use warpline_regmap::register::command;
+
+use crate::dma::Mapped;
+use crate::domain::Domain;
+use crate::error::{Error, Returned};
+use crate::memory::DmaMemory;
+use crate::stag::Holder;
+
+/// Who may use an STag (RFC 5041 §8.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All streams of the region's protection domain.
+    #[default]
+    ProtectionDomain,
+    /// That stream alone, during its present life, or its next one when it is not armed (DDP-SEC-02).
+    Stream(u8),
+}
+
+/// What a memory region offers to the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// First octet of the memory that belongs to the region.
+    pub offset: usize,
+    /// Octets of the region, 0 too; `None` = to the end of the memory.
+    pub length: Option<usize>,
+    /// Tagged Offset of the region's first octet; `None` = its bus address.
+    pub base: Option<u64>,
+    /// The peer may write.
+    pub remote_write: bool,
+    /// Who may use the STag.
+    pub scope: Scope,
+}
+
+impl Default for Registration {
+    /// The whole memory at its bus address, writable for all streams of the protection domain.
+    fn default() -> Self {
+        Self {
+            offset: 0,
+            length: None,
+            base: None,
+            remote_write: true,
+            scope: Scope::ProtectionDomain,
+        }
+    }
+}
+
+/// Memory that the peer may write to, under an STag, from [`ProtectionDomain::register`] until it is revoked.
+///
+/// Dropping it revokes the STag as well, but cannot report errors. If the device does not confirm, the memory is kept
+/// for ever: it is never given back to the system while the device might still write to it.
+///
+/// There is no slice of a registered memory:
+///
+/// ```compile_fail,E0608
+/// fn look(region: &warpline_driver::MemoryRegion) -> u8 {
+///     region[0] // the peer may be writing this octet
+/// }
+/// ```
+///
+/// and none outlives a registration:
+///
+/// ```compile_fail,E0505
+/// # use warpline_driver::*;
+/// fn keep(domain: &ProtectionDomain, memory: DmaMemory) {
+///     let octets = &memory[..];
+///     let region = domain.register(memory, Registration::default());
+///     println!("{octets:?}"); // `memory` was moved
+/// }
+/// ```
+pub struct MemoryRegion {
+    domain: Arc<Domain>,
+    /// `None` once revoked.
+    memory: Option<Mapped>,
+    stag: u32,
+    base: u64,
+    offset: usize,
+    length: usize,
+}
+
+impl MemoryRegion {
+    /// Registers `memory` in `domain`, under `stag` or under one that cannot be guessed.
+    pub(crate) fn register(
+        domain: &Arc<Domain>,
+        stag: Option<u32>,
+        memory: DmaMemory,
+        registration: Registration,
+    ) -> Result<Self, Returned<DmaMemory>> {
+        let Registration {
+            offset,
+            base,
+            remote_write,
+            scope,
+            ..
+        } = registration;
+        let shared = &domain.shared;
+        let size = memory.len();
+        let length = registration.length.unwrap_or(size.saturating_sub(offset));
+        let back = |memory| {
+            move |error| Returned {
+                error,
+                item: memory,
+            }
+        };
+        let range = Error::Range {
+            offset,
+            length,
+            size,
+        };
+        if offset.checked_add(length).is_none_or(|end| end > size) {
+            return Err(back(Some(memory))(range));
+        }
+        if let Some(base) = base
+            && u128::from(base) + length as u128 > 1 << 64
+        {
+            return Err(back(Some(memory))(Error::TaggedOffsets { base, length }));
+        }
+        if let Scope::Stream(stream) = scope
+            && let Err(error) = shared.check_stream(stream)
+        {
+            return Err(back(Some(memory))(error));
+        }
+
+        let mapped = Mapped::new(&shared.dma, memory).map_err(back(None))?;
+        let address = mapped.iova() + offset as u64;
+        let base = base.unwrap_or(address);
+        let mut state = shared.state();
+        let stream = match scope {
+            Scope::ProtectionDomain => None,
+            Scope::Stream(stream) => Some((stream, state.streams[usize::from(stream)].generation)),
+        };
+        let picked = match stag {
+            Some(stag) => Ok(stag),
+            None => getrandom::u32()
+                .map_err(Error::Random)
+                .and_then(|random| state.stags.pick(random)),
+        };
+        let taken = picked.and_then(|stag| {
+            let holder = Holder { stag, stream };
+            state.stags.take(holder).map(|()| stag)
+        });
+        let stag = match taken {
+            Ok(stag) => stag,
+            Err(error) => return Err(back(mapped.unmap().ok())(error)),
+        };
+
+        let mut words = [0; stag_entry::WORDS];
+        stag_entry::STAG.put(&mut words, stag.into());
+        stag_entry::PROTECTION_DOMAIN.put(&mut words, domain.id.into());
+        if let Scope::Stream(stream) = scope {
+            stag_entry::STREAM.put(&mut words, stream.into());
+            stag_entry::STREAM_SCOPE.put(&mut words, 1);
+        }
+        stag_entry::REMOTE_WRITE.put(&mut words, remote_write.into());
+        stag_entry::BASE.put(&mut words, base);
+        stag_entry::LENGTH.put(&mut words, length as u64);
+        stag_entry::ADDRESS.put(&mut words, address);
+        match shared.command(&mut state, command::WRITE_STAG, &words) {
+            Ok(()) => {}
+            Err(error @ Error::Refused { .. }) => {
+                state.stags.release(stag);
+                return Err(back(mapped.unmap().ok())(error));
+            }
+            Err(error) => {
+                mapped.leak(); // nobody knows whether the entry was written
+                return Err(back(None)(error));
+            }
+        }
+        drop(state);
+        Ok(Self {
+            domain: Arc::clone(domain),
+            memory: Some(mapped),
+            stag,
+            base,
+            offset,
+            length,
+        })
+    }
+
+    /// Its name for the peer.
+    #[must_use]
+    pub fn stag(&self) -> u32 {
+        self.stag
+    }
+
+    /// Tagged Offset of its first octet.
+    #[must_use]
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Its octets: the range of the memory that the peer may write to.
+    #[must_use]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.offset..self.offset + self.length
+    }
+
+    /// Copies octets of the memory, from `offset` in it on, into `to`. The peer may be writing at the same time.
+    ///
+    /// # Errors
+    /// [`Error::Range`].
+    pub fn read_at(&self, offset: usize, to: &mut [u8]) -> Result<(), Error> {
+        self.mapped()?.memory().read(offset, to)
+    }
+
+    /// Copies `from` to octets of the memory, from `offset` in it on.
+    ///
+    /// # Errors
+    /// [`Error::Range`].
+    pub fn write_at(&self, offset: usize, from: &[u8]) -> Result<(), Error> {
+        self.mapped()?.memory().write(offset, from)
+    }
+
+    /// A copy of the whole memory, what lies outside of the region too.
+    ///
+    /// # Errors
+    /// None while it is registered.
+    pub fn to_vec(&self) -> Result<Vec<u8>, Error> {
+        let mut octets = vec![0; self.mapped()?.memory().len()];
+        self.read_at(0, &mut octets)?;
+        Ok(octets)
+    }
+
+    /// Takes the STag from the peer. When it returns, no write through it can happen any more (AMB-42, DDP-SEC-22), and
+    /// the memory is the program's alone.
+    ///
+    /// # Errors
+    /// Those of commands and backend; the memory is then kept for ever, because the device may still write to it.
+    pub fn revoke(mut self) -> Result<DmaMemory, Error> {
+        self.end()?.ok_or(Error::Gone)
+    }
+
+    fn mapped(&self) -> Result<&Mapped, Error> {
+        self.memory.as_ref().ok_or(Error::Gone)
+    }
+
+    fn end(&mut self) -> Result<Option<DmaMemory>, Error> {
+        let Some(mapped) = self.memory.take() else {
+            return Ok(None);
+        };
+        let mut words = [0; revoke::WORDS];
+        revoke::STAG.put(&mut words, self.stag.into());
+        let shared = &self.domain.shared;
+        let mut state = shared.state();
+        if let Err(error) = shared.command(&mut state, command::REVOKE_STAG, &words) {
+            mapped.leak();
+            return Err(error);
+        }
+        state.stags.release(self.stag);
+        drop(state);
+        mapped.unmap().map(Some)
+    }
+}
+
+impl Drop for MemoryRegion {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            tracing::warn!(stag = self.stag, %error, "memory region not revoked");
+        }
+    }
+}
+
+impl fmt::Debug for MemoryRegion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryRegion")
+            .field("stag", &format_args!("{:#010x}", self.stag))
+            .field("base", &format_args!("{:#x}", self.base))
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
