@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Command, HEADER_LENGTH, MAJOR, MAX_MESSAGE};
-use crate::server::GREETING;
+use crate::version::GREETING;
 
 /// What a [`Client`](crate::Client) reports instead of a result.
 #[derive(Debug, thiserror::Error)]

@@ -76,5 +76,6 @@ pub use client::Client;
 pub use error::{Error, Fault, ListenError, ServeError};
 pub use listener::Listener;
 pub use rustix::io::Errno;
-pub use server::{GREETING, serve};
+pub use server::serve;
 pub use target::{DeviceInfo, DmaMap, IrqInfo, Permissions, Refused, RegionInfo, Target};
+pub use version::GREETING;

@@ -13,7 +13,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -28,10 +28,7 @@ use crate::protocol::{
 };
 use crate::socket::{Deadline, Descriptors, receive, send};
 use crate::target::{self, DmaMap, Refused, Target};
-use crate::version;
-
-/// Time that a client has for its first message.
-pub const GREETING: Duration = Duration::from_secs(10);
+use crate::version::{self, GREETING};
 
 /// Answers the client at the other end of `stream` until it leaves (`Ok`), or until what it sends cannot be followed any
 /// more (`Err`). Either way the last thing is [`Target::disconnected`].

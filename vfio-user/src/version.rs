@@ -3,10 +3,15 @@
 //! Each side names what it *takes*; what it does not name keeps the protocol's default. The server answers only to
 //! capabilities that the client has named.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::protocol::{DEFAULT_DESCRIPTORS, MAJOR, MAX_DATA, MAX_DESCRIPTORS, MINOR, Version};
+
+/// Time that a client has for its first message.
+pub const GREETING: Duration = Duration::from_secs(10);
 
 /// Names in the JSON text; members with other names are passed over.
 const CAPABILITIES: &str = "capabilities";
