@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
 use warpline_regmap::register::interrupt;
 use warpline_verilate::{Build, Library, Trace};
 
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::exclusive::{Caller, Exclusive};
+use crate::follow::StreamEvent;
 use crate::host::HostMemory;
 use crate::network::Tail;
-use crate::serve::Seat;
+use crate::options::{BackPressure, CardOptions};
+use crate::seat::Seat;
 use crate::simulation::Simulation;
-use crate::writes::BackPressure;
-use crate::{Error, StreamEvent, clock};
+use crate::timing::Timing;
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
@@ -25,51 +28,6 @@ const STUCK_CYCLES: u64 = 200_000;
 /// what the slowest host makes of the smallest FPDUs.
 const OCTET_CYCLES: u64 = 200;
 const SEGMENT_CYCLES: u64 = 1000;
-
-/// How a card is simulated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardOptions {
-    /// The model can write waveforms (FST); costs some of the speed.
-    pub trace: bool,
-    /// The model counts how often each line ran and, at 64 bits, each bit rose and fell.
-    pub coverage: bool,
-    /// Seed of all that is drawn: initial values of the model, idle cycles, back-pressure.
-    pub seed: u64,
-    /// How the host holds the card back.
-    pub back_pressure: BackPressure,
-    /// Cycles of a hundred without a beat on `s_axis_segment` though there would be one. At most 99 count.
-    pub idle: u8,
-}
-
-impl Default for CardOptions {
-    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles.
-    fn default() -> Self {
-        Self {
-            trace: false,
-            coverage: false,
-            seed: 1,
-            back_pressure: BackPressure::NONE,
-            idle: 0,
-        }
-    }
-}
-
-/// What happened when, in cycles since the card was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timing {
-    /// Cycles so far; this is the only number that [`Card::clear_timing`] leaves.
-    pub cycles: u64,
-    /// First beat taken from `s_axis_segment`.
-    pub first_beat: Option<u64>,
-    /// Last one.
-    pub last_beat: Option<u64>,
-    /// First beat taken from the write data of `m_axi`.
-    pub first_write: Option<u64>,
-    /// Last response taken on `m_axi`.
-    pub last_response: Option<u64>,
-    /// Octets written to host memory, completion entries included.
-    pub written: u64,
-}
 
 /// What tells one model from another.
 type Key = (Config, bool, bool);
@@ -121,45 +79,8 @@ fn build(
 pub struct Card {
     name: Arc<str>,
     streams: usize,
-    shared: Arc<Shared>,
+    simulation: Arc<Exclusive>,
     seat: Arc<Seat>,
-}
-
-/// What all handles of a card share.
-pub(crate) struct Shared {
-    pub simulation: Mutex<Simulation>,
-    /// Callers that want the simulation: time that goes on by itself lets them in first.
-    pub callers: AtomicUsize,
-    /// A caller is done.
-    pub done: Condvar,
-}
-
-/// The simulation for a caller alone.
-pub(crate) struct Turn<'c> {
-    /// `None` only while it is dropped.
-    simulation: Option<MutexGuard<'c, Simulation>>,
-    done: &'c Condvar,
-}
-
-impl Deref for Turn<'_> {
-    type Target = Simulation;
-
-    fn deref(&self) -> &Simulation {
-        self.simulation.as_ref().expect("given up on drop only")
-    }
-}
-
-impl DerefMut for Turn<'_> {
-    fn deref_mut(&mut self) -> &mut Simulation {
-        self.simulation.as_mut().expect("given up on drop only")
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.simulation = None;
-        self.done.notify_all();
-    }
 }
 
 impl Card {
@@ -194,11 +115,7 @@ impl Card {
         Ok(Self {
             name: format!("simulated, {} bits", config.width).into(),
             streams: config.streams,
-            shared: Arc::new(Shared {
-                simulation: Mutex::new(Simulation::new(model, config, &options)?),
-                callers: AtomicUsize::new(0),
-                done: Condvar::new(),
-            }),
+            simulation: Arc::new(Exclusive::new(Simulation::new(model, config, &options)?)),
             seat: Arc::default(),
         })
     }
@@ -302,8 +219,8 @@ impl Card {
     ///
     /// # Errors
     /// [`Error::Thread`].
-    pub fn run_freely(&self) -> Result<clock::Clock, Error> {
-        clock::Clock::start(Arc::clone(&self.shared))
+    pub fn run_freely(&self) -> Result<Clock, Error> {
+        Clock::start(Arc::clone(&self.simulation))
     }
 
     /// A TCP segment of `stream` arrives: `octets` from sequence number `sequence` on. In any order, twice, overlapping; what
@@ -497,8 +414,8 @@ impl Card {
         &self.seat
     }
 
-    fn simulation(&self) -> Turn<'_> {
-        self.shared.turn()
+    fn simulation(&self) -> Caller<'_> {
+        self.simulation.call()
     }
 }
 
@@ -507,18 +424,5 @@ fn check_length(octets: &[u8]) -> Result<(), Error> {
     match octets.len() {
         1..=65535 => Ok(()),
         length => Err(Error::SegmentLength { length }),
-    }
-}
-
-impl Shared {
-    /// Waits until nobody else has the simulation.
-    fn turn(&self) -> Turn<'_> {
-        self.callers.fetch_add(1, Ordering::SeqCst);
-        let simulation = self.simulation.lock();
-        self.callers.fetch_sub(1, Ordering::SeqCst);
-        Turn {
-            simulation: Some(simulation.unwrap_or_else(PoisonError::into_inner)),
-            done: &self.done,
-        }
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::Error;
-use crate::card::Shared;
+use crate::error::Error;
+use crate::exclusive::Exclusive;
 
 /// Cycles between two looks at who wants the card.
 const SLICE: u64 = 64;
@@ -21,13 +21,13 @@ const NAP: Duration = Duration::from_millis(1);
 /// A running clock. Dropping it stops the time.
 #[must_use = "dropping it stops the time"]
 pub struct Clock {
-    shared: Arc<Shared>,
+    shared: Arc<Exclusive>,
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl Clock {
-    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self, Error> {
+    pub(crate) fn start(shared: Arc<Exclusive>) -> Result<Self, Error> {
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("card clock".into()).spawn({
             let (shared, stopped) = (Arc::clone(&shared), Arc::clone(&stopped));
@@ -77,7 +77,7 @@ impl Drop for Clock {
     }
 }
 
-fn run(shared: &Shared, stopped: &AtomicBool) -> Result<(), Error> {
+fn run(shared: &Exclusive, stopped: &AtomicBool) -> Result<(), Error> {
     let mut simulation = shared
         .simulation
         .lock()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use rustix::fs::{OFlags, fcntl_getfl};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Host memory that the card may reach: a range of a file, at a bus address.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use fastrand::Rng;
 
 use crate::error::{Rule, Violation};
 use crate::host::Host;
+use crate::options::BackPressure;
 use crate::watch::Watch;
-use crate::writes::BackPressure;
 
 /// Octets that a burst of the device may not cross a multiple of.
 const BLOCK: u64 = 256;

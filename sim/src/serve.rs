@@ -6,49 +6,14 @@
 //! ```
 
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use warpline_vfio_user::{ServeError, serve};
 
+use crate::card::Card;
+use crate::error::Error;
 use crate::pci::Function;
-use crate::{Card, Error};
-
-/// How long a new host waits for the one before to be gone: it may have hung up just now.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The place of the card's only host.
-#[derive(Debug, Default)]
-pub(crate) struct Seat {
-    taken: Mutex<bool>,
-    left: Condvar,
-}
-
-/// A host that has the seat.
-struct Seated(Arc<Seat>);
-
-impl Seat {
-    fn take(seat: &Arc<Self>) -> Result<Seated, Error> {
-        let taken = seat.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = seat
-            .left
-            .wait_timeout_while(taken, PATIENCE, |taken| *taken);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if std::mem::replace(&mut *taken, true) {
-            return Err(Error::Busy);
-        }
-        Ok(Seated(Arc::clone(seat)))
-    }
-}
-
-impl Drop for Seated {
-    fn drop(&mut self) {
-        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken = false;
-        self.0.left.notify_all();
-    }
-}
+use crate::seat::Seat;
 
 impl Card {
     /// Connects a host in this process: returns its end of a vfio-user connection. A thread serves the other end until the

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use warpline_vfio_user::Listener;
 
-use crate::{Card, Clock, Error};
+use crate::card::Card;
+use crate::clock::Clock;
+use crate::error::Error;
 
 /// Time between two looks at whether the service is to end.
 const LOOK: Duration = Duration::from_millis(50);

@@ -12,15 +12,16 @@ use warpline_hdl::parts::axi;
 use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
 
-use crate::card::{CardOptions, Timing};
 use crate::error::{Error, Rule, Violation};
 use crate::follow::{Follow, StreamEvent};
 use crate::host::Host;
 use crate::network::{Network, Tail};
+use crate::options::{BackPressure, CardOptions};
 use crate::ports::Ports;
 use crate::reads::{self, Reads};
+use crate::timing::Timing;
 use crate::watch::Watch;
-use crate::writes::{BackPressure, Wires, Writes};
+use crate::writes::{Wires, Writes};
 
 /// Cycles for which reset is held.
 const RESET_CYCLES: u64 = 16;

@@ -10,12 +10,12 @@
 //! a device that reports before it was answered is caught (AMB-41). Beats may come before their address.
 
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
 
 use fastrand::Rng;
 
 use crate::error::{Rule, Violation};
 use crate::host::Host;
+use crate::options::BackPressure;
 use crate::watch::Watch;
 
 /// Octets that a burst may not cross a multiple of.
@@ -31,35 +31,6 @@ const SLVERR: u64 = 0b10;
 
 const AW: &str = "m_axi_aw";
 const W: &str = "m_axi_w";
-
-/// How the host holds the card back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackPressure {
-    /// Cycles of a hundred in which a channel is not ready; each channel draws on its own. At most 99 count.
-    pub stall: u8,
-    /// Cycles from the last beat of a write burst to its response, and from the address of a read burst to its first beat,
-    /// drawn for each burst.
-    pub latency: RangeInclusive<u32>,
-}
-
-impl BackPressure {
-    /// Always ready, responses in the next cycle.
-    pub const NONE: Self = Self {
-        stall: 0,
-        latency: 1..=1,
-    };
-
-    /// Not ready in a third of all cycles, responses after up to 40 cycles.
-    pub const RANDOM: Self = Self {
-        stall: 33,
-        latency: 1..=40,
-    };
-
-    /// Whether a channel is ready in this cycle.
-    pub(crate) fn ready(&self, rng: &mut Rng) -> bool {
-        self.stall == 0 || rng.u8(..100) >= self.stall.min(99)
-    }
-}
 
 /// What the card drives in a cycle.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,9 @@ use warpline_vfio_user::{DmaMap, Errno, Refused, RegionInfo, Target};
 
 use self::config::Configuration;
 use self::msix::Messages;
-use crate::{Card, Error, HostMemory};
+use crate::card::Card;
+use crate::error::Error;
+use crate::host::HostMemory;
 
 /// The function, for one host.
 pub(crate) struct Function {
