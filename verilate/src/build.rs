@@ -17,7 +17,15 @@ use std::{
     time::Instant,
 };
 
-use crate::{Error, Model, Tools, Warning, cache, error::at, header, messages};
+use crate::{
+    cache,
+    error::{Error, at},
+    header,
+    messages::{self, Warning},
+    model::Model,
+    tools::Tools,
+    trace::Trace,
+};
 
 const SHIM: &str = include_str!("shim.cpp");
 
@@ -44,18 +52,6 @@ const RUNTIME: [&str; 5] = [
     "verilated_fst_c",
     "verilated_cov",
 ];
-
-/// Kind of waveform a model can write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trace {
-    /// None: the fastest model.
-    #[default]
-    Off,
-    /// Value change dump: text, large.
-    Vcd,
-    /// Fast signal trace: compressed, for GTKWave and Surfer.
-    Fst,
-}
 
 /// What to build: sources, top module and abilities of a model.
 ///

@@ -7,7 +7,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{Error, error::at, tools::search_folders};
+use crate::{
+    error::{Error, at},
+    tools::search_folders,
+};
 
 /// `WARPLINE_CACHE`, else `verilate-cache` in Cargo's target folder, else in the user's cache folder.
 pub(crate) fn folder() -> Result<PathBuf, Error> {

@@ -18,7 +18,7 @@ use std::{
     path::Path,
 };
 
-use crate::{Error, error::at};
+use crate::error::{Error, at};
 
 const FIRST_LINE: &str = "# SystemC::Coverage-3";
 

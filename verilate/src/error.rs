@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::{Stopped, Warning};
+use crate::{messages::Warning, stopped::Stopped};
 
 /// What this crate reports instead of a result.
 ///

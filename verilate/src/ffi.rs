@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::Error;
+use crate::error::Error;
 
 /// One simulation, owned by C++.
 #[repr(C)]

@@ -11,7 +11,7 @@
 //!     Vmodel___024root               TOP;
 //! ```
 
-use crate::{Direction, Error};
+use crate::{error::Error, model::Direction};
 
 /// A port as the generated class declares it.
 #[derive(Debug, PartialEq, Eq)]

@@ -51,10 +51,14 @@ mod ffi;
 mod header;
 mod messages;
 mod model;
+mod stopped;
 mod tools;
+mod trace;
 
-pub use build::{Build, Library, Trace};
+pub use build::{Build, Library};
 pub use error::Error;
 pub use messages::Warning;
-pub use model::{Direction, Model, Port, PortInfo, Status, Stopped};
+pub use model::{Direction, Model, Port, PortInfo, Status};
+pub use stopped::Stopped;
 pub use tools::Tools;
+pub use trace::Trace;

@@ -20,9 +20,10 @@ use std::{
 };
 
 use crate::{
-    Error, Trace,
-    error::at,
+    error::{Error, at},
     ffi::{self, Api, Loaded, Sim, StateApi, StopView},
+    stopped::Stopped,
+    trace::Trace,
 };
 
 /// Direction of a port, seen from the model.
@@ -61,33 +62,6 @@ pub enum Status {
     Running,
     /// The model has called `$finish`, now or earlier.
     Finished,
-}
-
-/// Why a model stopped itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stopped {
-    /// Source name; empty when the place is unknown.
-    pub file: String,
-    /// Line, from 1; 0 when the place is unknown.
-    pub line: u32,
-    /// Instance, such as `TOP.counter`; may be empty.
-    pub scope: String,
-    /// The text of `$fatal`, `$error` or the assertion; `$stop` when there is none.
-    pub message: String,
-    /// True when Verilator's run-time library gave up (no convergence, null dereference) rather than the design.
-    pub runtime: bool,
-}
-
-impl std::error::Error for Stopped {}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "model stopped at {}:{}: {}",
-            self.file, self.line, self.message
-        )
-    }
 }
 
 /// A running simulation with its own context: time, random state, open files, coverage.

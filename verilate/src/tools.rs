@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{Error, error::at};
+use crate::error::{Error, at};
 
 /// The programs a build uses.
 ///
