@@ -321,7 +321,7 @@ fn what_cannot_be_used_is_told_in_a_line() {
         2,
         "choose 64",
     );
-    complains(&["card", "--socket", &file], 2, "is no socket");
+    complains(&["card", "--socket", &file], 2, "is not a socket");
     complains(&["card", "--socket", &at("none/card")], 2, "cannot listen");
     let nothing = ["card", "--socket", &socket, "--serve-traffic", &file];
     complains(&nothing, 2, "file");

@@ -1,9 +1,9 @@
-//! The user of a device.
+//! The client: the user of a device.
 //!
 //! ```text
 //!  call ─► lock ─► send request ─► wait for header ─► check id, command, size, flags ─► payload ─► check ─► result
 //!                      └──────────────── one deadline ────────────────────────────────────┘
-//!  error reply: the call fails, the connection goes on     anything else amiss: the connection is closed for good
+//!  error reply: the call fails, the connection stays       any other fault: the connection is closed
 //! ```
 
 use std::io;
@@ -29,11 +29,11 @@ use crate::version::{self, Capabilities};
 
 /// A connection to a device. Calls from several threads take turns; each waits at most the time-out for its own answer.
 ///
-/// An answer that is late or makes no sense closes the connection, and every later call fails with [`Error::Closed`].
+/// A late or malformed answer closes the connection, and every later call fails with [`Error::Closed`].
 ///
 /// # Errors
-/// Every call: [`Error::Refused`] when the server says no; [`Error::TimedOut`], [`Error::Broken`] and [`Error::Closed`] when
-/// nothing more can be had from it. What else a call can report is said there.
+/// Every call: [`Error::Refused`] when the server refuses; [`Error::TimedOut`], [`Error::Broken`] and [`Error::Closed`] when
+/// the connection is closed. Each call lists its other errors.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
@@ -49,11 +49,11 @@ struct Connection {
     next_id: u16,
 }
 
-/// Why a call failed, before it is known whether the connection survives.
+/// Why a call failed, before the decision whether the connection survives.
 enum Failure {
     /// An error reply.
     Refused(u32),
-    /// The stream cannot be trusted any more.
+    /// The stream can no longer be trusted.
     Fault(Fault),
 }
 
@@ -74,7 +74,7 @@ impl Client {
     /// within `timeout`.
     ///
     /// # Errors
-    /// [`Error::Connect`] when nobody listens there or the queue of clients stays full.
+    /// [`Error::Connect`] when no server listens there or the queue of clients stays full.
     pub fn connect(path: impl AsRef<Path>, timeout: Duration) -> Result<Client, Error> {
         let path = path.as_ref();
         let stream = connect(path, timeout).map_err(|source| Error::Connect {
@@ -84,7 +84,7 @@ impl Client {
         Client::over(stream, timeout)
     }
 
-    /// Meets the server at the other end of `stream`.
+    /// Opens a session with the server at the other end of `stream`.
     pub fn over(stream: UnixStream, timeout: Duration) -> Result<Client, Error> {
         let mut client = Client {
             stream,
@@ -167,8 +167,8 @@ impl Client {
         })
     }
 
-    /// Fills `data` from `region` at `offset`. At most 1 MiB, less if the server takes less. After an error `data` may
-    /// hold a part of the answer.
+    /// Fills `data` from `region` at `offset`. At most 1 MiB, less if the server's limit is lower. After an error `data` may
+    /// hold part of the answer.
     ///
     /// # Errors
     /// [`Error::TooLong`].
@@ -186,7 +186,7 @@ impl Client {
         })
     }
 
-    /// Writes `data` to `region` at `offset`. At most 1 MiB, less if the server takes less.
+    /// Writes `data` to `region` at `offset`. At most 1 MiB, less if the server's limit is lower.
     ///
     /// # Errors
     /// [`Error::TooLong`].
@@ -203,7 +203,7 @@ impl Client {
         })
     }
 
-    /// `None` if there is nothing to move.
+    /// `None` if there are no octets to transfer.
     fn access(
         &self,
         region: u32,
@@ -250,7 +250,7 @@ impl Client {
         })
     }
 
-    /// Ends all maps inside a range, whose end may be 2^64. When this returns the device is done with that memory.
+    /// Ends all maps inside a range, whose end may be 2^64. When this returns, the device no longer accesses that memory.
     pub fn dma_unmap(&self, iova: u64, length: u64) -> Result<(), Error> {
         self.unmap(0, iova, length)
     }
@@ -274,8 +274,8 @@ impl Client {
         })
     }
 
-    /// Gives interrupts `start` and following of type `index` an eventfd each, or takes it away where `None` stands.
-    /// Sent in several messages if the server does not take them in one; if one is refused those before it hold.
+    /// Sets an eventfd for each of the interrupts from `start` on of type `index`, or removes it for `None`. Sent in several
+    /// messages if the server does not accept them in one; if one is refused, the earlier ones have taken effect.
     ///
     /// # Errors
     /// [`Error::IrqRange`].
@@ -292,7 +292,7 @@ impl Client {
                 count: eventfds.len(),
             });
         }
-        // One message carries descriptors or takes them away, not both.
+        // A message sets eventfds or removes them, not both.
         let mut start = start;
         for run in eventfds.chunk_by(|a, b| a.is_some() == b.is_some()) {
             let most = match run {
@@ -310,7 +310,7 @@ impl Client {
         Ok(())
     }
 
-    /// Takes all eventfds of type `index` away.
+    /// Removes all eventfds of type `index`.
     pub fn disable_irqs(&self, index: u32) -> Result<(), Error> {
         let flags = irq_set_flags::DATA_NONE | irq_set_flags::ACTION_TRIGGER;
         self.send_irqs(flags, index, 0, 0, &[])
@@ -343,7 +343,7 @@ impl Client {
         })
     }
 
-    /// Runs one request and its reply, and closes the connection if the stream cannot be trusted afterwards.
+    /// Runs one request and its reply, and closes the connection if the stream can no longer be trusted.
     fn exchange<T>(
         &self,
         command: Command,
@@ -384,7 +384,7 @@ impl Client {
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(|poisoned| {
-            // A thread that died in a call may have left half a message behind.
+            // A thread that panicked in a call may have sent half a message.
             let mut connection = poisoned.into_inner();
             if connection.closed.is_none() {
                 connection.closed = Some("a thread died in a call".into());
@@ -394,14 +394,14 @@ impl Client {
         })
     }
 
-    /// Ends the connection for the server, and for whoever waits for [`as_fd`](AsFd::as_fd).
+    /// Shuts the connection down. The server and threads that poll [`as_fd`](AsFd::as_fd) see it hung up.
     fn hang_up(&self) {
         let _ = self.stream.shutdown(Shutdown::Both); // the server has done so already
     }
 }
 
-/// For threads that wait for something else of the device: hung up (`POLLRDHUP`) once the connection is closed, by either
-/// side. It is readable when a reply is there, so do not wait for that, and never read.
+/// For threads that wait for other events of the device: hung up (`POLLRDHUP`) once either side has closed the connection.
+/// Replies make it readable: do not wait for that, and never read from it.
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
@@ -495,7 +495,7 @@ impl Call<'_> {
         Ok(reply)
     }
 
-    /// Receives the next part of the reply. Descriptors that come with it are closed: no request asks for any.
+    /// Receives the next part of the reply. Descriptors that come with it are closed: no reply carries any.
     fn receive(&mut self, data: &mut [u8]) -> Result<(), Failure> {
         let received = receive(self.stream, data, None, self.deadline)?;
         if received < data.len() {
@@ -523,7 +523,7 @@ fn same_access(sent: &RegionAccess, found: &RegionAccess) -> Result<(), Failure>
     same("count", sent.count, found.count)
 }
 
-/// Connects within a time: a server that accepts nobody keeps its queue full, and a plain connect would wait for ever.
+/// Connects with a time-out: a server that does not accept keeps its queue full, and a plain connect would block.
 fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     use rustix::net::sockopt::{Timeout, set_socket_timeout};
     use rustix::net::{
@@ -532,7 +532,7 @@ fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The system takes 0 for "no limit".
+    // To the system 0 means "no limit".
     let limit = timeout.max(Duration::from_millis(1));
     set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
     match connect(&socket, &address) {

@@ -1,4 +1,4 @@
-//! Which addresses are mapped: keeps maps from overlapping, and turns the ranges of an unmap into whole maps.
+//! The maps of a client: they do not overlap, and an unmap ends whole maps.
 //!
 //! ```text
 //!  maps      ├──a──┤  ├───b───┤      ├──c──┤
@@ -21,7 +21,7 @@ pub(crate) struct Maps {
     last: BTreeMap<u64, u64>,
 }
 
-/// Last address of a range, if it has one.
+/// Last address of a range; `None` for an empty or too large one.
 fn last_of(iova: u64, length: u64) -> Result<u64, Errno> {
     length
         .checked_sub(1)
@@ -43,19 +43,19 @@ impl Maps {
         Ok(())
     }
 
-    /// Notes a map that [`check`](Maps::check) has found possible.
+    /// Adds a map that [`check`](Maps::check) has accepted.
     pub fn insert(&mut self, iova: u64, length: u64) {
         if let Ok(last) = last_of(iova, length) {
             self.last.insert(iova, last);
         }
     }
 
-    /// Forgets a map.
+    /// Removes a map.
     pub fn remove(&mut self, iova: u64) {
         self.last.remove(&iova);
     }
 
-    /// The maps inside a range, as address and length. A map that the range cuts is an error: half a map cannot go.
+    /// The maps inside a range, as address and length. A range that cuts a map is an error: only whole maps can end.
     pub fn inside(&self, iova: u64, length: u64) -> Result<Vec<(u64, u64)>, Errno> {
         let last = last_of(iova, length)?;
         let before = self.last.range(..iova).next_back();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     proptest! {
-        // A small space, bit by bit, at its bottom and at its top.
+        // Compare with one bit per address, at both ends of the address space.
         #[test]
         fn maps_agree_with_a_list_of_addresses(
             top: bool,

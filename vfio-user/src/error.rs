@@ -1,4 +1,4 @@
-//! What can go wrong on either side, with the offending value.
+//! Errors of both sides, with the offending value.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::version::GREETING;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody answers at that path.
+    /// No server answers at that path.
     #[error("{}: {source}{}", path.display(), remedy(source))]
     Connect {
         /// The socket file.
@@ -20,7 +20,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// The server answered that it does not do this. The connection is as good as before.
+    /// The server refused the request. The connection stays open.
     #[error("the server refused {command}: {}", reason(*errno))]
     Refused {
         /// What was asked for.
@@ -28,7 +28,7 @@ pub enum Error {
         /// The server's reason as an errno of Linux; 0 if it gave none.
         errno: u32,
     },
-    /// No complete answer came in time. The connection is closed, because the answer could still come.
+    /// No complete answer came in time. The connection is closed, because a late answer could be mistaken for another one.
     #[error("no complete reply to {command} within {timeout:?}: the connection is closed")]
     TimedOut {
         /// What was asked for.
@@ -36,7 +36,7 @@ pub enum Error {
         /// How long the client waits.
         timeout: Duration,
     },
-    /// The answer makes no sense, or there will be none. The connection is closed.
+    /// The answer is malformed, or the server closed the connection. The connection is closed.
     #[error("{command} failed, {fault}: the connection is closed")]
     Broken {
         /// What was asked for.
@@ -44,18 +44,18 @@ pub enum Error {
         /// What is wrong.
         fault: Fault,
     },
-    /// An earlier call failed for good.
+    /// An earlier call closed the connection.
     #[error("the connection is closed since an earlier call: {reason}")]
     Closed {
         /// The earlier error.
         reason: Arc<str>,
     },
-    /// More octets at a time than the server takes.
-    #[error("an access of {length} octets: the server takes {limit} at a time")]
+    /// More octets in one access than the server accepts.
+    #[error("an access of {length} octets: the server accepts {limit} at a time")]
     TooLong {
         /// Octets asked for.
         length: usize,
-        /// Most that are possible.
+        /// The limit.
         limit: usize,
     },
     /// Interrupts are numbered with 32 bits.
@@ -63,7 +63,7 @@ pub enum Error {
     IrqRange {
         /// First interrupt.
         start: u32,
-        /// How many.
+        /// Number of interrupts.
         count: usize,
     },
 }
@@ -94,13 +94,13 @@ pub enum Fault {
     /// The socket failed.
     #[error("{0}")]
     Socket(#[from] io::Error),
-    /// The server went away.
+    /// The server closed the connection.
     #[error("the server closed the connection after {received} octets of the reply")]
     Ended {
         /// Octets of the header or of the payload.
         received: usize,
     },
-    /// The reply belongs to another command.
+    /// The reply has another id.
     #[error("the reply has id {found:#06x} instead of {sent:#06x}")]
     Id {
         /// Id of the request.
@@ -114,39 +114,39 @@ pub enum Fault {
         /// Command of the reply.
         found: Command,
     },
-    /// The message is no reply.
-    #[error("the message has flags {flags:#x}, which is no reply")]
+    /// The message is not a reply.
+    #[error("the message has flags {flags:#x}: it is not a reply")]
     NotAReply {
         /// Flags of the message.
         flags: u32,
     },
-    /// An error number, but no error flag.
+    /// An error number without the error flag.
     #[error("the reply has error number {errno} without the error flag")]
     StrayErrno {
         /// The number.
         errno: u32,
     },
-    /// The reply is shorter or longer than it can be.
+    /// The reply has an impossible length.
     #[error("the reply has {found} octets instead of {least} to {most}")]
     Size {
-        /// Octets by the header.
+        /// Octets, from the header.
         found: u32,
-        /// Least octets that make sense.
+        /// Least possible octets.
         least: usize,
-        /// Most octets that make sense.
+        /// Most possible octets.
         most: usize,
     },
     /// A field of the reply contradicts the request.
-    #[error("the reply has {field} {found:#x}, asked was for {sent:#x}")]
+    #[error("the reply has {field} {found:#x} instead of {sent:#x}")]
     Field {
         /// Which field.
         field: &'static str,
-        /// Value in the request, or least value that makes sense.
+        /// Value in the request, or least possible value.
         sent: u64,
         /// Value in the reply.
         found: u64,
     },
-    /// Versions do not fit.
+    /// Versions are incompatible.
     #[error("the server speaks version {major}.{minor}")]
     Version {
         /// Major version.
@@ -159,7 +159,7 @@ pub enum Fault {
     Capabilities(String),
 }
 
-/// Why [`serve`](crate::serve) gave a client up.
+/// Why [`serve`](crate::serve) ended a connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -169,37 +169,37 @@ pub enum ServeError {
     /// The client vanished in the middle of a message.
     #[error("the client vanished after {received} of {expected} octets")]
     Truncated {
-        /// Octets of the header or payload that came.
+        /// Octets of the header or payload received.
         received: usize,
-        /// Octets that should have come.
+        /// Octets expected.
         expected: usize,
     },
-    /// The client has not greeted in time.
-    #[error("the client has said nothing of its version for {GREETING:?}")]
+    /// The client sent no version in time.
+    #[error("the client has sent no version within {GREETING:?}")]
     Silent,
-    /// A message cannot be as short or as long as its header says, so nobody knows where the next one begins.
+    /// The length in a message's header is impossible, so the start of the next message is unknown.
     #[error(
-        "{command} says that it has {size} octets: messages have {HEADER_LENGTH} to {MAX_MESSAGE}"
+        "{command} claims a length of {size} octets: messages have {HEADER_LENGTH} to {MAX_MESSAGE}"
     )]
     Size {
-        /// Command by the header.
+        /// Command, from the header.
         command: Command,
-        /// Octets by the header.
+        /// Octets, from the header.
         size: u32,
     },
-    /// The client sent something that is no command.
-    #[error("a message has flags {flags:#x}, which is no command")]
+    /// The client sent a message that is not a command.
+    #[error("a message has flags {flags:#x}: it is not a command")]
     NotACommand {
-        /// Flags by the header.
+        /// Flags, from the header.
         flags: u32,
     },
-    /// The first message must be about versions.
+    /// The first message is not the version.
     #[error("the first message is {command} instead of VERSION")]
     NoVersion {
-        /// What came instead.
+        /// The command that came instead.
         command: Command,
     },
-    /// Versions do not fit.
+    /// Versions are incompatible.
     #[error("the client speaks version {major}.{minor}, this server {MAJOR}.x")]
     Version {
         /// Major version.
@@ -226,8 +226,8 @@ fn too_long(error: &io::Error) -> &'static str {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// A file that is no socket is in the way. It is left alone.
-    #[error("{} exists and is no socket: choose another path", path.display())]
+    /// The path is a file that is not a socket. It is not touched.
+    #[error("{} exists and is not a socket: choose another path", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
@@ -238,7 +238,7 @@ pub enum ListenError {
         /// The path.
         path: PathBuf,
     },
-    /// The system does not allow it.
+    /// The system refuses.
     #[error("cannot listen at {}: {source}{}", path.display(), too_long(source))]
     Io {
         /// The path.

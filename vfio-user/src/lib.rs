@@ -4,22 +4,21 @@
 //!  driver process                                            device process
 //!  Client ─► request ────────── Unix socket ──────────► serve() ─► Target
 //!         ◄─ reply, checked ◄───────────────────────────────────┘   regions, DMA maps, interrupts
-//!         ── file descriptors (DMA memory, eventfds) ride along with the requests ──►
+//!         ── file descriptors (DMA memory, eventfds) travel with the requests ────►
 //! ```
 //!
-//! The crate moves messages and knows nothing of any device. The client trusts no server and the server trusts no
-//! client: what arrives is checked before it is used, nothing larger than agreed is stored, and descriptors that nobody
-//! asked for are closed.
+//! The crate moves messages and is independent of any device. Neither side trusts the other: each message is checked
+//! before it is used, nothing larger than agreed is stored, and unexpected descriptors are closed.
 //!
 //! | | |
 //! |---|---|
-//! | [`protocol`] | numbers and layouts of the messages, each once |
-//! | [`Client`] | the user of a device; every wait ends at its time-out |
-//! | [`Target`], [`serve`] | a device, and the loop that answers one client |
+//! | [`protocol`] | numbers and layouts of the messages |
+//! | [`Client`] | the user of a device; every call has a time-out |
+//! | [`Target`], [`serve`] | a device, and the loop that serves one client |
 //! | [`Listener`] | the socket file that clients connect to |
 //!
 //! The format is the one that QEMU's `vfio-user-pci` speaks, version 0.0: all numbers in the byte order of the machine.
-//! Not there: memory-mapped regions, DMA by message (`DMA_READ`, `DMA_WRITE`), migration, and several writes in one message.
+//! Not supported: memory-mapped regions, DMA by message (`DMA_READ`, `DMA_WRITE`), migration, and several writes in one message.
 //!
 //! ```
 //! use std::{os::unix::net::UnixStream, thread, time::Duration};

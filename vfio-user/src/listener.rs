@@ -13,20 +13,20 @@ use rustix::net::SocketAddrUnix;
 use crate::error::ListenError;
 use crate::socket::wait;
 
-/// A socket file at which clients knock. Serve one client, then accept the next. The file goes when the listener goes.
+/// A socket file that clients connect to. Serve one client, then accept the next. Dropping the listener removes the file.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    /// Device and inode of the file, so that another server's file is never removed.
+    /// Device and inode of the file, so that it never removes another server's file.
     file: (u64, u64),
 }
 
 impl Listener {
-    /// Listens at `path`. A socket file that a dead server has left there is replaced; a live server's, or a file of
-    /// another kind, is an error.
+    /// Listens at `path`. A socket file of a server that no longer runs is replaced. A running server's socket and a file
+    /// of another kind are errors.
     ///
-    /// Two servers that start at the same moment at the same stale file are not told apart.
+    /// Two servers that start at the same time at the same stale file are not detected.
     pub fn bind(path: impl AsRef<Path>) -> Result<Listener, ListenError> {
         let path = path.as_ref().to_owned();
         let failed = |source| ListenError::Io {
@@ -61,7 +61,7 @@ impl Listener {
         &self.path
     }
 
-    /// Waits for a client, for ever or for `timeout`. `None`: none came in time.
+    /// Waits for a client, at most `timeout` if there is one. `None`: no client came in time.
     pub fn accept(&self, timeout: Option<Duration>) -> io::Result<Option<UnixStream>> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -73,7 +73,7 @@ impl Listener {
                         other => other?,
                     }
                 }
-                // The client has given up already.
+                // The client has already disconnected.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -82,7 +82,7 @@ impl Listener {
     }
 }
 
-/// Connects without waiting: a full queue of clients means a live server, too.
+/// Connects without waiting: a full queue of clients also means a running server.
 fn probe(path: &Path) -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

@@ -1,4 +1,4 @@
-//! Numbers and layouts of vfio-user 0.0, each written once.
+//! Numbers and layouts of vfio-user 0.0.
 //!
 //! ```text
 //!  0        2         4       8        12       16
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! All numbers are in the byte order of the machine. Structures hold what follows the header; data of variable length
-//! follows the structure. Many begin with `argsz`: in a request the largest reply payload that the sender takes, or for
-//! commands without a reply payload the length of the request's own; in a reply the length of the whole payload.
+//! follows the structure. Many begin with `argsz`: in a request the largest reply payload that the sender accepts, or for
+//! commands without a reply payload the length of the request's own payload; in a reply the length of the whole payload.
 
 use std::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -18,20 +18,20 @@ pub const MAJOR: u16 = 0;
 pub const MINOR: u16 = 0;
 /// Octets of a [`Header`].
 pub const HEADER_LENGTH: usize = size_of::<Header>();
-/// Most octets that one region access moves, where a side does not name a limit of its own; also what this side takes.
+/// Default limit of the octets in one region access; also this side's limit.
 pub const MAX_DATA: usize = 1 << 20;
-/// Most file descriptors in one message that this side takes. QEMU gives up on a server that names more than 16.
+/// This side's limit of file descriptors in one message. QEMU refuses a server that names more than 16.
 pub const MAX_DESCRIPTORS: usize = 16;
-/// File descriptors that a peer takes in one message when it does not say.
+/// Limit of file descriptors in one message when a peer names none.
 pub const DEFAULT_DESCRIPTORS: usize = 1;
 /// Most octets of a whole message: a region write of [`MAX_DATA`].
 pub const MAX_MESSAGE: usize = HEADER_LENGTH + size_of::<RegionAccess>() + MAX_DATA;
-/// Most octets of a version message, so that nobody sends a megabyte of capabilities.
+/// Most octets of a version message: a bound on what is stored for a client that has not been accepted yet.
 pub const MAX_VERSION_MESSAGE: usize = 4096;
-/// Most DMA maps at a time: what a client may count on when the server names no limit.
+/// Most DMA maps at a time: the limit that a client may assume when the server names none.
 pub const MAX_DMA_MAPS: usize = 65535;
 
-/// In front of every message.
+/// Begins every message.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -45,13 +45,13 @@ pub struct Header {
     pub size: u32,
     /// See [`flags`].
     pub flags: u32,
-    /// In a reply with [`flags::ERROR`]: why, as an errno of Linux; 0 if the peer does not say.
+    /// In a reply with [`flags::ERROR`]: the reason as an errno of Linux; 0 if the peer gives none.
     pub errno: u32,
 }
 
 /// Bits of [`Header::flags`].
 pub mod flags {
-    /// What kind of message it is: [`COMMAND`] or [`REPLY`].
+    /// Kind of the message: [`COMMAND`] or [`REPLY`].
     pub const TYPE: u32 = 0xf;
     /// A command.
     pub const COMMAND: u32 = 0;
@@ -63,7 +63,7 @@ pub mod flags {
     pub const ERROR: u32 = 1 << 5;
 }
 
-/// What a message asks for. Any number can arrive; those with a name are constants.
+/// Kind of request. Any number can arrive; known numbers are constants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Command(pub u16);
 
@@ -88,13 +88,13 @@ commands! {
     VERSION = 1
     /// Memory that the device may access from now on ([`DmaMapRequest`]).
     DMA_MAP = 2
-    /// Memory that it may not access any more ([`DmaUnmap`]).
+    /// Memory that it may no longer access ([`DmaUnmap`]).
     DMA_UNMAP = 3
     /// How many regions and interrupt types ([`DeviceInfo`]).
     DEVICE_GET_INFO = 4
     /// Size and permissions of a region ([`RegionInfo`]).
     DEVICE_GET_REGION_INFO = 5
-    /// Descriptors that stand for parts of a region; not served.
+    /// Descriptors for parts of a region; not supported.
     DEVICE_GET_REGION_IO_FDS = 6
     /// How many interrupts of a type ([`IrqInfo`]).
     DEVICE_GET_IRQ_INFO = 7
@@ -110,13 +110,13 @@ commands! {
     DMA_WRITE = 12
     /// Resets the device; no payload.
     DEVICE_RESET = 13
-    /// Several region writes in one message; not served, and not among the capabilities.
+    /// Several region writes in one message; not supported, and not among the capabilities.
     REGION_WRITE_MULTI = 15
-    /// Features of the device, migration among them; not served.
+    /// Features of the device, migration among them; not supported.
     DEVICE_FEATURE = 16
-    /// Migration data; not served.
+    /// Migration data; not supported.
     MIG_DATA_READ = 17
-    /// Migration data; not served.
+    /// Migration data; not supported.
     MIG_DATA_WRITE = 18
 }
 
@@ -143,7 +143,7 @@ impl fmt::Debug for Command {
 pub struct Version {
     /// Must be equal on both sides.
     pub major: u16,
-    /// That of the reply is not above that of the request.
+    /// In a reply not above that of the request.
     pub minor: u16,
 }
 
@@ -191,7 +191,7 @@ pub struct DmaUnmap {
 
 /// Bits of [`DmaUnmap::flags`].
 pub mod dma_unmap_flags {
-    /// Return a bitmap of written pages; not served.
+    /// Return a bitmap of written pages; not supported.
     pub const GET_DIRTY_BITMAP: u32 = 1;
     /// Every map, whatever its address; address and length are 0.
     pub const ALL: u32 = 1 << 1;
@@ -231,11 +231,11 @@ pub struct RegionInfo {
     pub argsz: u32,
     /// See [`region_flags`].
     pub flags: u32,
-    /// Which region.
+    /// Index of the region.
     pub index: u32,
-    /// Where capabilities begin, if there are any.
+    /// Offset of the capabilities, if there are any.
     pub capabilities: u32,
-    /// Octets of the region; 0 if it is not there.
+    /// Octets of the region; 0 if it is absent.
     pub size: u64,
     /// Offset for `mmap`, if the region can be mapped.
     pub offset: u64,
@@ -259,7 +259,7 @@ pub struct IrqInfo {
     pub argsz: u32,
     /// See [`irq_flags`].
     pub flags: u32,
-    /// Which type.
+    /// Index of the type.
     pub index: u32,
     /// Interrupts of this type.
     pub count: u32,
@@ -282,7 +282,7 @@ pub struct IrqSet {
     pub argsz: u32,
     /// One of the data bits and one of the action bits of [`irq_set_flags`].
     pub flags: u32,
-    /// Which type.
+    /// Index of the type.
     pub index: u32,
     /// First interrupt of that type.
     pub start: u32,
@@ -296,7 +296,7 @@ pub mod irq_set_flags {
     pub const DATA_NONE: u32 = 1;
     /// A boolean for each interrupt.
     pub const DATA_BOOL: u32 = 1 << 1;
-    /// An eventfd for each interrupt, or no descriptor at all to take the eventfds away.
+    /// An eventfd for each interrupt, or no descriptor at all to remove the eventfds.
     pub const DATA_EVENTFD: u32 = 1 << 2;
     /// Mask.
     pub const ACTION_MASK: u32 = 1 << 3;
@@ -314,7 +314,7 @@ pub mod irq_set_flags {
 pub struct RegionAccess {
     /// Octets from the beginning of the region.
     pub offset: u64,
-    /// Which region.
+    /// Index of the region.
     pub region: u32,
     /// Octets of data.
     pub count: u32,
@@ -336,7 +336,7 @@ pub mod pci {
     pub const INTX: u32 = 0;
     /// Message signalled interrupts.
     pub const MSI: u32 = 1;
-    /// The extended kind.
+    /// Extended message signalled interrupts.
     pub const MSIX: u32 = 2;
     /// Errors of the bus.
     pub const ERROR: u32 = 3;
@@ -350,7 +350,7 @@ pub mod pci {
 mod tests {
     use super::*;
 
-    // Offsets and lengths as the specification lists them; a field that moves breaks every peer.
+    // Offsets and lengths from the specification.
     #[test]
     fn layouts_have_the_specified_lengths_and_offsets() {
         use std::mem::offset_of;

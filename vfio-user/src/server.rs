@@ -1,14 +1,14 @@
-//! The loop that answers one client.
+//! The loop that serves one client.
 //!
 //! ```text
-//!  header ─► length and kind believable? ─no─► the connection ends
+//!  header ─► length and kind possible? ─no─► the connection ends
 //!              │ yes
-//!            payload, descriptors ─► request well formed, in range, permitted? ─no─► error reply, goes on
+//!            payload, descriptors ─► request well formed, in range, permitted? ─no─► error reply, continues
 //!              │ yes
 //!            Target ─► reply
 //! ```
 //!
-//! Commands are worked off one after the other, in the order they came.
+//! Commands are executed one after the other, in the order of arrival.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -30,16 +30,16 @@ use crate::socket::{Deadline, Descriptors, receive, send};
 use crate::target::{self, DmaMap, Refused, Target};
 use crate::version::{self, GREETING};
 
-/// Answers the client at the other end of `stream` until it leaves (`Ok`), or until what it sends cannot be followed any
-/// more (`Err`). Either way the last thing is [`Target::disconnected`].
+/// Serves the client at the other end of `stream` until it disconnects (`Ok`) or breaks the protocol (`Err`). In both cases
+/// [`Target::disconnected`] is the last call.
 ///
 /// # Errors
-/// [`ServeError::Truncated`], [`ServeError::Size`] and [`ServeError::NotACommand`] when nobody can say where the next message
-/// begins; [`ServeError::NoVersion`], [`ServeError::Version`] and [`ServeError::Capabilities`] when the first message does not
-/// fit; [`ServeError::Socket`] when the system fails.
+/// [`ServeError::Truncated`], [`ServeError::Size`] and [`ServeError::NotACommand`] when the start of the next message is
+/// unknown; [`ServeError::NoVersion`], [`ServeError::Version`] and [`ServeError::Capabilities`] when the first message is
+/// wrong; [`ServeError::Socket`] when the system fails.
 ///
-/// A client that has greeted may be silent for as long as it likes; one that has not is given up after [`GREETING`]
-/// ([`ServeError::Silent`]), since others may wait behind it. To end the loop from outside, shut the stream down through
+/// After its first message a client may stay silent without limit. A client that sends no first message within
+/// [`GREETING`] is disconnected ([`ServeError::Silent`]), since others may wait. To end the loop from outside, shut the stream down through
 /// a clone of it.
 pub fn serve(stream: UnixStream, target: &mut impl Target) -> Result<(), ServeError> {
     let mut session = Session {
@@ -62,7 +62,7 @@ struct Session<'a, T> {
     regions: Vec<target::RegionInfo>,
     irqs: Vec<u32>,
     maps: Maps,
-    /// Versions have been agreed on.
+    /// The version exchange is done.
     greeted: bool,
     greeting_ends: Deadline,
 }
@@ -101,7 +101,7 @@ impl<T: Target> Session<'_, T> {
         }
     }
 
-    /// Header of the next message, its payload and descriptors. `None`: the client has left.
+    /// Header of the next message, its payload and descriptors. `None`: the client has disconnected.
     fn receive_message(
         &self,
         payload: &mut Vec<u8>,
@@ -118,7 +118,7 @@ impl<T: Target> Session<'_, T> {
         let mut header = Header::new_zeroed();
         let octets = header.as_mut_bytes();
         let received = match receive(self.stream, octets, Some(descriptors), deadline) {
-            // It closed without having read our last reply.
+            // The client closed without reading the last reply.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
             other => other.map_err(silent)?,
         };
@@ -163,7 +163,7 @@ impl<T: Target> Session<'_, T> {
         Ok(Some(header))
     }
 
-    /// Sends a reply. `false`: the client has left.
+    /// Sends a reply. `false`: the client has disconnected.
     fn reply(&self, command: Header, answer: Answer) -> Result<bool, ServeError> {
         let (payload, kind, errno) = match &answer {
             Ok(payload) => (&payload[..], flags::REPLY, 0),
@@ -193,7 +193,7 @@ impl<T: Target> Session<'_, T> {
         }
     }
 
-    /// The first message. What cannot be agreed on is answered with an error, too, so that the client knows.
+    /// The first message. An incompatible one is answered with an error before the connection ends.
     fn greet(&mut self, command: Command, payload: &[u8]) -> (Answer, Option<ServeError>) {
         if command != Command::VERSION {
             let end = ServeError::NoVersion { command };
@@ -219,14 +219,14 @@ impl<T: Target> Session<'_, T> {
         }
     }
 
-    /// Every message after the first. Descriptors that a command has no use for make it an error.
+    /// Every message after the first. Unexpected descriptors are an error.
     fn answer(&mut self, command: Command, payload: &[u8], fds: Vec<OwnedFd>) -> Answer {
         let takes_descriptors = matches!(command, Command::DMA_MAP | Command::DEVICE_SET_IRQS);
         if !fds.is_empty() && !takes_descriptors {
             return Err(Errno::INVAL.into());
         }
-        // Neither memory nor an eventfd, but perhaps the client's own end of this connection: whoever holds that never sees the
-        // client leave.
+        // A socket is neither memory nor an eventfd. It could be the client's end of this connection: a copy of it would keep the
+        // connection open after the client has closed it.
         if fds.iter().any(is_socket) {
             return Err(Errno::INVAL.into());
         }
@@ -243,7 +243,7 @@ impl<T: Target> Session<'_, T> {
                 self.target.reset()?;
                 Ok(Vec::new())
             }
-            // The version is agreed on once.
+            // Versions are exchanged once.
             Command::VERSION | Command::DEVICE_RESET => Err(Errno::INVAL.into()),
             _ => Err(Errno::OPNOTSUPP.into()),
         }
@@ -369,7 +369,7 @@ impl<T: Target> Session<'_, T> {
         Ok(Vec::new())
     }
 
-    /// Ends all maps inside the range; as with Linux, there need not be any.
+    /// Ends all maps inside the range; as in Linux, there may be none.
     fn dma_unmap(&mut self, request: DmaUnmap) -> Answer {
         if (request.argsz as usize) < size_of::<DmaUnmap>() {
             return Err(Errno::INVAL.into());
@@ -414,7 +414,7 @@ impl<T: Target> Session<'_, T> {
                 (0, none(irqs))
             }
             EVENTFDS => return Err(Errno::INVAL.into()),
-            // Masks, and interrupts that the client triggers itself: the device says nowhere that it has them.
+            // Masks, and interrupts that the client triggers: the device does not offer them.
             _ => return Err(Errno::OPNOTSUPP.into()),
         };
         self.target.set_irqs(index, first, eventfds)?;
@@ -426,12 +426,12 @@ fn none(count: u32) -> Vec<Option<OwnedFd>> {
     (0..count).map(|_| None).collect()
 }
 
-/// A payload that is one structure and nothing else.
+/// Parses a payload that is exactly one structure.
 fn exactly<R: FromBytes + KnownLayout + Immutable>(payload: &[u8]) -> Result<R, Errno> {
     R::read_from_bytes(payload).map_err(|_| Errno::INVAL)
 }
 
-/// A reply, if the client takes as much.
+/// A reply, if it fits the length that the client accepts.
 fn reply_with<R: IntoBytes + Immutable>(argsz: u32, reply: R) -> Answer {
     if (argsz as usize) < size_of::<R>() {
         return Err(Errno::INVAL.into());

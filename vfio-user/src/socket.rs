@@ -1,7 +1,7 @@
 //! Octets and descriptors through a Unix socket, with a deadline.
 //!
-//! Every call to the system is of the kind that does not block; waiting is done by `poll` for what is left of the time,
-//! so that a peer that sends an octet now and then cannot stretch a deadline.
+//! No system call blocks but `poll`, which waits for the time that is left: a peer that sends single octets cannot extend
+//! a deadline.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -25,7 +25,7 @@ pub(crate) type Deadline = Option<Instant>;
 pub(crate) struct Descriptors {
     /// At most [`MAX_DESCRIPTORS`].
     pub fds: Vec<OwnedFd>,
-    /// More came than were taken; the rest is closed.
+    /// More came than fit; the rest is closed.
     pub lost: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Descriptors {
 pub(crate) fn wait(socket: impl AsFd, events: PollFlags, deadline: Deadline) -> io::Result<()> {
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        // A wait too long for the system's type is as good as none.
+        // A wait too long for the system's type has no time-out.
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut [PollFd::new(&socket, events)], timeout.as_ref()) {
             Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
@@ -44,8 +44,8 @@ pub(crate) fn wait(socket: impl AsFd, events: PollFlags, deadline: Deadline) -> 
     }
 }
 
-/// Fills `data`. Returns the octets received, fewer only if the peer has closed. Descriptors on the way go to
-/// `descriptors`, or are closed if there is no such place.
+/// Fills `data`. Returns the octets received, fewer only if the peer has closed. Descriptors that come with
+/// them go to `descriptors`, or are closed if that is `None`.
 pub(crate) fn receive(
     socket: impl AsFd,
     data: &mut [u8],

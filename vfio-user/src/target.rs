@@ -1,4 +1,4 @@
-//! What a device offers to its client, and what the client asks of it.
+//! The interface between server and device.
 
 use std::os::fd::OwnedFd;
 
@@ -27,11 +27,11 @@ pub trait Target {
     fn dma_map(&mut self, map: DmaMap) -> Result<(), Refused>;
 
     /// Ends a map; address and length are those of an earlier [`dma_map`](Target::dma_map). No access to that memory is
-    /// under way when this returns. A range that covers several maps arrives as one call for each; where one is refused, that
-    /// map and those behind it stay.
+    /// under way when this returns. A range that covers several maps arrives as one call for each; if one is refused, that map
+    /// and the following ones stay.
     fn dma_unmap(&mut self, iova: u64, length: u64) -> Result<(), Refused>;
 
-    /// Interrupts `first` and following of type `index` signal these eventfds from now on, or none where `None` stands.
+    /// Interrupts `first` and following of type `index` signal these eventfds from now on, or none for `None`.
     fn set_irqs(
         &mut self,
         index: u32,
@@ -42,7 +42,7 @@ pub trait Target {
     /// Resets the device. DMA maps and eventfds belong to the client and stay.
     fn reset(&mut self) -> Result<(), Refused>;
 
-    /// The client has left, in good order or not: drop all DMA maps and eventfds. Called exactly once for each
+    /// The client has disconnected, in order or not: drop all DMA maps and eventfds. Called exactly once for each
     /// connection, as the last call.
     fn disconnected(&mut self);
 }
@@ -58,7 +58,7 @@ pub struct RegionInfo {
     pub writable: bool,
 }
 
-/// What the client learns about the device.
+/// Description of the device for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Regions by index, from 0 on.
@@ -71,7 +71,7 @@ pub struct DeviceInfo {
     pub pci: bool,
 }
 
-/// What the client learns about a type of interrupts.
+/// Description of a type of interrupts for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IrqInfo {
     /// Interrupts of this type.
@@ -80,7 +80,7 @@ pub struct IrqInfo {
     pub eventfd: bool,
 }
 
-/// What the device may do with memory.
+/// Access rights of the device to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// The device may read.
@@ -114,10 +114,10 @@ pub struct DmaMap {
     pub iova: u64,
     /// Octets, at least 1; `iova + length` is at most 2^64.
     pub length: u64,
-    /// The file that holds the memory. `None`: the client keeps it to itself (QEMU does so with ROMs), and the device
-    /// cannot reach it.
+    /// The file that holds the memory. `None`: the client does not share it (QEMU does so with ROMs), and the device
+    /// cannot access it.
     pub fd: Option<OwnedFd>,
-    /// Octets from the beginning of the file; `offset + length` is below 2^63. Nothing says that the file is that long.
+    /// Octets from the beginning of the file; `offset + length` is below 2^63. The file may be shorter.
     pub offset: u64,
     /// The device may read.
     pub readable: bool,
@@ -125,11 +125,11 @@ pub struct DmaMap {
     pub writable: bool,
 }
 
-/// The device does not do what the client asked for. The client gets the number; the connection goes on.
+/// The device refuses a request. The client gets the error number; the connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused: {errno}")]
 pub struct Refused {
-    /// The reason that the client is told.
+    /// The reason, sent to the client.
     pub errno: Errno,
 }
 

@@ -1,6 +1,6 @@
 //! Capabilities: the JSON text of the version message.
 //!
-//! Each side names what it *takes*; what it does not name keeps the protocol's default. The server answers only to
+//! Each side names the limits of what it *accepts*; a limit that it does not name is the protocol's default. The server answers only to
 //! capabilities that the client has named.
 
 use std::time::Duration;
@@ -10,31 +10,31 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::protocol::{DEFAULT_DESCRIPTORS, MAJOR, MAX_DATA, MAX_DESCRIPTORS, MINOR, Version};
 
-/// Time that a client has for its first message.
+/// Time limit for a client's first message.
 pub const GREETING: Duration = Duration::from_secs(10);
 
-/// Names in the JSON text; members with other names are passed over.
+/// Names in the JSON text; other members are ignored.
 const CAPABILITIES: &str = "capabilities";
 const MAX_MSG_FDS: &str = "max_msg_fds";
 const MAX_DATA_XFER_SIZE: &str = "max_data_xfer_size";
 
-/// What a side says about itself.
+/// Limits of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
-    /// Most descriptors that it takes in one message.
+    /// Most descriptors that it accepts in one message.
     pub max_msg_fds: Option<u64>,
-    /// Most octets that it takes in one access.
+    /// Most octets that it accepts in one access.
     pub max_data_xfer_size: Option<u64>,
 }
 
 impl Capabilities {
-    /// What this side takes.
+    /// Limits of this side.
     pub const OURS: Capabilities = Capabilities {
         max_msg_fds: Some(MAX_DESCRIPTORS as u64),
         max_data_xfer_size: Some(MAX_DATA as u64),
     };
 
-    /// What this side answers to a client with these.
+    /// This side's answer to a client with these.
     pub fn answer(&self) -> Capabilities {
         Capabilities {
             max_msg_fds: self.max_msg_fds.and(Self::OURS.max_msg_fds),
@@ -55,7 +55,7 @@ impl Capabilities {
     }
 }
 
-/// Payload of a version message of this side. The minor version is the lowest there is, so it fits every client.
+/// Payload of a version message of this side. The minor version is the lowest one, so it is compatible with every client.
 pub(crate) fn emit(capabilities: Capabilities) -> Vec<u8> {
     let version = Version {
         major: MAJOR,
@@ -78,7 +78,10 @@ pub(crate) fn emit(capabilities: Capabilities) -> Vec<u8> {
 /// Version and capabilities of the other side, or what is wrong with them.
 pub(crate) fn parse(payload: &[u8]) -> Result<(Version, Capabilities), String> {
     let Ok((version, text)) = Version::read_from_prefix(payload) else {
-        return Err(format!("{} octets hold no version", payload.len()));
+        return Err(format!(
+            "{} octets are too short for a version",
+            payload.len()
+        ));
     };
     let capabilities = match text {
         [] | [0] => Capabilities::default(),
@@ -91,18 +94,18 @@ pub(crate) fn parse(payload: &[u8]) -> Result<(Version, Capabilities), String> {
 fn read(text: &[u8]) -> Result<Capabilities, String> {
     let text: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     let Value::Object(text) = text else {
-        return Err(format!("{text} is no object"));
+        return Err(format!("{text} is not an object"));
     };
     let capabilities = match text.get(CAPABILITIES) {
         None => return Ok(Capabilities::default()),
         Some(Value::Object(capabilities)) => capabilities,
-        Some(other) => return Err(format!("{CAPABILITIES} are {other}, no object")),
+        Some(other) => return Err(format!("{CAPABILITIES} are {other}, not an object")),
     };
     let number = |name| match capabilities.get(name) {
         None => Ok(None),
         Some(value) => match value.as_u64() {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{name} is {value}, no whole number")),
+            None => Err(format!("{name} is {value}, not a whole number")),
         },
     };
     Ok(Capabilities {
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn qemu_capabilities_are_read_and_answered() {
-        // Members as QEMU sends them; their order does not matter.
+        // Members as QEMU sends them, in any order.
         let text = br#"{"capabilities": {"migration": {"max_bitmap_size": 268435456, "pgsize": 4096},
             "max_dma_maps": 65535, "max_msg_fds": 16, "max_data_xfer_size": 1048576, "pgsizes": 4096,
             "write_multiple": true}}"#;
@@ -134,7 +137,7 @@ mod tests {
         let (_, found) = parse(&payload).unwrap();
         assert_eq!((found.descriptors(), found.data()), (16, 1 << 20));
         let answer = emit(found.answer());
-        // QEMU takes no reply that is longer than its request.
+        // QEMU accepts no reply that is longer than its request.
         assert!(answer.len() <= payload.len());
         let text = std::str::from_utf8(&answer[4..]).unwrap();
         assert_eq!(

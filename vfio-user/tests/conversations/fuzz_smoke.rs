@@ -31,7 +31,7 @@ fn kinds<I: for<'a> Arbitrary<'a>>(run: impl Fn(&I) -> Vec<String>) -> BTreeMap<
     kinds
 }
 
-// The inputs are no use unless they reach every way of ending and every kind of answer.
+// The inputs must reach every kind of ending and every kind of answer.
 #[track_caller]
 fn reached(kinds: &BTreeMap<String, u32>, expected: &[&str]) {
     for kind in expected {

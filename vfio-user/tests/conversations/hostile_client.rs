@@ -1,5 +1,5 @@
-//! A server against clients that break the rules: an error number and on it goes where the stream can still be trusted,
-//! the end where it cannot. Descriptors never stay behind.
+//! A server against clients that break the rules: an error reply while the stream can be trusted, the end of the
+//! connection otherwise. No descriptor leaks.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -16,7 +16,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::model::Model;
 use crate::raw::{Tracer, command, hello, message, receive, send};
 
-/// Runs a client against a server, and returns how the server sees its end.
+/// Runs a client against a server, and returns the server's result.
 fn with_server(client: impl FnOnce(UnixStream)) -> (Result<(), ServeError>, Model) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || {
@@ -30,7 +30,7 @@ fn with_server(client: impl FnOnce(UnixStream)) -> (Result<(), ServeError>, Mode
     (result, model)
 }
 
-/// As above behind a handshake; the client may leave whenever it likes.
+/// As above after a handshake; the client may disconnect at any time.
 fn greeted(client: impl FnOnce(UnixStream)) -> Result<(), ServeError> {
     with_server(|stream| {
         send(&stream, &hello(), &[]);
@@ -103,7 +103,7 @@ fn a_client_that_vanishes_in_a_message_is_noticed() {
             (length - 16, 40)
         };
         match result {
-            // Between header and payload, nothing tells the end from a pause.
+            // Between header and payload an end looks like a pause.
             Err(ServeError::Truncated {
                 received,
                 expected: all,
@@ -173,7 +173,7 @@ fn the_first_message_is_about_versions() {
         assert!(receive(&stream).is_none());
     });
     assert!(matches!(result, Err(ServeError::Size { size: 4097, .. })));
-    // A later version of the client's protocol is answered with ours; a second time is one too many.
+    // A later minor version is answered with ours; a second version message is an error.
     let (result, _) = with_server(|stream| {
         let version = Version { major: 0, minor: 9 };
         let answer = ask_for(&stream, Command::VERSION, &version).unwrap();
@@ -244,7 +244,7 @@ fn infos_need_room_for_the_answer() {
             let answer = ask_for(&stream, Command::DEVICE_GET_REGION_INFO, &info);
             assert_eq!(answer.is_ok(), argsz >= 32);
             if let Ok(answer) = answer {
-                // What the whole answer needs, and no more than that is sent.
+                // The length of the whole answer, which is also the length sent.
                 assert_eq!((answer.len(), answer[..4].as_ref()), (32, 32u32.as_bytes()));
             }
             let info = IrqInfo {
@@ -314,7 +314,7 @@ fn no_reply_means_no_reply() {
             &message(3, Command::REGION_WRITE, quiet, &write),
             &[],
         );
-        // The answer to this is the next thing that comes, and everything before has happened.
+        // The next message is the answer to this request, and all earlier requests are done.
         let read = RegionAccess {
             offset: 5,
             region: 0,
@@ -371,7 +371,7 @@ fn descriptors_in_wrong_places_are_closed() {
         let result = greeted(|stream| {
             send(&stream, &octets, &vec![tracer.fd(); count]);
             assert_eq!(answer(&stream, &octets), Err(expected));
-            // Closed although the client stays, and the connection still works.
+            // Closed while the client is connected, and the connection still works.
             assert!(tracer.closes(), "{count} descriptors");
             assert!(ask_for(&stream, Command::DEVICE_RESET, &[0; 0]).is_ok());
         });
@@ -449,7 +449,7 @@ fn interrupts_are_set_in_two_ways_only() {
             let answer = ask_for(&stream, Command::DEVICE_SET_IRQS, &set(flags, 0, 1));
             assert_eq!(answer, Err(Errno::OPNOTSUPP));
         }
-        // Booleans are data behind the structure.
+        // Booleans follow the structure as data.
         let request = IrqSet {
             argsz: 21,
             ..set(DATA_BOOL | ACTION_TRIGGER, 0, 1)
@@ -479,9 +479,9 @@ fn qemu_is_served() {
         );
         let version = [&[0; 4], text.as_bytes()].concat();
         let answer = ask_for(&stream, Command::VERSION, &version[..]).unwrap();
-        // It takes no reply that is longer than the request, and wants a closing NUL.
+        // It accepts no reply that is longer than the request, and requires a closing NUL.
         assert!(answer.len() <= version.len() && answer.last() == Some(&0));
-        // Before anything else: memory, in the same breath, replies later.
+        // First all memory, without waiting for replies.
         let map = |iova, length, flags| DmaMapRequest {
             argsz: 32,
             flags,
@@ -507,7 +507,7 @@ fn qemu_is_served() {
                 .len(),
             16
         );
-        // MSI-X is switched on without an eventfd for the first interrupt, then gets some.
+        // MSI-X is enabled without an eventfd for the first interrupt; eventfds follow.
         let set = |flags, start, count| IrqSet {
             argsz: 20,
             flags,
@@ -528,7 +528,7 @@ fn qemu_is_served() {
             ask_for(&stream, Command::DEVICE_SET_IRQS, &set(disable, 0, 0)),
             Ok(vec![])
         );
-        // The two halves of the address space, as a vIOMMU lets go of them; then everything at once.
+        // The two halves of the address space, as a vIOMMU unmaps them; then everything at once.
         for (flags, iova, length) in [
             (0, 0, 1 << 63),
             (0, 1 << 63, 1 << 63),
@@ -565,8 +565,8 @@ fn a_message_of_the_greatest_length_is_served() {
     assert!(result.is_ok());
 }
 
-// A map whose descriptor is lost on the way must not pass for one that has none. The limit counts for the whole process,
-// so this runs in one of its own.
+// A map whose descriptor was lost must not be taken for one without a descriptor. The limit holds for the whole process, so
+// this runs in one of its own.
 #[test]
 fn a_descriptor_that_there_is_no_room_for_is_not_forgotten() {
     const CHILD: &str = "WARPLINE_WITHOUT_DESCRIPTORS";
@@ -610,7 +610,7 @@ fn a_descriptor_that_there_is_no_room_for_is_not_forgotten() {
     assert!(result.is_ok());
 }
 
-/// Otherwise whoever says nothing keeps all others out.
+/// Otherwise a silent client blocks all others.
 #[test]
 fn a_client_that_does_not_greet_is_given_up() {
     let silent = |said: usize| {
@@ -629,7 +629,7 @@ fn a_client_that_does_not_greet_is_given_up() {
     });
 }
 
-/// A device that holds the client's own end would never see it leave.
+/// A device that holds the client's own end would never see it disconnect.
 #[test]
 fn sockets_are_no_memory_and_no_eventfds() {
     let result = greeted(|stream| {

@@ -17,12 +17,12 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::model::Model;
 use crate::raw::{PATIENCE, Tracer, message, receive, send};
 
-/// The reply to a request, before it is spoilt.
+/// The correct reply to a request.
 fn reply_to(header: Header, payload: &[u8]) -> Vec<u8> {
     message(header.id, Command(header.command), flags::REPLY, payload)
 }
 
-/// A client whose first request after the handshake is answered by `spoil`; the server then stays and is silent.
+/// A client whose first request after the handshake is answered by `spoil`; the server then stays connected and silent.
 fn against<T>(
     timeout: Duration,
     spoil: impl FnOnce(&UnixStream, Header, Vec<u8>) + Send,
@@ -39,7 +39,7 @@ fn against<T>(
             );
             let (header, payload) = receive(&theirs).unwrap();
             spoil(&theirs, header, payload);
-            // The client has closed: nothing else comes.
+            // The client has closed the connection.
             assert!(receive(&theirs).is_none());
         });
         let client = Client::over(ours, timeout).unwrap();
@@ -149,7 +149,7 @@ fn a_reply_about_something_else_is_found() {
         |client| client.region_info(3),
     );
     assert!(
-        error.to_string().contains("region 0x4, asked was for 0x3"),
+        error.to_string().contains("region 0x4 instead of 0x3"),
         "{error}"
     );
 
@@ -309,7 +309,7 @@ fn half_a_reply_ends_at_the_time_out() {
     }
 }
 
-// An octet now and then must not stretch the deadline.
+// Single octets must not extend the deadline.
 #[test]
 fn a_trickle_ends_at_the_time_out() {
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -378,7 +378,7 @@ fn a_server_that_vanishes_is_an_error() {
 }
 
 #[test]
-fn descriptors_that_nobody_asked_for_are_closed() {
+fn unexpected_descriptors_are_closed() {
     let mut tracer = Tracer::default();
     let (ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
@@ -394,7 +394,7 @@ fn descriptors_that_nobody_asked_for_are_closed() {
 }
 
 #[test]
-fn a_handshake_that_makes_no_sense_is_an_error() {
+fn a_malformed_handshake_is_an_error() {
     let version = |major, minor| Version { major, minor }.as_bytes().to_vec();
     let text = |text: &str| [&version(0, 0), text.as_bytes()].concat();
     let cases: [(Vec<u8>, &str); 7] = [
@@ -406,7 +406,7 @@ fn a_handshake_that_makes_no_sense_is_an_error() {
         (text("{\0"), "cannot be read: EOF"),
         (
             text("{\"capabilities\":[1]}\0"),
-            "capabilities are [1], no object",
+            "capabilities are [1], not an object",
         ),
     ];
     for (payload, expected) in cases {
@@ -421,7 +421,7 @@ fn a_handshake_that_makes_no_sense_is_an_error() {
     }
 }
 
-// The server names what it takes, and the client keeps to it.
+// The server names its limits, and the client respects them.
 #[test]
 fn the_servers_limits_are_kept() {
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -450,7 +450,7 @@ fn the_servers_limits_are_kept() {
             limit: 8
         })
     ));
-    // One descriptor at a time, since the server does not say; none takes no room.
+    // One descriptor per message, since the server names no limit; a missing one does not count.
     let eventfd = tempfile::tempfile().unwrap();
     let some = Some(eventfd.as_fd());
     client
@@ -460,7 +460,7 @@ fn the_servers_limits_are_kept() {
     assert_eq!(server.join().unwrap(), [1, 1, 2, 1]);
 }
 
-/// Who sleeps until the device wants something looks at the connection, too.
+/// A thread that sleeps until the device interrupts also polls the connection.
 #[test]
 fn a_closed_connection_is_hung_up() {
     let hung_up = |client: &Client| {
@@ -481,7 +481,7 @@ fn a_closed_connection_is_hung_up() {
     let ended = client.reset().unwrap_err();
     let fault = Fault::Ended { received: 0 };
     assert!(ended.to_string().contains(&fault.to_string()), "{ended}");
-    // By the client, that does not believe an answer: the server hears it as well.
+    // By the client, after a malformed answer: the server sees it as well.
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || {
         let (hello, _) = receive(&theirs).unwrap();

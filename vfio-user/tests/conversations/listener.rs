@@ -34,7 +34,7 @@ fn clients_come_one_after_the_other() {
 }
 
 #[test]
-fn nobody_comes() {
+fn no_client_comes() {
     let folder = tempfile::tempdir().unwrap();
     let listener = Listener::bind(folder.path().join("device")).unwrap();
     let none = listener.accept(Some(Duration::from_millis(20))).unwrap();
@@ -55,7 +55,7 @@ fn a_dead_servers_file_is_replaced() {
 }
 
 #[test]
-fn a_live_servers_file_is_left_alone() {
+fn a_running_servers_file_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("device");
     let first = Listener::bind(&path).unwrap();
@@ -77,7 +77,7 @@ fn a_file_of_another_kind_is_left_alone() {
         Err(ListenError::NotASocket { .. })
     ));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
-    // A link to a socket is no socket either: following it would remove somebody's file.
+    // A link to a socket is not a socket: following it would remove another program's file.
     let (target, link) = (folder.path().join("target"), folder.path().join("link"));
     drop(UnixListener::bind(&target).unwrap());
     std::os::unix::fs::symlink(&target, &link).unwrap();
@@ -110,9 +110,9 @@ fn a_missing_folder_is_an_error() {
     ));
 }
 
-// A queue that is full and never emptied: a plain connect would wait for ever.
+// The queue is full and never emptied: a plain connect would block.
 #[test]
-fn a_server_that_accepts_nobody_times_out() {
+fn a_server_that_does_not_accept_times_out() {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("device");
@@ -125,7 +125,7 @@ fn a_server_that_accepts_nobody_times_out() {
         panic!("no error");
     };
     assert_eq!(source.kind(), std::io::ErrorKind::TimedOut);
-    // It is alive all the same.
+    // It runs all the same.
     assert!(matches!(
         Listener::bind(&path),
         Err(ListenError::InUse { .. })

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  round_trips      Client ◄─► serve ─► model       every call, every refusal
-//!  property         Client ◄─► serve ─► model       random calls against a second reckoning; a deaf client is found out
-//!  hostile_server   Client ◄─► what a server must not say
-//!  hostile_client   what a client must not say ─► serve ─► model
+//!  property         Client ◄─► serve ─► model       random calls against a second model; a client that ignores errors is detected
+//!  hostile_server   Client ◄─► messages that a server must not send
+//!  hostile_client   messages that a client must not send ─► serve ─► model
 //!  listener         the socket file
 //!  fuzz_smoke       the bodies of the fuzz targets over pseudo-random inputs
 //! ```

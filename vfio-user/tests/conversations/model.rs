@@ -1,11 +1,11 @@
-//! A device that remembers everything, and checks what the server promises to a target.
+//! A device that records all calls, and checks the server's guarantees to a target.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use warpline_vfio_user::{DmaMap, Errno, Refused, RegionInfo, Target};
 
-/// What a map was made with.
+/// Arguments of a map.
 #[derive(Debug)]
 pub struct Map {
     pub length: u64,
@@ -15,7 +15,7 @@ pub struct Map {
     pub writable: bool,
 }
 
-/// Octets of the regions; region 3 is not there, 1 is read-only, 2 write-only.
+/// Octets of the regions; region 3 is absent, 1 is read-only, 2 is write-only.
 pub const SIZES: [u64; 5] = [0x1000, 0x100, 0x80, 0, 2 << 20];
 /// Interrupts by type.
 pub const IRQS: [u32; 5] = [0, 0, 40, 0, 1];
@@ -27,7 +27,7 @@ pub struct Model {
     pub irqs: Vec<Vec<Option<OwnedFd>>>,
     pub resets: u32,
     pub disconnects: u32,
-    /// Every request is refused with this.
+    /// Every request is refused with this error.
     pub refuse: Option<Errno>,
 }
 

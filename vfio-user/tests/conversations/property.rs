@@ -1,4 +1,4 @@
-//! Random calls, client to server to model, against a second reckoning of what each call must do.
+//! Random calls, client to server to model, compared with a second model of each call.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -46,7 +46,7 @@ enum Call {
     Refuse(bool),
 }
 
-/// Few addresses, at the bottom and the very top, so that maps meet.
+/// Few addresses, at both ends of the address space, so that maps collide.
 fn address() -> impl Strategy<Value = u64> {
     prop_oneof![0..16u64, (0..16u64).prop_map(|n| u64::MAX - n)]
 }
@@ -79,10 +79,10 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// What a client reports: nothing special, or the number of a refusal.
+/// What a client reports: success, or the error number of a refusal.
 type Outcome = Result<(), u32>;
 
-/// How the calls reach the device. One that is deaf for refusals must be found out.
+/// How the calls reach the device. The test must detect a client that ignores refusals.
 trait Ears {
     fn hear(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError>;
 }
@@ -108,7 +108,7 @@ impl Ears for Deaf {
     }
 }
 
-/// The second reckoning: plain lists, no protocol.
+/// The second model: plain lists, no protocol.
 struct Reckoning {
     regions: Vec<Vec<u8>>,
     /// Last address by first.
@@ -231,7 +231,7 @@ impl Reckoning {
                 start,
                 eventfds,
             } => {
-                // The client sends runs of the same kind, at most 16 eventfds in one: some may get through.
+                // The client sends runs of the same kind, at most 16 eventfds each: some may succeed.
                 let mut from = *start as usize;
                 for run in eventfds.chunk_by(|a, b| a == b) {
                     for part in run.chunks(if run[0] { 16 } else { run.len() }) {
@@ -273,7 +273,7 @@ impl Reckoning {
             .iter()
             .map(|irqs| irqs.iter().map(Option::is_some).collect())
             .collect();
-        // No call reaches farther; comparing two mebioctets each time would be most of the work.
+        // No call reaches farther; comparing two mebioctets each time would dominate the run time.
         let near = |regions: &[Vec<u8>]| -> Vec<Vec<u8>> {
             let near = |region: &Vec<u8>| region[..region.len().min(0x1100)].to_vec();
             regions.iter().map(near).collect()
@@ -363,7 +363,7 @@ fn runner(cases: u32) -> TestRunner {
 }
 
 #[test]
-fn conversations_agree_with_a_second_reckoning() {
+fn conversations_agree_with_a_second_model() {
     let calls = prop::collection::vec(call(), 1..60);
     runner(300)
         .run(&calls, |calls| converse(&calls, &Good))
@@ -371,7 +371,7 @@ fn conversations_agree_with_a_second_reckoning() {
 }
 
 #[test]
-fn a_client_that_ignores_the_error_flag_is_found_out() {
+fn a_client_that_ignores_the_error_flag_is_detected() {
     let calls = prop::collection::vec(call(), 1..60);
     let error = runner(300)
         .run(&calls, |calls| converse(&calls, &Deaf))

@@ -1,4 +1,4 @@
-//! A peer that sends what it likes.
+//! A peer that sends arbitrary messages.
 
 use std::io::{ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Write};
 use std::mem::MaybeUninit;
@@ -39,12 +39,12 @@ pub fn hello() -> Vec<u8> {
     command(0, Command::VERSION, &Version::default())
 }
 
-/// Sends octets, descriptors with the first, to somebody who takes them.
+/// Sends octets, descriptors with the first, to a peer that reads them.
 pub fn send(stream: &UnixStream, octets: &[u8], fds: &[BorrowedFd<'_>]) {
     assert!(try_send(stream, octets, fds), "nobody takes it");
 }
 
-/// As above; `false`: nobody takes them any more.
+/// As above; `false`: the peer has closed.
 pub fn try_send(stream: &UnixStream, octets: &[u8], fds: &[BorrowedFd<'_>]) -> bool {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -64,7 +64,7 @@ pub fn receive(mut stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
     let mut octets = [0; HEADER_LENGTH];
     match stream.read(&mut octets[..1]) {
         Ok(0) => return None,
-        // The peer has closed without having read everything.
+        // The peer has closed without reading everything.
         Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
         other => other.unwrap(),
     };
@@ -75,7 +75,7 @@ pub fn receive(mut stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
     Some((header, payload))
 }
 
-/// A descriptor to give away, and the means to see whether all copies of it are closed.
+/// A descriptor to send, and a way to see whether all copies of it are closed.
 pub struct Tracer {
     given: Option<PipeWriter>,
     kept: PipeReader,
@@ -96,13 +96,13 @@ impl Tracer {
         self.given.as_ref().unwrap().as_fd()
     }
 
-    /// Whether somebody still has a copy.
+    /// Whether a copy is still open.
     pub fn open(&mut self) -> bool {
         !self.ends(Duration::ZERO)
     }
 
-    /// Whether all copies get closed. Not always at once: while another test starts a process, that has them too, for
-    /// a moment.
+    /// Whether all copies get closed. Not always at once: while another test starts a process, that process briefly has
+    /// copies too.
     pub fn closes(&mut self) -> bool {
         self.ends(PATIENCE)
     }

@@ -1,4 +1,4 @@
-//! Every call once through both ends, and its refusal.
+//! Every call once through both ends, and once refused.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use warpline_vfio_user::{
 use crate::model::{IRQS, Model, SIZES, region_infos};
 use crate::raw::{PATIENCE, Tracer};
 
-/// A model that both sides of a test can look at.
+/// A model shared by both sides of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(pub Arc<Mutex<Model>>);
 
@@ -69,7 +69,7 @@ fn model(shared: &Shared) -> std::sync::MutexGuard<'_, Model> {
     shared.0.lock().unwrap()
 }
 
-/// A file that is good for a DMA map.
+/// A file for a DMA map.
 fn file(length: u64) -> File {
     let file = tempfile::tempfile().unwrap();
     file.set_len(length).unwrap();
@@ -91,7 +91,7 @@ fn the_device_describes_itself() {
     }
     refused(client.region_info(5), Errno::INVAL);
     refused(client.irq_info(5), Errno::INVAL);
-    // Refusals leave the connection as it was.
+    // The connection survives refusals.
     client.device_info().unwrap();
 }
 
@@ -206,7 +206,7 @@ fn maps_come_with_their_file_and_go() {
     refused(client.dma_unmap(0x1000, 0x1000), Errno::INVAL);
     client.dma_unmap(0x1000, 0x2000).unwrap();
     assert!(!model(&shared).maps.contains_key(&0x1000));
-    // Nothing is there any more, and that is fine.
+    // No map is left, which is no error.
     client.dma_unmap(0x1000, 0x2000).unwrap();
     // A range that ends at 2^64.
     client.dma_unmap(1 << 63, 1 << 63).unwrap();
@@ -222,7 +222,7 @@ fn maps_come_with_their_file_and_go() {
 fn interrupts_signal_their_eventfd() {
     let (client, shared, _server) = connected();
     let pipes: Vec<_> = (0..40).map(|_| std::io::pipe().unwrap()).collect();
-    // 3 and 4 stay without; 37 is more than fit one message.
+    // 3 and 4 have no eventfd; 37 need more than one message.
     let eventfds: Vec<_> = (0..40)
         .map(|n| (n != 3 && n != 4).then(|| pipes[n].1.as_fd()))
         .collect();
@@ -291,7 +291,7 @@ fn what_the_device_refuses_reaches_the_client_with_its_number() {
         refused(client.disable_irqs(pci::MSIX), errno);
         refused(client.reset(), errno);
     }
-    // What was refused has not happened: the second map is free, the first is not.
+    // A refused call had no effect: the second map is free, the first is not.
     model(&shared).refuse = None;
     map(0x1000).unwrap();
     refused(map(0), Errno::EXIST);
@@ -345,7 +345,7 @@ fn threads_take_turns() {
 fn a_server_that_leaves_is_noticed() {
     let (client, _, server) = connected();
     client.device_info().unwrap();
-    // Both ends: the server's own is not at hand.
+    // Shut both ends down: the test has no handle of the server's end.
     drop(client);
     server.join().unwrap().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
