@@ -1,7 +1,7 @@
-//! Receives within an async program: the queue is a descriptor that the reactor watches, next to its sockets.
+//! Receives in an async program: the queue is a descriptor that the reactor polls together with its sockets.
 //!
-//! The reactor here is async-io's, which any executor can use. Another one does as well: it takes a descriptor, and tells
-//! when it is readable.
+//! The reactor here is async-io's, which works with any executor. Any other reactor works too if it reports when a
+//! descriptor is readable.
 //!
 //! ```text
 //! cargo run -p warpline-driver --example async_reactor -- 0000:05:00.0
@@ -29,7 +29,7 @@ fn main() {
     }
 }
 
-/// Receives on stream 0 until nothing has come for `quiet`, and returns how many messages came.
+/// Receives on stream 0 until no message came for `quiet`, and returns the number of messages.
 pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
     async_io::block_on(receive_async(address, quiet))
 }
@@ -65,15 +65,15 @@ async fn receive_async(address: &str, quiet: Duration) -> Result<u64, Error> {
     Ok(messages)
 }
 
-/// The next completion. Dropped before it is done, it loses nothing.
+/// The next completion. Cancelling the future loses nothing.
 async fn next(completions: &Async<CompletionQueue>) -> Result<Option<Completion>, Error> {
     loop {
         let queue = completions.get_ref();
         if let Some(completion) = queue.poll()? {
             return Ok(Some(completion));
         }
-        queue.arm()?;
-        // Once more: an entry that came before the arming is not waited for.
+        queue.request_interrupt()?;
+        // Poll once more: an entry that came before the request causes no interrupt.
         if let Some(completion) = queue.poll()? {
             return Ok(Some(completion));
         }

@@ -1,4 +1,4 @@
-//! Receives with a thread that sleeps until something has come.
+//! Receives with a thread that sleeps until a completion comes.
 //!
 //! ```text
 //! cargo run -p warpline-driver --example blocking -- 0000:05:00.0
@@ -22,7 +22,7 @@ fn main() {
     }
 }
 
-/// Receives on stream 0 until nothing has come for `quiet`, and returns how many messages came.
+/// Receives on stream 0 until no message came for `quiet`, and returns the number of messages.
 pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
     let context = open(address, Options::default())?;
     let domain = context.protection_domain()?;
@@ -30,7 +30,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
     let stream = domain.arm(0, StreamOptions::default())?;
     let queue = stream.receive_queue(0)?;
     queue.post_many(context.buffers(64, 4096)?)?;
-    // The peer has to be told of these.
+    // The program passes these to the peer.
     println!("STag {:#010x}, from {:#x} on", region.stag(), region.base());
 
     let completions = context.completion_queue();
@@ -53,7 +53,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
             _ => {}
         }
     }
-    stream.close()?; // what is posted comes back as flushed
+    stream.close()?; // posted buffers come back as flushed
     region.revoke()?;
     Ok(messages)
 }

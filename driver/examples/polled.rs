@@ -1,6 +1,6 @@
-//! Receives with a thread that never sleeps: the shortest way from the card to the program, for a core of its own.
+//! Receives with a thread that never sleeps: least latency, at the cost of a core.
 //!
-//! A look at an empty queue reads one word of memory; neither the card nor the kernel takes notice.
+//! Polling an empty queue reads one word of memory, without access to the card or the kernel.
 //!
 //! ```text
 //! cargo run -p warpline-driver --example polled -- 0000:05:00.0
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use warpline_driver::{Completion, Error, Options, StreamOptions, open};
 
-/// Looks between two looks at the clock.
-const LOOKS: u32 = 1000;
+/// Polls between two reads of the clock.
+const POLLS: u32 = 1000;
 
 fn main() {
     let Some(address) = std::env::args().nth(1) else {
@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// Receives on stream 0 until nothing has come for `quiet`, and returns how many messages came.
+/// Receives on stream 0 until no message came for `quiet`, and returns the number of messages.
 pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
     let context = open(address, Options::default())?;
     let domain = context.protection_domain()?;
@@ -39,7 +39,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
     let (mut messages, mut used) = (0, Vec::new());
     let mut last = Instant::now();
     while last.elapsed() < quiet {
-        for _ in 0..LOOKS {
+        for _ in 0..POLLS {
             match completions.poll()? {
                 Some(Completion::Untagged(message)) => {
                     println!("message {}: {} octets", message.msn, message.length);
@@ -53,7 +53,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
                 }
                 Some(_) => {}
                 None => {
-                    // A doorbell is a write to the card: one for all that came in a row.
+                    // A doorbell is a write to the card: ring it once for all used buffers.
                     queue.post_many(used.drain(..))?;
                     hint::spin_loop();
                 }

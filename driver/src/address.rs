@@ -1,4 +1,4 @@
-//! Where a card is, as people write it.
+//! Addresses of cards as text.
 //!
 //! ```text
 //!  0000:05:00.0   PCI: domain, bus, device, function      05:00.0   the same, domain 0
@@ -81,7 +81,7 @@ impl TryFrom<&OsStr> for Address {
 }
 
 impl Address {
-    /// The card there, by the backend that this build has for it.
+    /// Opens the card at this address with the backend that this build has for it.
     ///
     /// # Errors
     /// [`OpenError`].

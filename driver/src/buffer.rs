@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::dma::Mapped;
 use crate::error::Error;
 
-/// Distance of two buffers of one memory is a multiple of so many octets: no two share a cache line.
+/// Buffers of one memory begin at multiples of this number of octets, so that no two share a cache line.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// A receive buffer. It belongs to whoever holds it: the program, or a receive queue from
-/// [`post`](crate::ReceiveQueue::post) until its completion is polled.
+/// A receive buffer. The program owns it, except from [`post`](crate::ReceiveQueue::post) until its completion is polled:
+/// then the receive queue does.
 pub struct Buffer {
     memory: Arc<Mapped>,
     start: usize,
@@ -28,19 +28,18 @@ impl Buffer {
         }
     }
 
-    /// The number that the program gave it; 0, 1, 2, … in the order of
-    /// [`Context::buffers`](crate::Context::buffers) until it does.
+    /// The number that the program gave it. [`Context::buffers`](crate::Context::buffers) numbers new buffers 0, 1, 2, …
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Gives it a number by which the program knows it again.
+    /// Sets the number by which the program identifies it.
     pub fn set_id(&mut self, id: u64) {
         self.id = id;
     }
 
-    /// Octets that it can hold.
+    /// Its size in octets.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a capacity, not a content")]
     pub fn len(&self) -> u32 {

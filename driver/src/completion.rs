@@ -5,7 +5,7 @@
 //!         ◄─ COMPLETION_CONSUMER ─────────────────────────────┘ matched with the posted buffers
 //! ```
 //!
-//! The ring needs no look at a register: an entry is new when its phase differs from what the last round left there.
+//! Polling reads no register: an entry is new when its phase differs from the one that the last round left there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,17 +31,17 @@ pub enum Completion {
     Tagged(TaggedCompletion),
     /// An untagged message was delivered into the buffer that comes back here.
     Untagged(UntaggedCompletion),
-    /// The peer has closed the stream, and all that it sent is placed and reported. Nothing more comes, apart from an error
-    /// when the connection is lost after all; posted buffers stay posted until the program closes the stream (MPA-ERR-17).
+    /// The peer has closed the stream, and all that it sent is placed and reported. Nothing follows, except an error
+    /// if the connection is lost later. Posted buffers stay posted until the program closes the stream (MPA-ERR-17).
     Closed(CloseEvent),
-    /// The stream met its first error and takes nothing any more (AMB-09, AMB-10).
+    /// The stream met its first error and is frozen (AMB-09, AMB-10).
     Error(ErrorEvent),
     /// A posted buffer comes back unused, because its stream failed or was closed (DDP-TEAR-15).
     Flushed(FlushedReceive),
 }
 
 impl Completion {
-    /// The stream that it is about.
+    /// The stream that it belongs to.
     #[must_use]
     pub fn stream(&self) -> u8 {
         match self {
@@ -67,7 +67,7 @@ pub struct TaggedCompletion {
     pub length: u32,
     /// The ULP's octet.
     pub rsvd_ulp: u8,
-    /// The segment was empty: its STag and Tagged Offset were not looked at (AMB-02).
+    /// The segment was empty: its STag and Tagged Offset were not checked (AMB-02).
     pub unverified: bool,
 }
 
@@ -84,16 +84,16 @@ pub struct UntaggedCompletion {
     pub length: u32,
     /// The ULP's octets of the last segment, in wire order.
     pub rsvd_ulp: [u8; 5],
-    /// The segments held more or fewer octets than the message has: some of its octets may never have come, and are
-    /// what the buffer held before (AMB-07).
+    /// The segments held more or fewer octets than the message has. Octets that did not arrive keep the buffer's former
+    /// contents (AMB-07).
     pub hole: bool,
-    /// More segments came behind the last one, whose length and octets of the ULP these are (AMB-06).
+    /// More segments followed the last one. Length and octets of the ULP are those of the last one (AMB-06).
     pub anomaly: bool,
     /// The message.
     pub buffer: Buffer,
 }
 
-/// The peer's FIN stands behind the last octet of an FPDU: code 1 of MPA, told as what it is, no error (AMB-31).
+/// The peer's FIN follows the last octet of an FPDU: MPA's code 1, reported as an event and not as an error (AMB-31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseEvent {
     /// The stream.
@@ -102,7 +102,7 @@ pub struct CloseEvent {
     pub position: u32,
 }
 
-/// A stream's first error, as far as the event tells; [`Stream::error_record`](crate::Stream::error_record) has all.
+/// A stream's first error, in brief; [`Stream::error_record`](crate::Stream::error_record) has all details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorEvent {
     /// The stream.
@@ -130,7 +130,7 @@ pub struct FlushedReceive {
     pub buffer: Buffer,
 }
 
-/// An entry as the device wrote it, fields checked on their own.
+/// An entry as the device wrote it; each field is checked by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Tagged(TaggedCompletion),
@@ -148,7 +148,7 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// Reads an entry; the error says what is wrong with it.
+    /// Parses an entry; the error says what is wrong with it.
     pub fn parse(words: &[u32; WORDS], streams: u8) -> Result<Self, &'static str> {
         let kind = completion::KIND.get(words) as u32;
         let stream = completion::STREAM.get(words) as u8;
@@ -201,14 +201,14 @@ impl Entry {
     }
 }
 
-/// The ring in host memory, seen from its consumer.
+/// The ring in host memory, consumer side.
 pub(crate) struct Ring {
     memory: Mapped,
     place: Place,
 }
 
 impl Ring {
-    /// A ring of `entries`, a power of two up to [`MOST_ENTRIES`], mapped but not yet told to the device.
+    /// A ring of `entries`, a power of two up to [`MOST_ENTRIES`], mapped and not yet announced to the device.
     pub fn new(dma: &Arc<Dma>, entries: u32) -> Result<Self, Error> {
         if !entries.is_power_of_two() || entries > MOST_ENTRIES {
             return Err(Error::CompletionEntries { entries });
@@ -231,7 +231,7 @@ impl Ring {
         self.place.entries
     }
 
-    /// Entries taken out so far, modulo 2^32: what the device has to be told.
+    /// Entries consumed so far, modulo 2^32: the value for `COMPLETION_CONSUMER`.
     pub fn consumed(&self) -> u32 {
         self.place.consumed
     }
@@ -247,11 +247,11 @@ impl Ring {
     }
 }
 
-/// Where the next entry comes.
+/// Position of the next entry.
 #[derive(Debug)]
 struct Place {
     entries: u32,
-    /// Entries taken out, modulo 2^32.
+    /// Entries consumed, modulo 2^32.
     consumed: u32,
 }
 
@@ -261,7 +261,7 @@ impl Place {
         let odd_round = (self.consumed / self.entries) & 1 == 1;
         let words = &ring[WORDS * index..][..WORDS];
         let mut entry = [0; WORDS];
-        // The word that the device wrote last comes first; acquire keeps the others behind it.
+        // Read the word first that the device wrote last; acquire orders the other reads after it.
         entry[WORDS - 1] = u32::from_le(words[WORDS - 1].load(Ordering::Acquire));
         if (completion::PHASE.get(&entry) == 1) == odd_round {
             return None;
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// An entry that is seen is whole, whoever is faster. Under Miri, which reorders what may be reordered, this fails
+    /// An entry that `next` returns is complete, at any timing. Under Miri, which reorders what may be reordered, this fails
     /// without the acquire in `next`.
     #[test]
     fn entries_are_whole_when_their_phase_shows() {
@@ -340,7 +340,7 @@ mod tests {
             entries: 4,
             consumed: u32::MAX - 1,
         };
-        // Rounds up to here were many; of the last one before the end, places 2 and 3 are due, in an odd round.
+        // The count is about to wrap: entries 2 and 3 of an odd round come next.
         assert!(
             place.next(memory.words()).is_some(),
             "phase 0 in an odd round"

@@ -20,15 +20,15 @@ use crate::shape::Shape;
 use crate::shared::{Shared, State, StreamState};
 use crate::stag::StagSlots;
 
-/// What the program decides about a device as a whole.
+/// Options of a device as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Entries of the completion queue: a power of two up to 65536.
     pub completion_entries: u32,
-    /// Time that a command may take before the device is given up.
+    /// Time limit of a command; after it the driver gives the device up.
     pub command_timeout: Duration,
-    /// Moderation: cycles that lie between two interrupts for completions at least, below 2^24; what happens meanwhile
-    /// shares the next one. 0 sends each at once.
+    /// Interrupt moderation: least number of cycles between two interrupts for completions, below 2^24. Completions in
+    /// between share the next interrupt. 0 turns moderation off.
     pub interrupt_holdoff: u32,
 }
 
@@ -46,13 +46,13 @@ impl Default for Options {
 /// Counters of a device since it was opened, each modulo 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Segments taken in.
+    /// Segments accepted from the network.
     pub segments: u32,
     /// Stream octets accepted for the first time.
     pub octets: u32,
-    /// Segments of which octets were dropped that are no duplicates: outside the window, or behind one gap too many.
+    /// Segments that lost octets other than duplicates: outside the window, or beyond the last gap that the device can keep.
     pub segments_dropped: u32,
-    /// FPDUs that left the assembly rings.
+    /// FPDUs read from the assembly rings.
     pub fpdus: u32,
     /// FPDUs discarded because their stream was frozen.
     pub fpdus_discarded: u32,
@@ -62,14 +62,14 @@ pub struct Counters {
     pub errors: u32,
 }
 
-/// An opened device. Handles made from it keep it open; when the last one is gone, the device is reset.
+/// An opened device. Handles made from it keep it open; dropping the last one resets the device.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Context {
-    /// Resets `device`, reads what it is, gives it a completion queue and enables its interrupts.
+    /// Resets `device`, reads its shape, gives it a completion queue and enables its interrupts.
     ///
     /// # Errors
     /// [`Error::NotWarpline`], [`Error::Version`], [`Error::Shape`], [`Error::CompletionEntries`], [`Error::Holdoff`],
@@ -80,7 +80,7 @@ impl Context {
             return Err(Error::Holdoff { cycles: holdoff });
         }
         let dma = Arc::new(Dma::new(device));
-        // Before anything is done to it: the address may be that of another device. One that reads ones may need a reset.
+        // Check before any write: the address may be that of another device. A device that reads all ones may need a reset.
         let found = dma.read(register::IDENTITY, 0)?;
         if ![register::IDENTITY_VALUE, u32::MAX].contains(&found) {
             return Err(Error::NotWarpline { found });
@@ -128,7 +128,7 @@ impl Context {
         self.shared.shape
     }
 
-    /// What the backend says about the device.
+    /// The backend's description of the device.
     #[must_use]
     pub fn info(&self) -> DeviceInfo {
         self.shared.dma.device.info()
@@ -149,11 +149,10 @@ impl Context {
         CompletionQueue { shared }
     }
 
-    /// `count` receive buffers of `length` octets each, in one memory that the device can reach as long as one of them
-    /// exists.
+    /// `count` receive buffers of `length` octets each, in one memory. It stays mapped as long as one of them exists.
     ///
     /// # Errors
-    /// [`Error::MemorySize`] when that is no octet at all or too many, [`Error::Memory`], [`Error::NoBusAddress`], those
+    /// [`Error::MemorySize`] when the total is 0 or too large, [`Error::Memory`], [`Error::NoBusAddress`], those
     /// of the backend.
     pub fn buffers(&self, count: usize, length: u32) -> Result<Vec<Buffer>, Error> {
         let stride = (length as usize).max(1).next_multiple_of(buffer::ALIGNMENT);
@@ -163,7 +162,7 @@ impl Context {
         Ok((0..count).map(buffer).collect())
     }
 
-    /// What the device has counted.
+    /// Reads the device's counters.
     ///
     /// # Errors
     /// Those of the backend.
@@ -189,9 +188,10 @@ impl Context {
     }
 }
 
-/// Where completions and error events of all streams arrive, in the order in which the device wrote them.
+/// Completions and error events of all streams, in the order in which the device wrote them.
 ///
-/// What is not polled is kept: the ring is emptied whenever the driver looks at it, also while a command runs.
+/// Nothing is lost when the program polls late: the driver moves entries from the ring into memory at every poll, and while a
+/// command runs.
 ///
 /// Three ways to use it: [`poll`](Self::poll) in a loop; [`wait`](Self::wait) in any number of threads; or the descriptor
 /// of [`AsFd`] in a reactor, always in this order:
@@ -201,7 +201,7 @@ impl Context {
 /// # fn sleep_until_readable<T>(_: T) {}
 /// # fn next(queue: &CompletionQueue) -> Result<Completion, Error> {
 /// loop {
-///     queue.arm()?; // from here on, an entry that the next line does not see makes the descriptor readable
+///     queue.request_interrupt()?; // from here on, an entry that the next line does not see makes the descriptor readable
 ///     if let Some(completion) = queue.poll()? {
 ///         return Ok(completion);
 ///     }
@@ -215,26 +215,27 @@ pub struct CompletionQueue {
 }
 
 impl CompletionQueue {
-    /// The next completion, if there is one. Reads memory only; now and then it looks whether the device told of a fault.
+    /// The next completion, if there is one. Most calls read memory only; every 1024th call that finds nothing also checks
+    /// for a fault.
     ///
     /// # Errors
-    /// [`Error::Completion`] for an entry that makes no sense; the queue goes on behind it. [`Error::CompletionFault`],
+    /// [`Error::Completion`] for a malformed entry; the queue continues after it. [`Error::CompletionFault`],
     /// [`Error::Gone`], those of the backend.
     pub fn poll(&self) -> Result<Option<Completion>, Error> {
         self.shared.next(&mut self.shared.state())
     }
 
-    /// Asks the device for one interrupt: the descriptor becomes readable as soon as there is an entry that was not yet
-    /// taken out of the ring. Forgets interrupts that came. Poll once more before sleeping.
+    /// Asks the device for one interrupt: the descriptor becomes readable as soon as the ring holds an entry that is not
+    /// consumed. Clears earlier interrupts. Poll once more before sleeping.
     ///
     /// # Errors
     /// [`Error::CompletionFault`], [`Error::Gone`], those of the backend.
-    pub fn arm(&self) -> Result<(), Error> {
-        self.shared.arm(&mut self.shared.state())
+    pub fn request_interrupt(&self) -> Result<(), Error> {
+        self.shared.request_interrupt(&mut self.shared.state())
     }
 
-    /// The next completion; sleeps until it comes, at most `timeout`. A card at a socket that dies meanwhile is
-    /// [`Error::Gone`] at once.
+    /// The next completion; sleeps until it comes, at most `timeout`. If a card at a socket disconnects meanwhile, the call
+    /// returns [`Error::Gone`] at once.
     ///
     /// # Errors
     /// As [`poll`](Self::poll).
@@ -251,7 +252,7 @@ impl CompletionQueue {
             if left.is_zero() {
                 break Ok(None);
             }
-            if let Err(error) = shared.arm(&mut state) {
+            if let Err(error) = shared.request_interrupt(&mut state) {
                 break Err(error);
             }
             match shared.next(&mut state) {
@@ -268,17 +269,17 @@ impl CompletionQueue {
             }
         };
         if state.waiters > 0 {
-            // This thread may have drained what was meant for others: they have to look, and to arm again.
+            // This thread may have drained an interrupt that others wait for: wake them, so that they poll and ask again.
             if let Err(error) = wake(&*shared.dma.device, interrupt::COMPLETION) {
-                tracing::warn!(%error, "other threads that wait may sleep to their time-out");
+                tracing::warn!(%error, "other waiting threads may sleep until their time-out");
             }
         }
         result
     }
 }
 
-/// For a reactor: readable when the device has told of an entry or a fault, or is gone. Do not read from it;
-/// [`CompletionQueue::arm`] makes it unreadable again, or says that the device is gone.
+/// For a reactor: readable after an interrupt for an entry or a fault, and when the device is gone. Do not read from it;
+/// [`CompletionQueue::request_interrupt`] makes it unreadable again, or reports that the device is gone.
 impl AsFd for CompletionQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.interrupts.fd()

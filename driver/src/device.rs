@@ -1,4 +1,4 @@
-//! The seam between driver and card.
+//! The interface between driver and card.
 //!
 //! ```text
 //!  driver ── read, write ──────────────► registers
@@ -7,29 +7,29 @@
 //!         ◄─ hang_up ─────────────────── the card is gone
 //! ```
 //!
-//! A backend is a kernel VFIO device or a vfio-user socket, be the card behind it a board or a simulation. The driver
-//! cannot tell them apart, and none of what it asks for needs the card to share the driver's address space.
+//! A backend is a kernel VFIO device or a vfio-user socket, with a board or a simulation behind it. The driver cannot
+//! tell them apart. No call needs the card to share the driver's address space.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-/// Why a backend could not do what it was asked for: its own error, whatever that is.
+/// A backend's own error, of any type.
 pub type BackendError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Result of what a backend does.
+/// Result of a backend's call.
 pub type Result<T> = std::result::Result<T, BackendError>;
 
 /// What a backend says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// Which card, for people: a PCI address, a socket path, `simulated`.
+    /// Name of the card in messages: a PCI address, a socket path, `simulated`.
     pub name: String,
     /// Bus addresses that memory may be mapped at: ranges without overlap, in any order.
     pub bus_addresses: Vec<Range<u64>>,
 }
 
-/// Host memory that the card is to see. It is a range of a file, so that a card in another process can be handed it;
-/// backends that need an address in this process map the file themselves.
+/// Host memory for the card. It is a range of a file, so that it can be passed to a card in another process; backends that
+/// need an address in this process map the file themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct DmaMap<'m> {
     /// Bus address of the first octet; a multiple of 4096.
@@ -42,17 +42,17 @@ pub struct DmaMap<'m> {
     pub offset: u64,
 }
 
-/// A card within reach.
+/// An opened card.
 ///
 /// Calls may come from several threads. Registers are those of `warpline_regmap::register`, 32 bits wide; all accesses
-/// take effect in the order of the calls. What the card has written to host memory before it changed a register is
-/// visible once the changed register was read; what this process has written to mapped memory before it writes a
-/// register is visible to the card that sees the register's new value.
+/// take effect in the order of the calls. A read that returns a register's new value makes visible what
+/// the card wrote to host memory before it changed the register. A card that sees a register's new value also sees what
+/// this process wrote to mapped memory before it wrote the register.
 ///
 /// The driver gives memory back to the program when [`unmap`](Self::unmap) or [`reset`](Self::reset) returned without an
-/// error. A backend that says so while the card can still write breaks the program's memory.
+/// error. A backend that returns while the card can still write corrupts the program's memory.
 pub trait Device: Send + Sync {
-    /// What it is, and which bus addresses it can reach.
+    /// Name and usable bus addresses.
     fn info(&self) -> DeviceInfo;
 
     /// Reads the register at `offset`, a multiple of 4 below `register::SPACE`.
@@ -70,7 +70,7 @@ pub trait Device: Send + Sync {
     /// Lets the card read and write `memory`. Ranges never overlap one that is mapped.
     ///
     /// # Errors
-    /// The memory is out of the card's reach; then nothing is mapped.
+    /// The card cannot reach the memory; then nothing is mapped.
     fn map(&self, memory: DmaMap<'_>) -> Result<()>;
 
     /// Ends what [`map`](Self::map) with the same range began. When it returns, the card cannot reach it any more.
@@ -83,8 +83,8 @@ pub trait Device: Send + Sync {
     /// sends that vector's message. The driver drains it and makes it non-blocking; it stays the same one.
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_>;
 
-    /// A descriptor that hangs up (`POLLRDHUP` or `POLLHUP`) when the card cannot be reached any more, and stays so: whoever
-    /// sleeps until the card sends a message is woken by it. `None` where the loss of a card shows at the next access only.
+    /// A descriptor that hangs up (`POLLRDHUP` or `POLLHUP`) when the card cannot be reached any more, and stays so. It
+    /// wakes threads that wait for a message. `None` where the loss of a card shows at the next access only.
     fn hang_up(&self) -> Option<BorrowedFd<'_>> {
         None
     }

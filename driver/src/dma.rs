@@ -1,4 +1,4 @@
-//! Memory as the card sees it: mapped at a bus address, and what happens when a map cannot be undone.
+//! Memory mapped at a bus address, and kept when it cannot be unmapped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,8 +40,7 @@ impl Dma {
     }
 }
 
-/// Memory that the card may write to. Dropping it takes the card's access away, or keeps the memory for ever when that
-/// fails.
+/// Memory that the card may write to. Dropping it unmaps the memory, or keeps it for ever when that fails.
 pub(crate) struct Mapped {
     dma: Arc<Dma>,
     /// `None` once taken out.
@@ -91,7 +90,7 @@ impl Mapped {
             .expect("taken out only by value or drop")
     }
 
-    /// Takes the card's access away. On an error the memory is kept for ever.
+    /// Unmaps the memory and returns it. On an error the memory is kept for ever.
     pub fn unmap(mut self) -> Result<DmaMemory, Error> {
         self.take().map(|memory| memory.expect("not taken before"))
     }

@@ -1,4 +1,4 @@
-//! What a user must still do before a program can open a PCI card: the library part of `warpline doctor`.
+//! Checks whether a program can open a PCI card, and says how to fix what is missing: the library part of `warpline doctor`.
 //!
 //! ```text
 //!  sys/bus/pci/devices ──► cards ─► IOMMU group? ─► vfio-pci? ─► group its own? ─► /dev/vfio/… open to us? ─► reset?
@@ -6,8 +6,7 @@
 //!  sys/kernel/mm ────────► huge pages
 //! ```
 //!
-//! It only reads files, so it needs no rights and changes nothing. What it does not find it does not report: a card that
-//! passes can still be a broken one.
+//! It only reads files: it needs no privileges and changes nothing. A card that passes can still be broken.
 
 use std::fmt;
 use std::fs;
@@ -21,14 +20,14 @@ use crate::pci_address::PciAddress;
 
 /// The driver that a card must be bound to.
 const DRIVER: &str = "vfio-pci";
-/// Drivers that do not keep an IOMMU group from being used: they leave the devices alone.
+/// Drivers whose devices may stay in an IOMMU group: they do no DMA.
 const HARMLESS: [&str; 3] = [DRIVER, "pcieport", "pci-stub"];
-/// Octets of memory that programs can be expected to lock: a memory region of 64 MiB.
+/// Octets of memory that a program is likely to lock: one memory region of 64 MiB.
 const LOCKED: u64 = 64 << 20;
 /// Bit of a process's capabilities: no limit for locked memory.
 const IPC_LOCK: u32 = 14;
 
-/// Where the machine tells about itself.
+/// The directories that describe a machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
     sys: PathBuf,
@@ -45,7 +44,7 @@ impl Default for Machine {
     }
 }
 
-/// What is amiss.
+/// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -99,17 +98,17 @@ pub enum Problem {
     NoHugePages,
 }
 
-/// Something to be done.
+/// A problem and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The card; `None` when it is about the machine.
+    /// The card; `None` when the finding concerns the machine.
     pub card: Option<PciAddress>,
-    /// What is amiss.
+    /// What is wrong.
     pub problem: Problem,
 }
 
 impl Finding {
-    /// Whether no program can open the card as it is. What is left is advice.
+    /// Whether it keeps programs from opening the card. The others are advice.
     #[must_use]
     pub fn blocks(&self) -> bool {
         !matches!(
@@ -126,7 +125,7 @@ impl Finding {
             .map_or("<address>".into(), |card| card.to_string());
         match &self.problem {
             Problem::NoCard | Problem::NoDevice => {
-                "load the FPGA, then let the kernel look again: echo 1 > /sys/bus/pci/rescan".into()
+                "load the FPGA, then rescan the bus: echo 1 > /sys/bus/pci/rescan".into()
             }
             Problem::OtherDevice { .. } => format!(
                 "find the card's address: lspci -D -d {:04x}:{:04x}",
@@ -150,10 +149,10 @@ impl Finding {
                 format!("bind {device} to {DRIVER} as well, or put the card into another slot")
             }
             Problem::NoGroupFile { .. } => {
-                "load the module that makes it: modprobe vfio_iommu_type1".into()
+                "load the module that creates it: modprobe vfio_iommu_type1".into()
             }
             Problem::NoPermission { path } => format!(
-                "give it to the user, for good with a udev rule for SUBSYSTEM==\"vfio\", or now: chown $USER {}",
+                "give the user access, permanently with a udev rule for SUBSYSTEM==\"vfio\", or now: chown $USER {}",
                 path.display()
             ),
             Problem::NoReset => {
@@ -203,13 +202,13 @@ impl fmt::Display for Finding {
             Problem::NoReset => write!(f, "the kernel knows no way to reset it"),
             Problem::LockedMemory { limit } => write!(
                 f,
-                "only {} KiB of memory can be locked for DMA, {} KiB are a good start",
+                "only {} KiB of memory can be locked for DMA, {} KiB are recommended",
                 limit >> 10,
                 LOCKED >> 10
             ),
             Problem::NoHugePages => write!(
                 f,
-                "no huge pages: memory for DMA takes 4 KiB pages, which costs the IOMMU time"
+                "no huge pages: memory for DMA uses 4 KiB pages, which costs IOMMU look-ups"
             ),
         }
     }
@@ -230,7 +229,7 @@ impl Machine {
     /// All cards on the PCI bus, in the order of their addresses.
     ///
     /// # Errors
-    /// The bus cannot be listed, but for the reason that there is none.
+    /// The bus cannot be listed. A machine without a bus is no error.
     pub fn cards(&self) -> io::Result<Vec<PciAddress>> {
         let entries = match fs::read_dir(self.devices()) {
             Ok(entries) => entries,
@@ -247,7 +246,7 @@ impl Machine {
         Ok(cards)
     }
 
-    /// What is amiss with the card at `address`, or with all cards there are, and with the machine.
+    /// Problems of the card at `address`, or of all cards, and of the machine.
     ///
     /// # Errors
     /// As [`cards`](Self::cards).
@@ -327,14 +326,14 @@ impl Machine {
         };
         problems.extend(self.neighbour(card, &group));
         if bound {
-            // The files are there only after vfio-pci has the card.
+            // These files exist only after vfio-pci is bound to the card.
             problems.extend(self.file(self.dev.join("vfio").join(&group)));
             problems.extend(self.file(self.dev.join("vfio/vfio")));
         }
         problems
     }
 
-    /// Another device of the group that is in use: the kernel gives groups out as a whole.
+    /// Another device of the group that is in use: the kernel opens groups as a whole.
     fn neighbour(&self, card: PciAddress, group: &str) -> Option<Problem> {
         let devices = self.device(card).join("iommu_group/devices");
         let mut names: Vec<String> = fs::read_dir(devices)
@@ -389,7 +388,7 @@ impl Machine {
 /// Vendor and device number of a card.
 const OURS: (u16, u16) = (pci::VENDOR, pci::DEVICE);
 
-/// Last part of what a link points to.
+/// Last component of a link's target.
 fn last(link: &Path) -> Option<String> {
     let target = fs::read_link(link).ok()?;
     Some(target.file_name()?.to_str()?.to_owned())
@@ -469,7 +468,7 @@ mod tests {
         fn machine(&self) -> Machine {
             let at = |name| self.0.path().join(name);
             Machine {
-                // Tests may run as root, who may do everything.
+                // As root every file can be opened.
                 accessible: |path| {
                     fs::metadata(path).unwrap().permissions().mode() & 0o600 == 0o600
                 },
@@ -576,7 +575,7 @@ mod tests {
         let neighbour = "0000:05:00.1";
         fake.device(neighbour, (0x8086, 0x1533));
         fake.directory("sys/kernel/iommu_groups/7/devices/0000:05:00.1");
-        // The link of the fake has to lead somewhere from here on.
+        // From here on the link needs a target.
         fake.remove("sys/bus/pci/devices/0000:05:00.0/iommu_group");
         let group = fake.0.path().join("sys/kernel/iommu_groups/7");
         fake.link("iommu_group", CARD, group.to_str().unwrap());
@@ -604,7 +603,7 @@ mod tests {
         assert_eq!(fake.findings(), advice);
         let findings = fake.machine().examine(None).unwrap();
         assert!(!findings.iter().any(Finding::blocks));
-        let text = "only 8192 KiB of memory can be locked for DMA, 65536 KiB are a good start";
+        let text = "only 8192 KiB of memory can be locked for DMA, 65536 KiB are recommended";
         assert_eq!(findings[0].to_string(), text);
         fake.write("proc/self/status", "CapEff:\t0000000000004000\n");
         assert_eq!(fake.findings(), [Problem::NoHugePages], "no limit for it");

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, with the offending value and what to do about it.
+//! Errors, with the offending value and the remedy.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub enum Error {
     /// The backend failed.
     #[error("{action} failed: {source}")]
     Device {
-        /// What the driver wanted.
+        /// What the driver asked for.
         action: &'static str,
         /// The backend's reason.
         source: BackendError,
@@ -46,19 +46,19 @@ pub enum Error {
         value: u32,
     },
     /// A completion queue of that size is not possible.
-    #[error("{entries} completion entries: give a power of two from 1 to 65536")]
+    #[error("{entries} completion entries: use a power of two from 1 to 65536")]
     CompletionEntries {
         /// Entries asked for.
         entries: u32,
     },
     /// A receive ring of that size is not possible.
-    #[error("{entries} entries of a receive ring: give a power of two from 16 to 32768")]
+    #[error("{entries} entries of a receive ring: use a power of two from 16 to 32768")]
     ReceiveEntries {
         /// Entries asked for.
         entries: u32,
     },
-    /// Interrupts cannot be held off for so long.
-    #[error("interrupts held off for {cycles} cycles: give less than 2^24")]
+    /// The interrupt holdoff is too long.
+    #[error("an interrupt holdoff of {cycles} cycles: use less than 2^24")]
     Holdoff {
         /// Cycles asked for.
         cycles: u32,
@@ -77,7 +77,7 @@ pub enum Error {
         /// The stream.
         stream: u8,
     },
-    /// Memory regions of the stream's former life are still registered.
+    /// Memory regions that were registered for the stream before it was closed still exist.
     #[error(
         "STag {stag:#010x} was registered for the closed stream {stream}: revoke it before the stream is armed again"
     )]
@@ -87,8 +87,8 @@ pub enum Error {
         /// An STag of it.
         stag: u32,
     },
-    /// The stream met an error and takes no more buffers.
-    #[error("stream {stream} has met an error: close it; its error record tells more")]
+    /// The stream met an error and accepts no more buffers.
+    #[error("stream {stream} has met an error: close it; its error record has the details")]
     StreamFailed {
         /// The stream.
         stream: u8,
@@ -111,10 +111,8 @@ pub enum Error {
         /// Queue asked for.
         queue: u8,
     },
-    /// The queue holds all the buffers that it can.
-    #[error(
-        "queue {queue} of stream {stream} holds {slots} buffers, all that it can: wait for a completion"
-    )]
+    /// The queue is full.
+    #[error("queue {queue} of stream {stream} is full with {slots} buffers: wait for a completion")]
     QueueFull {
         /// The stream.
         stream: u8,
@@ -134,7 +132,7 @@ pub enum Error {
     },
     /// The slot that an STag belongs to is in use.
     #[error(
-        "STag {stag:#010x} needs slot {slot}, which STag {holder:#010x} has: revoke that one first"
+        "STag {stag:#010x} needs slot {slot}, which STag {holder:#010x} uses: revoke that one first"
     )]
     StagSlotTaken {
         /// STag asked for.
@@ -155,7 +153,7 @@ pub enum Error {
         size: usize,
     },
     /// Tagged Offsets that pass 2^64.
-    #[error("{length} octets from Tagged Offset {base:#018x} on pass 2^64: give a smaller base")]
+    #[error("{length} octets from Tagged Offset {base:#018x} on pass 2^64: use a smaller base")]
     TaggedOffsets {
         /// Tagged Offset of the first octet.
         base: u64,
@@ -163,7 +161,7 @@ pub enum Error {
         length: usize,
     },
     /// Memory of that size is not possible.
-    #[error("{length} octets of memory: give 1 octet to 2^47")]
+    #[error("{length} octets of memory: use 1 to 2^47")]
     MemorySize {
         /// Octets asked for.
         length: usize,
@@ -185,9 +183,9 @@ pub enum Error {
     /// The operating system gave no random octets for an STag's key.
     #[error("no random octets for an STag: {0}")]
     Random(getrandom::Error),
-    /// The device refused a command that the driver held for legal.
+    /// The device refused a command that the driver considers legal.
     #[error(
-        "the device refused {command} with {arguments:#010x?}: reset the device, it is not in the state the driver knows"
+        "the device refused {command} with {arguments:#010x?}: reset the device, its state is not the one that the driver expects"
     )]
     Refused {
         /// Name of the command.
@@ -197,7 +195,7 @@ pub enum Error {
     },
     /// The device did not finish a command in time.
     #[error(
-        "{command} was not done after {timeout:?}: the device is given up; memory it may still write to is kept"
+        "{command} did not finish within {timeout:?}: the driver gives the device up; memory it may still write to is kept"
     )]
     CommandTimeout {
         /// Name of the command.
@@ -213,16 +211,16 @@ pub enum Error {
         /// What was read.
         found: u32,
     },
-    /// The device does not answer any more, or an earlier command was never finished.
+    /// The device no longer answers, or an earlier command did not finish.
     #[error("the device is gone: open it again; memory it may still write to is kept")]
     Gone,
-    /// The bus refused a completion that the device wrote: completions are lost, what was posted or registered cannot be
-    /// given back.
+    /// The bus refused a completion that the device wrote: completions are lost, and memory that was posted or registered
+    /// cannot be returned.
     #[error(
         "the bus refused a completion entry of the device: open it again; memory it may still write to is kept"
     )]
     CompletionFault,
-    /// The device wrote a completion that makes no sense.
+    /// The device wrote a malformed completion.
     #[error("completion {index} {words:08x?}: {reason}; reset the device")]
     Completion {
         /// Number of the entry since the queue was started, modulo 2^32.
@@ -232,7 +230,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A stream's error record makes no sense.
+    /// A stream's error record is malformed.
     #[error("error record of stream {stream} {words:08x?}: {reason}; reset the device")]
     Record {
         /// The stream.
@@ -251,13 +249,13 @@ impl Error {
     }
 }
 
-/// An error, and what was handed over with the call that met it.
+/// An error, and the item that was passed to the failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Returned<T: std::fmt::Debug> {
     /// The error.
     pub error: Error,
-    /// What comes back: `None` when the device may have it, or when it could not be taken away from the device.
+    /// The item; `None` when the device may still access it.
     pub item: Option<T>,
 }
 

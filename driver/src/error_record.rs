@@ -4,7 +4,7 @@ use warpline_regmap::layout::{error_record as layout, refused};
 use warpline_wire::error::{Checks, Ending, ErrorNumber, HeaderOctets};
 use warpline_wire::{crc, ddp};
 
-/// Everything that the device knows about a stream's first error.
+/// The device's record of a stream's first error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorRecord {
     /// The stream.
@@ -24,7 +24,7 @@ pub struct ErrorRecord {
     pub detail: ErrorDetail,
 }
 
-/// What an error record says about MPA errors.
+/// Details of MPA errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetail {
     /// Not an MPA error of the kinds below.
@@ -36,11 +36,11 @@ pub enum ErrorDetail {
         /// Value of the CRC field.
         received: u32,
     },
-    /// MPA code 3: the FPDU's first marker that points elsewhere.
+    /// MPA code 3: the FPDU's first wrong marker.
     Marker {
-        /// FPDUPTR that it should hold.
+        /// FPDUPTR expected.
         expected: u16,
-        /// FPDUPTR that it holds, low two bits cleared.
+        /// FPDUPTR received, low two bits cleared.
         received: u16,
     },
     /// MPA code 1: how the connection ended (AMB-31).
@@ -52,7 +52,7 @@ pub enum ErrorDetail {
 }
 
 impl ErrorRecord {
-    /// Reads a record; `None` when it holds no error, `Err` says what is wrong with it.
+    /// Parses a record; `None` when it holds no error, `Err` says what is wrong with it.
     pub(crate) fn parse(
         stream: u8,
         words: &[u32; layout::WORDS],

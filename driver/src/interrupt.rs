@@ -6,9 +6,9 @@
 //!       ─► hung up ───────────────┘
 //! ```
 //!
-//! How no wake-up is lost: look at the ring, drain, arm with the number of entries consumed, look again, sleep. What the
-//! card writes before the arming is seen by the second look; what it writes later makes a message, because the card
-//! compares the number with its own.
+//! No wake-up is lost: poll the ring, drain the eventfd, request an interrupt with the number of entries consumed, poll
+//! again, sleep. The second poll finds what the card wrote before the request. What it writes later causes a message,
+//! because the card compares that number with its own.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,14 +44,14 @@ impl Interrupts {
         Ok(Self { epoll })
     }
 
-    /// Readable while a message of any vector is not drained, and for ever when the card has hung up.
+    /// Readable while a message of any vector is not drained, and permanently once the card has hung up.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
     /// Waits for a message, at most `timeout`. May return early.
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let timeout = Timespec::try_from(timeout).ok(); // centuries: for ever
+        let timeout = Timespec::try_from(timeout).ok(); // out of range: no time-out
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
         match rustix::event::poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -60,7 +60,7 @@ impl Interrupts {
     }
 }
 
-/// Forgets the messages of `vector` that came so far; tells whether there were any.
+/// Clears the messages of `vector` that came so far; returns whether there were any.
 pub(crate) fn drain(device: &dyn Device, vector: usize) -> io::Result<bool> {
     let mut count = [0; 8];
     loop {
@@ -73,7 +73,7 @@ pub(crate) fn drain(device: &dyn Device, vector: usize) -> io::Result<bool> {
     }
 }
 
-/// Whether `device` says that it cannot be reached any more.
+/// Whether the connection to `device` has hung up.
 pub(crate) fn hung_up(device: &dyn Device) -> io::Result<bool> {
     let Some(fd) = device.hang_up() else {
         return Ok(false);
@@ -81,12 +81,12 @@ pub(crate) fn hung_up(device: &dyn Device) -> io::Result<bool> {
     let mut fds = [PollFd::new(&fd, PollFlags::RDHUP)];
     match rustix::event::poll(&mut fds, Some(&Timespec::default())) {
         Ok(events) => Ok(events > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false), // the next look tells
+        Err(rustix::io::Errno::INTR) => Ok(false), // the next check finds out
         Err(error) => Err(error.into()),
     }
 }
 
-/// Wakes whoever waits for `vector`, as its message would.
+/// Wakes the threads that wait for `vector`, as its message would.
 pub(crate) fn wake(device: &dyn Device, vector: usize) -> io::Result<()> {
     match rustix::io::write(device.interrupt(vector), &1_u64.to_ne_bytes()) {
         Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(()), // a full count wakes as well

@@ -5,8 +5,8 @@
 //!  used:      │ memory │guard│ memory │guard│      │ memory │guard│
 //! ```
 //!
-//! First fit, whole pages, and an unmapped page behind every memory: a write that runs past the end of one faults in the
-//! IOMMU instead of landing in its neighbour. Large memories begin at multiples of 2 MiB, where an IOMMU can map huge
+//! First fit, whole pages, and an unmapped page behind every memory: a write past the end of one faults in the IOMMU
+//! instead of reaching its neighbour. Large memories begin at multiples of 2 MiB, where an IOMMU can map huge
 //! pages.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(crate) struct BusAddresses {
 }
 
 impl BusAddresses {
-    /// All of `limits` is free, apart from address 0.
+    /// All of `limits` is free, except address 0.
     pub fn new(mut limits: Vec<Range<u64>>) -> Self {
         limits.sort_by_key(|range| range.start);
         Self {

@@ -1,4 +1,4 @@
-//! The host side of warpline, in RDMA words.
+//! The host side of warpline: protection domains, memory regions, streams, receive queues, completions.
 //!
 //! ```text
 //!  program ─► Context ─┬─ ProtectionDomain ─┬─ MemoryRegion   STag: the peer writes here
@@ -10,11 +10,11 @@
 //!
 //! Three rules keep memory safe whatever the peer sends:
 //!
-//! 1. What the device may write to belongs to a handle, and is read through copies only.
-//! 2. A handle gives its memory up only after the device has confirmed that no write to it is under way.
+//! 1. Memory that the device may write to belongs to a handle, and the program reads copies of it only.
+//! 2. A handle releases its memory only after the device has confirmed that no write to it is under way.
 //! 3. If the device does not confirm, the memory is kept for ever rather than freed.
 //!
-//! All that comes from the device is checked: a completion or record that makes no sense is an [`Error`].
+//! Data from the device is checked: a malformed completion or record is an [`Error`].
 //!
 //! ```no_run
 //! use warpline_driver::{DmaMemory, Options, Registration, StreamOptions};
@@ -30,7 +30,7 @@
 //!     println!("{completion:?}");
 //! }
 //! stream.close()?;
-//! let memory = region.revoke()?; // from here on the memory is ours alone
+//! let memory = region.revoke()?; // from here on only the program accesses the memory
 //! println!("{:?}", &memory[..16]);
 //! # Ok(())
 //! # }

@@ -1,18 +1,18 @@
 //! Memory for DMA.
 //!
 //! ```text
-//!  DmaMemory: ours alone, plain slices ── expose ──► SharedMemory: the card writes, we copy
-//!                                      ◄─ reclaim ──
+//!  DmaMemory: the program's alone, plain slices ── expose ──► SharedMemory: the card writes, the program copies
+//!                                               ◄─ reclaim ──
 //! ```
 //!
-//! The memory is a file without a name (memfd), so that a card in another process can be handed a descriptor of it. Its
-//! size is sealed: nobody can make it shrink below what is mapped here. While a card may write to it there is no slice
-//! of it, only atomic accesses; slices come back with [`SharedMemory::reclaim`], which the driver calls after the
-//! card's access was taken away. What cannot be taken away is never given back to the system.
+//! The memory is a file without a name (memfd), so that its descriptor can be passed to a card in another process. Its
+//! size is sealed: it cannot shrink below what is mapped here. While a card may write to it there are no slices of it,
+//! only atomic accesses. [`SharedMemory::reclaim`] returns the slices; the driver calls it after the card's access has
+//! ended. If the access does not end, the memory is never returned to the system.
 //!
-//! From 2 MiB on the memory is of huge pages if the system has set enough aside: an IOMMU needs one entry instead of 512.
+//! Memory of 2 MiB and more uses huge pages if the system has reserved enough: an IOMMU needs one entry instead of 512.
 //!
-//! Under Miri, which knows no files, the memory comes from the heap; all else is the same code.
+//! Under Miri, which does not support memfd, the memory comes from the heap; all other code is the same.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -28,10 +28,10 @@ pub const PAGE: usize = 4096;
 /// Octets of a huge page.
 pub const HUGE_PAGE: usize = 2 << 20;
 
-/// Zeroed memory that a card can be given access to; at present it belongs to this value alone.
+/// Zeroed memory for DMA, not yet exposed to a card.
 ///
-/// It is a slice of octets. Whole pages are mapped, so that what lies behind `length` in the last page is reachable for
-/// the card, but belongs to this memory as well.
+/// It is a slice of octets. Whole pages are mapped: the card can also reach the rest of the last page, which belongs to
+/// this memory too.
 #[derive(Debug)]
 pub struct DmaMemory {
     mapping: Mapping,
@@ -39,7 +39,7 @@ pub struct DmaMemory {
 }
 
 impl DmaMemory {
-    /// `length` octets of zeros, 1 to 2^47; from 2 MiB on of huge pages, if so many are free.
+    /// `length` octets of zeros, 1 to 2^47; from 2 MiB on in huge pages, if enough are free.
     ///
     /// # Errors
     /// [`Error::MemorySize`]; [`Error::Memory`] when the kernel gives none.
@@ -58,7 +58,7 @@ impl DmaMemory {
         self.mapping.page
     }
 
-    /// Gives up the slices, for a card that writes.
+    /// Exchanges the slices for shared access, so that a card may write.
     pub(crate) fn expose(self) -> SharedMemory {
         SharedMemory(ManuallyDrop::new(self))
     }
@@ -68,8 +68,8 @@ impl Deref for DmaMemory {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `mapping` holds at least `length` initialised octets. No card has access (a `DmaMemory` is made without one
-        // and comes back from `reclaim` after it ended), and Rust's borrows of `self` order all accesses of this process.
+        // SAFETY: `mapping` holds at least `length` initialised octets. No card has access (`new` gives none, and `reclaim`
+        // is called after it ended), and Rust's borrows of `self` order all accesses of this process.
         unsafe { slice::from_raw_parts(self.mapping.start.as_ptr(), self.length) }
     }
 }
@@ -87,12 +87,12 @@ impl DerefMut for DmaMemory {
 pub(crate) struct SharedMemory(ManuallyDrop<DmaMemory>);
 
 impl SharedMemory {
-    /// Octets that were asked for.
+    /// Octets asked for.
     pub fn len(&self) -> usize {
         self.0.length
     }
 
-    /// Octets that a card must be given: whole pages.
+    /// Octets to map for a card: whole pages.
     pub fn mapped_len(&self) -> usize {
         self.0.mapping.length
     }
@@ -102,7 +102,7 @@ impl SharedMemory {
         self.0.mapping.file()
     }
 
-    /// The memory for this process alone again. The caller has seen the card's access end.
+    /// Returns the memory to this process alone. The caller ensures that the card's access has ended.
     pub fn reclaim(self) -> DmaMemory {
         ManuallyDrop::into_inner(self.0)
     }
@@ -136,14 +136,15 @@ impl SharedMemory {
     }
 
     fn octets(&self) -> &[AtomicU8] {
-        // SAFETY: so many octets are mapped as long as `self` lives. While shared they are only accessed through atomics in
-        // this process; the card is outside of it, or writes through the file.
+        // SAFETY: these octets are mapped as long as `self` lives. While they are shared, this process accesses them through
+        // atomics only; the card is outside of the process, or writes through the file.
         unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length) }
     }
 
-    /// The memory as 32-bit words; octets behind the last whole word are left out.
+    /// The memory as 32-bit words; without the octets behind the last whole word.
     ///
-    /// For memory that is used by words alone, as the rings are: accesses of two sizes to the same octets must not meet.
+    /// For memory that is accessed by words only, such as rings: atomic accesses of two sizes to the same octets are not
+    /// allowed to race.
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: as in `octets`; a mapping begins at a page, so words are aligned.
         unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length / 4) }
@@ -172,8 +173,8 @@ mod mapping {
         pub page: usize,
     }
 
-    // SAFETY: the memory belongs to this value and is bound to no thread. A shared reference reads the fields only; the
-    // octets themselves are reached through `DmaMemory` and `SharedMemory`, which keep Rust's rules.
+    // SAFETY: the memory belongs to this value and is bound to no thread. A shared reference reads the fields only; access to
+    // the octets goes through `DmaMemory` and `SharedMemory`, which follow Rust's rules.
     unsafe impl Send for Mapping {}
     // SAFETY: as above.
     unsafe impl Sync for Mapping {}
@@ -198,7 +199,7 @@ mod mapping {
             let file = rustix::fs::memfd_create("warpline", flags)?;
             rustix::fs::ftruncate(&file, length as u64)?;
             if page == HUGE_PAGE {
-                // Now or never: a huge page that is missing at an access is a signal, not an error.
+                // Populate now: a huge page that is missing at an access raises a signal instead of an error.
                 rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, length as u64)?;
             }
             let fixed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
@@ -301,7 +302,7 @@ mod tests {
         memory[4999] = 7;
         let shared = memory.expose();
         assert_eq!((shared.len(), shared.mapped_len()), (5000, 8192));
-        // What a card does: it writes while others copy.
+        // As a card does: write while others copy.
         std::thread::scope(|scope| {
             scope.spawn(|| shared.write(4, &[1, 2, 3, 4]).unwrap());
             let mut octets = [0; 6];
@@ -335,7 +336,7 @@ mod tests {
         shared.reclaim();
     }
 
-    /// Of huge pages or not: it depends on what the machine has set aside.
+    /// In huge pages or not: that depends on how many the machine has reserved.
     #[test]
     #[cfg_attr(miri, ignore = "too much for Miri")]
     fn large_memory_is_of_whole_pages() {

@@ -27,7 +27,7 @@ pub enum OpenError {
         /// The address.
         address: PciAddress,
     },
-    /// Another driver has the device, or none.
+    /// The device is bound to another driver, or to none.
     #[error(
         "{address} is bound to {}: `echo vfio-pci > /sys/bus/pci/devices/{address}/driver_override`, unbind it there, then `echo {address} > /sys/bus/pci/drivers_probe`",
         driver.as_deref().unwrap_or("no driver")
@@ -35,25 +35,25 @@ pub enum OpenError {
     WrongDriver {
         /// The address.
         address: PciAddress,
-        /// The driver that has it.
+        /// That driver.
         driver: Option<String>,
     },
-    /// The kernel does not give the device out.
-    #[error("{action} failed: {source}: `warpline doctor` says what is missing")]
+    /// The kernel does not open the device.
+    #[error("{action} failed: {source}: `warpline doctor` lists what is missing")]
     Kernel {
         /// What was asked for.
         action: &'static str,
         /// The library's or kernel's reason.
         source: BackendError,
     },
-    /// BAR 0 cannot be what holds the registers.
+    /// BAR 0 cannot hold the registers.
     #[error(
         "BAR {} has {found} octets, a warpline card has {}: check the address, and the BAR sizes of the card's PCIe core",
         pci::REGISTER_BAR,
         register::SPACE
     )]
     RegisterBar {
-        /// Its octets; 0 when it cannot be read and written.
+        /// Its size in octets; 0 when it cannot be read and written.
         found: u64,
     },
     /// There are too few MSI-X vectors.
@@ -62,21 +62,21 @@ pub enum OpenError {
         register::interrupt::COUNT
     )]
     Vectors {
-        /// Vectors that it has.
+        /// Vectors of the device.
         found: u32,
     },
-    /// There is no way to reset the device.
+    /// The device cannot be reset.
     #[error(
-        "the device cannot be reset: it needs function-level reset, or a bus of its own; `cat /sys/bus/pci/devices/…/reset_method` shows what the kernel knows"
+        "the device cannot be reset: it needs function-level reset, or a bus of its own; `cat /sys/bus/pci/devices/…/reset_method` shows the methods that the kernel knows"
     )]
     NoReset,
-    /// The kernel does not say which bus addresses there are.
+    /// The kernel reports no usable bus addresses.
     #[error("the kernel reports no usable bus addresses ({reason}): Linux 5.4 or newer is needed")]
     BusAddresses {
         /// What is wrong with its answer.
         reason: &'static str,
     },
-    /// The socket's device did not do what it was asked for.
+    /// The device at the socket refused a request.
     #[cfg(feature = "vfio-user")]
     #[error("{action} failed: {source}")]
     Socket {
@@ -99,7 +99,7 @@ pub enum OpenError {
         /// The feature.
         feature: &'static str,
     },
-    /// A string that is no address.
+    /// A string is no address.
     #[error(
         "`{text}` is neither a PCI address like 0000:05:00.0 nor the path of a socket, which has a `/`"
     )]

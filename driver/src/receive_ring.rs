@@ -1,4 +1,4 @@
-//! The ring through which the card is told of receive buffers.
+//! The ring of descriptors that hands receive buffers to the card.
 //!
 //! ```text
 //!  post ─► descriptor at produced mod entries ─► … ─► doorbell: RECEIVE_PRODUCER = produced
@@ -6,8 +6,8 @@
 //!  card ◄── reads descriptors up to there, once each ◄─────┘
 //! ```
 //!
-//! A place is written again only after the message of its descriptor has been completed, so that the card has read it.
-//! [`PostedQueue`](crate::shared::PostedQueue) counts those.
+//! A descriptor is overwritten only after its message has completed: then the card has read it.
+//! [`PostedQueue`](crate::shared::PostedQueue) counts the messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,14 +23,14 @@ const WORDS: usize = receive_descriptor::WORDS;
 /// Fewest and most entries of a ring.
 const ENTRIES: std::ops::RangeInclusive<u32> = 16..=1 << 15;
 
-/// The ring in host memory, seen from its producer.
+/// The ring in host memory, producer side.
 pub(crate) struct ReceiveRing {
     memory: Mapped,
     place: Place,
 }
 
 impl ReceiveRing {
-    /// Checks that there can be a ring of `entries`.
+    /// Checks the size of a ring.
     pub fn check(entries: u32) -> Result<(), Error> {
         if entries.is_power_of_two() && ENTRIES.contains(&entries) {
             Ok(())
@@ -39,7 +39,7 @@ impl ReceiveRing {
         }
     }
 
-    /// An empty ring of `entries`, mapped but not yet told to the device.
+    /// An empty ring of `entries`, mapped and not yet announced to the device.
     pub fn new(dma: &Arc<Dma>, entries: u32) -> Result<Self, Error> {
         Self::check(entries)?;
         let memory = Mapped::new(dma, DmaMemory::new(entries as usize * 4 * WORDS)?)?;
@@ -50,7 +50,7 @@ impl ReceiveRing {
         Ok(Self { memory, place })
     }
 
-    /// Descriptors that it has room for.
+    /// Its size in descriptors.
     pub fn entries(&self) -> u32 {
         self.place.entries
     }
@@ -65,13 +65,13 @@ impl ReceiveRing {
         words
     }
 
-    /// Writes the descriptor of a buffer at bus address `address`. The caller has seen that there is room.
+    /// Writes the descriptor of a buffer at bus address `address`. The caller has checked that there is room.
     pub fn put(&mut self, address: u64, length: u32) {
         self.place
             .put(self.memory.memory().words(), address, length);
     }
 
-    /// What the doorbell has to say: descriptors written, modulo 2^16.
+    /// The doorbell's value: descriptors written, modulo 2^16.
     pub fn doorbell(&self) -> u32 {
         self.place.produced & 0xFFFF
     }
@@ -82,7 +82,7 @@ impl ReceiveRing {
     }
 }
 
-/// Where the next descriptor goes.
+/// Position of the next descriptor.
 #[derive(Debug)]
 struct Place {
     entries: u32,
@@ -97,7 +97,7 @@ impl Place {
         receive_descriptor::LENGTH.put(&mut descriptor, length.into());
         let index = (self.produced & (self.entries - 1)) as usize;
         for (word, value) in ring[WORDS * index..].iter().zip(descriptor) {
-            // The doorbell orders: `Device::write` makes visible what was written before.
+            // Relaxed: the doorbell's `Device::write` makes visible what was written before.
             word.store(value.to_le(), Ordering::Relaxed);
         }
         self.produced = self.produced.wrapping_add(1);
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// A card that reads what the doorbell told of finds it there, whoever is faster. Under Miri, which reorders what may
-    /// be reordered, this fails without the doorbell's release.
+    /// A card that reads up to the doorbell's value finds complete descriptors, at any timing. Under Miri, which reorders what
+    /// may be reordered, this fails without the doorbell's release.
     #[test]
     fn descriptors_are_there_when_the_doorbell_rings() {
         let memory = DmaMemory::new(16 * 4 * WORDS).unwrap().expose();
@@ -122,11 +122,11 @@ mod tests {
             scope.spawn(|| {
                 let mut next = 0;
                 while next < count {
-                    let told = doorbell.load(Ordering::Acquire);
-                    if told == next {
+                    let produced = doorbell.load(Ordering::Acquire);
+                    if produced == next {
                         thread::yield_now();
                     }
-                    for i in next..told {
+                    for i in next..produced {
                         let place = &memory.words()[WORDS * (i as usize % 16)..][..WORDS];
                         let words: [u32; WORDS] =
                             std::array::from_fn(|w| u32::from_le(place[w].load(Ordering::Relaxed)));
@@ -136,7 +136,7 @@ mod tests {
                             wrong.push(i);
                         }
                     }
-                    next = told;
+                    next = produced;
                     read.store(next, Ordering::Release);
                 }
             });

@@ -18,7 +18,7 @@ pub enum Scope {
     /// All streams of the region's protection domain.
     #[default]
     ProtectionDomain,
-    /// That stream alone, during its present life, or its next one when it is not armed (DDP-SEC-02).
+    /// That stream alone, until it is closed; a stream that is not armed may be armed once (DDP-SEC-02).
     Stream(u8),
 }
 
@@ -27,7 +27,7 @@ pub enum Scope {
 pub struct Registration {
     /// First octet of the memory that belongs to the region.
     pub offset: usize,
-    /// Octets of the region, 0 too; `None` = to the end of the memory.
+    /// Octets of the region, may be 0; `None` = to the end of the memory.
     pub length: Option<usize>,
     /// Tagged Offset of the region's first octet; `None` = its bus address.
     pub base: Option<u64>,
@@ -167,7 +167,7 @@ impl MemoryRegion {
                 return Err(back(mapped.unmap().ok())(error));
             }
             Err(error) => {
-                mapped.leak(); // nobody knows whether the entry was written
+                mapped.leak(); // the device may have written the entry
                 return Err(back(None)(error));
             }
         }
@@ -182,7 +182,7 @@ impl MemoryRegion {
         })
     }
 
-    /// Its name for the peer.
+    /// The STag by which the peer addresses it.
     #[must_use]
     pub fn stag(&self) -> u32 {
         self.stag
@@ -216,7 +216,7 @@ impl MemoryRegion {
         self.mapped()?.memory().write(offset, from)
     }
 
-    /// A copy of the whole memory, what lies outside of the region too.
+    /// A copy of the whole memory, including octets outside of the region.
     ///
     /// # Errors
     /// None while it is registered.
@@ -226,8 +226,8 @@ impl MemoryRegion {
         Ok(octets)
     }
 
-    /// Takes the STag from the peer. When it returns, no write through it can happen any more (AMB-42, DDP-SEC-22), and
-    /// the memory is the program's alone.
+    /// Invalidates the STag. When it returns, no write through the STag is under way or can begin (AMB-42, DDP-SEC-22), and
+    /// only the program accesses the memory.
     ///
     /// # Errors
     /// Those of commands and backend; the memory is then kept for ever, because the device may still write to it.

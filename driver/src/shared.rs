@@ -1,5 +1,4 @@
-//! What all handles of one device share: its registers, commands, completion queue, and what the driver knows of its
-//! streams and STags.
+//! State that all handles of a device share: registers, commands, completion queue, streams and STags.
 //!
 //! ```text
 //!  Context ─┬─ ProtectionDomain ─┬─ MemoryRegion ─┐
@@ -7,8 +6,8 @@
 //!           └─ CompletionQueue ───────────────────┘           └─ drain: ring ─► completions, matched with buffers
 //! ```
 //!
-//! A command may have to wait for writes that wait for room in the completion queue: while one runs, the queue is emptied
-//! into `ready`, whether or not the program polls.
+//! A command may wait for writes that wait for room in the completion queue. So while one runs, the driver moves entries
+//! from the ring to `ready`, whether or not the program polls.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::mem;
@@ -29,7 +28,7 @@ use crate::receive_ring::ReceiveRing;
 use crate::shape::Shape;
 use crate::stag::StagSlots;
 
-/// Looks at an empty ring between two looks for a fault: a look costs a system call, and faults are rare.
+/// Polls of an empty ring between two checks for a fault: a check costs system calls, and faults are rare.
 const POLLS_PER_FAULT_CHECK: u32 = 1024;
 
 pub(crate) struct Shared {
@@ -40,13 +39,13 @@ pub(crate) struct Shared {
     pub state: Mutex<State>,
 }
 
-/// What changes.
+/// The part behind the lock.
 pub(crate) struct State {
-    /// A command was never finished, or the device does not answer.
+    /// A command did not finish, or the device does not answer.
     pub gone: bool,
     /// The device could not write a completion.
     pub faulted: bool,
-    /// Looks at an empty ring so far.
+    /// Polls of an empty ring so far.
     pub idle_polls: u32,
     /// Threads that sleep until a completion comes.
     pub waiters: u32,
@@ -59,15 +58,15 @@ pub(crate) struct State {
     pub ready: VecDeque<Result<Completion, Error>>,
 }
 
-/// What the driver knows of a stream.
+/// State of a stream.
 #[derive(Default)]
 pub(crate) struct StreamState {
     pub armed: bool,
-    /// Its error event came.
+    /// Its error event was reported.
     pub failed: bool,
     /// The peer has closed it.
     pub closed: bool,
-    /// Counts its lives: a memory region of a former one must not serve the next.
+    /// How often it was closed: a memory region of an earlier generation must not serve the present one.
     pub generation: u64,
     /// Its untagged queues, by number.
     pub queues: Vec<Option<PostedQueue>>,
@@ -75,14 +74,14 @@ pub(crate) struct StreamState {
 
 /// An untagged queue.
 pub(crate) struct PostedQueue {
-    /// MSN that the next buffer to be posted is for.
+    /// MSN of the next buffer to be posted.
     pub next_msn: u32,
     pub posted: VecDeque<(u32, Buffer)>,
     pub ring: ReceiveRing,
 }
 
 impl StreamState {
-    /// Gives all posted buffers back, queue by queue, in the order of their MSNs.
+    /// Returns all posted buffers, queue by queue, in the order of their MSNs.
     fn flush(&mut self, stream: u8, ready: &mut VecDeque<Result<Completion, Error>>) {
         for (queue, posted) in (0..).zip(&mut self.queues) {
             for (msn, buffer) in posted.iter_mut().flat_map(|queue| queue.posted.drain(..)) {
@@ -118,7 +117,7 @@ impl Shared {
         self.dma.write(register, index, value)
     }
 
-    /// Checks that there is such a stream.
+    /// Checks that the device has this stream.
     pub fn check_stream(&self, stream: u8) -> Result<(), Error> {
         let streams = self.shape.streams;
         if stream < streams {
@@ -145,9 +144,9 @@ impl Shared {
         ErrorRecord::parse(stream, &words).map_err(malformed)
     }
 
-    /// Gives a command and waits until it is done.
+    /// Starts a command and waits until it is done.
     ///
-    /// After any error but [`Error::Refused`] the device is given up: nobody knows what it still does.
+    /// After any error but [`Error::Refused`] the driver gives the device up: its state is unknown.
     pub fn command(&self, state: &mut State, number: u32, arguments: &[u32]) -> Result<(), Error> {
         if state.gone {
             return Err(Error::Gone);
@@ -170,7 +169,7 @@ impl Shared {
         loop {
             let found = self.read(register::COMMAND, 0)?;
             if found == u32::MAX {
-                return Err(Error::Gone); // what a bus reads where no device answers
+                return Err(Error::Gone); // the bus reads all ones where no device answers
             }
             if register::COMMAND_NUMBER.get(&[found]) != u64::from(number) {
                 return Err(Error::CommandLost {
@@ -197,7 +196,7 @@ impl Shared {
         }
     }
 
-    /// Takes what the device has written to the completion queue, at most one round of it.
+    /// Moves new entries from the ring to `ready`, at most one round of the ring.
     pub fn drain(&self, state: &mut State) -> Result<(), Error> {
         let State {
             ring: Some(ring),
@@ -238,14 +237,14 @@ impl Shared {
         Ok(())
     }
 
-    /// The next completion, from what was taken out of the ring or from the ring.
+    /// The next completion, from `ready` or from the ring.
     pub fn next(&self, state: &mut State) -> Result<Option<Completion>, Error> {
         if state.ready.is_empty() {
             if state.faulted {
                 return Err(Error::CompletionFault);
             }
             if let Err(error) = self.drain(state) {
-                state.ready.push_back(Err(error)); // behind what the device has written before
+                state.ready.push_back(Err(error)); // behind the entries that were drained before
             }
         }
         if state.ready.is_empty() {
@@ -257,9 +256,9 @@ impl Shared {
         state.ready.pop_front().transpose()
     }
 
-    /// Forgets messages that came, and asks for one as soon as there is an entry that is not consumed. What is in the ring
-    /// already has to be looked at once more before sleeping.
-    pub fn arm(&self, state: &mut State) -> Result<(), Error> {
+    /// Clears earlier messages, and asks for one as soon as the ring holds an entry that is not consumed. The caller polls
+    /// the ring once more before it sleeps.
+    pub fn request_interrupt(&self, state: &mut State) -> Result<(), Error> {
         if state.faulted {
             return Err(Error::CompletionFault);
         }
@@ -274,19 +273,21 @@ impl Shared {
         self.write(register::COMPLETION_ARM, 0, consumed)
     }
 
-    /// Looks whether the device has told of a fault, or is gone.
+    /// Checks whether the device has reported a fault, or is gone.
     fn check_fault(&self, state: &mut State) -> Result<(), Error> {
         let device = &*self.dma.device;
         let hung_up = interrupt::hung_up(device);
-        if hung_up.map_err(|error| Error::device("looking for the device")(error.into()))? {
+        if hung_up
+            .map_err(|error| Error::device("checking the connection to the device")(error.into()))?
+        {
             state.gone = true;
             return Err(Error::Gone);
         }
-        let told = interrupt::drain(device, vector::FAULT);
-        if !told.map_err(|error| Error::device("draining an eventfd")(error.into()))? {
+        let reported = interrupt::drain(device, vector::FAULT);
+        if !reported.map_err(|error| Error::device("draining an eventfd")(error.into()))? {
             return Ok(());
         }
-        // A message alone is not believed: the test register sends one, and a backend may when it loses the card.
+        // The message alone proves no fault: the test register sends one too, and so may a backend that loses the card.
         let found = self.read(register::INTERRUPT_STATE, 0)?;
         if found == u32::MAX {
             state.gone = true;
@@ -299,7 +300,7 @@ impl Shared {
         Err(Error::CompletionFault)
     }
 
-    /// Gives the buffers of a stream that was closed back, and its rings.
+    /// Returns the buffers of a closed stream, and frees its rings.
     pub fn flush(&self, state: &mut State, stream: u8) {
         let State { streams, ready, .. } = state;
         let state = &mut streams[usize::from(stream)];
@@ -308,7 +309,7 @@ impl Shared {
     }
 }
 
-/// An entry with the buffer that belongs to it.
+/// Completes an entry with its posted buffer.
 fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Completion, &'static str> {
     // At most 16 streams: the shape was checked.
     let entry = Entry::parse(words, streams.len() as u8)?;

@@ -5,8 +5,8 @@
 //!         │ random │ slot │   key │      slot = (STag >> 8) mod slots; the table compares all 32 bits (AMB-50)
 //! ```
 //!
-//! Bits that the slot does not need come from the operating system's random source, not the key alone: an STag cannot be
-//! guessed from another one. Slots are used in turn, so that a revoked STag stays unknown for as long as possible.
+//! All bits but those of the slot come from the operating system's random source, not the key alone: an STag cannot be
+//! guessed from another one. Slots are used in turn, so that a revoked STag stays invalid for as long as possible.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use warpline_regmap::register::stag_slot;
 
 use crate::error::Error;
 
-/// A registered memory region, as far as the table of STags cares.
+/// A registered memory region's entry in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     /// The STag.
     pub stag: u32,
-    /// Stream that alone may use it, and which of its lives is meant.
+    /// The only stream that may use it, and that stream's generation.
     pub stream: Option<(u8, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl StagSlots {
         Ok(random & !((self.slots - 1) << 8) | slot << 8)
     }
 
-    /// Notes that `holder` has the slot of its STag.
+    /// Reserves the slot of `holder`'s STag.
     pub fn take(&mut self, holder: Holder) -> Result<(), Error> {
         let (stag, slot) = (holder.stag, self.slot(holder.stag));
         if let Some(other) = self.used.get(&slot) {
@@ -73,7 +73,7 @@ impl StagSlots {
         debug_assert!(freed.is_some_and(|holder| holder.stag == stag), "{freed:?}");
     }
 
-    /// All that hold a slot.
+    /// The entries of all used slots.
     pub fn holders(&self) -> impl Iterator<Item = &Holder> {
         self.used.values()
     }

@@ -23,16 +23,16 @@ pub struct StreamOptions {
     pub markers: bool,
     /// CRCs are checked.
     pub crc: bool,
-    /// Tagged messages make completions (AMB-44).
+    /// Tagged messages are reported as completions (AMB-44).
     pub tagged_completions: bool,
-    /// The segments of an untagged message have to come in order and without gaps: one whose MO is not the number of
-    /// octets placed before it is an error. Otherwise the completion says when octets are missing (AMB-07).
+    /// The segments of an untagged message must arrive in order and without gaps: an MO other than the number of octets
+    /// placed so far is an error. Otherwise the completion says when octets are missing (AMB-07).
     pub strict_mo: bool,
-    /// The segments of an untagged message may come before those of messages in front of it, up to the buffers that the
-    /// device holds ([`Shape::receive_slots`](crate::Shape)); completions keep the order of MSNs. Otherwise only the first posted
-    /// buffer takes segments: any other MSN is an error (AMB-04).
+    /// Segments of an untagged message may arrive before those of earlier messages, up to the number of buffers that the
+    /// device holds ([`Shape::receive_slots`](crate::Shape)); completions keep the order of MSNs. Otherwise only the first
+    /// posted buffer accepts segments: any other MSN is an error (AMB-04).
     pub msn_window: bool,
-    /// Untagged queues, one bit a queue number.
+    /// Untagged queues, one bit per queue number.
     pub queues: u8,
     /// MSN of the first message of each queue: 1, except to test the wrap (DDP-UNT-11).
     pub first_msn: u32,
@@ -41,7 +41,7 @@ pub struct StreamOptions {
 }
 
 impl Default for StreamOptions {
-    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, messages in order and their segments in any
+    /// Sequence number 0, no markers, CRCs checked, tagged messages reported, messages in order, their segments in any
     /// order, queue 0, first MSN 1, 256 buffers.
     fn default() -> Self {
         Self {
@@ -131,17 +131,17 @@ impl Stream {
                 }),
             });
         }
-        // First known, then armed: completions may come at once.
+        // Record the stream before arming it: completions may come at once.
         let stream = &mut state.streams[usize::from(number)];
         stream.queues = posted;
         (stream.armed, stream.failed, stream.closed) = (true, false, false);
         if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
             let stream = &mut state.streams[usize::from(number)];
             stream.armed = false;
-            stream.queues.clear(); // no ring was told to the device
+            stream.queues.clear(); // the device knows none of the rings
             return Err(error);
         }
-        // From here on, dropping the stream closes it.
+        // From here on, dropping `armed` closes the stream.
         let armed = Self {
             domain: Arc::clone(domain),
             number,
@@ -185,7 +185,7 @@ impl Stream {
         }
     }
 
-    /// Sequence number behind the last octet that was received in order.
+    /// Sequence number after the last octet received in order.
     ///
     /// # Errors
     /// Those of the backend.
@@ -194,7 +194,7 @@ impl Stream {
         shared.read(register::STREAM_EDGE, self.number.into())
     }
 
-    /// Sequence number behind the last octet that the device has room for.
+    /// Sequence number after the last octet that the device has room for.
     ///
     /// # Errors
     /// Those of the backend.
@@ -203,7 +203,7 @@ impl Stream {
         shared.read(register::STREAM_LIMIT, self.number.into())
     }
 
-    /// Its error record, once it met an error (AMB-09).
+    /// Its error record, if it met an error (AMB-09).
     ///
     /// # Errors
     /// [`Error::Record`], those of the backend.
@@ -251,7 +251,7 @@ impl Drop for Stream {
     }
 }
 
-/// An untagged queue of a stream, to post buffers to.
+/// An untagged queue of a stream.
 #[derive(Clone, Copy)]
 pub struct ReceiveQueue<'s> {
     stream: &'s Stream,
@@ -259,11 +259,11 @@ pub struct ReceiveQueue<'s> {
 }
 
 impl ReceiveQueue<'_> {
-    /// Hands `buffer` to the device and returns the MSN of the message it is for. It comes back with a completion.
+    /// Posts `buffer` and returns the MSN of its message. The completion returns the buffer.
     ///
     /// # Errors
-    /// [`Error::StreamFailed`], [`Error::QueueFull`], those of the backend. The buffer comes back unless the device may
-    /// have it.
+    /// [`Error::StreamFailed`], [`Error::QueueFull`], those of the backend. The buffer is returned unless the device may
+    /// access it.
     pub fn post(&self, buffer: Buffer) -> Result<u32, Returned<Buffer>> {
         let mut buffer = Some(buffer);
         match self.post_from(&mut || buffer.take()) {
@@ -272,11 +272,10 @@ impl ReceiveQueue<'_> {
         }
     }
 
-    /// Hands as many of `buffers` to the device as the queue can hold, and tells it once. Returns how many those were.
+    /// Posts as many of `buffers` as the queue can hold, with one doorbell. Returns their number.
     ///
     /// # Errors
-    /// As [`post`](Self::post). [`Error::QueueFull`] gives back the buffers that did not fit; those in front of them are
-    /// posted.
+    /// As [`post`](Self::post). [`Error::QueueFull`] returns the buffers that did not fit; those before them are posted.
     pub fn post_many(
         &self,
         buffers: impl IntoIterator<Item = Buffer>,
@@ -298,8 +297,8 @@ impl ReceiveQueue<'_> {
         }
     }
 
-    /// Posts what `next` gives, then rings the doorbell once. Returns the MSN that the next buffer would be for, or the
-    /// buffer that could not be posted; those in front of it are posted.
+    /// Posts the buffers that `next` yields, then rings the doorbell once. Returns the MSN of the next buffer, or the buffer
+    /// that could not be posted; those before it are posted.
     fn post_from(
         &self,
         next: &mut dyn FnMut() -> Option<Buffer>,
@@ -317,7 +316,7 @@ impl ReceiveQueue<'_> {
             let Some(q) = posted(&mut state, stream, queue) else {
                 break Some((Error::NoQueue { stream, queue }, Some(buffer)));
             };
-            // First known, then posted: its completion may come at once.
+            // Record the buffer before posting it: its completion may come at once.
             let msn = q.next_msn;
             q.next_msn = msn.wrapping_add(1);
             q.posted.push_back((msn, buffer));
@@ -331,16 +330,16 @@ impl ReceiveQueue<'_> {
             return refused.map_or(Ok(q.next_msn), Err);
         }
         let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
-        let told = shared.write(register::RECEIVE_PRODUCER, element, q.ring.doorbell());
-        if let Err(error) = told {
+        let written = shared.write(register::RECEIVE_PRODUCER, element, q.ring.doorbell());
+        if let Err(error) = written {
             let back = refused.and_then(|(_, back)| back);
-            return Err((error, back)); // the posted ones are kept: the device may have them
+            return Err((error, back)); // posted buffers stay posted: the device may access them
         }
         refused.map_or(Ok(q.next_msn), Err)
     }
 }
 
-/// Checks that the queue takes one more buffer; looks for completions when it seems to be full.
+/// Checks that the queue has room for one more buffer; drains the ring when the queue seems full.
 fn room(shared: &Shared, state: &mut State, stream: u8, queue: u8) -> Result<(), Error> {
     let Some(q) = posted(state, stream, queue) else {
         return Err(Error::NoQueue { stream, queue });

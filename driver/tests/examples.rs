@@ -1,4 +1,4 @@
-//! The examples, on a card in software behind a socket.
+//! The examples, run with a card in software behind a socket.
 
 #[path = "../examples/async_reactor.rs"]
 #[allow(dead_code, reason = "its `main`")]
@@ -20,12 +20,12 @@ use software_card::SoftwareCard;
 use software_card::function::Function;
 use warpline_vfio_user::Listener;
 
-/// What ends an example: long enough for messages that come one after the other.
+/// Pause that ends an example: longer than any pause between two messages.
 const QUIET: Duration = Duration::from_secs(2);
-/// More than are posted at once.
+/// More than an example posts at once.
 const MESSAGES: u32 = 200;
 
-/// Serves a card to `example` and sends it messages once it listens.
+/// Serves a card to `example`, and sends messages once it has posted buffers.
 fn run<E: std::fmt::Display>(example: impl FnOnce(&str, Duration) -> Result<u64, E>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("card");

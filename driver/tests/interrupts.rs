@@ -1,4 +1,4 @@
-//! Waiting for completions, on a card in software.
+//! Waiting for completions, with a card in software.
 
 mod peer;
 mod software_card;
@@ -16,7 +16,7 @@ use warpline_driver::{
 };
 use warpline_regmap::register::{self, interrupt};
 
-/// Longer than any test runs: a wait that takes so long has missed its wake-up.
+/// Longer than any test runs: a wait that takes this long has missed its wake-up.
 const LONG: Duration = Duration::from_secs(60);
 
 fn open(card: &SoftwareCard) -> (Context, MemoryRegion, Stream) {
@@ -53,7 +53,7 @@ fn waiting_ends_in_time_or_with_a_completion() {
 }
 
 #[test]
-fn a_message_is_sent_once_for_each_arming() {
+fn each_request_causes_one_message() {
     let card = SoftwareCard::default();
     let (context, region, stream) = open(&card);
     let queue = context.completion_queue();
@@ -62,19 +62,19 @@ fn a_message_is_sent_once_for_each_arming() {
     let sent = || card.model().messages[interrupt::COMPLETION];
 
     write();
-    assert_eq!((sent(), readable(&queue)), (0, false), "not armed");
-    queue.arm().unwrap();
+    assert_eq!((sent(), readable(&queue)), (0, false), "none requested");
+    queue.request_interrupt().unwrap();
     assert_eq!(
         (sent(), readable(&queue)),
         (1, true),
         "an entry is there already"
     );
     assert!(queue.poll().unwrap().is_some());
-    queue.arm().unwrap();
+    queue.request_interrupt().unwrap();
     assert_eq!(
         (sent(), readable(&queue)),
         (1, false),
-        "armed again, all consumed"
+        "requested again, all consumed"
     );
     write();
     write();
@@ -83,17 +83,17 @@ fn a_message_is_sent_once_for_each_arming() {
         assert!(queue.poll().unwrap().is_some());
     }
     assert!(queue.poll().unwrap().is_none());
-    // What was drained too late costs a look, no more.
+    // An interrupt that was drained late costs one more poll.
     assert!(queue.wait(Duration::from_millis(5)).unwrap().is_none());
     card.assert_no_violations();
 }
 
-/// However card and waiting threads meet, each completion wakes somebody and arrives once.
+/// At any timing of card and threads, each completion wakes a thread and arrives once.
 #[test]
 fn no_wake_up_is_lost() {
     const MESSAGES: u32 = 30_000;
     const THREADS: usize = 3;
-    /// What is written here ends a thread.
+    /// A message with these octets ends a thread.
     const END: u64 = 63;
     let card = SoftwareCard::default();
     let (context, region, stream) = open(&card);
@@ -154,7 +154,10 @@ fn a_fault_is_the_end() {
         assert!(matches!(waited.join().unwrap(), Error::CompletionFault));
     });
     assert!(matches!(queue.poll(), Err(Error::CompletionFault)));
-    assert!(matches!(queue.arm(), Err(Error::CompletionFault)));
+    assert!(matches!(
+        queue.request_interrupt(),
+        Err(Error::CompletionFault)
+    ));
     let revoked = region.revoke().map(|_| ()).unwrap_err();
     assert!(matches!(revoked, Error::Gone));
 }
@@ -170,23 +173,23 @@ fn polling_finds_a_fault_as_well() {
 }
 
 #[test]
-fn a_message_without_a_fault_is_not_believed() {
+fn a_message_without_a_fault_is_no_fault() {
     let card = SoftwareCard::default();
     let (context, ..) = open(&card);
     let queue = context.completion_queue();
     card.model().message(interrupt::FAULT);
     assert!(readable(&queue));
-    queue.arm().unwrap();
+    queue.request_interrupt().unwrap();
     assert!(!readable(&queue));
-    // A bus without a device reads ones.
+    // Without a device the bus reads all ones.
     card.model().message(interrupt::FAULT);
     let state = register::INTERRUPT_STATE.offset;
     card.model().overrides.insert(state, u32::MAX);
-    assert!(matches!(queue.arm(), Err(Error::Gone)));
+    assert!(matches!(queue.request_interrupt(), Err(Error::Gone)));
 }
 
 #[test]
-fn moderation_is_told_to_the_device() {
+fn moderation_is_written_to_the_device() {
     let card = SoftwareCard::default();
     let open = |interrupt_holdoff| {
         let options = Options {

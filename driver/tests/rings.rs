@@ -1,4 +1,4 @@
-//! Receive rings, on a card in software.
+//! Receive rings, with a card in software.
 
 mod peer;
 mod software_card;
@@ -27,7 +27,7 @@ fn arm(context: &Context, receive_entries: u32, first_msn: u32) -> Stream {
     domain.arm(0, options).unwrap()
 }
 
-/// The buffer of the next completion, which is that of message `msn` with the octets `message`.
+/// Polls the completion of message `msn`, checks its octets, and returns its buffer.
 fn received(queue: &CompletionQueue, msn: u32, message: &[u8]) -> Buffer {
     match queue.poll().unwrap() {
         Some(Completion::Untagged(completion)) => {
@@ -152,7 +152,7 @@ fn a_stream_without_its_ring_is_closed_again() {
     card.assert_no_violations();
 }
 
-/// The card in software sees what it is there to see.
+/// The card in software detects each fault of a driver.
 #[test]
 fn broken_rules_are_noticed() {
     let card = SoftwareCard::default();
@@ -181,7 +181,7 @@ fn broken_rules_are_noticed() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Posting, messages and polling in any order: each message lands in the buffer that is due, each buffer comes back.
+    /// Posting, messages and polling in any order: each message is placed into the buffer of its MSN, each buffer comes back.
     #[test]
     fn buffers_are_used_in_order(
         log_entries in 4_u32..7,

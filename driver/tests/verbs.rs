@@ -1,4 +1,4 @@
-//! What a program does with a device, on a card in software.
+//! The driver's calls, with a card in software.
 
 mod peer;
 mod software_card;
@@ -149,7 +149,7 @@ fn a_revoked_region_is_out_of_reach() {
     assert_eq!(memory[..], [0; 64]);
     let record = stream.error_record().unwrap().unwrap();
     assert_eq!(record.number, ErrorNumber::TaggedInvalidStag);
-    // The same memory can be offered again, under another name.
+    // The same memory can be registered again, under another STag.
     let again = domain.register(memory, Registration::default()).unwrap();
     assert_ne!(again.stag(), stag);
     card.assert_no_violations();
@@ -255,7 +255,7 @@ fn an_error_comes_behind_deliveries_and_flushes_what_is_posted() {
     assert_eq!(record.detail, ErrorDetail::None);
     stream.close().unwrap();
     assert!(all(&context.completion_queue()).is_empty());
-    // Armed again, the stream has forgotten.
+    // Armed again, the stream works.
     let stream = arm(&domain, 3);
     assert_eq!(stream.error_record().unwrap(), None);
     card.assert_no_violations();
@@ -293,7 +293,7 @@ fn a_stream_that_its_peer_closes_keeps_its_buffers_until_it_is_closed_here() {
         &flushed[..],
         [Completion::Flushed(a), Completion::Flushed(b)] if (a.msn, b.msn) == (2, 3)
     ));
-    // Armed again, it is open.
+    // Armed again, the stream is open.
     let stream = arm(&domain, 3);
     Peer::new(&card, &stream, 0xFFFF_FF00).write(7, 0, b"");
     assert!(matches!(
@@ -402,7 +402,7 @@ fn a_full_queue_takes_no_more() {
             slots: SLOTS
         }
     ));
-    // A message makes room, whether or not its completion was polled.
+    // A message frees an entry, whether or not its completion was polled.
     Peer::new(&card, &stream, 0).untagged(0, 1, b"room");
     assert_eq!(queue.post(full.item.unwrap()).unwrap(), SLOTS + 1);
     stream.close().unwrap();
@@ -515,7 +515,7 @@ fn stags_are_drawn_or_given() {
         .unwrap_err();
     assert_eq!(
         taken.to_string(),
-        "STag 0x00001005 needs slot 0, which STag 0x00000000 has: revoke that one first"
+        "STag 0x00001005 needs slot 0, which STag 0x00000000 uses: revoke that one first"
     );
     assert!(taken.item.is_some());
     let others: Vec<_> = (1..STAG_SLOTS)
@@ -528,7 +528,7 @@ fn stags_are_drawn_or_given() {
         full.error,
         Error::NoStagSlot { slots: STAG_SLOTS }
     ));
-    // 15 keys of 8 random bits: all the same once in 2^112 runs.
+    // 15 keys of 8 random bits are all equal once in 2^112 runs.
     assert!(
         others
             .iter()
@@ -656,7 +656,7 @@ proptest! {
         card.assert_no_violations();
     }
 
-    /// Whatever a device writes, the driver neither panics nor loses a buffer.
+    /// For any entry that a device writes, the driver neither panics nor loses a buffer.
     #[test]
     fn nonsense_from_the_device_is_an_error(
         entries in prop::collection::vec(
@@ -701,7 +701,7 @@ proptest! {
 }
 
 #[test]
-fn each_kind_of_nonsense_is_named() {
+fn each_malformed_entry_is_named() {
     let card = SoftwareCard::default();
     let context = open(&card, 64);
     let domain = context.protection_domain().unwrap();
@@ -788,7 +788,7 @@ fn memory_that_the_device_may_write_to_is_never_freed() {
 }
 
 #[test]
-fn everything_is_freed_in_the_end() {
+fn all_memory_is_freed() {
     let card = SoftwareCard::default();
     let context = open(&card, 64);
     let domain = context.protection_domain().unwrap();

@@ -22,9 +22,8 @@ fn device(function: Function) -> Result<VfioUser, OpenError> {
     VfioUser::over(function.connect().0, LONG)
 }
 
-/// Registers, memory, rings and interrupts, all through the socket.
 #[test]
-fn a_life_through_a_socket() {
+fn registers_memory_rings_and_interrupts_over_a_socket() {
     let card = SoftwareCard::default();
     let function = device(Function::new(&card)).unwrap();
     let context = Context::open(Box::new(function), Options::default()).unwrap();
@@ -192,12 +191,12 @@ fn a_card_that_vanishes_wakes_all_sleepers() {
     });
     assert!(start.elapsed() < LONG / 2, "they slept to the end");
     let queue = context.completion_queue();
-    assert!(matches!(queue.arm(), Err(Error::Gone)));
+    assert!(matches!(queue.request_interrupt(), Err(Error::Gone)));
     assert!(matches!(wait(), Error::Gone));
 }
 
 #[test]
-fn who_polls_finds_that_the_card_has_vanished() {
+fn polling_finds_that_the_card_has_vanished() {
     let card = SoftwareCard::default();
     let (context, hang_up) = fragile(&card);
     let queue = context.completion_queue();

@@ -1,7 +1,7 @@
 //! A program and a card that both run in their own time: sleeping, waking, and taking memory back under traffic.
 //!
 //! ```text
-//!  program: post ─► arm, look, sleep ─► take ─► …        register ─► arm ─► revoke ─► poison
+//!  program: post ─► request, look, sleep ─► take ─► …        register ─► arm ─► revoke ─► poison
 //!                 ▲ at any moment                                   ▲ at any moment
 //!  network: a burst                                       writes to the region, all the time
 //! ```
@@ -60,7 +60,7 @@ fn open(card: &Card, wrapper: Wrapper) -> Result<Context, Fault> {
     Ok(Context::open(wrapper(device), options)?)
 }
 
-/// Receives `count` messages in bursts that arrive at random moments around arming and sleeping, and checks that each
+/// Receives `count` messages in bursts that arrive at random moments around the request and the sleep, and checks that each
 /// comes once and in its turn. A program that sleeps for `patience` although its burst is under way was not woken.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ pub fn completions(
             let payload = u64::from(number).to_le_bytes();
             writer.append_message(message, &payload, 128, &mut octets)?;
         }
-        let delay = moment(&mut rng) * rng.u32(1..8); // mostly behind the arming
+        let delay = moment(&mut rng) * rng.u32(1..8); // mostly behind the request
         sender.send((delay, octets))?;
         let due = slept.completions + burst;
         while slept.completions < due {
@@ -152,7 +152,7 @@ pub fn completions(
     Ok(slept)
 }
 
-/// Arms, once or more often, with pauses anywhere, looks, and sleeps if there is nothing.
+/// Requests an interrupt once or twice, with random pauses, looks, and sleeps if there is nothing.
 fn sleep(
     queue: &CompletionQueue,
     rng: &mut Rng,
@@ -161,7 +161,7 @@ fn sleep(
 ) -> Result<Option<Completion>, Fault> {
     for _ in 0..rng.u8(1..=2) {
         pause(moment(rng));
-        queue.arm()?;
+        queue.request_interrupt()?;
     }
     pause(moment(rng));
     if let Some(completion) = queue.poll()? {

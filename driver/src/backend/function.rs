@@ -1,4 +1,4 @@
-//! What every backend does with a card's PCI function.
+//! What all backends have in common: checks of a card's PCI function.
 
 use warpline_regmap::register;
 
@@ -6,13 +6,13 @@ use crate::open_error::OpenError;
 
 /// The bits of the configuration space's command register that a card needs.
 pub mod command {
-    /// Where it lies in the configuration space, 16 bits wide.
+    /// Its offset in the configuration space; it is 16 bits wide.
     pub const OFFSET: u64 = 4;
     /// The card answers accesses to its BARs, reads and writes memory, and sends messages.
     pub const NEEDED: u16 = 1 << 1 | 1 << 2;
 }
 
-/// Checks what the host bus says about a card.
+/// Checks BAR 0's size and the number of vectors.
 pub fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError> {
     if register_octets < register::SPACE.into() {
         return Err(OpenError::RegisterBar {
@@ -25,7 +25,7 @@ pub fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// How much memory this process may lock, for people.
+/// How much memory this process may lock, as text for a message.
 #[cfg(all(
     target_arch = "x86_64",
     any(feature = "kernel", feature = "pci-driver")

@@ -1,7 +1,7 @@
 //! A card behind the kernel's VFIO, in an IOMMU group.
 //!
 //! ```text
-//!  sysfs: is it there, in a group, bound to vfio-pci?
+//!  sysfs: present, in a group, bound to vfio-pci?
 //!    │
 //!  container ─ group ─ device ─┬─ BAR 0 ──► mapped: a register access is a load or a store
 //!    │                         ├─ MSI-X ──► eventfds
@@ -11,8 +11,8 @@
 //!
 //! With the feature `iommufd`, [`KernelVfio::open_iommufd`] does the same through `/dev/iommu` and the device's own file.
 //!
-//! The library `vfio-ioctls` talks to the kernel. Three of its calls cannot tell of errors, so they are done here:
-//! accesses to regions, the reset, and the question which bus addresses there are.
+//! The library `vfio-ioctls` talks to the kernel. Three of its calls report no errors, so this file makes
+//! them itself: accesses to regions, the reset, and the list of usable bus addresses.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,14 +43,14 @@ use crate::pci_address::PciAddress;
 const DEVICES: &str = "/sys/bus/pci/devices";
 /// The driver that a device must be bound to.
 const DRIVER: &str = "vfio-pci";
-/// How often a reset is tried while the kernel is busy with the device otherwise.
+/// Attempts to reset while the kernel uses the device.
 const RESET_TRIES: u32 = 100;
-/// Time between two of them.
+/// Time between two attempts.
 const RESET_PAUSE: Duration = Duration::from_millis(1);
 
-/// A card behind the kernel's VFIO. One process at a time can have it.
+/// A card behind the kernel's VFIO. One process at a time can open it.
 pub struct KernelVfio {
-    // The order is the order of dropping: all that holds the device's file, the device, then what lies behind its maps.
+    // Fields are dropped in this order: what holds the device's file, the device, then the memory behind its maps.
     registers: Registers,
     file: File,
     config_at: u64,
@@ -59,14 +59,14 @@ pub struct KernelVfio {
     iommu: Arc<dyn VfioOps>,
     interrupts: [EventFd; interrupt::COUNT],
     info: DeviceInfo,
-    /// What is mapped for DMA, by bus address.
+    /// Memory mapped for DMA, by bus address.
     maps: Mutex<BTreeMap<u64, Mapping>>,
 }
 
-/// How BAR 0 is reached.
+/// How BAR 0 is accessed.
 enum Registers {
     Mapped(Mapping),
-    /// The kernel does not let it be mapped: one system call an access.
+    /// The kernel refuses to map it: each access is a system call.
     File {
         at: u64,
     },
@@ -105,7 +105,7 @@ impl KernelVfio {
         let iommu: Arc<dyn VfioOps> = Arc::clone(&container) as _;
         let device = VfioDevice::new(&path, Arc::clone(&iommu), false)
             .map_err(kernel("opening the device's IOMMU group"))?;
-        // Known only now: a container without a group has no IOMMU.
+        // Asked here and not earlier: a container without a group has no IOMMU.
         let bus_addresses = ioctl::iova_ranges(borrow(&*container))?;
         Self::set_up(address, device, iommu, bus_addresses)
     }
@@ -133,7 +133,7 @@ impl KernelVfio {
         let iommu: Arc<dyn VfioOps> = space;
         let device = VfioDevice::new(&path, Arc::clone(&iommu), true)
             .map_err(kernel("opening the device's file"))?;
-        // Known only now: the device's own limits count, too.
+        // Asked here and not earlier: the device's own limits count too.
         let bus_addresses = ioctl::ioas_ranges(borrow(&*iommufd), id)?;
         Self::set_up(address, device, iommu, bus_addresses)
     }
@@ -191,7 +191,7 @@ impl KernelVfio {
         Ok(card)
     }
 
-    /// Lets the card answer and use the bus: the kernel opens devices with bus mastering off.
+    /// Enables memory space and bus mastering: the kernel opens devices with bus mastering off.
     fn let_in(&self) -> io::Result<()> {
         let at = self.config_at + command::OFFSET;
         let mut octets = [0; 2];
@@ -236,7 +236,7 @@ fn io(action: &'static str) -> impl FnOnce(io::Error) -> OpenError {
     }
 }
 
-/// The descriptor of what the libraries keep behind a number.
+/// The descriptor of a library's object that gives out its number only.
 #[allow(unsafe_code, reason = "the libraries hand out numbers only")]
 fn borrow<F: AsRawFd>(file: &F) -> BorrowedFd<'_> {
     // SAFETY: `file` owns the descriptor and keeps it open as long as it is borrowed; none of the types that this is
@@ -284,8 +284,8 @@ impl Device for KernelVfio {
         let mut maps = self.maps();
         let mapping = Mapping::new(memory.file, memory.offset, length)
             .map_err(|source| MapError::Memory { length, source })?;
-        // SAFETY: the range is a mapping of our own, that nothing refers to and that stays until the card's access has
-        // ended: `unmap` takes it out of `maps` after that, and `maps` is dropped behind the device and the IOMMU.
+        // SAFETY: the range is a mapping of our own, that nothing refers to. It stays until the card's access has
+        // ended: `unmap` removes it from `maps` after that, and `maps` is dropped after the device and the IOMMU.
         let mapped = unsafe {
             self.iommu
                 .vfio_dma_map(iova, mapping.len(), mapping.start())
@@ -300,7 +300,7 @@ impl Device for KernelVfio {
     fn unmap(&self, iova: u64, length: u64) -> Result<()> {
         let mut maps = self.maps();
         let octets = usize::try_from(length)?;
-        // It checks that so many octets were unmapped.
+        // The library checks the number of octets that were unmapped.
         let unmapped = self.iommu.vfio_dma_unmap(iova, octets);
         unmapped.map_err(|source| MapError::Kernel {
             iova,
@@ -315,7 +315,7 @@ impl Device for KernelVfio {
         borrow(&self.interrupts[vector])
     }
 
-    /// A function-level reset, or what the kernel has instead: all transactions of the card have ended when it returns.
+    /// A function-level reset, or the kernel's substitute for it. All transactions of the card have ended when it returns.
     fn reset(&self) -> Result<()> {
         let mut tries = 0;
         while let Err(error) = ioctl::reset(self.file.as_fd()) {
@@ -353,7 +353,7 @@ fn map_error(iova: u64, length: u64, source: VfioError) -> MapError {
     }
 }
 
-/// Calls to the kernel that the library does not make, or whose errors it does not tell.
+/// Calls to the kernel that the library does not make, or whose errors it hides.
 mod ioctl {
     use std::ops::Range;
     use std::os::fd::BorrowedFd;
@@ -366,22 +366,21 @@ mod ioctl {
     const RESET: Opcode = opcode::none(b';', 111);
     /// `VFIO_IOMMU_GET_INFO`.
     const INFO: Opcode = opcode::none(b';', 112);
-    /// Bit of the flags: capabilities follow.
+    /// Flag: capabilities follow.
     const INFO_CAPABILITIES: u32 = 1 << 1;
     /// Number of the capability that lists bus addresses.
     const IOVA_RANGES: u16 = 1;
     /// Octets for the answer: 253 ranges fit.
     const OCTETS: usize = 4096;
 
-    /// What the kernel fills: length and flags first, capabilities somewhere behind.
+    /// Buffer that the kernel fills: length and flags first, then capabilities at any offset.
     #[repr(C, align(8))]
     struct Info([u8; OCTETS]);
 
     /// Resets the device.
     #[allow(unsafe_code, reason = "a call to the kernel")]
     pub fn reset(device: BorrowedFd<'_>) -> rustix::io::Result<()> {
-        // SAFETY: this number takes no argument and touches no memory of this process; a descriptor of another kind refuses
-        // it.
+        // SAFETY: this call takes no argument and touches no memory of this process; other kinds of descriptors refuse it.
         unsafe { rustix::ioctl::ioctl(device, NoArg::<RESET>::new()) }
     }
 
@@ -407,7 +406,7 @@ mod ioctl {
         octets.copied().ok_or("a capability leaves the answer")
     }
 
-    /// Reads the answer; the error says what is wrong with it.
+    /// Parses the answer; the error says what is wrong with it.
     fn parse(info: &[u8]) -> Result<Vec<Range<u64>>, &'static str> {
         let word = |at| octets(info, at).map(u32::from_ne_bytes);
         let long = |at| octets(info, at).map(u64::from_ne_bytes);
@@ -415,7 +414,7 @@ mod ioctl {
             return Err("no capabilities");
         }
         let mut at = word(16)? as usize;
-        // Each capability has 8 octets at least: more steps than that go in circles.
+        // Each capability has at least 8 octets: more steps than that mean a loop.
         for _ in 0..info.len() / 8 {
             if at == 0 {
                 return Err("no capability for bus addresses");
@@ -426,14 +425,14 @@ mod ioctl {
                 let first = at + 16;
                 let range = |i: usize| {
                     let (start, last) = (long(first + 16 * i)?, long(first + 16 * i + 8)?);
-                    // The last octet belongs to the range; of the last address there is, a page is given up.
+                    // `last` is inclusive. A range that ends at 2^64 loses its last page.
                     Ok(start..last.saturating_add(1))
                 };
                 return (0..word(at + 8)? as usize).map(range).collect();
             }
             at = next as usize;
         }
-        Err("capabilities go in circles")
+        Err("the list of capabilities loops")
     }
 
     /// `IOMMU_IOAS_IOVA_RANGES`.
@@ -519,7 +518,7 @@ mod ioctl {
             assert_eq!(case(&[0; 256]), "no capabilities");
             assert_eq!(case(&info(0, &[])), "no capability for bus addresses");
             let circle = info(24, &[(24, 3, 32, &[]), (32, 3, 24, &[])]);
-            assert_eq!(case(&circle), "capabilities go in circles");
+            assert_eq!(case(&circle), "the list of capabilities loops");
             let leaves = "a capability leaves the answer";
             assert_eq!(case(&info(255, &[])), leaves);
             assert_eq!(case(&info(u32::MAX, &[])), leaves);

@@ -1,4 +1,4 @@
-//! Files mapped into this process: a card's registers, and the memory that an IOMMU is told of by process address.
+//! Files mapped into this process: a card's registers, and memory that is passed to the IOMMU by process address.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,15 +7,15 @@ use std::sync::atomic::{Ordering, fence};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// A shared mapping of a range of a file. It is never seen through a reference.
+/// A shared mapping of a range of a file. No reference to its octets ever exists.
 #[derive(Debug)]
 pub(super) struct Mapping {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: the mapping belongs to this value and is bound to no thread. All accesses through a shared reference are
-// volatile and of one aligned word, which the hardware keeps whole.
+// SAFETY: the mapping belongs to this value and is bound to no thread. Every access through a shared reference is a
+// volatile access to one aligned word, which the hardware does not split.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -39,7 +39,7 @@ impl Mapping {
         Ok(Self { start, length })
     }
 
-    /// Where it begins.
+    /// Its address.
     #[cfg(any(feature = "kernel", feature = "pci-driver"))]
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
@@ -52,12 +52,12 @@ impl Mapping {
 
     /// Reads a register: the aligned word at `offset`. `None` outside.
     ///
-    /// What the card wrote to memory before the register changed is visible afterwards: on x86-64 loads are not moved in
-    /// front of an earlier load, and the fence tells the compiler.
+    /// What the card wrote to memory before the register changed is visible afterwards: x86-64 does not reorder loads, and
+    /// the fence keeps the compiler from doing so.
     pub fn read(&self, offset: usize) -> Option<u32> {
         let word = self.word(offset)?;
-        // SAFETY: `word` is aligned and lies in the mapping, which lives as long as `self`. What is behind it may be no
-        // memory: a volatile access happens once, as written.
+        // SAFETY: `word` is aligned and lies in the mapping, which lives as long as `self`. It may be a device register:
+        // a volatile access happens exactly once.
         let value = unsafe { word.read_volatile() };
         fence(Ordering::Acquire);
         Some(u32::from_le(value))
@@ -65,8 +65,8 @@ impl Mapping {
 
     /// Writes a register: the aligned word at `offset`. `None` outside.
     ///
-    /// What this process wrote to memory before is visible to a card that sees the write: on x86-64 stores are not moved
-    /// behind a later store to uncached memory, and the fence tells the compiler.
+    /// What this process wrote to memory before is visible to a card that sees the write: x86-64 does not move stores
+    /// behind a later store to uncached memory, and the fence keeps the compiler from doing so.
     pub fn write(&self, offset: usize, value: u32) -> Option<()> {
         let word = self.word(offset)?;
         fence(Ordering::Release);
@@ -77,15 +77,15 @@ impl Mapping {
 
     fn word(&self, offset: usize) -> Option<*mut u32> {
         let inside = offset.is_multiple_of(4) && offset.checked_add(4)? <= self.length;
-        // A word inside the mapping: the sum does not leave it, and a mapping begins at a page.
+        // The word lies inside the mapping, so the sum does too; a mapping begins at a page.
         inside.then(|| self.start.as_ptr().wrapping_add(offset).cast())
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly this was mapped by `new`; nothing refers to it any more. A card that still has DMA access to the
-        // pages has it through the kernel, which holds them.
+        // SAFETY: exactly this was mapped by `new`; nothing refers to it any more. The kernel holds the pages for a card
+        // that still has DMA access to them.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }

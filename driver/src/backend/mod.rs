@@ -7,7 +7,7 @@
 //! ```
 //!
 //! All of them do the same when they open a card: check that BAR 0 has room for the registers and that there is a vector
-//! for each interrupt, hand out an eventfd for each, and let the card answer and use the bus.
+//! for each interrupt, hand out an eventfd for each, and enable memory space and bus mastering.
 
 #[cfg(any(
     feature = "vfio-user",

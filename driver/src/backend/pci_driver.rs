@@ -1,8 +1,8 @@
-//! A card behind the kernel's VFIO, through the library `pci-driver`: the same way as
-//! [`KernelVfio`](crate::KernelVfio), walked by other code.
+//! A card behind the kernel's VFIO, through the library `pci-driver`: what
+//! [`KernelVfio`](crate::KernelVfio) does, with other code.
 //!
-//! Around the library: its bus addresses end one octet early; its maps are told of an address and are not kept alive; an
-//! unmap that unmaps nothing succeeds, so what is not mapped is not asked for.
+//! Three properties of the library matter here: its ranges of bus addresses end one octet early; it takes an address for
+//! a map and does not keep the memory alive; and an unmap that unmaps nothing succeeds, so this file keeps a list of maps.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,12 +28,12 @@ const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A card behind the kernel's VFIO, reached through the library `pci-driver`.
 pub struct PciDriver {
-    // The order is the order of dropping: the device and its container, then what was mapped for it.
+    // Fields are dropped in this order: the device and its container, then the memory that was mapped for it.
     registers: OwningPciRegion,
     device: VfioPciDevice,
     interrupts: [OwnedFd; interrupt::COUNT],
     info: DeviceInfo,
-    /// What is mapped for DMA, by bus address.
+    /// Memory mapped for DMA, by bus address.
     maps: Mutex<BTreeMap<u64, Mapping>>,
 }
 
@@ -89,7 +89,7 @@ impl PciDriver {
         Ok(card)
     }
 
-    /// Lets the card answer and use the bus.
+    /// Enables memory space and bus mastering.
     fn let_in(&self) -> io::Result<()> {
         let config = self.device.config();
         let found = config.read_le_u16(command::OFFSET)?;
@@ -101,7 +101,7 @@ impl PciDriver {
     }
 }
 
-/// A range as the library tells it, with its last octet.
+/// A range of the library, with its last octet included.
 fn mend(range: &Range<u64>) -> Range<u64> {
     range.start..range.end.saturating_add(1)
 }
@@ -133,8 +133,8 @@ impl Device for PciDriver {
         let mut maps = self.maps();
         let mapping = Mapping::new(memory.file, memory.offset, memory.length)?;
         let rights = Permissions::ReadWrite;
-        // SAFETY: the range is a mapping of our own, that nothing refers to and that stays until the card's access has
-        // ended: `unmap` takes it out of `maps` after that, and `maps` is dropped behind the device and its container.
+        // SAFETY: the range is a mapping of our own, that nothing refers to. It stays until the card's access has
+        // ended: `unmap` removes it from `maps` after that, and `maps` is dropped after the device and its container.
         let mapped = unsafe {
             let start = mapping.start().cast_const();
             self.device

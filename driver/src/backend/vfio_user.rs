@@ -7,9 +7,8 @@
 //!  interrupt ◄──────── eventfd ◄──────────┘
 //! ```
 //!
-//! Every call ends: with the card's answer, or at the time-out with an error. A card that closes the socket wakes whoever
-//! sleeps. What is mapped is handed over as a file, so
-//! that the card reaches this memory and no other of the process.
+//! Every call ends: with the card's answer, or with an error after the time-out. A card that closes the socket wakes all
+//! threads that wait for it. Memory is mapped by file descriptor, so the card reaches this memory of the process only.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -26,8 +25,8 @@ use super::function::{check, check_offset, command};
 use crate::device::{Device, DeviceInfo, DmaMap, Result};
 use crate::open_error::OpenError;
 
-/// Bus addresses that any server takes: those below 2^47, as on a machine with four levels of page tables, but not those
-/// that mean interrupts there.
+/// Bus addresses that every server accepts: those below 2^47, as on a machine with four levels of page tables, except
+/// the range of interrupt messages.
 const BUS_ADDRESSES: [std::ops::Range<u64>; 2] = [0x1000..0xFEE0_0000, 1 << 32..1 << 47];
 /// Region of the registers.
 const REGISTERS: u32 = REGISTER_BAR as u32;
@@ -40,7 +39,7 @@ pub struct VfioUser {
 }
 
 impl VfioUser {
-    /// Time that the card may take for an answer, unless the program says another one.
+    /// Default time limit for an answer of the card.
     pub const TIMEOUT: Duration = Duration::from_secs(10);
 
     /// Connects to the card that listens at `path`.
@@ -52,7 +51,7 @@ impl VfioUser {
         Self::set_up(path.display().to_string(), client)
     }
 
-    /// Meets the card at the other end of `stream`.
+    /// Opens the card at the other end of `stream`.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -90,7 +89,7 @@ impl VfioUser {
         Ok(card)
     }
 
-    /// Lets the card answer and use the bus.
+    /// Enables memory space and bus mastering.
     fn let_in(&self) -> std::result::Result<(), Error> {
         let mut octets = [0; 2];
         self.client

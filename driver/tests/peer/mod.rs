@@ -18,12 +18,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer whose first octet has the number `sequence`.
+    /// A peer whose first octet has sequence number `sequence`.
     pub fn new(card: &SoftwareCard, stream: &Stream, sequence: u32) -> Self {
         Self::of(card, stream.number(), sequence)
     }
 
-    /// As [`new`](Self::new), for a stream that somebody else holds.
+    /// As [`new`](Self::new), for a stream whose handle is elsewhere.
     pub fn of(card: &SoftwareCard, stream: u8, sequence: u32) -> Self {
         Self {
             card: card.clone(),

@@ -16,7 +16,7 @@ use super::SoftwareCard;
 const MEMORY: u16 = 1 << 1;
 const MASTER: u16 = 1 << 2;
 
-/// What the host bus says about the card.
+/// BARs and vectors of the function.
 pub struct Function {
     pub card: SoftwareCard,
     pub register_octets: u64,
@@ -25,7 +25,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function as it should be.
+    /// A correct function.
     pub fn new(card: &SoftwareCard) -> Self {
         Self {
             card: card.clone(),
@@ -39,7 +39,7 @@ impl Function {
     pub fn connect(mut self) -> (UnixStream, JoinHandle<()>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let served = move || {
-            let _ = serve(theirs, &mut self); // a host that vanishes is what some tests want
+            let _ = serve(theirs, &mut self); // in some tests the host vanishes
         };
         (ours, thread::spawn(served))
     }
@@ -129,7 +129,7 @@ impl Target for Function {
     }
 
     fn reset(&mut self) -> Result<(), Refused> {
-        self.command = 0; // worse than it may be
+        self.command = 0; // a stricter function than the protocol requires
         Ok(self.card.reset().map_err(|_| Errno::IO)?)
     }
 

@@ -6,7 +6,7 @@
 //!  RECEIVE_PRODUCER ─► descriptors of the ring ─► buffers              └─► COMPLETION_ARM ─► eventfd
 //! ```
 //!
-//! It watches the driver: what breaks a rule of ownership is collected in `violations`.
+//! It checks the driver: `violations` collects every broken rule of ownership.
 #![allow(
     dead_code,
     reason = "each test file is a crate of its own and uses a part"
@@ -45,17 +45,17 @@ pub const STAG_SLOTS: u32 = 16;
 /// Buffers that a queue holds on the card.
 pub const RECEIVE_SLOTS: u32 = 8;
 
-/// A handle of the card; clones are the same card.
+/// A handle of the card; clones are handles of the same card.
 #[derive(Clone)]
 pub struct SoftwareCard {
     model: Arc<Mutex<Model>>,
-    /// One eventfd a vector.
+    /// One eventfd per vector.
     interrupts: Arc<[File; interrupt::COUNT]>,
 }
 
 impl Default for SoftwareCard {
     fn default() -> Self {
-        // Blocking ones: it is the driver's task to change that.
+        // Blocking: the driver must make them non-blocking.
         let eventfd = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let interrupts = Arc::new([(); interrupt::COUNT].map(|()| File::from(eventfd())));
         let model = Model {
@@ -70,7 +70,7 @@ impl Default for SoftwareCard {
             maps: BTreeMap::new(),
             waiting: VecDeque::new(),
             producer: 0,
-            armed: None,
+            requested: None,
             messages: [0; interrupt::COUNT],
             most_unread: 0,
             violations: Vec::new(),
@@ -90,9 +90,9 @@ impl Default for SoftwareCard {
     }
 }
 
-/// What the card is and does, and how it is made to misbehave.
+/// State of the card, and the faults that tests inject.
 pub struct Model {
-    /// Eventfds of a host that is elsewhere.
+    /// Eventfds of a host at the other end of a socket.
     pub targets: [Option<File>; interrupt::COUNT],
     interrupts: Arc<[File; interrupt::COUNT]>,
     registers: BTreeMap<u32, u32>,
@@ -105,19 +105,19 @@ pub struct Model {
     /// Completions that wait for room.
     waiting: VecDeque<[u32; 8]>,
     producer: u32,
-    /// What was written to `COMPLETION_ARM` and has not come true.
-    armed: Option<u32>,
+    /// Value written to `COMPLETION_ARM`, until its interrupt is sent.
+    requested: Option<u32>,
     /// Messages sent, by vector.
     pub messages: [u32; interrupt::COUNT],
     /// Most completions that were in the ring at once.
     pub most_unread: u32,
     /// Rules that the driver broke.
     pub violations: Vec<String>,
-    /// Registers that read something else than they should.
+    /// Registers that read a wrong value.
     pub overrides: BTreeMap<u32, u32>,
-    /// Commands are never done.
+    /// Commands never finish.
     pub hangs: bool,
-    /// Commands of that number are never done, nor are those behind one.
+    /// Commands of that number never finish, nor do later ones.
     pub hangs_from: Option<u32>,
     /// The next command of that number is refused.
     pub refuses: Option<u32>,
@@ -173,7 +173,7 @@ impl SoftwareCard {
         model.complete();
     }
 
-    /// The peer's FIN stands behind the octets received so far.
+    /// The peer's FIN follows the octets received so far.
     pub fn finish(&self, stream: u8) {
         let mut model = self.model();
         let mut events = Vec::new();
@@ -185,7 +185,7 @@ impl SoftwareCard {
         model.complete();
     }
 
-    /// The connection is gone.
+    /// The connection is lost.
     pub fn lose(&self, stream: u8) {
         let mut model = self.model();
         let mut events = Vec::new();
@@ -197,7 +197,7 @@ impl SoftwareCard {
         model.complete();
     }
 
-    /// The device writes an entry of its own invention.
+    /// The device writes an arbitrary entry.
     pub fn invent(&self, words: [u32; 8]) {
         let mut model = self.model();
         model.waiting.push_back(words);
@@ -247,22 +247,22 @@ impl Model {
         self.posted.get(&(stream, queue)).map_or(0, VecDeque::len)
     }
 
-    /// Where a queue's ring lies.
+    /// Bus address of a queue's ring.
     pub fn ring(&self, stream: u32, queue: u32) -> u64 {
         self.rings[&(stream, queue)].base
     }
 
-    /// Maps there are at present.
+    /// Number of maps.
     pub fn mapped(&self) -> usize {
         self.maps.len()
     }
 
-    /// The host is gone, and its memory with it.
+    /// The host has disconnected: all maps end.
     pub fn unmap_all(&mut self) {
         self.maps.clear();
     }
 
-    /// How many of the mapped memories this process has not freed.
+    /// Number of mapped memories that this process has not freed.
     pub fn held(&self) -> usize {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let held = |map: &&Map| {
@@ -273,7 +273,7 @@ impl Model {
         self.maps.values().filter(held).count()
     }
 
-    /// Closes a stream behind the driver's back.
+    /// Closes a stream without the driver's knowledge.
     pub fn close(&mut self, stream: u32) {
         let _ = self.receiver.close(stream);
     }
@@ -381,8 +381,8 @@ impl Model {
         let unread = self.producer.wrapping_sub(consumed);
         self.most_unread = self.most_unread.max(unread);
         if self
-            .armed
-            .take_if(|armed| *armed != self.producer)
+            .requested
+            .take_if(|consumed| *consumed != self.producer)
             .is_some()
         {
             self.raise(interrupt::COMPLETION);
@@ -399,7 +399,7 @@ impl Model {
         }
     }
 
-    /// A message is sent, whatever the registers say.
+    /// Sends a message, regardless of the registers.
     pub fn message(&mut self, vector: usize) {
         self.messages[vector] += 1;
         let mut eventfd = self.targets[vector].as_ref();
@@ -407,7 +407,7 @@ impl Model {
         eventfd.write_all(&1_u64.to_ne_bytes()).unwrap();
     }
 
-    /// The doorbell of a queue: reads the descriptors that are new.
+    /// The doorbell of a queue: reads the new descriptors.
     fn doorbell(&mut self, element: u32, value: u32) {
         self.doorbells += 1;
         let key = (element / 8, element % 8);
@@ -434,7 +434,7 @@ impl Model {
             let index = u32::from(first.wrapping_add(i)) % entries;
             let words = self.load(base + 16 * u64::from(index));
             let length = receive_descriptor::LENGTH.get(&words) as u32;
-            // A stream that failed takes no buffers, though its doorbell may still be rung.
+            // A failed stream accepts no buffers, though its doorbell may still be rung.
             if let Ok(msn) = self.receiver.post(key.0, key.1, length) {
                 let address = receive_descriptor::ADDRESS.get(&words);
                 self.posted.get_mut(&key).unwrap().push_back((msn, address));
@@ -576,7 +576,7 @@ impl Model {
             match record.detail {
                 Detail::Ddp => {}
                 Detail::Crc { expected, received } => {
-                    // The register behind the CRC field and one dword of zeros.
+                    // The CRC register after the CRC field and one dword of zeros.
                     let register = (0..64).fold(expected ^ received ^ !0, |register, _| {
                         (register >> 1) ^ if register & 1 == 1 { 0x82F6_3B78 } else { 0 }
                     });
@@ -638,7 +638,7 @@ impl Device for SoftwareCard {
             _ if offset == register::MAX_ULPDU.offset => 64768,
             _ if offset == register::COMPLETION_PRODUCER.offset => model.producer,
             _ if offset == register::COMMAND.offset => {
-                // A fence comes back behind all completions.
+                // A fence returns after all completions.
                 let number = register::COMMAND_NUMBER.get(&[model.register(register::COMMAND)]);
                 let fenced = [command::REVOKE_STAG, command::CLOSE_STREAM]
                     .contains(&(number as u32))
@@ -662,7 +662,7 @@ impl Device for SoftwareCard {
         let mut model = self.model();
         let mut value = value;
         if offset == register::COMPLETION_ARM.offset {
-            model.armed = Some(value);
+            model.requested = Some(value);
             model.complete();
             return Ok(());
         }
@@ -758,7 +758,7 @@ impl Device for SoftwareCard {
         model.regions.clear();
         model.posted.clear();
         model.rings.clear();
-        model.armed = None;
+        model.requested = None;
         model.records.clear();
         model.waiting.clear();
         model.producer = 0;

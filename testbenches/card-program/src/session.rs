@@ -3,7 +3,7 @@
 //! ```text
 //!  start ─► regions, buffers, stream ─► until ─► finish ─► Landed: what is in memory, and what completed
 //!                                       │  ▲
-//!                              arm, poll, sleep on the eventfd
+//!                              request an interrupt, poll, sleep on the eventfd
 //! ```
 
 use std::time::Duration;
@@ -108,7 +108,7 @@ impl<'r> Session<'r> {
                 )
                 .into());
             }
-            self.queue.arm()?;
+            self.queue.request_interrupt()?;
             match self.queue.poll()? {
                 Some(completion) => self.take(completion)?,
                 None => self.sleep()?,
