@@ -24,15 +24,15 @@ use crate::timing::Timing;
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
-/// Cycles for an octet that waits, and for a segment, after which it gives up though there is progress: more than ten times
-/// what the slowest host makes of the smallest FPDUs.
+/// Cycles per waiting octet and per segment after which it gives up in spite of progress: more than ten times what the
+/// slowest host needs for the smallest FPDUs.
 const OCTET_CYCLES: u64 = 200;
 const SEGMENT_CYCLES: u64 = 1000;
 
-/// What tells one model from another.
+/// What distinguishes models: configuration, traces, coverage.
 type Key = (Config, bool, bool);
 
-/// The model of a device. To write a device again takes longer than to open its model, so models are remembered.
+/// The model of a device. Generating a device takes longer than opening its model, so models are kept.
 fn library(config: &Config, options: &CardOptions) -> Result<Library, Error> {
     static LIBRARIES: LazyLock<Mutex<HashMap<Key, Library>>> = LazyLock::new(Mutex::default);
     let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ fn library(config: &Config, options: &CardOptions) -> Result<Library, Error> {
     )
 }
 
-/// Width whose toggles are counted: that halves a model's speed, so one width has to do.
+/// Width whose toggles are counted. It halves a model's speed, so only one width is counted.
 const TOGGLES: usize = 64;
 
 fn build(
@@ -73,8 +73,8 @@ fn build(
 
 /// A simulated card: clones are handles of the same one.
 ///
-/// Time goes on only while somebody is served: register accesses, and the calls that run cycles. So a run with the same
-/// calls is the same run. [`run_freely`](Self::run_freely) lets it go on by itself, as a real card's does.
+/// Time advances only during register accesses and the calls that run cycles. So a run with the same calls is the same run.
+/// [`run_freely`](Self::run_freely) lets time advance by itself, as on a real card.
 #[derive(Clone)]
 pub struct Card {
     name: Arc<str>,
@@ -120,7 +120,7 @@ impl Card {
         })
     }
 
-    /// Which card it is, for people.
+    /// Name of the card in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -150,14 +150,14 @@ impl Card {
         self.simulation().write(offset, value, strobes)
     }
 
-    /// From now on, `messages` takes the device's interrupt messages, by vector. It is called while a cycle runs and must
+    /// From now on, `messages` is called with the vector of each interrupt message. It is called while a cycle runs and must
     /// not call the card.
     pub fn set_messages(&self, messages: Box<dyn FnMut(usize) + Send>) {
         self.simulation().messages = messages;
     }
 
-    /// From now on, `events` is told what hosts do to streams. It is called while a register is accessed and must not call
-    /// the card.
+    /// From now on, `events` is called when a host arms, closes or posts to a stream. It is called while a register is accessed
+    /// and must not call the card.
     pub fn watch_streams(&self, events: Box<dyn FnMut(StreamEvent) + Send>) {
         self.simulation().events = events;
     }
@@ -165,13 +165,13 @@ impl Card {
     /// Lets the card reach `memory`.
     ///
     /// # Errors
-    /// [`Error::Map`] when that is no range, or overlaps one that is mapped.
+    /// [`Error::Map`] when the range is invalid or overlaps a map.
     pub fn map(&self, memory: HostMemory) -> Result<(), Error> {
         self.simulation().host.map(memory)
     }
 
-    /// Ends all maps that lie in a range of bus addresses, and returns how many octets they had. Writes that the bus has
-    /// taken already are in memory when it returns; later ones are refused.
+    /// Ends all maps that lie in a range of bus addresses, and returns their octets. When it returns, writes that the bus
+    /// has accepted are in memory; later ones are refused.
     ///
     /// # Errors
     /// [`Error::Map`] when the range cuts a map in two; [`Error::NotIdle`], [`Error::Violation`] and [`Error::Model`] when
@@ -189,25 +189,25 @@ impl Card {
         simulation.host.unmap(iova, length)
     }
 
-    /// Ends all maps: writes that are under way are refused.
+    /// Ends all maps: writes under way are refused.
     pub fn unmap_all(&self) {
         self.simulation().host.unmap_all();
     }
 
-    /// Bus address and octets of all memory that the card can reach, ascending.
+    /// Bus address and octets of all maps, ascending.
     #[must_use]
     pub fn mapped(&self) -> Vec<(u64, u64)> {
         self.simulation().host.ranges()
     }
 
-    /// Whether the card may use the bus. While it may not, its writes are refused. It may from the beginning; a host that
-    /// meets it as a PCI function decides otherwise.
+    /// Enables bus mastering. Without it the card's writes are refused. It is enabled at first; a host that uses the card as a
+    /// PCI function controls it.
     pub fn set_bus_master(&self, master: bool) {
         self.simulation().host.master = master;
     }
 
-    /// Brings the device to its state after power-up, and forgets what the network side holds. When it returns, no access
-    /// to host memory is under way. Maps stay.
+    /// Brings the device to its state after power-up, and clears the network side. When it returns, no access to host memory
+    /// is under way. Maps stay.
     ///
     /// # Errors
     /// [`Error::Violation`], [`Error::Model`].
@@ -215,7 +215,7 @@ impl Card {
         self.simulation().reset()
     }
 
-    /// Lets time go on by itself until the returned clock is dropped.
+    /// Lets time advance by itself until the returned clock is dropped.
     ///
     /// # Errors
     /// [`Error::Thread`].
@@ -223,8 +223,8 @@ impl Card {
         Clock::start(Arc::clone(&self.simulation))
     }
 
-    /// A TCP segment of `stream` arrives: `octets` from sequence number `sequence` on. In any order, twice, overlapping; what
-    /// the device cannot take yet waits, and is given again, as TCP would.
+    /// A TCP segment of `stream` arrives: `octets` from sequence number `sequence` on. Segments may come in any order, repeat
+    /// and overlap. What the device cannot accept yet waits and is sent again, as TCP does.
     ///
     /// # Errors
     /// [`Error::NoStream`], [`Error::SegmentLength`].
@@ -234,7 +234,7 @@ impl Card {
         self.arrive(stream, sequence, octets, Tail::More, false)
     }
 
-    /// As [`feed`](Self::feed), but the segment is shown to the device once, whether or not it is armed or has room for it.
+    /// As [`feed`](Self::feed), but the segment is sent to the device once, even if its stream is not armed or has no room for it.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).
@@ -249,7 +249,7 @@ impl Card {
         self.arrive(stream, sequence, octets, Tail::More, true)
     }
 
-    /// As [`feed`](Self::feed), with the peer's FIN behind the last octet. There may be none: `sequence` is then the FIN's.
+    /// As [`feed`](Self::feed), with the peer's FIN behind the last octet. `octets` may be empty: `sequence` is then the FIN's.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).
@@ -266,8 +266,8 @@ impl Card {
         self.arrive(stream, sequence, octets, Tail::Fin, false)
     }
 
-    /// The connection of `stream` is gone: RST, time-out, or what else ends it without FIN. The device is told once, behind
-    /// what was fed before and fits its window.
+    /// The connection of `stream` is lost: RST, time-out, or another end without FIN. The device is told once, after the
+    /// segments that were fed before and fit its window.
     ///
     /// # Errors
     /// [`Error::NoStream`].
@@ -292,7 +292,7 @@ impl Card {
         Ok(())
     }
 
-    /// Octets fed to `stream` that the device has not taken yet.
+    /// Octets fed to `stream` that the device has not accepted yet.
     ///
     /// # Errors
     /// [`Error::NoStream`].
@@ -313,11 +313,11 @@ impl Card {
         (0..cycles).try_for_each(|_| simulation.cycle())
     }
 
-    /// Runs until nothing moves any more: all that was fed is taken, dropped for good or held by the device's window, and
-    /// all writes are answered.
+    /// Runs until nothing changes any more: each segment is accepted, dropped for good or held back by the device's window,
+    /// and all writes are answered.
     ///
     /// # Errors
-    /// [`Error::NotIdle`] when nothing but vain attempts went on for 200,000 cycles, or something goes on without end;
+    /// [`Error::NotIdle`] when 200,000 cycles passed without progress, or progress does not end;
     /// [`Error::Violation`], [`Error::Model`].
     pub fn run_until_idle(&self) -> Result<(), Error> {
         let mut simulation = self.simulation();
@@ -328,7 +328,7 @@ impl Card {
         while !simulation.is_idle() && !simulation.is_at_rest()? {
             simulation.cycle()?;
             let since = simulation.last_progress().max(start);
-            let cycles = simulation.cycle.saturating_sub(since); // a stream's start is noted ahead
+            let cycles = simulation.cycle.saturating_sub(since); // a stream's start counts before its cycle
             if cycles > STUCK_CYCLES {
                 return Err(Error::NotIdle { cycles });
             }
@@ -339,32 +339,32 @@ impl Card {
         Ok(())
     }
 
-    /// Whether nothing moves any more: all that was fed is taken, dropped for good or held by the device's window, and all
-    /// writes are answered.
+    /// Whether nothing changes any more: each segment is accepted, dropped for good or held back by the device's window, and
+    /// all writes are answered.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.simulation().is_idle()
     }
 
-    /// What happened when.
+    /// When data entered and left the card.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.simulation().timing()
     }
 
-    /// Starts to note anew what happens when.
+    /// Clears the times, so that they are taken anew.
     pub fn clear_timing(&self) {
         self.simulation().clear_timing();
     }
 
-    /// Write bursts and beats of reads that were answered with an error so far, because they left what is mapped.
+    /// Number of write bursts and of read beats that were answered with an error, because they left the maps.
     #[must_use]
     pub fn bus_errors(&self) -> u64 {
         let simulation = self.simulation();
         simulation.writes.refused + simulation.reads.refused
     }
 
-    /// Interrupt messages that the device has sent so far, by vector (`warpline_regmap::register::interrupt`).
+    /// Number of interrupt messages sent so far, by vector (`warpline_regmap::register::interrupt`).
     #[must_use]
     pub fn messages(&self) -> [u64; interrupt::COUNT] {
         self.simulation().message_count
@@ -380,12 +380,12 @@ impl Card {
         self.simulation().host.faulty_reads = bus_addresses;
     }
 
-    /// From now on, the host holds the card back like this.
+    /// Sets the host's back-pressure.
     pub fn set_back_pressure(&self, back_pressure: BackPressure) {
         self.simulation().set_back_pressure(back_pressure);
     }
 
-    /// Starts to record all signals into an FST file.
+    /// Starts to record all signals to an FST file.
     ///
     /// # Errors
     /// [`Error::Model`] when the card was opened without `trace`, or the file cannot be created.
@@ -409,7 +409,7 @@ impl Card {
         Ok(self.simulation().model.coverage_write(path)?)
     }
 
-    /// The place of its only host.
+    /// The seat of its only host.
     pub(crate) fn seat(&self) -> &Arc<Seat> {
         &self.seat
     }
@@ -419,7 +419,7 @@ impl Card {
     }
 }
 
-/// Checks that a segment can hold `octets`.
+/// Checks the length of a segment.
 fn check_length(octets: &[u8]) -> Result<(), Error> {
     match octets.len() {
         1..=65535 => Ok(()),

@@ -1,8 +1,8 @@
-//! Time that goes on by itself: a thread that runs cycles whenever nobody else wants the card.
+//! Time that advances by itself: a thread that runs cycles while no caller uses the card.
 //!
 //! ```text
 //!  clock:  ── slice ── slice ──┐ waits       ┌── slice ── nap (the card is idle) ── slice …
-//!  caller:          wants it ──┴─ is served ─┘
+//!  caller:          calls ─────┴─ is served ─┘
 //! ```
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,9 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::exclusive::Exclusive;
 
-/// Cycles between two looks at who wants the card.
+/// Cycles between two checks for callers.
 const SLICE: u64 = 64;
-/// How long an idle card naps between two slices. It does not stop: a timer of the device may run.
+/// Pause of an idle card between two slices. Time does not stop: a timer of the device may run.
 const NAP: Duration = Duration::from_millis(1);
 
 /// A running clock. Dropping it stops the time.
@@ -40,7 +40,7 @@ impl Clock {
         })
     }
 
-    /// Whether time still goes on: it ends by itself when the device breaks a rule.
+    /// Whether time still advances: it stops when the device breaks a rule.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.thread
@@ -51,7 +51,7 @@ impl Clock {
     /// Stops the time.
     ///
     /// # Errors
-    /// What ended it before: [`Error::Violation`], [`Error::Model`].
+    /// What ended it earlier: [`Error::Violation`], [`Error::Model`].
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -65,14 +65,14 @@ impl Clock {
             self.stopped.store(true, Ordering::SeqCst);
         }
         self.shared.done.notify_all();
-        thread.join().unwrap_or(Ok(())) // a panic has said on standard error what it is
+        thread.join().unwrap_or(Ok(())) // a panic has been printed to standard error
     }
 }
 
 impl Drop for Clock {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::warn!(%error, "the card had stopped");
+            tracing::warn!(%error, "the card had stopped earlier");
         }
     }
 }

@@ -2,22 +2,22 @@
 
 use warpline_design::DesignError;
 
-/// What the simulated card reports instead of a result.
+/// Errors of the simulated card.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such device.
+    /// The configuration is not a device.
     #[error(transparent)]
     Design(#[from] DesignError),
     /// The model could not be built, stopped itself, or could not write a trace.
     #[error(transparent)]
     Model(#[from] warpline_verilate::Error),
-    /// The device broke a rule of AXI; the card does not go on.
+    /// The device broke a rule of AXI; the simulation stops.
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// The device does not answer an access to a register.
+    /// A register did not answer an access.
     #[error(
-        "no answer to the access of register {offset:#05x} after {cycles} cycles: look at a trace of s_axil"
+        "register {offset:#05x} did not answer an access within {cycles} cycles: look at a waveform of s_axil"
     )]
     NoAnswer {
         /// Octet offset of the register.
@@ -26,7 +26,7 @@ pub enum Error {
         cycles: u64,
     },
     /// An access outside of the registers.
-    #[error("{offset:#x} is no register: use multiples of 4 below 0x1000")]
+    #[error("{offset:#x} is not a register: use multiples of 4 below 0x1000")]
     Offset {
         /// Octet offset asked for.
         offset: u32,
@@ -39,19 +39,19 @@ pub enum Error {
         /// Streams of the card.
         streams: usize,
     },
-    /// No TCP segment has such a length.
-    #[error("a segment of {length} octets: give 1 to 65535")]
+    /// The length of a TCP segment is out of range.
+    #[error("a segment of {length} octets: use 1 to 65535")]
     SegmentLength {
         /// Octets given.
         length: usize,
     },
-    /// The card is at work, but gets nowhere.
-    #[error("the card is not idle, and {cycles} cycles have moved nothing: look at a trace")]
+    /// The card works without progress.
+    #[error("the card is not idle after {cycles} cycles without progress: look at a waveform")]
     NotIdle {
         /// Cycles without progress.
         cycles: u64,
     },
-    /// A range of bus addresses that is taken, or is not.
+    /// A range of bus addresses cannot be mapped or unmapped.
     #[error("bus addresses {iova:#x} to {iova:#x} + {length:#x} {problem}")]
     Map {
         /// First address.
@@ -61,25 +61,25 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
-    /// The system gives no thread or no socket.
-    #[error("no thread or socket for the card: {0}")]
+    /// The system refuses a thread or a socket.
+    #[error("the system refuses a thread or socket for the card: {0}")]
     Thread(std::io::Error),
     /// A card has one host at a time.
     #[error("another host uses the card: disconnect it first")]
     Busy,
-    /// The host was given up.
-    #[error("the host broke off: {0}")]
+    /// The host broke the protocol or disconnected.
+    #[error("the host's connection failed: {0}")]
     Host(#[from] warpline_vfio_user::ServeError),
 }
 
 impl Error {
-    /// A waveform could not be written: its path is to blame, not the card.
+    /// Whether a waveform could not be written: the path is wrong, not the card.
     #[must_use]
     pub fn is_output(&self) -> bool {
         matches!(self, Self::Model(warpline_verilate::Error::Write(_)))
     }
 
-    /// The model could not be built: what Verilator or the compiler said is quoted, line by line.
+    /// Whether the model could not be built: the error quotes Verilator's or the compiler's lines.
     #[must_use]
     pub fn is_of_build(&self) -> bool {
         use warpline_verilate::Error::{Compiler, Verilator};
@@ -99,13 +99,13 @@ pub struct Violation {
     pub rule: Rule,
 }
 
-/// Rules that are watched; the numbers are sections of IHI 0022E (AXI4).
+/// Rules that are checked; the numbers are sections of IHI 0022E (AXI4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rule {
     /// §A3.2.1: valid stays high until the transfer.
     #[error("valid fell before the transfer")]
     ValidFell,
-    /// §A3.2.1: what is valid does not change before the transfer.
+    /// §A3.2.1: the payload does not change before the transfer.
     #[error("payload changed before the transfer")]
     PayloadChanged,
     /// §A3.1.2: valid is low in reset.
@@ -126,7 +126,9 @@ pub enum Rule {
     #[error("burst type {0}: not INCR")]
     Burst(u8),
     /// The device's read bursts are aligned and stay in a block of 256 octets.
-    #[error("{beats} beats from {address:#x} on are not aligned, or leave their 256 octets")]
+    #[error(
+        "{beats} beats from {address:#x} on are not aligned, or leave their block of 256 octets"
+    )]
     CrossesBlock {
         /// ARADDR.
         address: u64,
@@ -134,7 +136,7 @@ pub enum Rule {
         beats: u16,
     },
     /// The device has one read burst under way at a time.
-    #[error("a read burst at {address:#x} before the one in front of it is over")]
+    #[error("a read burst at {address:#x} before the previous one has ended")]
     SecondRead {
         /// ARADDR.
         address: u64,
@@ -153,8 +155,8 @@ pub enum Rule {
         /// Beats without WLAST.
         beats: usize,
     },
-    /// §A3.4.3: no strobe in front of the address.
-    #[error("strobes {strobes:#x} lie in front of address {address:#x}")]
+    /// §A3.4.3: no strobe below the address.
+    #[error("strobes {strobes:#x} lie below address {address:#x}")]
     Strobe {
         /// WSTRB.
         strobes: u64,

@@ -1,4 +1,4 @@
-//! A simulation with several users: one of them has it at a time, and callers go before time that goes on by itself.
+//! The lock around a simulation: one user at a time, and callers before time that advances by itself.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,13 +9,13 @@ use crate::simulation::Simulation;
 /// A simulation that all handles of a card share.
 pub(crate) struct Exclusive {
     pub simulation: Mutex<Simulation>,
-    /// Callers that want the simulation: time that goes on by itself lets them in first.
+    /// Callers that wait for the simulation: the clock's thread lets them go first.
     pub callers: AtomicUsize,
     /// A caller is done.
     pub done: Condvar,
 }
 
-/// The simulation for a caller alone.
+/// Exclusive access of a caller.
 pub(crate) struct Caller<'c> {
     /// `None` only while it is dropped.
     simulation: Option<MutexGuard<'c, Simulation>>,
@@ -52,7 +52,7 @@ impl Exclusive {
         }
     }
 
-    /// Waits until nobody else has the simulation.
+    /// Waits for exclusive access.
     pub fn call(&self) -> Caller<'_> {
         self.callers.fetch_add(1, Ordering::SeqCst);
         let simulation = self.simulation.lock();

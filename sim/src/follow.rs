@@ -1,13 +1,13 @@
-//! Follows what a host does to streams, as whoever arms them would tell the TCP engine.
+//! Derives stream events from register accesses: the host's software would report them to the TCP engine.
 //!
 //! ```text
 //!  s_axil ─► ARGUMENT, COMMAND, RECEIVE_PRODUCER ─► StreamEvent ─┬─► network side
-//!                                                                └─► whoever listens (Card::watch_streams)
+//!                                                                └─► Card::watch_streams
 //! ```
 
 use warpline_regmap::register::{self, command};
 
-/// Something that a host did to a stream.
+/// A host's action on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEvent {
@@ -21,7 +21,7 @@ pub enum StreamEvent {
         /// The stream.
         stream: u8,
     },
-    /// Its queue has so many buffers since it got its receive ring, modulo 2^16.
+    /// Number of buffers posted to its queue since it got its receive ring, modulo 2^16.
     Posted {
         /// The stream.
         stream: u8,
@@ -32,12 +32,12 @@ pub enum StreamEvent {
     },
 }
 
-/// What is under way.
+/// State of a command under way.
 #[derive(Debug, Default)]
 pub(crate) struct Follow {
     /// First octet of `ARGUMENT`.
     argument: u8,
-    /// The stream of an `ARM_STREAM` that is under way.
+    /// The stream of an `ARM_STREAM` under way.
     arming: Option<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Follow {
     /// Octets of a register were written.
     pub fn written(&mut self, offset: u32, value: u32, strobes: u8) -> Option<StreamEvent> {
         if strobes & 1 == 0 {
-            return None; // all that matters is in the lowest octet
+            return None; // the relevant bits are in the lowest octet
         }
         if offset == register::ARGUMENT.offset {
             self.argument = value as u8;
@@ -123,7 +123,7 @@ mod tests {
             };
             assert_eq!(ring(stream, queue, 0x5_1234), Some(posted));
         }
-        assert_eq!(ring(16, 0, 1), None, "behind the last one");
+        assert_eq!(ring(16, 0, 1), None, "after the last one");
         let edge = register::STREAM_EDGE.offset;
         assert_eq!(follow.written(edge, 1, 0xF), None);
     }

@@ -1,4 +1,4 @@
-//! Host memory as the card reaches it: maps of bus addresses to files, as an IOMMU has them.
+//! Host memory for the card: maps of bus addresses to files, as in an IOMMU.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_getfl};
 
 use crate::error::Error;
 
-/// Host memory that the card may reach: a range of a file, at a bus address.
+/// Host memory for the card: a range of a file, at a bus address.
 #[derive(Debug)]
 pub struct HostMemory {
     /// Bus address of the first octet.
@@ -37,7 +37,7 @@ struct Map {
     write: bool,
 }
 
-/// Device, inode and how it was opened: what makes two descriptors the same file.
+/// Device, inode and mode: equal for two descriptors of the same file.
 type FileKey = (u64, u64, OFlags);
 
 /// All maps.
@@ -45,14 +45,14 @@ type FileKey = (u64, u64, OFlags);
 pub(crate) struct Host {
     /// By the bus address of their first octet.
     maps: BTreeMap<u64, Map>,
-    /// Files of the maps, each open once: a virtual machine maps one file page by page, more pages than a process may
-    /// have files open.
+    /// Files of the maps, each open once: a virtual machine maps one file page by page, with more pages than a process may
+    /// open files.
     files: HashMap<FileKey, Weak<File>>,
-    /// Writes here are refused although they are mapped.
+    /// Writes to these addresses are refused though they are mapped.
     pub faulty: Range<u64>,
-    /// Reads here are refused although they are mapped.
+    /// Reads of these addresses are refused though they are mapped.
     pub faulty_reads: Range<u64>,
-    /// The card may use the bus at all.
+    /// The card is bus master.
     pub master: bool,
 }
 
@@ -77,14 +77,14 @@ impl Host {
             length,
             problem,
         };
-        let last = last(iova, length).ok_or(refused("are no range"))?;
+        let last = last(iova, length).ok_or(refused("are not a range"))?;
         let below = self.maps.range(..=last).next_back();
         if below.is_some_and(|(_, map)| map.last >= iova) {
-            return Err(refused("are mapped: unmap them first"));
+            return Err(refused("overlap a map: unmap it first"));
         }
         let end = memory.offset.checked_add(length);
         if end.is_none_or(|end| i64::try_from(end).is_err()) {
-            return Err(refused("lie behind all files"));
+            return Err(refused("lie beyond the end of any file"));
         }
         let map = Map {
             last,
@@ -97,14 +97,14 @@ impl Host {
         Ok(())
     }
 
-    /// Removes all maps that lie in a range, and says how many octets they had.
+    /// Removes all maps that lie in a range, and returns their octets.
     pub fn unmap(&mut self, iova: u64, length: u64) -> Result<u64, Error> {
         let refused = |problem| Error::Map {
             iova,
             length,
             problem,
         };
-        let last = last(iova, length).ok_or(refused("are no range"))?;
+        let last = last(iova, length).ok_or(refused("are not a range"))?;
         let inside = self.maps.range(iova..=last);
         let starts: Vec<_> = inside.map(|(start, _)| *start).collect();
         let below = self.maps.range(..iova).next_back();
@@ -123,7 +123,7 @@ impl Host {
         Ok(removed)
     }
 
-    /// The file, or the same one that is open already.
+    /// The file, or the same one that is already open.
     fn share(&mut self, file: File) -> Arc<File> {
         let metadata = file.metadata().ok();
         let Some((metadata, flags)) = metadata.zip(fcntl_getfl(&file).ok()) else {
@@ -151,14 +151,14 @@ impl Host {
             .collect()
     }
 
-    /// The map that all of the addresses belong to.
+    /// The map that holds all of the addresses.
     fn find(&self, address: u64, length: usize) -> Option<(u64, &Map)> {
         let last = last(address, length as u64)?;
         let (start, map) = self.maps.range(..=address).next_back()?;
         (self.master && last <= map.last).then_some((*start, map))
     }
 
-    /// Whether all of the addresses belong to one map that may be written to.
+    /// Whether all of the addresses belong to one writable map.
     pub fn reaches(&self, address: u64, length: usize) -> bool {
         !meet(&self.faulty, address, length)
             && self.find(address, length).is_some_and(|(_, map)| map.write)
@@ -166,7 +166,7 @@ impl Host {
 
     /// Writes `octets`; false when they do not belong to one map.
     ///
-    /// The last dword is written on its own, behind the others, as a host sees it come over a bus.
+    /// The last dword is written separately, after the others, as over a bus.
     pub fn store(&self, address: u64, octets: &[u8]) -> bool {
         let map = self.find(address, octets.len());
         let Some((start, map)) = map.filter(|_| self.reaches(address, octets.len())) else {
@@ -178,7 +178,7 @@ impl Host {
         (front.is_empty() || write(front, at)) && write(last, at + front.len() as u64)
     }
 
-    /// Reads `octets`; false when they do not all belong to one map that may be read.
+    /// Reads `octets`; false when they do not all belong to one readable map.
     pub fn load(&self, address: u64, octets: &mut [u8]) -> bool {
         let map = self.find(address, octets.len());
         let map = map.filter(|(_, map)| map.read);
@@ -191,12 +191,12 @@ impl Host {
     }
 }
 
-/// Whether a range has one of the addresses.
+/// Whether a range holds one of the addresses.
 fn meet(range: &Range<u64>, address: u64, length: usize) -> bool {
     range.start < address.saturating_add(length as u64) && address < range.end
 }
 
-/// The last address of a range that is one.
+/// The last address of a valid range.
 fn last(iova: u64, length: u64) -> Option<u64> {
     iova.checked_add(length.checked_sub(1)?)
 }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_go_where_the_map_says_or_nowhere() {
+    fn stores_follow_the_map_or_are_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(3 * 4096).unwrap();
         let mut host = Host::default();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_neither_overlap_nor_vanish_twice() {
+    fn maps_do_not_overlap_and_end_once() {
         let file = tempfile::tempfile().unwrap();
         let mut host = Host::default();
         host.map(map(&file, 0x2000, 0x2000, 0)).unwrap();
@@ -270,7 +270,7 @@ mod tests {
         }
         host.map(map(&file, 0x4000, 0x1000, 0)).unwrap();
         assert_eq!(host.unmap(0x2000, 0x2000).unwrap(), 0x2000);
-        assert_eq!(host.unmap(0x2000, 0x2000).unwrap(), 0, "nothing was there");
+        assert_eq!(host.unmap(0x2000, 0x2000).unwrap(), 0, "no map was left");
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
             assert!(matches!(refused, Err(Error::Map { .. })), "{iova:#x}");
         }
         assert_eq!(host.maps.len(), 4);
-        // A range that ends at 2^64 exactly: so a virtual machine clears the table.
+        // A range that ends at 2^64: a virtual machine clears its table so.
         let rest = 0_u64.wrapping_sub(0x1800);
         assert_eq!(host.unmap(0x1800, rest).ok(), None, "cuts the first one");
         let rest = 0_u64.wrapping_sub(0x2000);

@@ -4,12 +4,12 @@
 //!            feed ─► network ─► s_axis_segment ┌────────┐ m_axi ─► host memory (files, mapped by bus address)
 //!                       ▲ ◄──── m_axis_window  │ model  │
 //!  host ─► PCI function ┴─────► s_axil         └────────┘ m_axis_msix ─► eventfds
-//!                                                  all ports watched for the rules of AXI
+//!                                                  all ports are checked for the rules of AXI
 //! ```
 //!
-//! A host meets the [`Card`] as a PCI function over vfio-user: in this process through [`Card::connect`], in another one
-//! through a [`Service`]. Time goes on only while somebody is served, and all that is random comes from one seed: a run
-//! with the same calls is the same run. [`Card::run_freely`] lets time go on by itself.
+//! A host uses the [`Card`] as a PCI function over vfio-user: in this process through [`Card::connect`], in another one
+//! through a [`Service`]. Time advances only during calls, and all random choices come from one seed: a run with the same
+//! calls is the same run. [`Card::run_freely`] lets time advance by itself.
 //!
 //! ```no_run
 //! use warpline_driver::{Context, DmaMemory, Options, Registration, StreamOptions, VfioUser};

@@ -1,4 +1,4 @@
-//! The network side: what a TCP engine in front of the card does with the segments that have arrived.
+//! The network side: a TCP engine in front of the card, which sends the segments that have arrived.
 //!
 //! ```text
 //!  feed ─► pending ─┬─ fits the window ─► beats ─► s_axis_segment
@@ -7,17 +7,17 @@
 //!            └── still covers the edge after a while ── sent ◄── m_axis_window (edge, limit)
 //! ```
 //!
-//! The device drops what is not the next octet; TCP keeps it and gives it again. A segment that runs over the window is
-//! held until it fits, or cut when nothing else can go on. A FIN goes with the segment that ends at it, or alone. Streams take turns segment by segment. Segments of a stream
-//! that is not armed wait.
+//! The device may drop what it cannot keep; TCP keeps it and sends it again. A segment beyond the window is held until it
+//! fits, or cut when nothing else can be sent. A FIN goes with the segment that ends at it, or alone. Streams take turns
+//! segment by segment. Segments of a stream that is not armed wait.
 
 use std::collections::VecDeque;
 
 use fastrand::Rng;
 
-/// Cycles without progress of a stream after which it sends again: more than a segment takes to show in the window.
+/// Cycles without progress after which a stream sends again: more than a segment needs to change the window.
 const RETRY: u64 = 128;
-/// Cycles behind a stream's start in which the window may still be that of its former life.
+/// Cycles after a stream's start in which a report may still be from before it.
 const SETTLE: u64 = 64;
 
 /// All streams.
@@ -25,69 +25,69 @@ const SETTLE: u64 = 64;
 pub(crate) struct Network {
     /// Octets of a beat.
     octets: usize,
-    /// Cycles of a hundred without a beat.
+    /// Percentage of idle cycles.
     pub idle: u8,
     streams: Vec<Sender>,
     turn: usize,
     sending: Option<Sending>,
-    /// The beat in `beat` is on the bus and not taken.
+    /// `beat` is on the bus and not yet accepted.
     held: bool,
-    beat: Beat,
-    /// Cycle of the first beat that was taken.
+    beat: SegmentBeat,
+    /// Cycle of the first beat accepted.
     pub first_beat: Option<u64>,
     /// Cycle of the last one.
     pub last_beat: Option<u64>,
     /// Cycle of the last change of a window.
     pub last_change: u64,
-    /// Cycle of the last beat of a segment that was not sent before.
+    /// Cycle of the last beat of a segment sent for the first time.
     pub last_new: u64,
 }
 
 /// A beat of `s_axis_segment`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Beat {
-    /// Octets, lane 0 first; as many as lanes, zeros behind the last one that counts.
+pub(crate) struct SegmentBeat {
+    /// Octets, lane 0 first; one per lane, zeros after the last valid one.
     pub octets: Vec<u8>,
     pub keep: u64,
     pub last: bool,
     pub stream: u8,
     pub sequence: u32,
-    /// What goes with the segment's last octet.
+    /// What follows the segment's last octet.
     pub tail: Tail,
 }
 
-/// What is behind the last octet of a segment.
+/// What follows the last octet of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// More octets, sooner or later.
+    /// More octets, or nothing yet.
     #[default]
     More,
     /// The peer's FIN.
     Fin,
-    /// Nothing any more: the connection is gone.
+    /// Nothing: the connection is lost.
     Abort,
 }
 
-/// A segment on its way.
+/// The segment that is being sent.
 #[derive(Debug)]
 struct Sending {
     stream: usize,
-    segment: Segment,
+    segment: TcpSegment,
     at: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Segment {
+struct TcpSegment {
     sequence: u32,
     octets: Vec<u8>,
     tail: Tail,
-    /// Sent once, whatever the window says.
+    /// Sent once, regardless of the window.
     injected: bool,
     /// It was sent before.
     again: bool,
 }
 
-impl Segment {
+impl TcpSegment {
     fn end(&self) -> u32 {
         self.sequence.wrapping_add(self.octets.len() as u32)
     }
@@ -97,7 +97,7 @@ impl Segment {
     }
 }
 
-/// From one sequence number to another one, negative when it lies before.
+/// Distance from one sequence number to another, negative when the other lies before.
 fn distance(from: u32, to: u32) -> i32 {
     to.wrapping_sub(from) as i32
 }
@@ -110,11 +110,11 @@ struct Window {
 
 #[derive(Debug, Default)]
 struct Sender {
-    /// Armed, and reports count from this cycle on.
+    /// The stream is armed, and reports are valid from this cycle on.
     opens: Option<u64>,
     window: Option<Window>,
-    pending: VecDeque<Segment>,
-    sent: Vec<Segment>,
+    pending: VecDeque<TcpSegment>,
+    sent: Vec<TcpSegment>,
     /// Nothing in `pending` fits, until the window or `pending` changes.
     blocked: bool,
     /// Cycle of the last progress.
@@ -122,16 +122,16 @@ struct Sender {
 }
 
 impl Sender {
-    /// Whether a segment may go.
-    fn fits(&self, segment: &Segment) -> bool {
+    /// Whether a segment may be sent.
+    fn fits(&self, segment: &TcpSegment) -> bool {
         segment.injected
             || self
                 .window
                 .is_some_and(|window| distance(segment.end(), window.limit) >= 0)
     }
 
-    /// The first segment that may go.
-    fn next(&mut self) -> Option<Segment> {
+    /// The first segment that may be sent.
+    fn next(&mut self) -> Option<TcpSegment> {
         if self.blocked {
             return None;
         }
@@ -140,9 +140,9 @@ impl Sender {
         position.and_then(|position| self.pending.remove(position))
     }
 
-    /// Whether something would move if time went on.
+    /// Whether the stream has nothing to send, now or later.
     fn is_idle(&self) -> bool {
-        let waits = |segment: &Segment| !self.fits(segment);
+        let waits = |segment: &TcpSegment| !self.fits(segment);
         self.pending.iter().all(waits) && !self.can_retry()
     }
 
@@ -154,7 +154,7 @@ impl Sender {
         })
     }
 
-    /// Sends again what the device lacks, or what of it fits.
+    /// Queues again what the device lacks, or the part of it that fits.
     fn retry(&mut self, cycle: u64) {
         let Some(Window { edge, limit }) = self.window else {
             return;
@@ -168,7 +168,7 @@ impl Sender {
             self.sent
                 .sort_by_key(|segment| distance(edge, segment.sequence));
             for segment in self.sent.drain(..).rev() {
-                self.pending.push_front(Segment {
+                self.pending.push_front(TcpSegment {
                     again: true,
                     ..segment
                 });
@@ -178,7 +178,7 @@ impl Sender {
         {
             let fits = distance(front.sequence, limit).max(0) as usize;
             let rest = front.octets.split_off(fits.min(front.octets.len()));
-            let rest = Segment {
+            let rest = TcpSegment {
                 sequence: front.end(),
                 octets: rest,
                 tail: front.tail,
@@ -207,7 +207,7 @@ impl Network {
             turn: 0,
             sending: None,
             held: false,
-            beat: Beat::default(),
+            beat: SegmentBeat::default(),
             first_beat: None,
             last_beat: None,
             last_change: 0,
@@ -226,7 +226,7 @@ impl Network {
     ) {
         let sender = &mut self.streams[stream];
         sender.blocked = false;
-        sender.pending.push_back(Segment {
+        sender.pending.push_back(TcpSegment {
             sequence,
             octets,
             tail,
@@ -244,7 +244,7 @@ impl Network {
         }
     }
 
-    /// The stream is closed: TCP forgets it, apart from a segment that is half sent.
+    /// The stream is closed: its segments are dropped, except one that is half sent.
     pub fn close(&mut self, stream: usize) {
         if let Some(sender) = self.streams.get_mut(stream) {
             *sender = Sender::default();
@@ -258,7 +258,7 @@ impl Network {
         self.held = false;
     }
 
-    /// Octets that the device has not taken yet.
+    /// Octets that the device has not accepted yet.
     pub fn untaken(&self, stream: usize) -> usize {
         let Sender {
             pending,
@@ -266,14 +266,14 @@ impl Network {
             window,
             ..
         } = &self.streams[stream];
-        let beyond = |segment: &&Segment| {
+        let beyond = |segment: &&TcpSegment| {
             window.is_none_or(|window| distance(window.edge, segment.end()) > 0)
         };
         let segments = pending.iter().chain(sent).filter(beyond);
         segments.map(|segment| segment.octets.len()).sum()
     }
 
-    /// Segments and octets that have not been sent for good.
+    /// Segments and octets that the device has not acknowledged.
     pub fn waiting(&self) -> (u64, u64) {
         let senders = self.streams.iter();
         let waiting = senders.flat_map(|sender| sender.pending.iter().chain(&sender.sent));
@@ -286,13 +286,13 @@ impl Network {
         })
     }
 
-    /// Nothing goes on unless the device, or who feeds, does something.
+    /// Nothing to send unless the device reports or a segment is fed.
     pub fn is_idle(&self) -> bool {
         self.sending.is_none() && !self.held && self.streams.iter().all(Sender::is_idle)
     }
 
     /// Octets in the assembly rings of all streams, if the rings have `ring` octets each. A stream whose FPDU was refused
-    /// for its length may have given up more than has arrived: its ring is empty. A device in error may say anything.
+    /// for its length may have released more than has arrived: its ring is empty. A device in error may report anything.
     pub fn resident(&self, ring: u32) -> u64 {
         let windows = self.streams.iter().filter_map(|sender| sender.window);
         windows
@@ -303,7 +303,7 @@ impl Network {
             .sum()
     }
 
-    /// What `m_axis_window` reports.
+    /// A report on `m_axis_window`.
     pub fn report(&mut self, cycle: u64, stream: usize, edge: u32, limit: u32) {
         let Some(sender) = self.streams.get_mut(stream) else {
             return;
@@ -324,7 +324,7 @@ impl Network {
     }
 
     /// The beat of this cycle, if there is one.
-    pub fn offer(&mut self, cycle: u64, rng: &mut Rng) -> Option<&Beat> {
+    pub fn offer(&mut self, cycle: u64, rng: &mut Rng) -> Option<&SegmentBeat> {
         if !self.held {
             if self.idle > 0 && rng.u8(..100) < self.idle.min(99) {
                 return None;
@@ -354,7 +354,7 @@ impl Network {
         Some(&self.beat)
     }
 
-    /// The device has taken the beat of this cycle.
+    /// The device has accepted the beat of this cycle.
     pub fn taken(&mut self, cycle: u64) {
         self.held = false;
         self.first_beat.get_or_insert(cycle);
@@ -404,7 +404,7 @@ impl Network {
 mod tests {
     use super::*;
 
-    /// A device that takes in-order octets up to its limit, at most `window` octets beyond the edge.
+    /// A device that accepts octets in order, at most `window` octets beyond the edge.
     struct Device {
         network: Network,
         rng: Rng,
@@ -412,7 +412,7 @@ mod tests {
         edges: Vec<u32>,
         window: u32,
         taken: Vec<Vec<u8>>,
-        beats: Vec<Beat>,
+        beats: Vec<SegmentBeat>,
     }
 
     impl Device {
@@ -431,7 +431,7 @@ mod tests {
         }
 
         fn run(&mut self, cycles: u64) {
-            let mut at = 0; // octets of the segment in front of the beat
+            let mut at = 0; // octets of the segment before the beat
             for _ in 0..cycles {
                 for (stream, edge) in self.edges.iter().enumerate() {
                     let limit = edge.wrapping_add(self.window);
@@ -512,7 +512,7 @@ mod tests {
             device.run(20_000);
             assert_eq!(device.taken[0], whole);
             assert!(device.network.is_idle());
-            let beyond = |beat: &Beat| {
+            let beyond = |beat: &SegmentBeat| {
                 let sent = distance(start, beat.sequence) + 8;
                 sent > 2300
             };
@@ -561,7 +561,7 @@ mod tests {
         assert_eq!(turns, [0, 1, 2].repeat(4));
     }
 
-    /// A device that takes nothing sees the same again and again: that is no progress, and what it sees first is.
+    /// A device that accepts nothing gets the same segments again. That is no progress; their first transmission is.
     #[test]
     fn what_is_sent_again_is_not_new() {
         let mut network = Network::new(1, 8, 0);
@@ -596,15 +596,11 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_nobody_fills_ends() {
+    fn an_unfilled_gap_ends() {
         let mut device = Device::new(&[0], 100);
         device.network.feed(0, 50, octets(0..8), Tail::More, false);
         device.run(1000);
-        assert_eq!(
-            device.beats.len(),
-            1,
-            "dropped, and not sent again for nothing"
-        );
+        assert_eq!(device.beats.len(), 1, "dropped, and not sent again in vain");
         assert!(device.network.is_idle());
         device.network.feed(0, 0, octets(0..50), Tail::More, false);
         device.run(1000);

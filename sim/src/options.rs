@@ -7,15 +7,15 @@ use fastrand::Rng;
 /// How a card is simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardOptions {
-    /// The model can write waveforms (FST); costs some of the speed.
+    /// The model can write waveforms (FST); it runs slower.
     pub trace: bool,
-    /// The model counts how often each line ran and, at 64 bits, each bit rose and fell.
+    /// The model counts how often each line ran and, at 64 bits, how often each bit changed.
     pub coverage: bool,
-    /// Seed of all that is drawn: initial values of the model, idle cycles, back-pressure.
+    /// Seed of all random choices: initial values of the model, idle cycles, back-pressure.
     pub seed: u64,
-    /// How the host holds the card back.
+    /// The host's back-pressure.
     pub back_pressure: BackPressure,
-    /// Cycles of a hundred without a beat on `s_axis_segment` though there would be one. At most 99 count.
+    /// Percentage of idle cycles on `s_axis_segment`, at most 99.
     pub idle: u8,
 }
 
@@ -32,13 +32,13 @@ impl Default for CardOptions {
     }
 }
 
-/// How the host holds the card back.
+/// The host's back-pressure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackPressure {
-    /// Cycles of a hundred in which a channel is not ready; each channel draws on its own. At most 99 count.
+    /// Percentage of cycles in which a channel is not ready, at most 99; each channel draws separately.
     pub stall: u8,
     /// Cycles from the last beat of a write burst to its response, and from the address of a read burst to its first beat,
-    /// drawn for each burst.
+    /// drawn per burst.
     pub latency: RangeInclusive<u32>,
 }
 

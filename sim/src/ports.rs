@@ -1,4 +1,4 @@
-//! The device's ports, resolved once.
+//! The device's ports, looked up once.
 
 use warpline_verilate::{Error, Model, Port};
 

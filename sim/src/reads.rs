@@ -1,11 +1,11 @@
-//! The host's side of the AXI4 read port: takes an address, reads host memory, gives the beats, and watches the rules.
+//! The host's side of the AXI4 read port: accepts an address, reads host memory, sends the beats, and checks the rules.
 //!
 //! ```text
 //!  AR ─► burst ─► wait ─► host memory, a beat at a time ─► R
 //! ```
 //!
-//! Octets are read from memory in the cycle in which their beat is first given. A beat that is out of reach carries an
-//! error and no octet of memory; the others of its burst are good.
+//! Octets are read from memory in the first cycle of their beat. A beat that is not mapped carries an error and no octet of
+//! memory; the other beats of its burst are good.
 
 use fastrand::Rng;
 
@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::options::BackPressure;
 use crate::watch::Watch;
 
-/// Octets that a burst of the device may not cross a multiple of.
+/// A burst of the device may not cross a multiple of this number of octets.
 const BLOCK: u64 = 256;
 
 /// AXI's responses.
@@ -31,7 +31,7 @@ pub(crate) struct Wires {
     pub arlen: u8,
     pub arsize: u8,
     pub arburst: u8,
-    /// ARCACHE and ARPROT, which must not change either.
+    /// ARCACHE and ARPROT, which must also be stable.
     pub attributes: u32,
     pub rready: bool,
 }
@@ -59,13 +59,13 @@ pub(crate) struct Reads {
     pub last_transfer: u64,
 }
 
-/// A burst whose last beat is not taken.
+/// A burst whose last beat is not accepted.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     /// Address of the next beat, and beats from there on.
     next: u64,
     left: u16,
-    /// Cycle from which on beats come.
+    /// Cycle of the first beat.
     due: u64,
 }
 
@@ -87,7 +87,7 @@ impl Reads {
         self.burst.is_none()
     }
 
-    /// Forgets what is under way: the card was reset.
+    /// Drops what is under way: the card was reset.
     pub fn clear(&mut self) {
         self.offer = Offer::default();
         self.burst = None;
@@ -104,7 +104,7 @@ impl Reads {
     ) -> Offer {
         self.offer.arready = pressure.ready(rng);
         let goes = pressure.ready(rng);
-        // a beat that was not taken stays
+        // a beat that was not accepted stays
         if !self.offer.rvalid
             && goes
             && let Some(burst) = self.burst.filter(|burst| burst.due <= cycle)
@@ -235,10 +235,10 @@ mod tests {
     }
 
     /// Cycle, octets, response and RLAST of a beat.
-    type Beat = (usize, [u8; 8], u64, bool);
+    type ReadBeat = (usize, [u8; 8], u64, bool);
 
-    /// Runs the cycles; the beats that came.
-    fn run(host: &Host, latency: u32, cycles: &[Wires]) -> Result<Vec<Beat>, Rule> {
+    /// Runs the cycles and returns the beats.
+    fn run(host: &Host, latency: u32, cycles: &[Wires]) -> Result<Vec<ReadBeat>, Rule> {
         let mut reads = Reads::new(8);
         let pressure = BackPressure {
             stall: 0,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_come_as_they_lie_or_as_an_error() {
+    fn a_beat_holds_memory_or_an_error() {
         let mut host = host();
         let mut cycles = vec![ar(0x11FF0, 1)];
         cycles.resize(6, QUIET);

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::error::Error;
 
-/// How long a new host waits for the one before to be gone: it may have hung up just now.
+/// Time that a new host waits for the previous one, which may be disconnecting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The place of the card's only host.
+/// The seat of the card's only host.
 #[derive(Debug, Default)]
 pub(crate) struct Seat {
     taken: Mutex<bool>,

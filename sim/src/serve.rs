@@ -1,4 +1,4 @@
-//! Hosts of the card: each meets it as a PCI function over a connection, one after the other.
+//! Hosts of the card: each uses it as a PCI function over a connection, one after the other.
 //!
 //! ```text
 //!  Card::connect ─► socket pair ─► thread: serve ─┐
@@ -17,10 +17,10 @@ use crate::seat::Seat;
 
 impl Card {
     /// Connects a host in this process: returns its end of a vfio-user connection. A thread serves the other end until the
-    /// host hangs up; then the card is as after power-up. Time goes on as it does without a host.
+    /// host disconnects; then the card is as after power-up. Time advances as it does without a host.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the card has a host, [`Error::Thread`] when the system gives neither sockets nor a thread.
+    /// [`Error::Busy`] when the card has a host, [`Error::Thread`] when the system refuses a socket or a thread.
     pub fn connect(&self) -> Result<UnixStream, Error> {
         let seated = Seat::take(self.seat())?;
         let (ours, theirs) = UnixStream::pair().map_err(Error::Thread)?;
@@ -29,18 +29,18 @@ impl Card {
         let served = thread.spawn(move || {
             let _seated = seated;
             if let Err(error) = serve(theirs, &mut function) {
-                tracing::warn!(%error, "host given up");
+                tracing::warn!(%error, "host disconnected for an error");
             }
         });
         served.map_err(Error::Thread)?;
         Ok(ours)
     }
 
-    /// Serves the host at the other end of `connection` until it hangs up. The card is as after power-up then.
+    /// Serves the host at the other end of `connection` until it disconnects. Then the card is as after power-up.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the card has a host; [`Error::Host`] when the host broke the protocol or vanished in the middle
-    /// of a message. The next one can be served.
+    /// [`Error::Busy`] when the card has a host; [`Error::Host`] when the host broke the protocol or disconnected in the
+    /// middle of a message. The next host can be served.
     pub fn serve(&self, connection: UnixStream) -> Result<(), Error> {
         let _seated = Seat::take(self.seat())?;
         serve(connection, &mut Function::new(self)).map_err(|error: ServeError| error.into())

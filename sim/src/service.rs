@@ -1,7 +1,7 @@
-//! A card at a socket, as a card in a slot: time goes on by itself, and hosts come and go.
+//! A card at a socket: time advances by itself, and hosts connect and disconnect, as with a card in a slot.
 //!
 //! ```text
-//!  socket file ─► accept ─► Card::serve ─► the host leaves ─► accept …       (one thread)
+//!  socket file ─► accept ─► Card::serve ─► host disconnects ─► accept …      (one thread)
 //!  Clock ─► cycles                                                         (another one)
 //! ```
 
@@ -19,11 +19,11 @@ use crate::card::Card;
 use crate::clock::Clock;
 use crate::error::Error;
 
-/// Time between two looks at whether the service is to end.
+/// Time between two checks whether the service is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A card that serves whoever connects to its socket, one host after the other; further ones wait. Dropping it cuts the
-/// host off, stops the card's time and removes the socket file.
+/// A card that serves the hosts at its socket, one after the other; further ones wait. Dropping it disconnects the host,
+/// stops the card's time and removes the socket file.
 #[must_use = "dropping it ends the service"]
 pub struct Service {
     path: PathBuf,
@@ -40,7 +40,7 @@ struct Shared {
 }
 
 impl Service {
-    /// Serves `card` at `listener`, and lets its time go on.
+    /// Serves `card` at `listener`, and lets its time advance.
     ///
     /// # Errors
     /// [`Error::Thread`].
@@ -66,7 +66,7 @@ impl Service {
         &self.path
     }
 
-    /// Whether the card works: it ends by itself when the device breaks a rule, or the socket fails.
+    /// Whether the card works: it stops when the device breaks a rule, or the socket fails.
     #[must_use]
     pub fn is_running(&self) -> bool {
         let served = self
@@ -79,7 +79,7 @@ impl Service {
     /// Ends the service.
     ///
     /// # Errors
-    /// What ended it before: [`Error::Violation`], [`Error::Model`].
+    /// What ended it earlier: [`Error::Violation`], [`Error::Model`].
     pub fn stop(mut self) -> Result<(), Error> {
         self.hang_up();
         self.clock.take().map_or(Ok(()), Clock::stop)
@@ -88,10 +88,10 @@ impl Service {
     fn hang_up(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         if let Some(host) = &*self.shared.host() {
-            let _ = host.shutdown(Shutdown::Both); // it has left already
+            let _ = host.shutdown(Shutdown::Both); // it may have disconnected
         }
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic has said on standard error what it is
+            let _ = thread.join(); // a panic has been printed to standard error
         }
     }
 }
@@ -132,11 +132,11 @@ impl Shared {
                 return;
             }
         }
-        // Whoever stops the service from here on finds the host and cuts it off.
+        // From here on, stopping the service finds the host and disconnects it.
         if !self.is_stopped() {
             tracing::info!("a host has connected");
             match card.serve(connection) {
-                Ok(()) => tracing::info!("the host has left"),
+                Ok(()) => tracing::info!("the host has disconnected"),
                 Err(error) => tracing::warn!("{error}"),
             }
         }

@@ -1,10 +1,10 @@
-//! One clock domain: the model, and everything that its ports are tied to.
+//! One clock domain: the model, and what its ports connect to.
 //!
 //! ```text
-//!  a cycle:   offers ─► inputs ─► clock low, settle ─► look at outputs, transfers ─► clock high
+//!  a cycle:   offers ─► inputs ─► clock low, settle ─► sample outputs, transfers ─► clock high
 //! ```
 //!
-//! What an offer says depends on earlier cycles only, so that no loop runs through the model's logic.
+//! An offer depends on earlier cycles only, so that no combinational loop runs through the model.
 
 use fastrand::Rng;
 use warpline_hdl::Config;
@@ -25,15 +25,15 @@ use crate::writes::{Wires, Writes};
 
 /// Cycles for which reset is held.
 const RESET_CYCLES: u64 = 16;
-/// Cycles of reset behind which nothing may be valid any more.
+/// Cycles of reset after which no channel may be valid.
 const RESET_REACTION: u64 = 8;
-/// Cycles that an access to a register may take: a command runs meanwhile, but registers answer.
+/// Time limit of a register access in cycles. Registers answer while a command runs.
 const ACCESS_CYCLES: u64 = 10_000;
-/// Cycles without any transfer after which the device has nothing left to do, apart from octets in its rings.
+/// Cycles without any transfer after which the device is idle, except for octets in its rings.
 const QUIET: u64 = 512;
 /// Cycles without any transfer after which the device's state is compared for the first time, a power of two.
 const REST: u64 = 64;
-/// Most cycles of a round of the device at rest: it looks after its streams in turn.
+/// Most cycles of a round of the device at rest: it polls its streams in turn.
 const ROUND: u64 = 64;
 /// Units of simulated time in half a cycle.
 const HALF_CYCLE: u64 = 5;
@@ -60,17 +60,17 @@ pub(crate) struct Simulation {
     msix: Watch,
     /// The rule that ended the run.
     broken: Option<Violation>,
-    /// Cycle of the last write to a register.
+    /// Cycle of the last register write.
     last_write: u64,
     /// Cycle of the last interrupt message.
     last_message: u64,
-    /// Takes the device's interrupt messages, by vector.
+    /// Receives the device's interrupt messages, by vector.
     pub messages: Box<dyn FnMut(usize) + Send>,
-    /// Messages taken so far, by vector.
+    /// Messages accepted so far, by vector.
     pub message_count: [u64; interrupt::COUNT],
-    /// Most octets in the rings since the card was idle.
+    /// Most octets in the rings since the card was last idle.
     resident: u64,
-    /// What the host does to streams, and who wants to know.
+    /// Follows the host's commands to streams.
     commands: Follow,
     pub events: Box<dyn FnMut(StreamEvent) + Send>,
 }
@@ -80,10 +80,10 @@ pub(crate) struct Simulation {
 struct Lite {
     address: Option<u32>,
     data: Option<u32>,
-    /// Octets of `data` that count, one bit each.
+    /// Valid octets of `data`, one bit each.
     strobes: u8,
     read: Option<u32>,
-    /// Writes and reads whose response is due.
+    /// A write or a read waits for its response.
     writing: bool,
     reading: bool,
     answer: Option<u32>,
@@ -255,7 +255,7 @@ impl Simulation {
         model.set(ports.m_axis_msix_tready, self.pressure.ready(rng).into());
     }
 
-    /// Looks at the outputs, and does what the transfers of this cycle bring.
+    /// Samples the outputs, and performs the transfers of this cycle.
     fn look(&mut self) -> Result<(), Violation> {
         let (model, ports, cycle) = (&self.model, &self.ports, self.cycle);
         let get = |port| model.get(port);
@@ -390,7 +390,7 @@ impl Simulation {
         Ok(answer)
     }
 
-    /// The network follows what becomes of streams.
+    /// Passes a stream's event to the network side and to the watcher.
     fn follow(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Armed { stream } => self.network.arm(stream.into(), self.cycle),
@@ -400,8 +400,8 @@ impl Simulation {
         (self.events)(event);
     }
 
-    /// Cycle in which a window moved, a segment was shown for the first time, something was transferred to host memory, a
-    /// message was taken, or a register written.
+    /// Last cycle in which a window moved, a segment was sent for the first time, host memory was accessed, a message was
+    /// accepted, or a register was written.
     pub fn last_progress(&self) -> u64 {
         let transfer = self.writes.last_transfer.max(self.last_write);
         let transfer = transfer.max(self.reads.last_transfer);
@@ -415,10 +415,10 @@ impl Simulation {
         self.network.resident(self.config.ring_octets as u32)
     }
 
-    /// Nothing happens any more unless somebody feeds or gives a command.
+    /// Nothing changes any more unless a segment is fed or a command is given.
     ///
-    /// Octets that wait in a ring may be on their way out without a transfer anywhere: as many cycles as they have beats,
-    /// and some for the pipeline.
+    /// Octets that wait in a ring may be processed without a transfer on any port: for as many cycles as they have beats, and
+    /// some for the pipeline.
     pub fn is_idle(&mut self) -> bool {
         let ring = self.config.ring_octets as u32;
         self.resident = self.resident.max(self.network.resident(ring));
@@ -430,8 +430,8 @@ impl Simulation {
         idle
     }
 
-    /// The device goes round and round, so that nothing happens any more: most often known long before it was quiet for
-    /// long enough. Takes some cycles, in which the host takes everything.
+    /// The device repeats its states, so that nothing changes any more. Most often this is known long before the device was
+    /// quiet for long enough. It takes some cycles without back-pressure.
     pub fn is_at_rest(&mut self) -> Result<bool, Error> {
         let last = self.last_transfer();
         let quiet = self.cycle.saturating_sub(last);
@@ -448,7 +448,7 @@ impl Simulation {
         Ok(rests)
     }
 
-    /// Whether the device comes back to a state that it was in.
+    /// Whether the device returns to a former state.
     fn goes_round(&mut self) -> Result<bool, Error> {
         self.cycle()?;
         self.model.keep_state();
@@ -461,7 +461,7 @@ impl Simulation {
         Ok(false)
     }
 
-    /// Neither network nor host have anything to do.
+    /// Neither network nor host has anything to do.
     fn is_left_alone(&self) -> bool {
         self.writes.is_idle() && self.reads.is_idle() && self.network.is_idle()
     }
@@ -472,12 +472,12 @@ impl Simulation {
             .max(self.network.last_beat.unwrap_or(0))
     }
 
-    /// From now on, the host holds the card back like this.
+    /// Sets the host's back-pressure.
     pub fn set_back_pressure(&mut self, pressure: BackPressure) {
         self.pressure = pressure;
     }
 
-    /// What happened when.
+    /// When data entered and left the card.
     pub fn timing(&self) -> Timing {
         Timing {
             cycles: self.cycle,
@@ -489,7 +489,7 @@ impl Simulation {
         }
     }
 
-    /// Starts to note anew what happens when.
+    /// Clears the times, so that they are taken anew.
     pub fn clear_timing(&mut self) {
         self.network.first_beat = None;
         self.network.last_beat = None;
@@ -499,7 +499,7 @@ impl Simulation {
     }
 }
 
-/// Sets a port of eight octets or more, the first one in the lowest bits.
+/// Sets a port of eight octets or more, the first octet in the lowest bits.
 fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
     if let Ok(word) = <[u8; 8]>::try_from(octets) {
         model.set(port, u64::from_le_bytes(word));

@@ -1,4 +1,4 @@
-//! Watches one channel: what is valid must stay, unchanged, until it is taken.
+//! Watches one channel: valid and its payload must not change before the transfer.
 
 use crate::error::Rule;
 
@@ -10,7 +10,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Looks at a cycle: `payload` is what goes with valid, in words.
+    /// Checks a cycle; `payload` is given in words.
     pub fn look(
         &mut self,
         valid: bool,
@@ -32,7 +32,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Forgets what was valid: the device is in reset.
+    /// Clears the state: the device is in reset.
     pub fn clear(&mut self) {
         self.stalled = false;
     }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_may_change() {
+    fn a_payload_may_change_after_its_transfer() {
         let quiet = (false, true, 9);
         run(&[
             quiet,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_must_stay() {
+    fn a_payload_must_stay_before_its_transfer() {
         assert_eq!(
             run(&[(true, false, 1), (false, true, 1)]),
             Err(Rule::ValidFell)

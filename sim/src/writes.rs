@@ -1,4 +1,4 @@
-//! The host's side of the AXI4 write port: takes bursts, writes host memory, answers, and watches the rules.
+//! The host's side of the AXI4 write port: accepts bursts, writes host memory, responds, and checks the rules.
 //!
 //! ```text
 //!  AW ─► addresses ─┐
@@ -6,8 +6,8 @@
 //!  W ──► beats ─────┘
 //! ```
 //!
-//! Responses come in order (all writes carry one ID). Octets reach memory only in the cycle in which the response is given:
-//! a device that reports before it was answered is caught (AMB-41). Beats may come before their address.
+//! Responses come in order (all writes carry one ID). Octets are written to memory only in the cycle of the response: a
+//! device that reports before the response is detected (AMB-41). Beats may come before their address.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ use crate::host::Host;
 use crate::options::BackPressure;
 use crate::watch::Watch;
 
-/// Octets that a burst may not cross a multiple of.
+/// A burst may not cross a multiple of this number of octets.
 const BOUNDARY: u64 = 4096;
 /// Most beats of a burst.
 const MOST_BEATS: usize = 256;
-/// Bursts that are taken before their responses are.
+/// Most bursts without a response.
 const MOST_OUTSTANDING: usize = 64;
 
 /// AXI's responses.
@@ -40,7 +40,7 @@ pub(crate) struct Wires<'m> {
     pub awlen: u8,
     pub awsize: u8,
     pub awburst: u8,
-    /// AWCACHE and AWPROT, which must not change either.
+    /// AWCACHE and AWPROT, which must also be stable.
     pub attributes: u32,
     pub wvalid: bool,
     /// WDATA, least significant word first.
@@ -66,12 +66,12 @@ pub(crate) struct Writes {
     octets: usize,
     offer: Offer,
     addresses: VecDeque<Address>,
-    /// Beats by burst; the last burst is open when `open`.
-    bursts: VecDeque<Beats>,
+    /// Data by burst; the last burst is incomplete when `open`.
+    bursts: VecDeque<BurstData>,
     open: bool,
-    /// Whole bursts and the cycle of their response, in order.
-    waiting: VecDeque<(u64, Address, Beats)>,
-    spare: Vec<Beats>,
+    /// Complete bursts and the cycle of their response, in order.
+    waiting: VecDeque<(u64, Address, BurstData)>,
+    spare: Vec<BurstData>,
     aw: Watch,
     w: Watch,
     /// Bursts answered.
@@ -80,9 +80,9 @@ pub(crate) struct Writes {
     pub refused: u64,
     /// Octets written.
     pub written: u64,
-    /// Cycle of the first beat that was taken.
+    /// Cycle of the first beat accepted.
     pub first_beat: Option<u64>,
-    /// Cycle of the last response that was taken.
+    /// Cycle of the last response accepted.
     pub last_response: Option<u64>,
     /// Cycle of the last transfer on any channel.
     pub last_transfer: u64,
@@ -95,7 +95,7 @@ struct Address {
 }
 
 #[derive(Debug, Default)]
-struct Beats {
+struct BurstData {
     octets: Vec<u8>,
     strobes: Vec<u64>,
 }
@@ -127,7 +127,7 @@ impl Writes {
         self.addresses.is_empty() && self.bursts.is_empty() && self.waiting.is_empty()
     }
 
-    /// Whether a burst that was taken whole, and waits for its response, writes to addresses of a range.
+    /// Whether a complete burst that waits for its response writes to a range.
     pub fn touches(&self, iova: u64, length: u64) -> bool {
         let octets = self.octets as u64;
         self.waiting.iter().any(|(_, address, _)| {
@@ -137,7 +137,7 @@ impl Writes {
         })
     }
 
-    /// Forgets what is under way: the card was reset.
+    /// Drops what is under way: the card was reset.
     pub fn clear(&mut self) {
         self.offer = Offer::default();
         self.addresses.clear();
@@ -148,7 +148,7 @@ impl Writes {
         self.w.clear();
     }
 
-    /// What the host drives in `cycle`. A response that is due is written to memory now.
+    /// What the host drives in `cycle`. A burst whose response is due is written to memory now.
     pub fn offer(
         &mut self,
         cycle: u64,
@@ -159,7 +159,7 @@ impl Writes {
         let room = self.addresses.len() + self.waiting.len() < MOST_OUTSTANDING;
         self.offer.awready = room && pressure.ready(rng);
         self.offer.wready = self.bursts.len() < MOST_OUTSTANDING && pressure.ready(rng);
-        let due = |(due, _, _): &&(u64, Address, Beats)| *due <= cycle;
+        let due = |(due, _, _): &&(u64, Address, BurstData)| *due <= cycle;
         if !self.offer.bvalid
             && self.waiting.front().filter(due).is_some()
             && let Some((_, address, beats)) = self.waiting.pop_front()
@@ -258,7 +258,7 @@ impl Writes {
         }
     }
 
-    /// Joins addresses with their beats.
+    /// Matches addresses with their data.
     fn match_bursts(
         &mut self,
         cycle: u64,
@@ -290,7 +290,7 @@ impl Writes {
             }
             self.addresses.pop_front();
             let due = cycle + u64::from(rng.u32(pressure.latency.clone()).max(1));
-            // In order: not before the one in front.
+            // In order: not before the previous one.
             let due = self
                 .waiting
                 .back()
@@ -302,8 +302,8 @@ impl Writes {
         Ok(())
     }
 
-    /// Writes the octets with strobes, or none of them when one is out of reach.
-    fn store(&mut self, host: &Host, address: Address, beats: &Beats) -> bool {
+    /// Writes the octets with strobes, or none of them when one is not mapped.
+    fn store(&mut self, host: &Host, address: Address, beats: &BurstData) -> bool {
         let aligned = address.first & !(self.octets as u64 - 1);
         let octets = self.octets;
         let strobe = |i: usize| beats.strobes[i / octets] >> (i % octets) & 1 == 1;
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn octets_with_strobes_reach_memory_with_the_response() {
         let mut bench = Bench::new();
-        // Beats in front of their address, with a hole.
+        // Beats before their address, with a hole.
         bench
             .cycle(w(&[0x0403_0201, 0x0807_0605], 0b0111_1100, false))
             .unwrap();
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_out_of_reach_are_refused_whole() {
+    fn writes_beyond_the_maps_are_refused_whole() {
         let mut bench = Bench::new();
         for (address, strobes, good) in [
             (0x11FF8, 0xFF, true),
@@ -465,11 +465,11 @@ mod tests {
         bench.cycle(w(&[7; 2], 0xFF, false)).unwrap();
         bench.cycle(w(&[7; 2], 0xFF, true)).unwrap();
         assert_eq!(bench.cycle(QUIET).unwrap().bresp, SLVERR);
-        assert_eq!(bench.octets()[8..16], [0; 8], "nor the part within reach");
+        assert_eq!(bench.octets()[8..16], [0; 8], "nor the mapped part");
     }
 
     #[test]
-    fn a_response_stays_until_it_is_taken() {
+    fn a_response_stays_until_it_is_accepted() {
         let mut bench = Bench::new();
         bench.cycle(aw(0x10000, 0)).unwrap();
         bench.cycle(w(&[1, 2], 0xFF, true)).unwrap();

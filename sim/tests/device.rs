@@ -65,7 +65,7 @@ fn octets(markers: bool, mulpdu: u16, messages: &[(Message, &[u8])]) -> Vec<u8> 
     octets
 }
 
-/// Segments of random sizes, in an order of their own, some of them twice.
+/// Feeds segments of random sizes, in random order, some of them twice.
 fn feed(card: &Card, rng: &mut Rng, stream: u8, start: u32, octets: &[u8], most: usize) {
     let mut segments = Vec::new();
     let mut at = 0;
@@ -109,7 +109,7 @@ fn all(context: &Context) -> Vec<Completion> {
     std::iter::from_fn(|| queue.poll().unwrap()).collect()
 }
 
-/// Tagged and untagged messages on two streams at once, in odd places of memory.
+/// Tagged and untagged messages on two streams at once, at unaligned addresses.
 fn traffic(config: &Config, markers: bool, seed: u64) {
     let card = Card::open(config, options(seed)).unwrap();
     let context = open(&card, 16);
@@ -198,7 +198,7 @@ fn traffic(config: &Config, markers: bool, seed: u64) {
         end.wrapping_add(shape.ring_octets)
     );
 
-    // A stream closed and armed again starts afresh.
+    // A stream that is closed and armed again starts anew.
     let [zero, _] = streams;
     zero.close().unwrap();
     let zero = arm(&domain, 0, 5, markers);
@@ -237,7 +237,7 @@ fn traffic_of_512_bits() {
     traffic(&Config::simulated(512), true, 5);
 }
 
-/// Many messages for one region, as one octet stream, and what the region's memory is afterwards.
+/// Many messages for one region as one octet stream, and the region's memory afterwards.
 fn many_writes(
     rng: &mut Rng,
     stag: u32,
@@ -312,7 +312,7 @@ fn nothing_is_written_behind_a_revocation() {
             .unwrap();
         let stream = arm(&domain, 1, 9, false);
         let mut rng = Rng::with_seed(seed);
-        // More than the device can have judged by then: completions, Deliveries and FPDUs under way are held in it.
+        // More than the device can have checked by then: it holds completions, Deliveries and FPDUs under way.
         let (octets, _) = many_writes(&mut rng, region.stag(), region.base(), 4096, 250);
         feed(&card, &mut rng, 1, 9, &octets, 300);
         card.step(rng.u64(200..3000)).unwrap();
@@ -417,7 +417,7 @@ fn a_wrong_crc_is_reported_with_the_right_one() {
 }
 
 #[test]
-fn segments_for_nobody_are_dropped_and_counted() {
+fn segments_of_streams_that_are_not_armed_are_dropped_and_counted() {
     let card = Card::open(&small(), options(9)).unwrap();
     let context = open(&card, 64);
     card.inject(2, 1234, vec![7; 100]).unwrap();

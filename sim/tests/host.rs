@@ -1,4 +1,4 @@
-//! The card as a PCI function, as hosts meet it over vfio-user: well-behaved ones, rough ones, and those that vanish.
+//! The card as a PCI function over vfio-user, with hosts that behave, hosts that do not, and hosts that vanish.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -54,7 +54,7 @@ fn ready(context: &Context, octets: usize) -> (MemoryRegion, Stream) {
     (region, domain.arm(0, StreamOptions::default()).unwrap())
 }
 
-/// Feeds writes of 256 octets, each of its number, one behind the other.
+/// Feeds consecutive writes of 256 octets, each filled with its number.
 fn feed(card: &Card, writes: usize) {
     let mut writer = FpduWriter::new(false, CrcField::Computed);
     let mut octets = Vec::new();
@@ -251,7 +251,7 @@ fn memory_unmapped_while_it_is_written_is_a_stream_error() {
         feed(&card, 200);
         let mut rng = Rng::with_seed(seed);
         card.step(rng.u64(300..5000)).unwrap();
-        // Not the driver's doing: it would fence first.
+        // Without the driver, which would fence first.
         let (iova, length) = region_map(&card);
         let before = card.bus_errors();
         assert_eq!(card.unmap(iova, length).unwrap(), length);
@@ -264,7 +264,7 @@ fn memory_unmapped_while_it_is_written_is_a_stream_error() {
         assert!(card.bus_errors() > before, "seed {seed}");
         let record = stream.error_record().unwrap().unwrap();
         assert_eq!(record.number, ErrorNumber::LocalCatastrophic, "seed {seed}");
-        // What was reported before is there, and nothing was written half.
+        // Reported messages are in memory, and none is written in part.
         let reported = std::iter::from_fn(|| context.completion_queue().poll().unwrap());
         let writes = reported
             .filter(|c| matches!(c, Completion::Tagged(_)))
@@ -276,7 +276,7 @@ fn memory_unmapped_while_it_is_written_is_a_stream_error() {
             );
         }
         assert!(writes < 200, "seed {seed}: too late");
-        // The card lives on.
+        // The card still works.
         other.close().unwrap();
         stream.close().unwrap();
     }
@@ -314,7 +314,7 @@ fn region_map(card: &Card) -> (u64, u64) {
     maps.find(|(_, length)| *length == 64 << 10).unwrap()
 }
 
-/// A service whose time runs by itself, and the folder that its socket is in.
+/// A service, and the directory of its socket.
 fn service(card: &Card) -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let listener = Listener::bind(folder.path().join("card")).unwrap();
@@ -348,9 +348,9 @@ fn a_host_that_vanishes_leaves_nothing_behind() {
             stream.close().unwrap();
             continue;
         }
-        // As with a process that is killed, nothing is closed in order.
+        // As when a process is killed: nothing is closed in order.
         cord.shutdown(std::net::Shutdown::Both).unwrap();
-        // The next host is let in when the card is rid of the last one.
+        // The next host is accepted after the card has dropped the last one.
         let client = Client::connect(service.path(), TIMEOUT).unwrap();
         assert!(card.mapped().is_empty());
         enable(&client, 0b110);
@@ -366,7 +366,7 @@ fn a_host_that_vanishes_leaves_nothing_behind() {
 }
 
 #[test]
-fn rough_peers_cost_nobody_but_themselves() {
+fn malformed_input_ends_its_own_connection_only() {
     let card = card(9);
     let (service, _folder) = service(&card);
     let mut rng = Rng::with_seed(9);
@@ -376,7 +376,7 @@ fn rough_peers_cost_nobody_but_themselves() {
         let length = rng.usize(1..200);
         let mut octets: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(length).collect();
         if round % 3 == 0 && length >= 16 {
-            // A header that could be one: VERSION, a believable length.
+            // A possible header: VERSION with a possible length.
             octets[..16].copy_from_slice(&[
                 7,
                 0,
@@ -396,11 +396,11 @@ fn rough_peers_cost_nobody_but_themselves() {
                 0,
             ]);
         }
-        let _ = peer.write_all(&octets); // the card may have hung up already
+        let _ = peer.write_all(&octets); // the card may have closed the connection
         if round % 2 == 0 {
             let _ = peer.shutdown(std::net::Shutdown::Write);
             let mut answer = Vec::new();
-            let _ = peer.read_to_end(&mut answer); // ends: nobody waits for ever
+            let _ = peer.read_to_end(&mut answer); // returns: the card closes the connection
         }
     }
     let client = Client::connect(service.path(), TIMEOUT).unwrap();
@@ -412,7 +412,7 @@ fn rough_peers_cost_nobody_but_themselves() {
 }
 
 #[test]
-fn a_stopped_service_cuts_its_host_off_and_takes_its_socket_away() {
+fn a_stopped_service_disconnects_its_host_and_removes_its_socket() {
     let card = card(10);
     let (service, folder) = service(&card);
     let client = Client::connect(service.path(), TIMEOUT).unwrap();
@@ -422,5 +422,5 @@ fn a_stopped_service_cuts_its_host_off_and_takes_its_socket_away() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let cycles = card.timing().cycles;
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(card.timing().cycles, cycles, "its time stands still");
+    assert_eq!(card.timing().cycles, cycles, "its time has stopped");
 }

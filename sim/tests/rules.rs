@@ -1,10 +1,10 @@
-//! Each rule that the card watches is broken once, by a module that can do nothing else.
+//! Each rule that the card checks is broken once, by a module made for it.
 
 use warpline_hdl::Config;
 use warpline_regmap::register;
 use warpline_sim::{BackPressure, Card, CardOptions, Error, Rule, Violation};
 
-/// Runs the stand-in with a fault until the card objects.
+/// Runs the stand-in with a fault until the card reports it.
 fn broken(fault: u32) -> Result<(), Violation> {
     let text = include_str!("stand_in.sv");
     let text = text.replace(
@@ -32,7 +32,7 @@ fn broken(fault: u32) -> Result<(), Violation> {
         assert_eq!(read, 7);
         card.step(10).map_err(violation)?;
     }
-    // The card does not go on behind a violation; without one, every write was answered.
+    // The card stops after a violation; without one, every write was answered.
     assert!(card.bus_errors() > 10, "nothing is mapped");
     Ok(())
 }
@@ -92,16 +92,16 @@ fn a_violation_ends_the_run() {
     assert_eq!(card.timing().cycles, cycles);
 }
 
-/// Windows that move in every cycle are progress, but not without end.
+/// Windows that move in every cycle are progress, but not endless progress.
 #[test]
 fn a_device_that_never_comes_to_rest_does_not_hold_the_run() {
     let text = include_str!("stand_in.sv");
     let sources = [("stand_in.sv".to_owned(), text.to_owned())];
     let config = Config::simulated(64);
     let card = Card::open_sources(&config, CardOptions::default(), sources).unwrap();
-    let arm = |word, value| card.write_register(word, value).unwrap();
-    arm(register::ARGUMENT.at(0), 0);
-    arm(register::COMMAND.at(0), register::command::ARM_STREAM);
+    let write = |register, value| card.write_register(register, value).unwrap();
+    write(register::ARGUMENT.at(0), 0);
+    write(register::COMMAND.at(0), register::command::ARM_STREAM);
     card.read_register(register::COMMAND.at(0)).unwrap();
     let ends = card.run_until_idle();
     assert!(matches!(ends, Err(Error::NotIdle { .. })), "{ends:?}");

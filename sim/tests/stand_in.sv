@@ -1,4 +1,4 @@
-// A card that can do nothing but break a rule of AXI: FAULT says which one, 0 none. It has the ports of the device with
+// A card that breaks a rule of AXI: FAULT selects the rule, 0 none. It has the ports of the device with
 // 64 bits. A write to any register starts a write burst of two beats and a read burst of one; reads give a number.
 module warpline (
     input  wire        aclk,

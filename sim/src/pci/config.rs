@@ -1,17 +1,17 @@
-//! The configuration space: a table of fields, each with the bits that a host may change.
+//! The configuration space: a table of fields and the bits that a host may change.
 //!
 //! ```text
 //!  0x00 header, type 0 ─► 0x40 power management ─► 0x50 MSI-X ─► 0x60 PCI Express endpoint ─► end of the list
 //! ```
 //!
 //! Sections are those of the PCI Local Bus Specification 3.0 and the PCI Express Base Specification 3.0. All numbers are
-//! little-endian, and a host may read or write any octets of a number.
+//! little-endian, and a host may access any octets of a number.
 
 use std::ops::Range;
 
 use warpline_regmap::pci;
 
-/// Octets of the space. Extended space (from 0x100 on) is not there: nothing of it is needed.
+/// Octets of the space. There is no extended space (from 0x100 on): no capability of it is needed.
 pub(crate) const SIZE: usize = 256;
 
 const POWER: u8 = 0x40;
@@ -38,7 +38,7 @@ enum Access {
     Clear(u32),
 }
 
-/// A number of the space.
+/// A field of the space.
 struct Field {
     offset: usize,
     /// Octets: 1 to 4.
@@ -66,17 +66,17 @@ const fn at(capability: u8, offset: usize) -> usize {
     capability as usize + offset
 }
 
-/// A base address register of 32 bits: the bits below the size are wired to zero, which tells the size.
+/// A base address register of 32 bits: the bits below the size are zero, by which the host finds the size.
 const fn bar(number: usize, size: u32) -> Field {
     field(0x10 + 4 * number, 4, 0, Access::Change(!(size - 1)))
 }
 
-/// A capability's number, and where the next one is.
+/// A capability's number, and the offset of the next one.
 const fn capability(offset: u8, number: u8, next: u8) -> Field {
     fixed(offset as usize, 2, number as u32 | (next as u32) << 8)
 }
 
-/// All that is not zero and fixed.
+/// All fields that are not a fixed zero.
 #[rustfmt::skip]
 const FIELDS: &[Field] = &[
     // Header (PCI §6.1, §6.2).
@@ -88,14 +88,14 @@ const FIELDS: &[Field] = &[
     field(0x06, 2, 0x0010, Access::Clear(0xF900)),
     fixed(0x08, 1, pci::REVISION as u32),
     fixed(0x09, 3, pci::CLASS),
-    // Cache line size: changes nothing (PCI Express §7.5.1.3).
+    // Cache line size: has no effect (PCI Express §7.5.1.3).
     field(0x0C, 1, 0, Access::Change(0xFF)),
     bar(pci::REGISTER_BAR, pci::REGISTER_BAR_SIZE as u32),
     bar(pci::MSIX_BAR, pci::MSIX_BAR_SIZE as u32),
     fixed(0x2C, 2, pci::SUBSYSTEM_VENDOR as u32),
     fixed(0x2E, 2, pci::SUBSYSTEM as u32),
     fixed(0x34, 1, POWER as u32),
-    // Interrupt line: the host's own note. Interrupt pin 0: messages only.
+    // Interrupt line: a scratch register for the host. Interrupt pin 0: messages only.
     field(0x3C, 1, 0, Access::Change(0xFF)),
 
     // Power management (PCI Bus Power Management 1.2 §3.2): version 3, D0 and D3hot, nothing is lost in D3hot.
@@ -117,14 +117,14 @@ const FIELDS: &[Field] = &[
     // Relaxed ordering, no snoop, reads of up to 512 octets. The bit that resets the function reads 0.
     field(DEVICE_CONTROL, 2, 0x2810, Access::Change(0x78FF)),
     field(at(EXPRESS, 0x0A), 2, 0, Access::Clear(0x000F)),
-    // Link: one lane of 2.5 GT/s, as far as anybody can tell.
+    // Link: one lane of 2.5 GT/s; there is no real link.
     fixed(at(EXPRESS, 0x0C), 4, 0x0000_0011),
     field(at(EXPRESS, 0x10), 2, 0, Access::Change(0x00CB)),
     fixed(at(EXPRESS, 0x12), 2, 0x0011),
-    // Completion time-outs can be disabled: there are none.
+    // Completion time-outs can be disabled: the card has none.
     fixed(at(EXPRESS, 0x24), 4, 0x0000_0010),
     field(at(EXPRESS, 0x28), 2, 0, Access::Change(0x0010)),
-    // Supported link speeds, and the one to aim at.
+    // Supported link speeds, and the target speed.
     fixed(at(EXPRESS, 0x2C), 4, 0x0000_0002),
     field(at(EXPRESS, 0x30), 2, 0x0001, Access::Fixed),
 ];
@@ -169,7 +169,7 @@ impl Configuration {
         octets[..range.len()].copy_from_slice(&self.values[range]);
     }
 
-    /// Writes octets from `offset` on, as far as they may be written. True when that asks for a reset of the function.
+    /// Writes the changeable bits of octets from `offset` on. True when the write requests a reset of the function.
     #[must_use]
     pub fn write(&mut self, offset: u64, octets: &[u8]) -> bool {
         let power = self.values[POWER_STATUS];
@@ -181,7 +181,7 @@ impl Configuration {
             reset |= at == DEVICE_CONTROL + 1 && octet & RESET != 0;
         }
         if matches!(self.values[POWER_STATUS] & 3, 1 | 2) {
-            self.values[POWER_STATUS] = power; // D1 and D2 are not there: such a write has no effect
+            self.values[POWER_STATUS] = power; // D1 and D2 are not supported: such a write has no effect
         }
         reset
     }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_there_is_nothing() {
+    fn outside_everything_reads_zero() {
         let mut space = Configuration::new();
         let mut octets = [0xFF; 4];
         space.read(254, &mut octets);

@@ -1,4 +1,4 @@
-//! The card as a PCI function: what a host finds on its bus.
+//! The card as a PCI function.
 //!
 //! ```text
 //!               ┌─ configuration space ─ memory, bus master, power state, reset
@@ -8,7 +8,7 @@
 //!               └─ reset
 //! ```
 //!
-//! A function belongs to one host at a time. When the host leaves, in good order or not, the card is as after power-up.
+//! A function belongs to one host at a time. When the host disconnects, in order or not, the card is as after power-up.
 
 mod config;
 mod msix;
@@ -31,14 +31,14 @@ pub(crate) struct Function {
     card: Card,
     configuration: Configuration,
     messages: Arc<Mutex<Messages>>,
-    /// The card is not as after a reset, or can reach host memory.
+    /// The card was used since the last reset.
     used: bool,
-    /// Octets of host memory that the card can reach.
+    /// Octets of host memory that are mapped.
     mapped: u64,
 }
 
 impl Function {
-    /// The function as a host finds it. The card's messages are the host's from now on.
+    /// The function for a new host. The card's messages go to this host from now on.
     pub fn new(card: &Card) -> Self {
         let messages = Arc::new(Mutex::new(Messages::new()));
         let function = Self {
@@ -57,14 +57,14 @@ impl Function {
         locked(&self.messages)
     }
 
-    /// Lets the card use the bus as far as the configuration says.
+    /// Sets bus mastering and messages as the configuration space says.
     fn gate(&self) {
         let master = self.configuration.is_master();
         self.card.set_bus_master(master);
         self.messages().enable(master);
     }
 
-    /// The reset that a host asks for in the configuration space: it loses that space, too.
+    /// Function-level reset, requested in the configuration space: resets that space too.
     fn function_reset(&mut self) -> Result<(), Refused> {
         self.configuration = Configuration::new();
         self.messages().reset();
@@ -81,7 +81,7 @@ impl Function {
         };
         match u32::try_from(offset) {
             Ok(offset) if aligned && self.configuration.answers() => Ok(offset),
-            Ok(_) if aligned => Err(Errno::IO.into()), // nobody answers: memory space is off
+            Ok(_) if aligned => Err(Errno::IO.into()), // no answer: memory space is off
             _ => Err(Errno::INVAL.into()),
         }
     }
@@ -91,7 +91,7 @@ fn locked(messages: &Mutex<Messages>) -> MutexGuard<'_, Messages> {
     messages.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says why on the log, and `EIO` to the host.
+/// Logs the error, and returns `EIO` to the host.
 fn refused(what: &'static str) -> impl FnOnce(Error) -> Refused {
     move |error| {
         tracing::warn!(%error, "{what} failed");
@@ -190,7 +190,7 @@ impl Target for Function {
             writable: write,
         } = map;
         let Some(fd) = fd else {
-            // The host keeps it to itself: to the card it is as if nothing was there.
+            // The host does not share this memory: to the card these addresses are unmapped.
             tracing::debug!(iova, length, "memory without a file");
             return Ok(());
         };
@@ -231,7 +231,7 @@ impl Target for Function {
         Ok(())
     }
 
-    /// The device alone: as a kernel does it, the configuration space is afterwards as it was before.
+    /// Resets the device alone: the configuration space keeps its state, as a kernel restores it.
     fn reset(&mut self) -> Result<(), Refused> {
         self.messages().reset();
         self.card.reset().map_err(refused("reset"))?;

@@ -1,12 +1,12 @@
-//! Interrupt messages: the table that a host may keep, and where messages really go.
+//! Interrupt messages: the MSI-X table, and the eventfds that messages go to.
 //!
 //! ```text
-//!  device ─ vector ─► eventfd given for it ─► signalled
-//!                └──► none, or no bus master: pending, until there is one
+//!  device ─ vector ─► its eventfd ─► signalled
+//!                └──► none, or no bus master: pending until there is one
 //! ```
 //!
-//! Behind VFIO the host's kernel or the virtual machine owns the table: it says with eventfds which message goes where, and
-//! masks by taking them away. So the table is kept as written, but nothing is read from it.
+//! Behind VFIO the host's kernel or the virtual machine owns the table. It sets an eventfd for each message, and masks by
+//! removing it. So the table keeps what is written, and the card does not use it.
 
 use std::fs::File;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use warpline_regmap::pci;
 const ENTRY: usize = 16;
 /// Octets of the table.
 const TABLE: usize = ENTRY * pci::VECTORS;
-/// Where the table and the pending bits lie in their BAR.
+/// Offsets of the table and of the pending bits in their BAR.
 const TABLE_AT: Range<u64> = pci::MSIX_TABLE..pci::MSIX_TABLE + TABLE as u64;
 const PENDING_AT: Range<u64> = pci::MSIX_PENDING..pci::MSIX_PENDING + 8;
 
@@ -31,7 +31,7 @@ const MASKED: u8 = 1;
 #[derive(Debug)]
 pub(crate) struct Messages {
     table: [u8; TABLE],
-    /// One bit a vector.
+    /// One bit per vector.
     pending: u64,
     targets: [Option<File>; pci::VECTORS],
     /// Whether the function may send.
@@ -39,7 +39,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Vectors that go nowhere yet.
+    /// Vectors without targets.
     pub fn new() -> Self {
         Self {
             table: fresh_table(),
@@ -49,25 +49,25 @@ impl Messages {
         }
     }
 
-    /// The function was reset: table and pending bits are as after power-up. Where messages go is the host's business and
-    /// stays.
+    /// The function was reset: table and pending bits are as after power-up. Targets belong to the host and stay.
     pub fn reset(&mut self) {
         self.table = fresh_table();
         self.pending = 0;
     }
 
-    /// The host that the messages went to is gone.
+    /// The host has disconnected.
     pub fn forget(&mut self) {
         *self = Self::new();
     }
 
-    /// Whether the function may send messages; those that are pending go out when it may again.
+    /// Sets whether the function may send messages. Enabling sends those that are pending.
     pub fn enable(&mut self, enabled: bool) {
         self.enabled = enabled;
         self.flush();
     }
 
-    /// Sends messages of `vector` to `target` from now on, or nowhere. False when there is no such vector.
+    /// Sends messages of `vector` to `target` from now on; without a target they stay pending. False when there is no such
+    /// vector.
     pub fn aim(&mut self, vector: usize, target: Option<File>) -> bool {
         let Some(place) = self.targets.get_mut(vector) else {
             return false;
@@ -95,7 +95,7 @@ impl Messages {
         }
     }
 
-    /// Reads octets of the BAR from `offset` on; what is neither table nor pending bits reads zero.
+    /// Reads octets of the BAR from `offset` on; other offsets read zero.
     pub fn read(&self, offset: u64, octets: &mut [u8]) {
         let pending = self.pending.to_le_bytes();
         for (i, octet) in octets.iter_mut().enumerate() {
@@ -110,7 +110,7 @@ impl Messages {
         }
     }
 
-    /// Writes octets of the BAR from `offset` on, as far as they belong to the table.
+    /// Writes the octets from `offset` on that belong to the table.
     pub fn write(&mut self, offset: u64, octets: &[u8]) {
         for (i, octet) in octets.iter().enumerate() {
             let at = offset.saturating_add(i as u64);
@@ -131,20 +131,20 @@ fn fresh_table() -> [u8; TABLE] {
     table
 }
 
-/// Adds one to an eventfd. A host that has let it count to its end knows already, and whatever else it may have given
-/// instead of an eventfd must not hold the card up.
+/// Adds one to an eventfd. A full counter has already signalled the host, and a descriptor that is not an eventfd must not
+/// block the card.
 fn signal(target: &File, vector: usize) {
     let mut ready = [PollFd::new(target, PollFlags::OUT)];
     let now = Timespec::default();
     match poll(&mut ready, Some(&now)) {
         Ok(1) if ready[0].revents().contains(PollFlags::OUT) => {}
         other => {
-            tracing::debug!(vector, ?other, "no room for a message");
+            tracing::debug!(vector, ?other, "the eventfd is full");
             return;
         }
     }
     if let Err(error) = rustix::io::write(target, &1_u64.to_ne_bytes()) {
-        tracing::warn!(vector, %error, "a message went nowhere");
+        tracing::warn!(vector, %error, "a message was lost");
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         (fd.into(), copy.into())
     }
 
-    /// How often it was signalled since the last look.
+    /// How often it was signalled since the last call.
     fn count(target: &File) -> u64 {
         let mut octets = [0; 8];
         match rustix::io::read(target, &mut octets) {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_wait_for_a_target_and_for_the_bus() {
+    fn messages_wait_for_a_target_and_for_bus_mastering() {
         let mut messages = Messages::new();
         let (host, copy) = target();
         messages.send(1);
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(
             (pending(&messages), count(&host)),
             (0, 1),
-            "one bit a vector"
+            "one bit per vector"
         );
         messages.aim(1, None);
         messages.send(1);
@@ -223,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_takes_nothing_holds_nobody_up() {
+    fn a_full_target_does_not_block_the_card() {
         let mut messages = Messages::new();
         messages.enable(true);
-        // A blocking eventfd that has counted to its end, a pipe without a reader, something that is no eventfd at all.
+        // A blocking eventfd with a full counter, a pipe without a reader, a descriptor that is not an eventfd.
         let full = eventfd(0, EventfdFlags::empty()).unwrap();
         rustix::io::write(&full, &(u64::MAX - 1).to_ne_bytes()).unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_keeps_what_may_be_written() {
+    fn the_table_keeps_its_writable_bits() {
         let mut messages = Messages::new();
         let mut octets = [0; ENTRY];
         messages.read(pci::MSIX_TABLE, &mut octets);
