@@ -1,4 +1,4 @@
-//! Prints what a small model costs: building, opening, and cycles with ten ports driven each.
+//! Prints the cost of a small model: building, opening, and cycles in which ten ports are driven.
 
 use std::{hint::black_box, time::Instant};
 

@@ -3,7 +3,7 @@
 //! ```text
 //!  <cache>/runtime-<key>/libverilated.a     Verilator's own C++, once per tool set
 //!  <cache>/<top>-<key>/rtl/*.sv             the sources as given
-//!                     /cpp/*.cpp            what Verilator made of them, the shim, unity files
+//!                     /cpp/*.cpp            Verilator's C++, the shim, unity files
 //!                     /model.so
 //! ```
 
@@ -29,14 +29,14 @@ use crate::{
 
 const SHIM: &str = include_str!("shim.cpp");
 
-/// Behind the shim in models whose state is compared.
+/// Follows the shim in models whose state is compared.
 const STATE: &str = include_str!("state.cpp");
 
 /// Included before everything else, so that the runtime's text output ends in the shim.
 const PRELUDE: &str = "int warpline_printf(const char* format, ...);\n";
 
-/// Included before the runtime's FST writer, whose debug checks abort the process when the disk is full. What it could not
-/// write shows at closing.
+/// Included before the runtime's FST writer, whose debug checks abort the process when the disk is full. Closing the trace
+/// reports what could not be written.
 const FST_PRELUDE: &str = r#"#if __has_include("fstcpp/fstcpp_assertion.h")
 #include "fstcpp/fstcpp_assertion.h"
 #undef FST_DCHECK_EQ
@@ -53,7 +53,7 @@ const RUNTIME: [&str; 5] = [
     "verilated_cov",
 ];
 
-/// What to build: sources, top module and abilities of a model.
+/// What to build: sources, top module and options of a model.
 ///
 /// Verilator's default warnings are errors. `assert` is on; every register without reset and every `x` starts at a random
 /// value drawn from [`seed`](Build::seed), so that a missing reset shows.
@@ -86,14 +86,14 @@ impl Build {
         }
     }
 
-    /// Adds a source. Names ending in `.sv`, `.v` or `.vlt` are compiled in the order given (all as SystemVerilog); others lie
-    /// beside them for `` `include ``. Messages, waveforms and coverage carry the name.
+    /// Adds a source. Names ending in `.sv`, `.v` or `.vlt` are compiled in the order given (all as SystemVerilog); others
+    /// are for `` `include ``. Messages, waveforms and coverage use the name.
     pub fn source(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.sources.push((name.into(), text.into()));
         self
     }
 
-    /// Gives the model the ability to write waveforms. Built in but not open it costs about a seventh of the speed.
+    /// Lets the model write waveforms. While no waveform is open this costs about a seventh of the speed.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = trace;
         self
@@ -130,7 +130,7 @@ impl Build {
         self
     }
 
-    /// Seed of the random initial values (modulo 2³¹-1), 1 unless set. It belongs to the opened model and causes no new build.
+    /// Seed of the random initial values (modulo 2³¹-1), 1 unless set. It applies when the model is opened and needs no new build.
     pub fn seed(mut self, seed: u32) -> Self {
         self.seed = seed;
         self
@@ -153,7 +153,7 @@ impl Build {
         self.run_verilator(&mut command)
     }
 
-    /// Builds the model unless this very content was built before.
+    /// Builds the model unless the cache has it.
     ///
     /// # Errors
     /// - [`Error::TopName`], [`Error::SourceName`], [`Error::SourceTwice`], [`Error::NoSource`]: refused before anything runs
@@ -203,7 +203,7 @@ impl Build {
         {
             return Err(Error::TopName(self.top.clone()));
         }
-        // The names become files and arguments: no folders, no options.
+        // The names become files and arguments: no directories, no options.
         let mut seen = HashSet::new();
         for (name, _) in &self.sources {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -296,7 +296,7 @@ impl Build {
         arguments
     }
 
-    /// The abilities as generated code and shim see them.
+    /// The options as macros for generated code and shim.
     fn abilities(&self) -> [String; 4] {
         let set = |name: &str, on: bool| format!("-D{name}={}", u8::from(on));
         [
@@ -320,7 +320,7 @@ impl Build {
         command
     }
 
-    /// Runs Verilator; what it only warned about is returned.
+    /// Runs Verilator and returns its warnings.
     fn run_verilator(&self, command: &mut Command) -> Result<Vec<Warning>, Error> {
         let output = command.output().map_err(at(command.get_program()))?;
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -394,7 +394,7 @@ impl Build {
         run(&mut link)?;
         for object in objects {
             let object = cpp.join(object);
-            fs::remove_file(&object).map_err(at(object))?; // the shared object has it all
+            fs::remove_file(&object).map_err(at(object))?; // no longer needed
         }
         Ok(())
     }
@@ -428,7 +428,7 @@ impl Library {
         &self.object
     }
 
-    /// Whether the call that returned this compiled the model, as opposed to finding it in the cache.
+    /// Whether this call compiled the model: `false` if it was in the cache.
     pub fn was_built(&self) -> bool {
         self.built
     }
@@ -445,13 +445,13 @@ fn compile_flags(tools: &Tools) -> Vec<String> {
         "-DVM_SC=0",
         "-DVM_TIMING=0",
         "-DVL_TIME_CONTEXT",
-        // What would print or exit calls the shim instead.
+        // Functions that print or exit call the shim instead.
         "-DVL_USER_FINISH",
         "-DVL_USER_STOP",
         "-DVL_USER_FATAL",
         "-DVL_USER_WARN",
         "-DVL_PRINTF=warpline_printf",
-        // Models in one process share nothing, though all define the same classes.
+        // Models in one process share no symbols, though all define the same classes.
         "-fvisibility=hidden",
         "-I.",
         "-include",
@@ -460,7 +460,7 @@ fn compile_flags(tools: &Tools) -> Vec<String> {
     .map(String::from)
     .into();
     if !tools.compiler_is_clang() {
-        flags.push("-fno-gnu-unique".into()); // else the loader unites static members across libraries
+        flags.push("-fno-gnu-unique".into()); // else the loader merges static members across libraries
     }
     for include in ["include", "include/vltstd"] {
         flags.push(format!("-I{}", tools.root.join(include).display()));
@@ -480,7 +480,7 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
     let key = cache::key(versions.into_iter().chain(flags.iter().map(String::as_str)));
     let folder = cache.join(format!("runtime-{key}"));
     cache::once(&folder, |f| {
-        // The other files of the runtime do not know the FST writer.
+        // The other files of the runtime do not include the FST writer.
         write(&f.join("prelude.h"), &format!("{PRELUDE}{FST_PRELUDE}"))?;
         let files: Vec<_> = RUNTIME
             .iter()
@@ -496,11 +496,11 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
     Ok(folder.join("libverilated.a"))
 }
 
-/// How the names of files end whose code runs once, at the start.
+/// Suffix of files whose code runs once, at the start.
 const SLOW: &str = "__Slow.cpp";
 
-/// Flag for [`SLOW`] files of models that count. One function in there names all counters, a statement for each: of a device,
-/// clang compiles it in 5 s with `-O0`, in 58 s with `-O1` and not within 150 s with `-O2`.
+/// Flag for [`SLOW`] files of models with coverage. One function there has a statement per counter. For a device, clang
+/// compiles it in 5 s with `-O0`, in 58 s with `-O1` and not within 150 s with `-O2`.
 const SLOW_FLAG: &str = "-O0";
 
 /// The generated files with their sizes.
@@ -516,7 +516,8 @@ fn cpp_files(cpp: &Path) -> Result<Vec<(u64, String)>, Error> {
     Ok(files)
 }
 
-/// Groups files: one up to this many octets, then more, up to one per processor; the headers cost more than a small model.
+/// Groups files: one group up to this number of octets, then up to one per processor. Parsing the headers costs more than a
+/// small model.
 const UNIT_OCTETS: u64 = 2 << 20;
 
 fn unity_files(

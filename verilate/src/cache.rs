@@ -1,4 +1,4 @@
-//! The content-addressed cache: a folder per key, which exists whole or not at all.
+//! The content-addressed cache: a directory per key, which exists complete or not at all.
 
 use std::{
     env, fs,
@@ -12,7 +12,7 @@ use crate::{
     tools::search_folders,
 };
 
-/// `WARPLINE_CACHE`, else `verilate-cache` in Cargo's target folder, else in the user's cache folder.
+/// `WARPLINE_CACHE`, else `verilate-cache` in Cargo's target directory, else in the user's cache folder.
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     let set = |name| {
         env::var_os(name)
@@ -40,7 +40,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     std::path::absolute(&folder).map_err(at(folder))
 }
 
-/// Digest of a list of strings; the length goes in as well, so that ("ab","c") and ("a","bc") differ.
+/// Digest of a list of strings; the lengths are included, so that ("ab","c") and ("a","bc") differ.
 pub(crate) fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -54,10 +54,10 @@ pub(crate) fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         .collect()
 }
 
-/// Makes `folder` by `make`, once among all threads and processes; says whether this call did it.
+/// Makes `folder` by `make`, once among all threads and processes; returns whether this call made it.
 ///
-/// `make` works in a temporary folder, which gets the final name only when it succeeded: nobody ever sees half a build, and a
-/// failed or killed one leaves nothing that counts.
+/// `make` works in a temporary directory, which gets the final name only after success: no incomplete build is ever visible,
+/// and a failed or killed one leaves nothing valid.
 pub(crate) fn once(
     folder: &Path,
     make: impl FnOnce(&Path) -> Result<(), Error>,
@@ -70,19 +70,19 @@ pub(crate) fn once(
     }
     let lock_path = folder.with_extension("lock");
     let lock = fs::File::create(&lock_path).map_err(at(&lock_path))?;
-    lock.lock().map_err(at(&lock_path))?; // until `lock` is closed, also by the death of this process
+    lock.lock().map_err(at(&lock_path))?; // until `lock` is closed, or this process ends
     if folder.is_dir() {
         return Ok(false);
     }
     let unfinished = folder.with_extension("unfinished");
     if unfinished.exists() {
-        fs::remove_dir_all(&unfinished).map_err(at(&unfinished))?; // of a process that was killed
+        fs::remove_dir_all(&unfinished).map_err(at(&unfinished))?; // left by a process that was killed
     }
     fs::create_dir(&unfinished).map_err(at(&unfinished))?;
     let result =
         make(&unfinished).and_then(|()| fs::rename(&unfinished, folder).map_err(at(folder)));
     if result.is_err() {
-        let _ = fs::remove_dir_all(&unfinished); // the reason of the failure matters more than this one's
+        let _ = fs::remove_dir_all(&unfinished); // report the failure, not this error
     }
     result.map(|()| true)
 }

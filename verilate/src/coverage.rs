@@ -1,4 +1,4 @@
-//! Coverage data: read what models wrote, merge, count, list what was never reached.
+//! Coverage data: read the files of models, merge, count, list what was not reached.
 //!
 //! One process writes one file per model; a whole test run is their sum:
 //!
@@ -72,7 +72,7 @@ pub struct Point {
     pub kind: Kind,
     /// Module, with its parameters when Verilator made variants.
     pub module: String,
-    /// Verilator's words for it: `block`, `if`, `else`, `case`, or signal and bit.
+    /// Verilator's name of the point: `block`, `if`, `else`, `case`, or signal and bit.
     pub comment: String,
     /// The lines that belong to it, such as `4-6,9`; empty for toggles.
     pub lines: String,
@@ -93,7 +93,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// Hit and existing points of one kind in one source.
+/// Points reached and all points, of one kind in one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Name of the source.
@@ -102,21 +102,21 @@ pub struct Summary {
     pub kind: Kind,
     /// Points that were reached at least once.
     pub hit: usize,
-    /// Points that exist.
+    /// All points.
     pub total: usize,
 }
 
-/// A set of points with their counts. Starts empty; merging adds up.
+/// A set of points with their counts. It starts empty; merging adds counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// By place first, so that iteration is in reading order.
+    /// Ordered by place.
     points: BTreeMap<(String, u32, u32, String), Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     point: Point,
-    /// Keys and values as read, in order; an unknown key survives.
+    /// Keys and values as read, in order, including unknown keys.
     fields: Vec<(String, String)>,
     count: u64,
 }
@@ -131,8 +131,8 @@ impl Coverage {
         Self::parse(&fs::read_to_string(path).map_err(at(path))?)
     }
 
-    /// Reads and merges many files. Those of one model differ in their counts only, so equal lines are added up before they
-    /// are taken apart, which takes much longer.
+    /// Reads and merges many files. Files of one model differ in their counts only, so equal lines are added before
+    /// parsing, which takes much longer.
     ///
     /// # Errors
     /// As [`read`](Self::read), of a file that fails.
@@ -152,7 +152,7 @@ impl Coverage {
                 }
             }
         }
-        // in order: of points that differ in their hierarchy the first one stays
+        // in order: of points that differ in their hierarchy the first one is kept
         let lines: BTreeMap<_, _> = lines.into_iter().collect();
         let mut coverage = Self::default();
         lines.into_values().for_each(|entry| coverage.add(entry));
@@ -162,7 +162,7 @@ impl Coverage {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`Error::CoverageFormat`] with the first line that is not understood.
+    /// [`Error::CoverageFormat`] with the first malformed line.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut coverage = Self::default();
         for (i, line) in point_lines(text) {
@@ -172,7 +172,7 @@ impl Coverage {
         Ok(coverage)
     }
 
-    /// Adds the counts of `other`; points known to only one side are kept.
+    /// Adds the counts of `other`; points of one side only are kept.
     pub fn merge(&mut self, other: Self) {
         other.points.into_values().for_each(|entry| self.add(entry));
     }
@@ -202,14 +202,14 @@ impl Coverage {
             .map(|entry| (&entry.point, entry.count))
     }
 
-    /// The points never reached, in the same order.
+    /// The points that were not reached, in the same order.
     pub fn unhit(&self) -> impl Iterator<Item = &Point> {
         self.points()
             .filter(|(_, count)| *count == 0)
             .map(|(point, _)| point)
     }
 
-    /// Hit and existing points per file and kind, ordered by both.
+    /// Points reached and all points, per file and kind, ordered by both.
     pub fn summary(&self) -> Vec<Summary> {
         let mut totals = BTreeMap::new();
         for (point, count) in self.points() {
@@ -248,13 +248,13 @@ impl Coverage {
     }
 }
 
-/// The lines of a file that name points, and their numbers from 0.
+/// The lines of a file that hold points, and their numbers from 0.
 fn point_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate();
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A line that is not understood.
+/// The error of a malformed line.
 fn damaged(index: usize, line: &str) -> Error {
     Error::CoverageFormat {
         line: index + 1,
@@ -262,7 +262,7 @@ fn damaged(index: usize, line: &str) -> Error {
     }
 }
 
-/// One line of a file; `None` when it is not understood.
+/// One line of a file; `None` when it is malformed.
 fn entry(line: &str) -> Option<Entry> {
     let (text, count) = line.strip_prefix("C '")?.rsplit_once("' ")?;
     let count = count.parse().ok()?;

@@ -1,16 +1,16 @@
-//! Everything that can go wrong, with the offending value and what to do about it.
+//! Errors, with the offending value and the remedy.
 
 use std::{fmt, path::PathBuf};
 
 use crate::{messages::Warning, stopped::Stopped};
 
-/// What this crate reports instead of a result.
+/// Errors of this crate.
 ///
 /// `Debug` prints the same as `Display`: compiler messages keep their lines, and a test's `unwrap` says what to do.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No Verilator in any of the known places.
+    /// Verilator was not found.
     #[error(
         "Verilator not found, looked at {searched:?}: run `make setup`, or set VERILATOR_ROOT, or install the package `verilator`"
     )]
@@ -18,7 +18,7 @@ pub enum Error {
         /// Programs that were looked for, in this order.
         searched: Vec<PathBuf>,
     },
-    /// No C++ compiler.
+    /// No C++ compiler was found.
     #[error(
         "C++ compiler not found, looked for {searched:?}: run `make setup`, or install the package `clang`, or name another one in WARPLINE_CXX"
     )]
@@ -34,7 +34,7 @@ pub enum Error {
         "{0:?} is not a plain file name: use ASCII letters, digits, _ - and . only, starting with a letter, digit or _"
     )]
     SourceName(String),
-    /// Two sources of one build carry the same file name.
+    /// Two sources of one build have the same file name.
     #[error("there are two sources named {0:?}: give each its own name")]
     SourceTwice(String),
     /// Nothing to compile.
@@ -88,21 +88,21 @@ pub enum Error {
         /// The names of all ports.
         known: Vec<String>,
     },
-    /// The model has stopped itself: `$stop`, `$fatal`, a failed assertion, a run-time error. It evaluates no more.
+    /// The model stopped: `$stop`, `$fatal`, a failed assertion, a run-time error. It cannot be evaluated again.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// A trace was asked of a model without that ability.
+    /// The model was built without traces.
     #[error(
         "the model was built without trace: use Build::trace(Trace::Fst) or Build::trace(Trace::Vcd)"
     )]
     NotTraced,
-    /// A trace was opened while one is open.
+    /// A trace is already open.
     #[error("a trace is already open: call trace_close first")]
     TraceOpen,
     /// A trace or coverage file could not be written.
     #[error("writing failed, the file is incomplete: {0}")]
     Write(String),
-    /// Coverage was asked of a model without that ability.
+    /// The model was built without coverage.
     #[error(
         "the model was built without coverage: use Build::line_coverage or Build::toggle_coverage"
     )]

@@ -77,8 +77,8 @@ pub(crate) struct Loaded {
     pub(crate) state: Option<&'static StateApi>,
 }
 
-/// A shared object that was cut, by a full disk or a copy that did not end, would end the process with SIGBUS when it is used.
-/// Its table of sections is what the linker writes last; where that lies stands in the header (ELF-64 §4).
+/// Checks that a shared object is complete. Using a truncated one, after a full disk or an interrupted copy, would end the
+/// process with SIGBUS. The linker writes the section table last; the header has its offset (ELF-64 §4).
 fn whole(path: &Path) -> Result<(), String> {
     let (mut header, mut file) = ([0_u8; 64], File::open(path).map_err(|e| e.to_string())?);
     file.read_exact(&mut header).map_err(|e| e.to_string())?;
@@ -114,14 +114,15 @@ pub(crate) fn load(path: &Path, state: bool) -> Result<Loaded, Error> {
             reason,
         });
     }
-    // SAFETY: the file came whole out of our own build, and still is; its static initialisers are Verilator's, which touch only their own data.
+    // SAFETY: this crate built the file, and it is complete; its static initialisers are Verilator's, which touch only their
+    // own data.
     let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
     let library: &'static libloading::Library = Box::leak(Box::new(library));
     // SAFETY: shim.cpp defines this symbol as a constant of the type that `Api` mirrors, and the cache key contains the text
-    // of shim.cpp, so an object of another version is never found under this path.
+    // of shim.cpp, so this path never holds an object of another version.
     let api: libloading::Symbol<'static, *const Api> =
         unsafe { library.get(b"warpline_verilate_api") }.map_err(failed)?;
-    // SAFETY: a constant in a library that stays loaded for ever.
+    // SAFETY: a constant in a library that is never unloaded.
     let api: &'static Api = unsafe { &**api };
     let state = match state {
         false => None,

@@ -4,7 +4,7 @@
 //!     // PORTS
 //!     VL_IN8(&clk,0,0);               type by width: 8, 16, "" (32), 64, W; then msb, lsb
 //!     VL_OUTW(&tdata,511,0,16);       wide ports add the number of 32-bit words
-//!     VlUnpacked<CData/*7:0*/, 4> &a; anything else is no packed vector
+//!     VlUnpacked<CData/*7:0*/, 4> &a; anything else is not a packed vector
 //!     // CELLS
 //!
 //!     // MODULE INSTANCE STATE

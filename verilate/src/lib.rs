@@ -1,12 +1,12 @@
-//! Verilator from Rust: build a SystemVerilog module, load it, drive its ports, look at waveforms and coverage.
+//! Verilator from Rust: build a SystemVerilog module, load it, drive its ports, read waveforms and coverage.
 //!
 //! ```text
 //!  SystemVerilog text ──► verilator ──► C++ ──► clang++ ──► model.so ──► Model
 //!        Build               └──── once per content, in a cache ────┘     ports, eval, trace, coverage
 //! ```
 //!
-//! Models are built when they are first asked for, into a cache whose key is the content: tools, flags and text. Any
-//! number of threads and processes may ask for the same model at once; one builds, the others wait and load.
+//! A model is built at its first use, into a cache whose key is the content: tools, flags and text. When several threads
+//! and processes need the same model at once, one builds it, and the others wait and load it.
 //!
 //! ```no_run
 //! use warpline_verilate::{Build, Trace};
@@ -34,7 +34,7 @@
 //!
 //! # What it needs
 //!
-//! Linux, a C++ compiler, the headers of zlib and lz4, and Verilator 5: see [`Tools`] for where they are looked for.
+//! Linux, a C++ compiler, the headers of zlib and lz4, and Verilator 5: see [`Tools`] for how they are found.
 //!
 //! # What is trusted
 //!

@@ -9,9 +9,9 @@ pub struct Warning {
     pub code: String,
     /// Name of the source.
     pub file: String,
-    /// Line, from 1; 0 when the warning has no place.
+    /// Line, from 1; 0 when unknown.
     pub line: u32,
-    /// Column, from 1; 0 when the warning has no place.
+    /// Column, from 1; 0 when unknown.
     pub column: u32,
     /// What is wrong.
     pub message: String,
@@ -30,7 +30,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// All warnings in what Verilator wrote. Lines that are no warning (source excerpts, hints, errors) are passed over.
+/// All warnings in Verilator's output. Other lines (source excerpts, hints, errors) are skipped.
 pub(crate) fn warnings(output: &str) -> Vec<Warning> {
     output.lines().filter_map(warning).collect()
 }

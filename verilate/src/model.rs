@@ -37,7 +37,7 @@ pub enum Direction {
     InOut = 2,
 }
 
-/// What is known of a port.
+/// Description of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortInfo {
     /// Name in SystemVerilog.
@@ -48,19 +48,19 @@ pub struct PortInfo {
     pub width: u32,
 }
 
-/// A port of one [`Model`], found by name once and then used in every cycle. Using it with another model panics.
+/// A port of one [`Model`], looked up once by name and then used in every cycle. Using it with another model panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Port {
     model: u64,
     index: usize,
 }
 
-/// What an evaluation ended with.
+/// Result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The model goes on.
+    /// The model runs.
     Running,
-    /// The model has called `$finish`, now or earlier.
+    /// The model has called `$finish`, in this evaluation or earlier.
     Finished,
 }
 
@@ -85,12 +85,12 @@ pub struct Model {
     tracing: Option<PathBuf>,
     coverage: bool,
     state: Option<&'static StateApi>,
-    /// The state that was kept last.
+    /// The state that was stored last.
     kept: Vec<u8>,
     stopped: Option<Stopped>,
 }
 
-/// Where a port's value lies, by Verilator's storage classes.
+/// Storage of a port's value, by Verilator's classes.
 #[derive(Clone, Copy)]
 enum Storage {
     Bits8(NonNull<u8>),
@@ -108,13 +108,13 @@ struct Slot {
     writable: bool,
 }
 
-/// Last word of a wide input whose width is no multiple of 32.
+/// Last word of a wide input whose width is not a multiple of 32.
 struct Tail {
     word: NonNull<u32>,
     mask: u32,
 }
 
-// SAFETY: the pointers lead to memory that this model alone owns. The C++ side is bound to no thread: the shim sets Verilator's
+// SAFETY: the pointers point to memory that this model alone owns. The C++ side is bound to no thread: the shim sets Verilator's
 // thread-local context on every entry, and `&mut self` keeps entries from overlapping.
 unsafe impl Send for Model {}
 
@@ -128,7 +128,7 @@ impl Model {
     ) -> Result<Self, Error> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let Loaded { api, state } = ffi::load(object, state)?;
-        // Verilator takes 1 to 2³¹-1; 0 would mean "a new one each time".
+        // Verilator accepts 1 to 2³¹-1; 0 means "a new seed each time".
         let seed = (seed % i32::MAX as u32 + 1) as i32;
         // SAFETY: `create` may be called at any time on any thread.
         let sim = unsafe { (api.create)(seed) };
@@ -205,7 +205,7 @@ impl Model {
     /// The port of that name.
     ///
     /// # Errors
-    /// [`Error::UnknownPort`], which lists those that exist.
+    /// [`Error::UnknownPort`], which lists all ports.
     pub fn port(&self, name: &str) -> Result<Port, Error> {
         let index = self.infos.iter().position(|info| info.name == name);
         index
@@ -293,7 +293,7 @@ impl Model {
     #[inline]
     pub fn words(&self, port: Port) -> &[u32] {
         match self.slot(port).storage {
-            // SAFETY: so many initialised words lie there as long as the model lives; they change only during `&mut self`,
+            // SAFETY: that number of initialised words lies there as long as the model lives; they change only during `&mut self`,
             // which the borrow in the result excludes.
             Storage::Words(first, count) => unsafe { slice::from_raw_parts(first.as_ptr(), count) },
             _ => self.not_wide(port),
@@ -365,8 +365,8 @@ impl Model {
     /// Lets the model settle after inputs have changed: combinational logic, and registers for each clock that changed.
     ///
     /// # Errors
-    /// [`Error::Stopped`] when the design called `$stop`, `$fatal` or `$error`, an assertion failed, or the run-time library gave
-    /// up. The model stays stopped: its ports can be read, trace and coverage written, but it evaluates no more.
+    /// [`Error::Stopped`] when the design called `$stop`, `$fatal` or `$error`, an assertion failed, or the run-time library
+    /// failed. The model stays stopped: its ports can be read, and trace and coverage written, but it cannot be evaluated.
     #[inline]
     pub fn eval(&mut self) -> Result<Status, Error> {
         if let Some(stopped) = &self.stopped {
@@ -406,7 +406,7 @@ impl Model {
         self.stopped.insert(stopped).clone().into()
     }
 
-    /// Takes what `$display` and its like have printed since the last call. It accumulates until taken.
+    /// Returns what `$display` and similar tasks have printed since the last call. It accumulates until then.
     pub fn take_output(&mut self) -> String {
         let mut data = ptr::null();
         // SAFETY: `sim` is alive; `data` receives a pointer that is valid until `clear_output`.
@@ -414,32 +414,32 @@ impl Model {
         if length == 0 {
             return String::new();
         }
-        // SAFETY: the shim returns so many octets.
+        // SAFETY: the shim returns `length` octets.
         let octets = unsafe { slice::from_raw_parts(data.cast::<u8>(), length) };
         let text = String::from_utf8_lossy(octets).into_owned();
-        // SAFETY: `sim` is alive; `octets` is used no more.
+        // SAFETY: `sim` is alive; `octets` is not used again.
         unsafe { (self.api.clear_output)(self.sim.as_ptr()) };
         text
     }
 
-    /// Keeps the model's state: ports, registers and memories.
+    /// Stores the model's state: ports, registers and memories.
     ///
     /// # Panics
     /// When the model was built without [`comparable`](crate::Build::comparable).
     pub fn keep_state(&mut self) {
         let state = self.state.expect("the model was built as `comparable`");
-        // SAFETY: `sim` is alive; `kept` has room for as many octets as `size` says.
+        // SAFETY: `sim` is alive; `kept` has room for `size` octets.
         unsafe {
             self.kept.resize((state.size)(self.sim.as_ptr()), 0);
             (state.keep)(self.sim.as_ptr(), self.kept.as_mut_ptr());
         }
     }
 
-    /// Whether the state is the one that was kept last. If it is, and the inputs go on as they did since, the model goes
-    /// round for ever. Strings, queues, `$random` and `$time` do not count.
+    /// Whether the state equals the one that was stored last. If it does, and the inputs since then repeat, the model repeats
+    /// too. Strings, queues, `$random` and `$time` are not compared.
     #[must_use]
     pub fn is_as_kept(&self) -> bool {
-        // SAFETY: `sim` is alive; `kept` came from `keep`, or is empty and not looked at.
+        // SAFETY: `sim` is alive; `kept` came from `keep`, or is empty and not read.
         self.state.is_some_and(|state| unsafe {
             !self.kept.is_empty() && (state.same)(self.sim.as_ptr(), self.kept.as_ptr()) != 0
         })
@@ -451,7 +451,7 @@ impl Model {
         unsafe { (self.api.time)(self.sim.as_ptr()) }
     }
 
-    /// Records the present values in an open trace, then lets time pass by `by` units of precision; 0 does neither.
+    /// Records the present values in an open trace, then advances the time by `by` units of precision; 0 does neither.
     #[inline]
     pub fn advance(&mut self, by: u64) {
         if by > 0 {
@@ -460,7 +460,7 @@ impl Model {
         }
     }
 
-    /// Starts to record all signals into the file at `path`, in the format given to [`Build::trace`](crate::Build::trace).
+    /// Starts to record all signals to the file at `path`, in the format given to [`Build::trace`](crate::Build::trace).
     ///
     /// # Errors
     /// [`Error::NotTraced`], [`Error::TraceOpen`]; [`Error::Io`] when the file cannot be created.
@@ -484,7 +484,7 @@ impl Model {
         }
     }
 
-    /// Ends the recording and completes the file; without an open trace it does nothing. Dropping the model does the same, but
+    /// Ends the recording and completes the file; does nothing without an open trace. Dropping the model does the same, but
     /// cannot report errors.
     ///
     /// # Errors
@@ -505,7 +505,7 @@ impl Model {
         }
     }
 
-    /// Writes the coverage counts so far into the file at `path`, in Verilator's format; [`coverage`](crate::coverage) reads it.
+    /// Writes the coverage counts so far to the file at `path`, in Verilator's format; [`coverage`](crate::coverage) reads it.
     ///
     /// # Errors
     /// [`Error::NoCoverage`]; [`Error::Io`] when the file cannot be created.
@@ -582,7 +582,7 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // SAFETY: `sim` came from `create` and is used no more.
+        // SAFETY: `sim` came from `create` and is not used again.
         unsafe { (self.api.destroy)(self.sim.as_ptr()) }
     }
 }
@@ -609,7 +609,7 @@ fn storage(data: *mut c_void, width: u32) -> Option<Storage> {
     })
 }
 
-/// Largest value of so many bits.
+/// Largest value of `width` bits.
 fn max(width: u32) -> u64 {
     u64::MAX >> 64u32.saturating_sub(width)
 }
@@ -625,7 +625,7 @@ fn text(string: *const c_char) -> String {
         .into_owned()
 }
 
-/// Creates the file, so that the reason of a failure is known, and returns its path for C.
+/// Creates the file, which reports the reason of a failure, and returns its path for C.
 fn creatable(path: &Path) -> Result<CString, Error> {
     File::create(path).map_err(at(path))?;
     let refused =
@@ -633,13 +633,13 @@ fn creatable(path: &Path) -> Result<CString, Error> {
     CString::new(path.as_os_str().as_bytes()).map_err(refused)
 }
 
-/// Whether an FST file was written to its end: its writer says nothing, but writes the block at its beginning last, and
-/// nothing behind a failure.
+/// Whether an FST file is complete. The writer reports no error, but it writes the block at the beginning last, and nothing
+/// after a failure.
 fn is_complete(path: &Path) -> bool {
-    /// Octets of that block behind its type.
+    /// Octets of that block after its type.
     const HEADER: u64 = 329;
     let mut start = [0; 9];
-    let is_pipe = path.metadata().is_ok_and(|m| m.file_type().is_fifo()); // reading it would wait
+    let is_pipe = path.metadata().is_ok_and(|m| m.file_type().is_fifo()); // reading a pipe would block
     let read = |mut file: File| file.read_exact(&mut start);
     !is_pipe && File::open(path).and_then(read).is_ok() && start[1..] == HEADER.to_be_bytes()
 }

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// Why a model stopped itself.
+/// Place and reason of a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Source name; empty when the place is unknown.
+    /// Source name; empty when unknown.
     pub file: String,
-    /// Line, from 1; 0 when the place is unknown.
+    /// Line, from 1; 0 when unknown.
     pub line: u32,
     /// Instance, such as `TOP.counter`; may be empty.
     pub scope: String,
     /// The text of `$fatal`, `$error` or the assertion; `$stop` when there is none.
     pub message: String,
-    /// True when Verilator's run-time library gave up (no convergence, null dereference) rather than the design.
+    /// True when Verilator's run-time library failed (no convergence, null dereference), false when the design stopped.
     pub runtime: bool,
 }
 

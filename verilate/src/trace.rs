@@ -3,7 +3,7 @@
 /// Kind of waveform a model can write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trace {
-    /// None: the fastest model.
+    /// No waveform: the fastest model.
     #[default]
     Off,
     /// Value change dump: text, large.

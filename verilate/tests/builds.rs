@@ -12,7 +12,7 @@ const GOOD: &str =
 const NARROWS: &str =
     "module part(input wire [7:0] x,\n output wire [3:0] y);\n assign y = x;\nendmodule\n";
 
-/// Both versions in use name it: 5.006 `WIDTH`, later ones `WIDTHTRUNC`.
+/// Verilator 5.006 names the warning `WIDTH`, later versions `WIDTHTRUNC`.
 const WIDTH_CODES: [&str; 2] = ["WIDTH", "WIDTHTRUNC"];
 
 fn part(text: impl Into<String>) -> Build {
@@ -75,7 +75,7 @@ fn failed_build_is_a_typed_error_and_poisons_nothing() {
             other => panic!("{other:?}"),
         }
     }
-    // A build that fails in the C++ compiler: same content each time, the cause lies in `$c`.
+    // A build that fails in the C++ compiler, at the same content each time: the cause is in `$c`.
     let broken = part(
         unique.clone()
             + "module part(input wire x, output wire y); assign y = x; initial $c(\"no such thing;\"); endmodule",
@@ -179,7 +179,7 @@ fn several_sources_includes_and_parameters() {
     }
 }
 
-/// Exit codes of a child process, unlike any the test harness uses.
+/// Exit codes of a child process, different from those of the test harness.
 const BUILT: i32 = 90;
 const FOUND: i32 = 91;
 

@@ -8,7 +8,7 @@ use warpline_verilate::{
     coverage::{Coverage, Kind, Summary},
 };
 
-/// A branch on the low bit of `pick`, and a case on all of it; the tests never pick more than 1, so line 9 stays unreached.
+/// A branch on the low bit of `pick`, and a case on all of it; the tests pick at most 1, so line 9 is not reached.
 const TEXT: &str =
     "module chooser(input wire clk, input wire [1:0] pick, output reg [1:0] y, output reg odd);
   always @(posedge clk) begin
@@ -102,7 +102,7 @@ fn two_processes_cover_both_branches() {
     assert_eq!(row(&merged, Kind::Branch), (2, 2));
     assert_eq!(row(&merged, Kind::Line), (3, 4));
     assert_eq!(unreached_lines(&merged), [9]);
-    let (hit, total) = row(&merged, Kind::Toggle); // 6 bits; newer versions count each direction by itself
+    let (hit, total) = row(&merged, Kind::Toggle); // 6 bits; newer versions count each direction
     assert!(
         0 < hit && hit <= total && (total == 6 || total == 12),
         "{hit} of {total}"

@@ -104,7 +104,7 @@ fn values_too_wide_are_refused_and_leave_the_port_alone() {
 
 #[test]
 fn bits_above_a_wide_input_never_reach_the_model() {
-    // Generated code takes the bits above the width for zero: it compares whole words.
+    // Generated code assumes that bits above the width are zero: it compares whole words.
     let text = "module equal(input wire [66:0] x, output wire y); assign y = x == {3'd5, 64'd0}; endmodule";
     let mut model = Build::new("equal").source("equal.sv", text).open().unwrap();
     let (x, y) = (model.port("x").unwrap(), model.port("y").unwrap());
@@ -144,7 +144,7 @@ fn unknown_port_names_the_known_ones() {
 }
 
 #[test]
-fn awkward_names_keep_their_spelling() {
+fn escaped_names_keep_their_spelling() {
     let text = "module awkward(input wire a__b, input wire \\x+y\" , input wire class_, output wire [7:4] y);
                   assign y = {a__b, \\x+y\" , class_, 1'b1};
                 endmodule";
@@ -197,7 +197,7 @@ fn add(model: &mut Model, x: u32) -> u64 {
 }
 
 #[test]
-fn models_with_one_top_name_live_side_by_side() {
+fn models_with_one_top_name_work_in_one_process() {
     let (one, seven) = (adder(1), adder(7));
     let (mut a, mut b, mut c) = (
         one.open(1).unwrap(),
@@ -219,7 +219,7 @@ fn models_with_one_top_name_live_side_by_side() {
 fn models_run_on_threads_and_move_between_them() {
     let libraries = [adder(1), adder(7), adder(1)];
     let constants = [1, 7, 1];
-    let models: Vec<Model> = libraries.iter().map(|l| l.open(1).unwrap()).collect(); // made here, used there
+    let models: Vec<Model> = libraries.iter().map(|l| l.open(1).unwrap()).collect(); // opened here, used in threads
     let back: Vec<Model> = thread::scope(|scope| {
         let run = |(mut model, constant): (Model, u64)| {
             scope.spawn(move || {
@@ -233,7 +233,7 @@ fn models_run_on_threads_and_move_between_them() {
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     for (mut model, constant) in back.into_iter().zip(constants) {
-        assert_eq!(add(&mut model, 1), 1 + constant); // and here again
+        assert_eq!(add(&mut model, 1), 1 + constant); // and used here again
     }
 }
 

@@ -1,4 +1,4 @@
-//! The state as a whole: kept, and compared with a later one.
+//! The state as a whole: stored, and compared with a later one.
 
 mod common;
 
@@ -79,7 +79,7 @@ fn a_state_is_the_same_when_registers_memories_and_inputs_are() {
 
 #[test]
 #[should_panic(expected = "comparable")]
-fn other_models_keep_none() {
+fn other_models_store_no_state() {
     let mut model = open(Build::new("top"));
     assert!(!model.is_as_kept());
     model.keep_state();

@@ -1,4 +1,4 @@
-//! What a design prints, and every way it can stop itself, as values; the process goes on.
+//! Output of a design, and every kind of stop, as values; the process continues.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn stopped(result: Result<Status, Error>) -> Stopped {
 }
 
 #[test]
-fn display_text_is_taken_once() {
+fn display_text_is_returned_once() {
     let (mut model, result) = talk(0);
     assert_eq!(result.unwrap(), Status::Running);
     assert_eq!(model.take_output(), "code 0\n");
@@ -52,7 +52,7 @@ fn display_text_is_taken_once() {
 }
 
 #[test]
-fn long_text_is_whole() {
+fn long_text_is_complete() {
     let text = "module long_text(input wire clk); always @(posedge clk) for (int i = 0; i < 3000; i++) $write(\"%0d,\", i); endmodule";
     let mut model = Build::new("long_text")
         .source("long_text.sv", text)
@@ -117,7 +117,7 @@ fn loop_without_fixed_point_is_an_error() {
     assert!(stop.runtime && stop.message.contains("converge"), "{stop}");
     assert_eq!(stopped(model.eval()), stop);
     drop(model);
-    let mut model = build.open().unwrap(); // the library is unharmed
+    let mut model = build.open().unwrap(); // the library still works
     let (enable, y) = (model.port("enable").unwrap(), model.port("y").unwrap());
     model.set(enable, 0);
     model.eval().unwrap();
@@ -125,7 +125,7 @@ fn loop_without_fixed_point_is_an_error() {
 }
 
 #[test]
-fn final_block_may_complain_at_drop() {
+fn final_block_may_fail_at_drop() {
     let text = "module last_words(input wire clk); always @(posedge clk) $display(\"x\"); final $fatal(1, \"too late\"); endmodule";
     let mut model = Build::new("last_words")
         .source("last_words.sv", text)

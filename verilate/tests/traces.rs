@@ -142,7 +142,7 @@ fn a_full_disk_is_reported_at_closing() {
     assert!(
         matches!(model.trace_close(), Err(Error::Write(reason)) if reason.contains("No space"))
     );
-    run(&mut model, 1); // the model itself goes on
+    run(&mut model, 1); // the model still works
 
     let mut model = counter(Trace::Fst);
     model.trace_open("/dev/full").unwrap();

@@ -21,12 +21,12 @@ pub fn cycle(model: &mut Model, clk: Port) -> Result<Status, Error> {
 
 const ROLE: &str = "WARPLINE_VERILATE_TEST_ROLE";
 
-/// What a child process was told to do; `None` in the test proper.
+/// The role of a child process; `None` in the test itself.
 pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// The named test of this binary again, in a process of its own, with a role.
+/// Runs the named test of this binary again, in a process of its own, with a role.
 pub fn again(test: &str, role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -35,7 +35,7 @@ pub fn again(test: &str, role: &str) -> Command {
     command
 }
 
-/// A text no earlier run has used, so that the cache cannot know a model with it.
+/// A text that no earlier run has used, so that the cache has no model with it.
 pub fn nonce() -> String {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
