@@ -338,8 +338,8 @@ fn what_cannot_be_used_is_told_in_a_line() {
     complains(&["stat", &long], 2, "107 octets at most");
     let closed = at("closed");
     drop(UnixListener::bind(&closed).unwrap());
-    complains(&["stat", &closed], 2, "nobody listens there");
-    complains(&["doctor", &closed], 2, "nobody listens there");
+    complains(&["stat", &closed], 2, "no server listens there");
+    complains(&["doctor", &closed], 2, "no server listens there");
     // A path need not be Unicode.
     let odd = folder.path().join(OsStr::from_bytes(b"\xFF"));
     for asked in ["stat", "doctor"] {

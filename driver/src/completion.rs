@@ -98,7 +98,7 @@ pub struct UntaggedCompletion {
 pub struct CloseEvent {
     /// The stream.
     pub stream: u8,
-    /// Stream position behind its last octet.
+    /// Stream position after its last octet.
     pub position: u32,
 }
 
@@ -241,7 +241,7 @@ impl Ring {
         self.place.next(self.memory.memory().words())
     }
 
-    /// Keeps the memory for ever: the device may still write.
+    /// Keeps the memory permanently: the device may still write.
     pub fn leak(self) {
         self.memory.leak();
     }

@@ -40,7 +40,7 @@ impl Dma {
     }
 }
 
-/// Memory that the card may write to. Dropping it unmaps the memory, or keeps it for ever when that fails.
+/// Memory that the card may write to. Dropping it unmaps the memory, or keeps it permanently when that fails.
 pub(crate) struct Mapped {
     dma: Arc<Dma>,
     /// `None` once taken out.
@@ -90,12 +90,12 @@ impl Mapped {
             .expect("taken out only by value or drop")
     }
 
-    /// Unmaps the memory and returns it. On an error the memory is kept for ever.
+    /// Unmaps the memory and returns it. On an error the memory is kept permanently.
     pub fn unmap(mut self) -> Result<DmaMemory, Error> {
         self.take().map(|memory| memory.expect("not taken before"))
     }
 
-    /// Keeps memory and map for ever: the card may still write.
+    /// Keeps memory and map permanently: the card may still write.
     pub fn leak(mut self) {
         tracing::warn!(
             iova = self.iova,

@@ -156,7 +156,7 @@ impl Finding {
                 path.display()
             ),
             Problem::NoReset => {
-                "give the card's PCIe core function-level reset, or the card a port of its own".into()
+                "give the card's PCIe core function-level reset, or put the card behind a separate port".into()
             }
             Problem::LockedMemory { .. } => {
                 "raise it: ulimit -l unlimited, a line `* - memlock unlimited` in /etc/security/limits.d, or LimitMEMLOCK= of the service".into()
@@ -512,8 +512,8 @@ mod tests {
         };
         assert_eq!(named[0].problem, other);
         assert!(named[0].blocks());
-        let nobody = fake.machine().examine(Some("06:00.0".parse().unwrap()));
-        assert_eq!(nobody.unwrap()[0].problem, Problem::NoDevice);
+        let missing = fake.machine().examine(Some("06:00.0".parse().unwrap()));
+        assert_eq!(missing.unwrap()[0].problem, Problem::NoDevice);
         let empty = tempfile::tempdir().unwrap();
         let machine = Machine::at(empty.path(), empty.path(), empty.path());
         let findings = machine.examine(None).unwrap();
@@ -579,7 +579,7 @@ mod tests {
         fake.remove("sys/bus/pci/devices/0000:05:00.0/iommu_group");
         let group = fake.0.path().join("sys/kernel/iommu_groups/7");
         fake.link("iommu_group", CARD, group.to_str().unwrap());
-        assert_eq!(fake.findings(), [], "nobody uses it");
+        assert_eq!(fake.findings(), [], "no driver uses it");
         fake.link("driver", neighbour, "../../../../bus/pci/drivers/pcieport");
         assert_eq!(fake.findings(), [], "a bridge");
         fake.link("driver", neighbour, "../../../../bus/pci/drivers/igb");

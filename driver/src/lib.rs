@@ -12,7 +12,7 @@
 //!
 //! 1. Memory that the device may write to belongs to a handle, and the program reads copies of it only.
 //! 2. A handle releases its memory only after the device has confirmed that no write to it is under way.
-//! 3. If the device does not confirm, the memory is kept for ever rather than freed.
+//! 3. If the device does not confirm, the memory is kept permanently rather than freed.
 //!
 //! Data from the device is checked: a malformed completion or record is an [`Error`].
 //!

@@ -81,7 +81,7 @@ impl DerefMut for DmaMemory {
     }
 }
 
-/// Memory that a card may write to at any time. Dropping it keeps the memory mapped for ever: only
+/// Memory that a card may write to at any time. Dropping it keeps the memory mapped permanently: only
 /// [`reclaim`](Self::reclaim) gives it back.
 #[derive(Debug)]
 pub(crate) struct SharedMemory(ManuallyDrop<DmaMemory>);
@@ -141,7 +141,7 @@ impl SharedMemory {
         unsafe { slice::from_raw_parts(self.0.mapping.start.as_ptr().cast(), self.0.length) }
     }
 
-    /// The memory as 32-bit words; without the octets behind the last whole word.
+    /// The memory as 32-bit words; without the octets after the last whole word.
     ///
     /// For memory that is accessed by words only, such as rings: atomic accesses of two sizes to the same octets are not
     /// allowed to race.

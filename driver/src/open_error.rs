@@ -67,7 +67,7 @@ pub enum OpenError {
     },
     /// The device cannot be reset.
     #[error(
-        "the device cannot be reset: it needs function-level reset, or a bus of its own; `cat /sys/bus/pci/devices/…/reset_method` shows the methods that the kernel knows"
+        "the device cannot be reset: it needs function-level reset, or a separate bus; `cat /sys/bus/pci/devices/…/reset_method` shows the methods that the kernel knows"
     )]
     NoReset,
     /// The kernel reports no usable bus addresses.

@@ -76,7 +76,7 @@ impl ReceiveRing {
         self.place.produced & 0xFFFF
     }
 
-    /// Keeps the memory for ever: the device may still read it.
+    /// Keeps the memory permanently: the device may still read it.
     pub fn leak(self) {
         self.memory.leak();
     }

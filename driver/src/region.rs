@@ -53,7 +53,7 @@ impl Default for Registration {
 /// Memory that the peer may write to, under an STag, from [`ProtectionDomain::register`] until it is revoked.
 ///
 /// Dropping it revokes the STag as well, but cannot report errors. If the device does not confirm, the memory is kept
-/// for ever: it is never given back to the system while the device might still write to it.
+/// permanently: it is never returned to the system while the device might still write to it.
 ///
 /// There is no slice of a registered memory:
 ///
@@ -230,7 +230,7 @@ impl MemoryRegion {
     /// only the program accesses the memory.
     ///
     /// # Errors
-    /// Those of commands and backend; the memory is then kept for ever, because the device may still write to it.
+    /// Those of commands and backend; the memory is then kept permanently, because the device may still write to it.
     pub fn revoke(mut self) -> Result<DmaMemory, Error> {
         self.end()?.ok_or(Error::Gone)
     }

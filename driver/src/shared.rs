@@ -95,7 +95,7 @@ impl StreamState {
         }
     }
 
-    /// Keeps all posted buffers and the rings for ever: the device may still reach them.
+    /// Keeps all posted buffers and the rings permanently: the device may still reach them.
     pub fn leak(&mut self) {
         for mut queue in self.queues.drain(..).flatten() {
             queue.posted.drain(..).for_each(mem::forget);
@@ -244,7 +244,7 @@ impl Shared {
                 return Err(Error::CompletionFault);
             }
             if let Err(error) = self.drain(state) {
-                state.ready.push_back(Err(error)); // behind the entries that were drained before
+                state.ready.push_back(Err(error)); // after the entries that were drained before
             }
         }
         if state.ready.is_empty() {

@@ -17,7 +17,7 @@ use crate::shared::{PostedQueue, Shared, State};
 /// How a stream enters full operation (AMB-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// TCP sequence number of the first octet behind the peer's start frame.
+    /// TCP sequence number of the first octet after the peer's start frame.
     pub sequence_start: u32,
     /// The peer inserts markers.
     pub markers: bool,
@@ -212,10 +212,10 @@ impl Stream {
     }
 
     /// Stops receiving. When it returns, nothing of the stream is under way, and posted buffers come back as
-    /// [`Completion::Flushed`](crate::Completion::Flushed) behind the last of its completions.
+    /// [`Completion::Flushed`](crate::Completion::Flushed) after the last of its completions.
     ///
     /// # Errors
-    /// Those of commands; posted buffers are then kept for ever, because the device may still write to them.
+    /// Those of commands; posted buffers are then kept permanently, because the device may still write to them.
     pub fn close(mut self) -> Result<(), Error> {
         self.end()
     }

@@ -103,7 +103,11 @@ fn functions_that_cannot_be_a_card_are_refused() {
         matches!(refused, Error::NotWarpline { found: 0x8086_1533 }),
         "{refused}"
     );
-    assert_eq!(card.model().resets, 0, "what is no card is left alone");
+    assert_eq!(
+        card.model().resets,
+        0,
+        "a device that is not a card is not reset"
+    );
 }
 
 #[test]
@@ -112,10 +116,10 @@ fn a_card_is_opened_by_the_path_of_its_socket() {
     let path = directory.path().join("card");
     let address = path.to_str().unwrap();
     let open = || warpline_driver::open(address, Options::default());
-    let nobody = open().map(|_| ()).unwrap_err().to_string();
+    let absent = open().map(|_| ()).unwrap_err().to_string();
     assert!(
-        nobody.contains(address) && nobody.contains("start the device first"),
-        "{nobody}"
+        absent.contains(address) && absent.contains("start the device first"),
+        "{absent}"
     );
 
     let card = SoftwareCard::default();

@@ -1,4 +1,4 @@
-//! Prints how fast the simulated card runs here: `cargo run --release -p warpline-sim --example card_speed [width]`.
+//! Prints the speed of the simulated card on this machine: `cargo run --release -p warpline-sim --example card_speed [width]`.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! The card that programs hold.
+//! A handle of a simulated card.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -93,7 +93,7 @@ impl Card {
         Self::open_library(config, options, &library)
     }
 
-    /// As [`open`](Self::open), with sources of one's own whose top module has the device's name and ports.
+    /// As [`open`](Self::open), with other sources, whose top module has the device's name and ports.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -170,12 +170,12 @@ impl Card {
         self.simulation().host.map(memory)
     }
 
-    /// Ends all maps that lie in a range of bus addresses, and returns their octets. When it returns, writes that the bus
+    /// Ends all maps that lie in a range of bus addresses, and returns their total length in octets. When it returns, writes that the bus
     /// has accepted are in memory; later ones are refused.
     ///
     /// # Errors
     /// [`Error::Map`] when the range cuts a map in two; [`Error::NotIdle`], [`Error::Violation`] and [`Error::Model`] when
-    /// the card does not finish its writes. Then all maps are as before.
+    /// the card does not finish its writes. Then all maps stay.
     pub fn unmap(&self, iova: u64, length: u64) -> Result<u64, Error> {
         let mut simulation = self.simulation();
         let start = simulation.cycle;
@@ -249,7 +249,7 @@ impl Card {
         self.arrive(stream, sequence, octets, Tail::More, true)
     }
 
-    /// As [`feed`](Self::feed), with the peer's FIN behind the last octet. `octets` may be empty: `sequence` is then the FIN's.
+    /// As [`feed`](Self::feed), with the peer's FIN after the last octet. `octets` may be empty: `sequence` is then the FIN's.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).

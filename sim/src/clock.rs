@@ -61,7 +61,7 @@ impl Clock {
             return Ok(());
         };
         {
-            let _nobody_waits = self.shared.simulation.lock();
+            let _lock = self.shared.simulation.lock();
             self.stopped.store(true, Ordering::SeqCst);
         }
         self.shared.done.notify_all();

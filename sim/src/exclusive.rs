@@ -26,13 +26,13 @@ impl Deref for Caller<'_> {
     type Target = Simulation;
 
     fn deref(&self) -> &Simulation {
-        self.simulation.as_ref().expect("given up on drop only")
+        self.simulation.as_ref().expect("released on drop only")
     }
 }
 
 impl DerefMut for Caller<'_> {
     fn deref_mut(&mut self) -> &mut Simulation {
-        self.simulation.as_mut().expect("given up on drop only")
+        self.simulation.as_mut().expect("released on drop only")
     }
 }
 

@@ -97,7 +97,7 @@ impl Host {
         Ok(())
     }
 
-    /// Removes all maps that lie in a range, and returns their octets.
+    /// Removes all maps that lie in a range, and returns their total length in octets.
     pub fn unmap(&mut self, iova: u64, length: u64) -> Result<u64, Error> {
         let refused = |problem| Error::Map {
             iova,

@@ -36,7 +36,7 @@ pub(crate) struct Wires {
     pub rready: bool,
 }
 
-/// What the host drives in a cycle, apart from RDATA, which [`Reads::data`] holds.
+/// What the host drives in a cycle, except RDATA, which [`Reads::data`] holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub arready: bool,

@@ -259,7 +259,7 @@ fn memory_unmapped_while_it_is_written_is_a_stream_error() {
         card.run_until_idle().unwrap();
         assert!(
             region.to_vec().unwrap() == memory,
-            "seed {seed}: written behind the unmap"
+            "seed {seed}: written after the unmap"
         );
         assert!(card.bus_errors() > before, "seed {seed}");
         let record = stream.error_record().unwrap().unwrap();

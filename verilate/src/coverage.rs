@@ -27,7 +27,7 @@ const FIRST_LINE: &str = "# SystemC::Coverage-3";
 pub enum Kind {
     /// A block of statements ran.
     Line,
-    /// A branch was taken (or, a point of its own, not taken).
+    /// A branch was taken (or, as a separate point, not taken).
     Branch,
     /// A bit rose or fell.
     Toggle,

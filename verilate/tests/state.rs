@@ -5,7 +5,7 @@ mod common;
 use common::cycle;
 use warpline_verilate::{Build, Model, Trace};
 
-/// A memory that is written while `we`, and a counter in an instance of its own that runs while `run`.
+/// A memory that is written while `we`, and a counter in a separate instance that runs while `run`.
 const TEXT: &str = "module counter(input wire clk, input wire run, output reg [1:0] q); /* verilator no_inline_module */
   initial q = 0;
   always @(posedge clk) if (run) q <= q + 1;

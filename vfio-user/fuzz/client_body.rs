@@ -1,8 +1,8 @@
-//! What the fuzz target `client` and the stable smoke test both run: arbitrary calls of a client whose server answers
-//! with honest replies, most of them spoilt.
+//! The common body of the fuzz target `client` and of the stable smoke test: arbitrary calls of a client, whose server
+//! sends correct replies with random faults.
 //!
-//! All replies are in the socket before the first call, so nothing ever waits. Checked: no panic, each result is what
-//! the octets of the reply say, and nothing but `Closed` comes after a broken reply.
+//! All replies are in the socket before the first call, so no call waits. Checked: no panic, each result matches the octets
+//! of the reply, and every call after a malformed reply returns `Closed`.
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -17,11 +17,11 @@ use zerocopy::IntoBytes;
 
 use crate::raw::{message, send};
 
-/// One input: calls and what comes back for each.
+/// One input: calls and their replies.
 #[derive(Debug)]
 pub struct Input {
     greeting: Vec<u8>,
-    /// The greeting is as it should be.
+    /// The version reply is correct.
     honest: bool,
     calls: Vec<(Call, Vec<u8>)>,
 }
@@ -169,7 +169,7 @@ fn spoil(source: &mut Unstructured<'_>, reply: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// What a call must come to.
+/// The expected result of a call.
 #[derive(Debug, PartialEq)]
 enum Verdict {
     Fine(Vec<u8>),
@@ -177,7 +177,7 @@ enum Verdict {
     Broken(&'static str),
 }
 
-/// Tells from the octets of a stream what the call with this id must come to, and goes on behind its reply.
+/// Derives the expected result of the call with this id from the octets of a stream, and moves past its reply.
 fn judge(call: Call, id: u16, stream: &mut &[u8]) -> Verdict {
     let (command, length) = match call {
         Call::Device => (Command::DEVICE_GET_INFO, 16),
@@ -213,7 +213,7 @@ fn judge(call: Call, id: u16, stream: &mut &[u8]) -> Verdict {
     } else if word(header, 12) != 0 {
         return Verdict::Broken("StrayErrno");
     }
-    // A contradiction in the front part is seen before the data behind it is missed.
+    // A wrong field in the structure is found before missing data after it.
     let front = if matches!(call, Call::Read(_)) {
         16
     } else {
@@ -289,7 +289,7 @@ fn perform(
     }
 }
 
-/// Runs one input, panics where a promise is broken, and returns what was reached, as text.
+/// Runs one input, panics when a guarantee is broken, and returns the cases reached, as text.
 pub fn run(input: &Input) -> Vec<String> {
     let (ours, theirs) = UnixStream::pair().expect("a socket pair");
     let wire: Vec<u8> = input
@@ -302,7 +302,7 @@ pub fn run(input: &Input) -> Vec<String> {
     let client = match Client::over(ours, Duration::from_secs(30)) {
         Ok(client) if input.honest => client,
         Err(error) if input.honest => panic!("{error}"),
-        // What came instead of a greeting may be one all the same.
+        // A random first reply may be a valid version.
         other => {
             let call = |client: Client| {
                 client
@@ -352,7 +352,7 @@ pub fn run(input: &Input) -> Vec<String> {
             }
             _ => panic!("{call:?}: {result:?} instead of {verdict:?}"),
         }
-        // Broken once is closed for good.
+        // After a malformed reply the connection stays closed.
         for (call, _) in &input.calls {
             let result = perform(&client, *call, &file);
             assert!(matches!(result, Err(Error::Closed { .. })), "{result:?}");

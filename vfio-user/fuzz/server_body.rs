@@ -1,8 +1,8 @@
-//! What the fuzz target `server` and the stable smoke test both run: what an arbitrary client sends, mostly well-formed
-//! messages with something wrong, goes to a server with a model behind it.
+//! The common body of the fuzz target `server` and of the stable smoke test: an arbitrary client, mostly with well-formed
+//! messages that have a fault, and a server with a model.
 //!
-//! Checked: no panic, a reply to each command that wants one and in order, the right kind of end, no descriptor left
-//! open, and what the model expects of a server.
+//! Checked: no panic, a reply to each command that requires one, in order, the right kind of end, no descriptor left open,
+//! and the guarantees that the model checks.
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::model::Model;
 use crate::raw::{Tracer, message, try_send};
 
-/// One input: what a client sends before it leaves.
+/// One input: what a client sends before it disconnects.
 #[derive(Debug)]
 pub struct Input {
     pieces: Vec<Piece>,
@@ -27,7 +27,7 @@ pub struct Input {
     lacks: usize,
 }
 
-/// Something that goes onto the stream at once, with so many descriptors.
+/// Octets that are sent at once, and their number of descriptors.
 #[derive(Debug)]
 struct Piece {
     octets: Vec<u8>,
@@ -71,7 +71,7 @@ fn piece(source: &mut Unstructured<'_>) -> Result<Piece> {
     };
     let mut octets = message(source.arbitrary()?, command, kind, &payload);
     match source.int_in_range(0..=19)? {
-        // An octet of the header is another.
+        // A wrong octet in the header.
         0 => octets[source.int_in_range(0..=HEADER_LENGTH - 1)?] = source.arbitrary()?,
         // A payload of another length, with a header that fits it.
         1 => {
@@ -83,7 +83,7 @@ fn piece(source: &mut Unstructured<'_>) -> Result<Piece> {
             let length = source.int_in_range(1..=40)?;
             octets = source.bytes(length)?.to_vec();
         }
-        // Some octets of the payload are others.
+        // Wrong octets in the payload.
         3..=6 if !payload.is_empty() => {
             for _ in 0..source.int_in_range(1..=3)? {
                 let place = source.int_in_range(HEADER_LENGTH..=octets.len() - 1)?;
@@ -102,7 +102,7 @@ fn piece(source: &mut Unstructured<'_>) -> Result<Piece> {
     })
 }
 
-/// A request as it should be, mostly, and its number of descriptors.
+/// A request, mostly correct, and its number of descriptors.
 fn request(source: &mut Unstructured<'_>) -> Result<(Command, Vec<u8>, usize)> {
     let iova = if source.arbitrary()? {
         source.int_in_range(0..=9)?
@@ -206,7 +206,7 @@ fn request(source: &mut Unstructured<'_>) -> Result<(Command, Vec<u8>, usize)> {
     Ok((command, payload, wanted))
 }
 
-/// Where the stream must end, told from its octets alone.
+/// The expected end of the stream, derived from its octets alone.
 #[derive(Debug, PartialEq)]
 enum End {
     Left,
@@ -217,7 +217,7 @@ enum End {
     Greeting,
 }
 
-/// Runs one input, panics where a promise is broken, and returns what was reached, as text.
+/// Runs one input, panics when a guarantee is broken, and returns the cases reached, as text.
 pub fn run(input: &Input) -> Vec<String> {
     let (ours, theirs) = UnixStream::pair().expect("a socket pair");
     let server = thread::spawn(move || {
@@ -236,7 +236,7 @@ pub fn run(input: &Input) -> Vec<String> {
         if octets.is_empty() {
             break;
         }
-        // A server that has ended takes nothing more; what it did not see makes no difference to how it ended.
+        // A server that has ended reads no more; octets that it did not read do not affect its result.
         wire.extend_from_slice(octets);
         if !try_send(&ours, octets, &vec![tracer.fd(); piece.descriptors]) {
             break;
@@ -244,7 +244,7 @@ pub fn run(input: &Input) -> Vec<String> {
     }
     let _ = ours.shutdown(std::net::Shutdown::Write);
     let mut replies = Vec::new();
-    // A reset follows if the server ends with octets unread; what it replied before has been received by then.
+    // A server that ends with octets unread causes a reset; its earlier replies have been received by then.
     let _ = (&ours).read_to_end(&mut replies);
     let result = server.join().expect("no panic");
     drop(ours);
@@ -292,7 +292,7 @@ fn judge(wire: &[u8], replies: &[u8], result: std::result::Result<(), ServeError
             let what = if error { "refused" } else { "done" };
             seen.push(format!("{} {what}", Command(header.command)));
         }
-        // Without a reply the greeting is told from how the server ends.
+        // Without a reply the server's end shows whether the version was accepted.
         let failed = refused.unwrap_or(matches!(
             result,
             Err(ServeError::NoVersion { .. }

@@ -72,8 +72,8 @@ pub enum Error {
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => ": start the device first",
-        io::ErrorKind::ConnectionRefused => ": nobody listens there, start the device first",
-        io::ErrorKind::PermissionDenied => ": it takes permission to write to the socket file",
+        io::ErrorKind::ConnectionRefused => ": no server listens there, start the device first",
+        io::ErrorKind::PermissionDenied => ": write permission to the socket file is needed",
         io::ErrorKind::InvalidFilename => ": the path of a socket has 107 octets at most",
         _ => "",
     }

@@ -227,7 +227,7 @@ pub mod device_flags {
 )]
 #[repr(C)]
 pub struct RegionInfo {
-    /// Octets of this structure and of the capabilities behind it.
+    /// Octets of this structure and of the capabilities after it.
     pub argsz: u32,
     /// See [`region_flags`].
     pub flags: u32,
@@ -278,7 +278,7 @@ pub mod irq_flags {
 )]
 #[repr(C)]
 pub struct IrqSet {
-    /// Octets of this structure and of the data behind it, without descriptors.
+    /// Octets of this structure and of the data after it, without descriptors.
     pub argsz: u32,
     /// One of the data bits and one of the action bits of [`irq_set_flags`].
     pub flags: u32,
@@ -306,7 +306,7 @@ pub mod irq_set_flags {
     pub const ACTION_TRIGGER: u32 = 1 << 5;
 }
 
-/// Both ways in [`Command::REGION_READ`] (data behind the reply) and [`Command::REGION_WRITE`] (data behind the request).
+/// Both ways in [`Command::REGION_READ`] (data after the reply) and [`Command::REGION_WRITE`] (data after the request).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -340,7 +340,7 @@ pub mod pci {
     pub const MSIX: u32 = 2;
     /// Errors of the bus.
     pub const ERROR: u32 = 3;
-    /// The host wants the device back.
+    /// The host requests the device back.
     pub const REQUEST: u32 = 4;
     /// Interrupt types that every PCI device lists, absent ones with count 0.
     pub const IRQS: usize = 5;

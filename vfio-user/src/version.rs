@@ -1,7 +1,7 @@
 //! Capabilities: the JSON text of the version message.
 //!
-//! Each side names the limits of what it *accepts*; a limit that it does not name is the protocol's default. The server answers only to
-//! capabilities that the client has named.
+//! Each side names the limits of what it *accepts*; a limit that it does not name is the protocol's default. The server
+//! answers only to capabilities that the client has named.
 
 use std::time::Duration;
 

@@ -464,7 +464,7 @@ mod ioctl {
             ranges: ranges.as_mut_ptr() as u64,
             alignment: 0,
         };
-        // SAFETY: the kernel fills at most `count` pairs behind `ranges`, which lives until the call returns, and the
+        // SAFETY: the kernel fills at most `count` pairs at `ranges`, which lives until the call returns, and the
         // argument itself; all contents are valid ones.
         let asked = unsafe {
             rustix::ioctl::ioctl(

@@ -1,7 +1,7 @@
 //! The other end of a stream.
 #![allow(
     dead_code,
-    reason = "each test file is a crate of its own and uses a part"
+    reason = "each test file is a separate crate and uses a part"
 )]
 
 use warpline_driver::Stream;

@@ -9,7 +9,7 @@
 //! It checks the driver: `violations` collects every broken rule of ownership.
 #![allow(
     dead_code,
-    reason = "each test file is a crate of its own and uses a part"
+    reason = "each test file is a separate crate and uses a part"
 )]
 
 #[cfg(feature = "vfio-user")]

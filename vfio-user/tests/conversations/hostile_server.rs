@@ -498,5 +498,5 @@ fn a_closed_connection_is_hung_up() {
     let client = Client::over(ours, PATIENCE).unwrap();
     assert!(client.reset().is_err());
     assert!(hung_up(&client));
-    assert!(server.join().unwrap(), "the server hears of it");
+    assert!(server.join().unwrap(), "the server sees it");
 }

@@ -1,4 +1,4 @@
-//! The socket file: what is replaced, what is left alone, and what is gone afterwards.
+//! The socket file: which files it replaces, which it does not touch, and its removal.
 
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;

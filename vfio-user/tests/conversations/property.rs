@@ -82,15 +82,15 @@ fn call() -> impl Strategy<Value = Call> {
 /// What a client reports: success, or the error number of a refusal.
 type Outcome = Result<(), u32>;
 
-/// How the calls reach the device. The test must detect a client that ignores refusals.
-trait Ears {
-    fn hear(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError>;
+/// How a client reads results. The test must detect one that ignores refusals.
+trait Reading {
+    fn report(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError>;
 }
 
-struct Good;
+struct Faithful;
 
-impl Ears for Good {
-    fn hear(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError> {
+impl Reading for Faithful {
+    fn report(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError> {
         match result {
             Ok(()) => Ok(Ok(())),
             Err(Error::Refused { errno, .. }) => Ok(Err(errno)),
@@ -100,16 +100,16 @@ impl Ears for Good {
 }
 
 /// The fault of a published client: an error reply counts as success.
-struct Deaf;
+struct IgnoresRefusals;
 
-impl Ears for Deaf {
-    fn hear(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError> {
-        Good.hear(result).map(|_| Ok(()))
+impl Reading for IgnoresRefusals {
+    fn report(&self, result: Result<(), Error>) -> Result<Outcome, TestCaseError> {
+        Faithful.report(result).map(|_| Ok(()))
     }
 }
 
 /// The second model: plain lists, no protocol.
-struct Reckoning {
+struct SecondModel {
     regions: Vec<Vec<u8>>,
     /// Last address by first.
     maps: BTreeMap<u64, u64>,
@@ -117,9 +117,9 @@ struct Reckoning {
     refuse: bool,
 }
 
-impl Reckoning {
-    fn new() -> Reckoning {
-        Reckoning {
+impl SecondModel {
+    fn new() -> SecondModel {
+        SecondModel {
             regions: SIZES.iter().map(|&size| vec![0; size as usize]).collect(),
             maps: BTreeMap::new(),
             irqs: IRQS
@@ -337,17 +337,17 @@ fn perform(
     }
 }
 
-fn converse(calls: &[Call], ears: &impl Ears) -> Result<(), TestCaseError> {
+fn converse(calls: &[Call], reading: &impl Reading) -> Result<(), TestCaseError> {
     let (client, shared, server) = connected();
     let file = tempfile::tempfile().unwrap();
-    let mut reckoning = Reckoning::new();
+    let mut model = SecondModel::new();
     for call in calls {
         let mut found = Vec::new();
-        let outcome = ears.hear(perform(&client, &shared, call, &file, &mut found))?;
-        let expected = reckoning.call(call, &found);
+        let outcome = reading.report(perform(&client, &shared, call, &file, &mut found))?;
+        let expected = model.call(call, &found);
         let expected = expected.map_err(|errno| errno.raw_os_error() as u32);
         prop_assert_eq!(outcome, expected, "{:?}", call);
-        prop_assert!(reckoning.matches(&shared), "another state after {:?}", call);
+        prop_assert!(model.matches(&shared), "another state after {:?}", call);
     }
     drop(client);
     prop_assert!(server.join().unwrap().is_ok());
@@ -366,7 +366,7 @@ fn runner(cases: u32) -> TestRunner {
 fn conversations_agree_with_a_second_model() {
     let calls = prop::collection::vec(call(), 1..60);
     runner(300)
-        .run(&calls, |calls| converse(&calls, &Good))
+        .run(&calls, |calls| converse(&calls, &Faithful))
         .unwrap();
 }
 
@@ -374,7 +374,7 @@ fn conversations_agree_with_a_second_model() {
 fn a_client_that_ignores_the_error_flag_is_detected() {
     let calls = prop::collection::vec(call(), 1..60);
     let error = runner(300)
-        .run(&calls, |calls| converse(&calls, &Deaf))
+        .run(&calls, |calls| converse(&calls, &IgnoresRefusals))
         .unwrap_err();
     assert!(error.to_string().contains("Ok(())"), "{error}");
 }

@@ -41,7 +41,7 @@ pub fn hello() -> Vec<u8> {
 
 /// Sends octets, descriptors with the first, to a peer that reads them.
 pub fn send(stream: &UnixStream, octets: &[u8], fds: &[BorrowedFd<'_>]) {
-    assert!(try_send(stream, octets, fds), "nobody takes it");
+    assert!(try_send(stream, octets, fds), "the peer has closed");
 }
 
 /// As above; `false`: the peer has closed.
