@@ -6,6 +6,7 @@
 pub mod conformance;
 pub mod coverage;
 pub mod host;
+pub mod import_circles;
 pub mod lockstep;
 pub mod octets;
 pub mod read_bus;
