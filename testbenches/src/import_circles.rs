@@ -139,9 +139,10 @@ pub fn imports(modules: &[Module]) -> Imports {
                 && target.file != module.file
             {
                 let known = of_file.entry(target.file.clone()).or_default();
-                // The path of a `use` says more than the name that it brings in.
+                // A path from the crate's root says most, and the name that `use` brings in least.
+                let weight = |path: &str| (path.starts_with("crate::"), path.len());
                 let path = path.join("::");
-                if path.len() > known.len() {
+                if weight(&path) > weight(known) {
                     *known = path;
                 }
             }
