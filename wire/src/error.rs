@@ -282,7 +282,7 @@ pub struct ErrorRecord {
     /// are judged before the ULPDU is there; with a bad CRC it is only what the wire showed.
     pub header: HeaderOctets,
     /// ULPDU_Length of the failing FPDU; 0 when not even that was there.
-    pub segment_len: u16,
+    pub ulpdu_len: u16,
     /// Stream position where the failing FPDU begins, its leading marker included: all octets
     /// before it were accepted.
     pub position: u32,

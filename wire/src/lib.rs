@@ -1,7 +1,7 @@
 //! What crosses the network: MPA and DDP formats, the sender side and the reference receiver.
 //!
 //! ```text
-//!  ULP message ─ send::segments ─► DDP segments ─ send::FpduWriter ─► stream octets
+//!  ULP message ─ send::ddp_segments ─► DDP segments ─ send::FpduWriter ─► stream octets
 //!                    (ddp)            (ULPDU)       (mpa, marker, crc)      │ TCP
 //!  events ◄─ receive::Receiver ◄─ receive::DdpChecker ◄─ receive::Framing ◄─┘
 //! ```

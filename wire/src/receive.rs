@@ -1,7 +1,7 @@
 //! The reference receiver: stream octets in, placements, deliveries and errors out.
 //!
 //! ```text
-//!  segment(stream, seq, octets) ─ trim ─► receive(stream, octets)
+//!  tcp_segment(stream, seq, octets) ─ trim ─► receive(stream, octets)
 //!                                              │
 //!                                      Framing │ FPDU valid?          (MPA)
 //!                                   DdpChecker │ may it be placed?    (DDP)
@@ -15,10 +15,12 @@
 //! the RTL can be compared one by one.
 
 mod check;
+mod event;
 mod framing;
 mod queue;
 
 pub use check::{Accepted, DdpChecker, MsnMode, Rejected, Scope, StagEntry, StreamContext};
+pub use event::{Delivery, Event, Flags, Sink, Target};
 pub use framing::{Framing, FramingConfig, FramingError, Ulpdu};
 pub use queue::{MAX_POSTED, Queue};
 
@@ -26,113 +28,7 @@ use crate::ddp::Header;
 use crate::error::{Checks, Detail, Ending, ErrorRecord, HeaderOctets};
 use crate::{marker, mpa};
 use alloc::collections::{BTreeMap, btree_map::Entry};
-use bitflags::bitflags;
 use thiserror::Error;
-
-/// Where payload goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Into a Tagged Buffer.
-    Tagged {
-        /// Name of the buffer.
-        stag: u32,
-        /// Tagged Offset of the first octet.
-        to: u64,
-    },
-    /// Into a posted buffer.
-    Untagged {
-        /// Queue number.
-        queue: u32,
-        /// MSN the buffer belongs to.
-        msn: u32,
-        /// Offset of the first octet in the buffer.
-        offset: u32,
-    },
-}
-
-/// A delivered message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// Tagged; the fields are those of the L=1 segment (AMB-43, AMB-44).
-    Tagged {
-        /// Name of the buffer.
-        stag: u32,
-        /// Tagged Offset of the last segment.
-        to: u64,
-        /// Payload octets of the last segment.
-        length: u32,
-        /// The ULP's octet.
-        rsvd_ulp: u8,
-    },
-    /// Untagged.
-    Untagged {
-        /// Queue number.
-        queue: u32,
-        /// Message sequence number.
-        msn: u32,
-        /// Octets of the message: MO plus payload length of the L=1 segment.
-        length: u32,
-        /// The ULP's octets of the L=1 segment in wire order.
-        rsvd_ulp: [u8; 5],
-    },
-}
-
-bitflags! {
-    /// Remarks on a delivered message.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Flags: u8 {
-        /// The last tagged segment was empty: STag and TO were not looked at (AMB-02).
-        const UNVERIFIED = 1 << 0;
-        /// Octets placed and untagged message length differ (AMB-07).
-        const HOLE = 1 << 1;
-        /// More segments came behind the L=1 segment; window mode only (AMB-06).
-        const ANOMALY = 1 << 2;
-    }
-}
-
-/// What the receiver does, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'o> {
-    /// Payload goes to memory; never empty.
-    Place {
-        /// The stream.
-        stream: u32,
-        /// Where it goes.
-        target: Target,
-        /// The payload of one segment.
-        octets: &'o [u8],
-    },
-    /// A message is complete.
-    Delivered {
-        /// The stream.
-        stream: u32,
-        /// The message.
-        delivery: Delivery,
-        /// Remarks.
-        flags: Flags,
-    },
-    /// The peer has closed the stream, behind an FPDU (MPA-ERR-17). Only the news that it is lost after all may follow.
-    Closed {
-        /// The stream.
-        stream: u32,
-        /// Stream position behind its last octet.
-        position: u32,
-    },
-    /// The stream's first error; nothing follows on this stream (AMB-10).
-    Failed(ErrorRecord),
-}
-
-/// Takes events; any `FnMut(Event)` is one.
-pub trait Sink {
-    /// Called once per event, in order.
-    fn event(&mut self, event: Event<'_>);
-}
-
-impl<F: FnMut(Event<'_>)> Sink for F {
-    fn event(&mut self, event: Event<'_>) {
-        self(event);
-    }
-}
 
 /// What all streams share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +99,7 @@ pub struct Counters {
     /// Messages delivered, tagged ones without a report included.
     pub delivered: u64,
     /// TCP segments dropped because octets before them are missing.
-    pub gap_segments: u64,
+    pub dropped_tcp_segments: u64,
     /// Octets dropped because they were received before (AMB-40).
     pub duplicate_octets: u64,
     /// Octets dropped after the error.
@@ -383,7 +279,7 @@ impl Receiver {
 
     /// Takes a TCP segment whose first octet has sequence number `sequence`: octets received before
     /// are cut off, and a segment with a gap before it is dropped and counted.
-    pub fn segment(
+    pub fn tcp_segment(
         &mut self,
         stream: u32,
         sequence: u32,
@@ -397,7 +293,7 @@ impl Receiver {
         let position = marker::position(sequence, state.config.seq_start);
         let ahead = position.wrapping_sub(state.received);
         if ahead != 0 && ahead < 1 << 31 {
-            state.counters.gap_segments += 1;
+            state.counters.dropped_tcp_segments += 1;
             return Ok(());
         }
         let behind = ahead.wrapping_neg() as usize;
@@ -501,7 +397,7 @@ impl StreamState {
             number: error.number,
             checks: Checks::empty(),
             header: error.header,
-            segment_len: error.ulpdu_len,
+            ulpdu_len: error.ulpdu_len,
             position: error.position,
             detail: error.detail,
         }
@@ -523,7 +419,7 @@ impl StreamState {
                 number: rejected.number,
                 checks: rejected.checks,
                 header: HeaderOctets::of(ulpdu.octets),
-                segment_len: ulpdu.octets.len() as u16,
+                ulpdu_len: ulpdu.octets.len() as u16,
                 position: ulpdu.position,
                 detail: Detail::Ddp,
             })?;

@@ -2,7 +2,7 @@
 //! position.
 //!
 //! ```text
-//!  message ─ segments() ─► header + payload range ─ FpduWriter ─► length · segment · PAD · CRC
+//!  message ─ ddp_segments() ─► header + payload range ─ FpduWriter ─► length · segment · PAD · CRC
 //!                          (≤ MULPDU)                             (markers at multiples of 512)
 //! ```
 
@@ -87,7 +87,7 @@ impl Message {
                 last,
                 rsvd_ulp,
                 stag,
-                // segments() refused messages that wrap.
+                // ddp_segments() refused messages that wrap.
                 to: to.wrapping_add(u64::from(offset)),
             }),
             Self::Untagged { qn, msn, rsvd_ulp } => Header::Untagged(UntaggedHeader {
@@ -103,7 +103,7 @@ impl Message {
 
 /// One DDP segment of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct DdpSegment {
     /// Its header.
     pub header: Header,
     /// Its payload, as octets of the message.
@@ -112,11 +112,11 @@ pub struct Segment {
 
 /// Cuts a message of `len` octets into segments of at most `mulpdu` octets each, as large as
 /// possible and in rising order; an empty message is one empty segment (RFC 5041 §5.2).
-pub fn segments(
+pub fn ddp_segments(
     message: Message,
     len: u64,
     mulpdu: u16,
-) -> Result<impl Iterator<Item = Segment>, SendError> {
+) -> Result<impl Iterator<Item = DdpSegment>, SendError> {
     let Ok(total) = u32::try_from(len) else {
         return Err(SendError::MessageLength { len });
     };
@@ -133,7 +133,7 @@ pub fn segments(
     Ok((0..count).map(move |index| {
         let start = index * room;
         let end = start.saturating_add(room).min(total);
-        Segment {
+        DdpSegment {
             header: message.header(start, index + 1 == count),
             payload: u64::from(start)..u64::from(end),
         }
@@ -251,7 +251,7 @@ impl FpduWriter {
         mulpdu: u16,
         out: &mut alloc::vec::Vec<u8>,
     ) -> Result<(), SendError> {
-        for segment in segments(message, payload.len() as u64, mulpdu)? {
+        for segment in ddp_segments(message, payload.len() as u64, mulpdu)? {
             let mut header = [0; ddp::MAX_HEADER_LEN];
             let header_len = segment.header.emit(&mut header);
             let range = segment.payload.start as usize..segment.payload.end as usize;
@@ -319,7 +319,7 @@ mod tests {
     // req: DDP-SEG-02, AMB-47
     #[test]
     fn refuses_what_must_not_be_sent() {
-        let refused = |message, len, mulpdu| segments(message, len, mulpdu).err();
+        let refused = |message, len, mulpdu| ddp_segments(message, len, mulpdu).err();
         let too_long = 1 << 32;
         assert_eq!(
             refused(SEND, too_long, 1500),

@@ -11,7 +11,7 @@ use warpline_wire::receive::{
     Delivery, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry,
     StreamConfig, Target,
 };
-use warpline_wire::send::{CrcField, FpduWriter, Message, segments};
+use warpline_wire::send::{CrcField, FpduWriter, Message, ddp_segments};
 use warpline_wire::start::{DraftKey, Frame, Kind, Negotiation, Progress};
 use warpline_wire::{crc, marker, mpa};
 
@@ -300,7 +300,7 @@ fn what_ddp_makes_of_the_vectors() {
     let record = ddp_outcome("V-MPA-1", "fpdu", true, true).only_failure();
     assert_eq!(record.number, ErrorNumber::UntaggedVersion);
     assert_eq!(record.header.as_slice(), draft_untagged(1));
-    assert_eq!((record.segment_len, record.position), (42, 0));
+    assert_eq!((record.ulpdu_len, record.position), (42, 0));
 
     let send = |length| Delivery::Untagged {
         queue: 0,
@@ -345,7 +345,7 @@ fn what_ddp_makes_of_the_vectors() {
         assert_eq!(record.number, ErrorNumber::LocalCatastrophic);
         assert_eq!(record.checks, Checks::SHORT);
         assert_eq!(record.header.as_slice(), header);
-        assert_eq!(usize::from(record.segment_len), header.len());
+        assert_eq!(usize::from(record.ulpdu_len), header.len());
     }
 
     let log = ddp_outcome("V-MPA-14", "fpdu", false, false);
@@ -603,7 +603,7 @@ fn segmentation_examples() {
         ("V-SEG-EXACT", send(7), 2964),
     ] {
         let payload = pattern(0, len);
-        let cut: Vec<_> = segments(message, len as u64, 1500).unwrap().collect();
+        let cut: Vec<_> = ddp_segments(message, len as u64, 1500).unwrap().collect();
         let expected = vectors[name].as_array().unwrap();
         assert_eq!(cut.len(), expected.len());
         for markers in [false, true] {
@@ -655,7 +655,7 @@ fn largest_message() {
         rsvd_ulp: [0; 5],
     };
     let (mut count, mut octets, mut last) = (0u64, 0, None);
-    for segment in segments(send, (1 << 32) - 1, 1500).unwrap() {
+    for segment in ddp_segments(send, (1 << 32) - 1, 1500).unwrap() {
         count += 1;
         octets += segment.payload.end - segment.payload.start;
         last = Some(segment);
@@ -695,11 +695,7 @@ fn assert_outcome(log: &Log, result: &str, checks: Checks, header: &[u8], len: u
             assert_eq!(record.number, number, "{case}");
             assert_eq!(record.checks, checks, "{case}");
             assert_eq!(record.header.as_slice(), header, "{case}");
-            assert_eq!(
-                usize::from(record.segment_len),
-                header.len() + len,
-                "{case}"
-            );
+            assert_eq!(usize::from(record.ulpdu_len), header.len() + len, "{case}");
             assert_eq!(record.detail, Detail::Ddp, "{case}");
         }
         None => {

@@ -207,7 +207,7 @@ proptest! {
         for (from, len) in pieces.chain([(0, wire.len())]) {
             let segment = &wire[from..wire.len().min(from + len)];
             let sequence = seq_start.wrapping_add(from as u32);
-            receiver.segment(1, sequence, segment, &mut log).unwrap();
+            receiver.tcp_segment(1, sequence, segment, &mut log).unwrap();
         }
         prop_assert_eq!(log, whole);
     }

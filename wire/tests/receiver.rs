@@ -157,7 +157,7 @@ fn a_fin_is_clean_between_fpdus_and_cuts_one_elsewhere() {
             let (position, length, lead) = if at < 512 { (0, 502, 8) } else { (512, 19, 8) };
             assert_eq!(record.position, position, "{at}");
             let known = at >= position as usize + lead;
-            assert_eq!(record.segment_len, if known { length } else { 0 }, "{at}");
+            assert_eq!(record.ulpdu_len, if known { length } else { 0 }, "{at}");
             assert!(record.header.as_slice().is_empty());
             assert!(record.checks.is_empty());
             assert_eq!(receiver.is_frozen(1), Ok(true));
@@ -319,7 +319,7 @@ fn the_first_error_freezes_its_stream_and_no_other() {
     let record = log.failure().unwrap();
     assert_eq!(record.number, ErrorNumber::MpaCrc);
     assert_eq!((record.stream, record.position), (1, failing_at as u32));
-    assert_eq!(usize::from(record.segment_len), failing.len());
+    assert_eq!(usize::from(record.ulpdu_len), failing.len());
     assert_eq!(receiver.is_frozen(1), Ok(true));
 
     let more = stream_of(false, [send(2, 0, true, b"later")]);
@@ -369,7 +369,7 @@ fn a_length_above_the_limit_is_refused_with_its_dword() {
             assert_eq!(record.number, ErrorNumber::MpaMarker);
             assert_eq!(record.detail, Detail::Length { max: 64768 });
             assert_eq!(record.detail.sub_code(), sub_code::LENGTH);
-            assert_eq!((record.position, record.segment_len), (0, ulpdu_len));
+            assert_eq!((record.position, record.ulpdu_len), (0, ulpdu_len));
             assert!(record.header.as_slice().is_empty());
         }
     }
@@ -764,7 +764,7 @@ fn retransmitted_octets_are_cut_off_and_gaps_dropped() {
     let mut log = Log::default();
     let mut segment = |receiver: &mut Receiver, from: usize, octets: &[u8]| {
         let sequence = seq_start.wrapping_add(from as u32);
-        receiver.segment(1, sequence, octets, &mut log).unwrap();
+        receiver.tcp_segment(1, sequence, octets, &mut log).unwrap();
     };
     segment(&mut receiver, 100, &wire[100..200]); // a gap before it
     segment(&mut receiver, 1, &wire[1..2]); // the smallest gap
@@ -780,7 +780,7 @@ fn retransmitted_octets_are_cut_off_and_gaps_dropped() {
     segment(&mut receiver, 0, &wire);
     assert_eq!(log, whole);
     let counters = receiver.counters(1).unwrap();
-    assert_eq!(counters.gap_segments, 2);
+    assert_eq!(counters.dropped_tcp_segments, 2);
     assert_eq!(counters.duplicate_octets, 150 + 110 + 50 + 400);
 }
 
@@ -809,7 +809,7 @@ fn calls_that_name_nothing_are_refused() {
     let unknown = Err(ReceiverError::UnknownStream { stream: 9 });
     let mut log = Log::default();
     assert_eq!(receiver.receive(9, b"x", &mut log), unknown);
-    assert_eq!(receiver.segment(9, 0, b"x", &mut log), unknown);
+    assert_eq!(receiver.tcp_segment(9, 0, b"x", &mut log), unknown);
     assert_eq!(receiver.close(9), unknown);
     assert_eq!(receiver.enable_queue(9, 0, 1), unknown);
     let (stream, queue) = (1, 5);

@@ -165,7 +165,7 @@ impl SoftwareCard {
         let stream = stream.into();
         model
             .receiver
-            .segment(stream, sequence, octets, sink)
+            .tcp_segment(stream, sequence, octets, sink)
             .unwrap();
         for event in events {
             model.event(event);
@@ -348,7 +348,7 @@ impl Model {
                 error_event::CODE.put(&mut words, record.number.code().into());
                 error_event::TYPE.put(&mut words, record.number.error_type().into());
                 error_event::CHECKS.put(&mut words, record.checks.bits().into());
-                error_event::LENGTH.put(&mut words, record.segment_len.into());
+                error_event::LENGTH.put(&mut words, record.ulpdu_len.into());
                 error_event::POSITION.put(&mut words, record.position.into());
                 self.waiting.push_back(words);
                 self.records.insert(record.stream, record);
@@ -571,7 +571,7 @@ impl Model {
             put(error_record::CODE, record.number.code().into());
             put(error_record::TYPE, record.number.error_type().into());
             put(error_record::CHECKS, record.checks.bits().into());
-            put(error_record::LENGTH, record.segment_len.into());
+            put(error_record::LENGTH, record.ulpdu_len.into());
             put(error_record::POSITION, record.position.into());
             match record.detail {
                 Detail::Ddp => {}
@@ -601,7 +601,7 @@ impl Model {
                 Detail::Length { .. } => put(error_record::REFUSED, refused::LENGTH.into()),
                 Detail::TooLarge { .. } => put(error_record::REFUSED, refused::TOO_LARGE.into()),
             }
-            let mut octets = record.segment_len.to_be_bytes().to_vec();
+            let mut octets = record.ulpdu_len.to_be_bytes().to_vec();
             octets.extend(record.header.as_slice());
             octets.resize(20, 0xAA); // what follows the header is payload
             for (i, dword) in octets.chunks_exact(4).enumerate() {

@@ -716,7 +716,7 @@ fn as_the_device(stream: u8, record: &error::ErrorRecord) -> ErrorRecord {
         stream,
         number,
         checks,
-        segment_length: record.segment_len,
+        segment_length: record.ulpdu_len,
         position: record.position,
         header: record.header,
         detail,

@@ -10,7 +10,7 @@
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_wire::ddp::{self, Header, TaggedHeader, UntaggedHeader};
-use warpline_wire::send::{CrcField, FpduWriter, Message, Segment, segments};
+use warpline_wire::send::{CrcField, FpduWriter, DdpSegment, Message, ddp_segments};
 use warpline_wire::{crc, marker, mpa};
 
 use super::{Post, QUEUES, Region, Stream};
@@ -287,10 +287,10 @@ impl Traffic {
             };
             (message, 0)
         };
-        let Ok(segments) = segments(message, length as u64, self.mulpdu) else {
+        let Ok(segments) = ddp_segments(message, length as u64, self.mulpdu) else {
             return Vec::new();
         };
-        let mut segments: Vec<Segment> = segments.collect();
+        let mut segments: Vec<DdpSegment> = segments.collect();
         let last = segments.len() - 1;
         // Where MOs are strict, all of this but an empty tail would mostly be an error.
         let free = !stream.options.strict_mo || chance(rng, 10);
@@ -660,7 +660,7 @@ impl Traffic {
     }
 }
 
-fn draft(segment: &Segment) -> Draft {
+fn draft(segment: &DdpSegment) -> Draft {
     let header = match segment.header {
         Header::Tagged(header) => header.emit().to_vec(),
         Header::Untagged(header) => header.emit().to_vec(),

@@ -10,7 +10,7 @@
 //! With strict MOs a segment has to begin where the octets placed before it end (AMB-07).
 //! Checking changes nothing.
 
-use super::{Target, queue::Queue};
+use super::{event::Target, queue::Queue};
 use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
 use crate::error::{Checks, ErrorNumber};
 use alloc::collections::BTreeMap;

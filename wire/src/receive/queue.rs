@@ -6,7 +6,7 @@
 //!   MSN      first    first+1  first+2          modulo 2^32
 //! ```
 
-use super::{Delivery, Flags};
+use super::event::{Delivery, Flags};
 use crate::ddp::UntaggedHeader;
 use alloc::collections::VecDeque;
 
