@@ -29,7 +29,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod connection;
 mod error;
+mod file;
 mod mpa;
 mod packet;
 mod pcap;
@@ -38,19 +40,14 @@ mod segmentation;
 mod tcp;
 mod truth;
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+pub use connection::Connection;
 pub use error::{Error, MpaError, TrafficError};
 pub use mpa::{Flow, Mpa, StartFrame};
 pub use segmentation::{Piece, Segmentation, reorder, resegment};
-pub use tcp::{Connection, Direction, Flags, Gap, Segment, Side, Stream};
+pub use tcp::{Direction, Gap, Side, Stream, TcpFlags, TcpSegment};
 pub use truth::{Completion, Regions, Terminate};
-
-/// Octets of the largest file that is held in memory; those of images count unpacked.
-const MAX_FILE: u64 = 1 << 30;
 
 /// Files of a capture directory: the traffic, and the truths about it.
 const FILES: [&str; 6] = [
@@ -120,17 +117,17 @@ impl Capture {
             kernel_log,
         ] = FILES.map(|name| dir.join(name));
         let connections = open_traffic(&wire)?;
-        let regions = optional(&regions, truth::regions)?;
+        let regions = file::optional(&regions, truth::regions)?;
         let regions_len = regions.as_ref().map(|r| r.len);
         let buffers_len = regions.as_ref().map(Regions::receive_buffers_len);
         Ok(Self {
             connections,
-            memory: optional(&memory, |path, file| truth::image(path, file, regions_len))?,
-            receive_buffers: optional(&receive_buffers, |path, file| {
+            memory: file::optional(&memory, |path, file| truth::image(path, file, regions_len))?,
+            receive_buffers: file::optional(&receive_buffers, |path, file| {
                 truth::image(path, file, buffers_len)
             })?,
-            completions: optional(&completions, truth::completions)?,
-            kernel_log: optional(&kernel_log, truth::kernel_log)?,
+            completions: file::optional(&completions, truth::completions)?,
+            kernel_log: file::optional(&kernel_log, truth::kernel_log)?,
             regions,
         })
     }
@@ -149,7 +146,9 @@ impl Capture {
     pub fn target_flow(&self) -> Flow {
         self.mpa_connections()
             .next()
-            .map(|(connection, mpa)| mpa::flow(connection, mpa, mpa.initiator))
+            .map(|(connection, mpa)| {
+                mpa::flow(connection.sent_by(mpa.initiator), mpa, mpa.initiator)
+            })
             .unwrap_or_default()
     }
 
@@ -164,7 +163,7 @@ impl Capture {
 /// # Errors
 /// The octets are not a capture, a packet is cut or malformed, or no connection speaks MPA.
 pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
-    let connections = tcp::connections(octets)?;
+    let connections = connection::connections(octets)?;
     let mut failures = connections.iter().map(|c| c.mpa.as_ref().err());
     match failures.next() {
         None => Err(TrafficError::NoTcp),
@@ -177,66 +176,10 @@ pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
 }
 
 fn open_traffic(path: &Path) -> Result<Vec<Connection>, Error> {
-    let file = open(path).map_err(|source| Error::read(path, source))?;
-    let octets = read_all(path, file)?;
+    let file = file::open(path).map_err(|source| Error::read(path, source))?;
+    let octets = file::read_all(path, file)?;
     read_traffic(&octets).map_err(|source| Error::Traffic {
         path: path.into(),
         source,
     })
-}
-
-/// Opens a file; opening a pipe would wait for who writes it.
-fn open(path: &Path) -> io::Result<File> {
-    if fs::metadata(path)?.file_type().is_fifo() {
-        let pipe = "a pipe, give a file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, pipe));
-    }
-    File::open(path)
-}
-
-/// Opens a file that may be absent and reads it with `read`.
-fn optional<T>(
-    path: &Path,
-    read: impl FnOnce(&Path, File) -> Result<T, Error>,
-) -> Result<Option<T>, Error> {
-    match open(path) {
-        Ok(file) => read(path, file).map(Some),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::read(path, source)),
-    }
-}
-
-fn read_all(path: &Path, file: impl Read) -> Result<Vec<u8>, Error> {
-    read_at_most(MAX_FILE, path, file)
-}
-
-/// Reads a file to its end, which a device like /dev/zero does not have.
-fn read_at_most(limit: u64, path: &Path, file: impl Read) -> Result<Vec<u8>, Error> {
-    let mut octets = Vec::new();
-    file.take(limit + 1)
-        .read_to_end(&mut octets)
-        .map_err(|source| Error::read(path, source))?;
-    if octets.len() as u64 > limit {
-        let path = path.into();
-        return Err(Error::FileTooLarge { path, limit });
-    }
-    Ok(octets)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_without_end_are_refused() {
-        let path = Path::new("zero");
-        let read = |octets| read_at_most(100, path, io::repeat(0).take(octets));
-        assert_eq!(read(100).unwrap().len(), 100);
-        for octets in [101, u64::MAX] {
-            let error = read(octets).unwrap_err();
-            let text =
-                "zero: more than 100 octets, which is more than this program holds in memory";
-            assert_eq!(error.to_string(), text);
-        }
-    }
 }

@@ -10,7 +10,7 @@ use warpline_wire::start::{Frame, Kind, Negotiation, Progress};
 
 use crate::error::MpaError;
 use crate::segmentation::{Piece, Segmentation, resegment};
-use crate::tcp::{Connection, Gap, Placed, Side, Stream};
+use crate::tcp::{Direction, Gap, Placed, Side, Stream};
 
 /// The content of a Request or Reply frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,10 +121,9 @@ impl Flow {
     }
 }
 
-/// Finds Request and Reply; whatever precedes them is streaming data (MPA-START-04).
-pub(crate) fn start_up(connection: &Connection) -> Result<Mpa, MpaError> {
-    let client = connection.client.stream();
-    let server = connection.server.stream();
+/// Finds Request and Reply in both directions of a connection; what precedes them is streaming data (MPA-START-04).
+pub(crate) fn start_up(client: &Direction, server: &Direction) -> Result<Mpa, MpaError> {
+    let (client, server) = (client.stream(), server.stream());
     let (initiator, from_initiator, from_responder) = match (first_key(&client), first_key(&server))
     {
         (Some((Kind::Request, c)), reply) => {
@@ -184,10 +183,9 @@ fn parse(kind: Kind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), Mp
     }
 }
 
-/// What `side` sent after its start frame.
-pub(crate) fn flow(connection: &Connection, mpa: &Mpa, side: Side) -> Flow {
+/// What `side` sent, in its `direction`, after its start frame.
+pub(crate) fn flow(direction: &Direction, mpa: &Mpa, side: Side) -> Flow {
     let seq_start = mpa.seq_start(side);
-    let direction = connection.sent_by(side);
     // The start frame lies in the first 2 GiB that were held in memory, so the difference is a position.
     let start = i64::from(seq_start.wrapping_sub(direction.start_seq()));
     let after_start = direction.placed().filter_map(|p| {

@@ -10,7 +10,7 @@ use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSli
 
 use crate::error::TrafficError;
 use crate::pcap::Packet;
-use crate::tcp::{Flags, Segment};
+use crate::tcp::{TcpFlags, TcpSegment};
 
 /// Link types (tcpdump registry) whose headers are understood.
 mod link {
@@ -30,7 +30,7 @@ pub(crate) struct TcpPacket {
     pub from: SocketAddr,
     pub to: SocketAddr,
     pub ack: bool,
-    pub segment: Segment,
+    pub segment: TcpSegment,
 }
 
 /// Takes the TCP segment out of a packet; `None` for anything but TCP over IP.
@@ -72,11 +72,11 @@ pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError
         from: SocketAddr::new(from_ip, tcp.source_port()),
         to: SocketAddr::new(to_ip, tcp.destination_port()),
         ack: tcp.ack(),
-        segment: Segment {
+        segment: TcpSegment {
             time: packet.time,
             seq: tcp.sequence_number(),
             payload: tcp.payload().to_vec(),
-            flags: Flags {
+            flags: TcpFlags {
                 fin: tcp.fin(),
                 syn: tcp.syn(),
                 rst: tcp.rst(),

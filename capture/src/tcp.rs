@@ -1,18 +1,12 @@
-//! TCP connections: segments as seen on the wire, and the in-order stream they carry.
+//! TCP segments as captured, and the in-order stream that one end of a connection sends in them.
 //!
 //! ```text
 //! capture order:   [0..100) [200..300) [100..200) [50..150)      retransmitted, out of order, overlapping
 //! stream:          [0..100)[100..200)[200..300)                  each octet once, in order, up to the first gap
 //! ```
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
-
-use crate::error::{MpaError, TrafficError};
-use crate::mpa::{self, Flow, Mpa};
-use crate::packet::{self, TcpPacket};
-use crate::pcap;
 
 /// One end of a TCP connection. MPA's Initiator may be either (MPA-START-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +29,7 @@ impl Side {
 
 /// The TCP flags that shape a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Flags {
+pub struct TcpFlags {
     /// The sender has no more octets after this segment.
     pub fin: bool,
     /// Opens the stream; takes one sequence number before the payload.
@@ -44,9 +38,9 @@ pub struct Flags {
     pub rst: bool,
 }
 
-/// One TCP segment as captured.
+/// A TCP segment as captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
+pub struct TcpSegment {
     /// When it was captured, since the Unix epoch.
     pub time: Duration,
     /// Sequence number in the TCP header.
@@ -54,10 +48,10 @@ pub struct Segment {
     /// Payload octets; may be empty.
     pub payload: Vec<u8>,
     /// SYN, FIN, RST.
-    pub flags: Flags,
+    pub flags: TcpFlags,
 }
 
-impl Segment {
+impl TcpSegment {
     /// Sequence number of the first payload octet: a SYN takes the number before it.
     pub fn payload_seq(&self) -> u32 {
         self.seq.wrapping_add(self.flags.syn.into())
@@ -72,7 +66,7 @@ pub struct Direction {
     /// The receiver.
     pub to: SocketAddr,
     /// Every segment in capture order, repeated, overlapping and late ones included.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<TcpSegment>,
 }
 
 /// The contiguous octets of a direction from its start, each once.
@@ -200,105 +194,4 @@ impl Direction {
             .filter(|s| !s.flags.rst)
             .map(|s| (s.payload_seq(), s.payload.as_slice(), s.flags.fin))
     }
-}
-
-/// One TCP connection, both directions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connection {
-    /// What the client sent.
-    pub client: Direction,
-    /// What the server sent.
-    pub server: Direction,
-    /// The outcome of MPA start-up on it.
-    pub mpa: Result<Mpa, MpaError>,
-}
-
-impl Connection {
-    /// What `side` sent.
-    pub fn sent_by(&self, side: Side) -> &Direction {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
-    }
-
-    /// What `side` sent in full operation, ready for the peer's receiver.
-    ///
-    /// # Errors
-    /// The connection does not speak MPA.
-    pub fn flow(&self, side: Side) -> Result<Flow, MpaError> {
-        let mpa = self.mpa.as_ref().map_err(Clone::clone)?;
-        Ok(mpa::flow(self, mpa, side))
-    }
-
-    fn new(first: &TcpPacket) -> Self {
-        let direction = |from, to| Direction {
-            from,
-            to,
-            segments: Vec::new(),
-        };
-        // A SYN with ACK is the server's answer to a SYN that was not captured.
-        let (client, server) = if first.segment.flags.syn && first.ack {
-            (first.to, first.from)
-        } else {
-            (first.from, first.to)
-        };
-        Self {
-            client: direction(client, server),
-            server: direction(server, client),
-            mpa: Err(MpaError::NoRequest),
-        }
-    }
-
-    fn sender_mut(&mut self, from: SocketAddr) -> &mut Direction {
-        if self.client.from == from {
-            &mut self.client
-        } else {
-            &mut self.server
-        }
-    }
-
-    /// Whether `packet` opens a new connection between the same two ports.
-    fn is_reopened_by(&self, packet: &TcpPacket) -> bool {
-        let sent = if self.client.from == packet.from {
-            &self.client.segments
-        } else {
-            &self.server.segments
-        };
-        packet.segment.flags.syn
-            && !packet.ack
-            && !sent.is_empty()
-            && !sent
-                .iter()
-                .any(|s| s.flags.syn && s.seq == packet.segment.seq)
-    }
-}
-
-/// Sorts the TCP segments of a capture file into connections and looks for MPA start-up on each.
-pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> {
-    let mut connections: Vec<Connection> = Vec::new();
-    let mut latest = HashMap::new();
-    for packet in pcap::packets(file)? {
-        let Some(packet) = packet::tcp(&packet)? else {
-            continue;
-        };
-        let ends = (packet.from.min(packet.to), packet.from.max(packet.to));
-        let known = latest
-            .get(&ends)
-            .copied()
-            .filter(|&i: &usize| !connections[i].is_reopened_by(&packet));
-        let index = known.unwrap_or_else(|| {
-            connections.push(Connection::new(&packet));
-            connections.len() - 1
-        });
-        latest.insert(ends, index);
-        connections[index]
-            .sender_mut(packet.from)
-            .segments
-            .push(packet.segment);
-    }
-    for connection in &mut connections {
-        connection.mpa = mpa::start_up(connection);
-    }
-    Ok(connections)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::plan::{BUFFER_FILL, Plan, REGION_FILL};
+use super::plan::{BUFFER_FILL, Plan, REGION_FILL, Region};
 
 /// What a run leaves behind: octets, work completions, and the error that ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Landed {
     /// Nothing has happened yet: all octets have their fill.
     #[must_use]
     pub fn blank(plan: &Plan) -> Self {
-        let image = |region: &super::Region| {
+        let image = |region: &Region| {
             let name = format!("region of STag {:#010x}", region.stag);
             (name, vec![REGION_FILL; region.length as usize])
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ReplayError;
+use super::error::ReplayError;
 use super::survey::{Messages, Survey};
 use crate::{Capture, Regions};
 

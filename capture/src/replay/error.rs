@@ -1,0 +1,69 @@
+//! Why a capture cannot be replayed.
+
+use crate::Gap;
+
+/// A capture cannot be played to a receiver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// Octets of the stream are missing in the capture.
+    #[error(
+        "{missing} octets from stream position {position} on were not captured: capture the whole connection"
+    )]
+    Gap {
+        /// Stream position of the first one.
+        position: u64,
+        /// How many.
+        missing: u64,
+    },
+    /// MPA start-up succeeded, but nothing follows.
+    #[error("no MPA frame follows the initiator's start frame: nothing to replay")]
+    NoFpdu,
+    /// The stream passes all sequence numbers.
+    #[error("the stream has {octets} octets: the longest that can be replayed has 2^32 - 1")]
+    TooLong {
+        /// Octets of the stream.
+        octets: usize,
+    },
+    /// Ground truth that cannot be placed.
+    #[error("{file} without regions.json: nothing says which STag it belongs to")]
+    NoRegions {
+        /// The file that is there.
+        file: &'static str,
+    },
+    /// Octets of a region have no Tagged Offset.
+    #[error(
+        "the region of STag {stag:#010x}, {length} octets from Tagged Offset {base:#018x} on, passes 2^64: regions.json cannot be right"
+    )]
+    TaggedOffsets {
+        /// Its STag.
+        stag: u32,
+        /// Tagged Offset of its first octet.
+        base: u64,
+        /// Its octets.
+        length: u64,
+    },
+    /// Two regions have one STag.
+    #[error("STag {stag:#010x} names two regions: regions.json cannot be right")]
+    SameStag {
+        /// The STag.
+        stag: u32,
+    },
+    /// Regions and buffers are larger than a replay is willing to hold.
+    #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
+    Memory {
+        /// Octets wanted.
+        octets: u128,
+        /// Most octets.
+        limit: u64,
+    },
+}
+
+impl From<Gap> for ReplayError {
+    fn from(gap: Gap) -> Self {
+        Self::Gap {
+            position: gap.position,
+            missing: gap.missing,
+        }
+    }
+}
