@@ -39,11 +39,11 @@ pub enum Error {
         /// The driver's reason.
         source: warpline_driver::Error,
     },
-    /// A segment brings more messages than buffers can be posted.
+    /// A TCP segment completes more messages than its queue can hold buffers.
     #[error(
-        "a segment completes messages beyond the {slots} buffers that queue {queue} holds: choose a smaller --segment"
+        "a TCP segment completes messages beyond the {slots} buffers that queue {queue} holds: choose a smaller --segment"
     )]
-    Segment {
+    TcpSegment {
         /// The untagged queue.
         queue: u8,
         /// Buffers it can hold.

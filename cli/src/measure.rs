@@ -35,7 +35,7 @@ pub const ULPDUS: [usize; 6] = [20, 64, 256, 1442, 8960, 64768];
 pub const REVERSED: [usize; 2] = [1442, 8960];
 
 /// Octets that small FPDUs are packed into: the payload of a TCP segment with time stamps on Ethernet.
-const SEGMENT: usize = 1448;
+const TCP_SEGMENT: usize = 1448;
 /// Octets that arrive in reverse.
 const WINDOW: usize = 64 << 10;
 /// Windows of the long run, of which the short one has a quarter.
@@ -206,7 +206,7 @@ fn run(
     for (stream, at) in (0..streams).zip((0..).step_by(message)) {
         armed.push(domain.arm(stream, arm)?);
         let message = &memory[at..at + message];
-        let (segments, fpdus) = segments(region.stag(), at, message, payload, markers)
+        let (segments, fpdus) = tcp_segments(region.stag(), at, message, payload, markers)
             .map_err(|error| wrong(error.to_string()))?;
         in_fpdus += fpdus.iter().map(|fpdu| fpdu.div_ceil(beat)).sum::<usize>();
         sent.push((stream, segments));
@@ -278,7 +278,7 @@ fn arrivals(segments: Vec<Vec<u8>>, window: Option<usize>) -> Vec<(usize, Vec<u8
 }
 
 /// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments; and the FPDUs' lengths.
-fn segments(
+fn tcp_segments(
     stag: u32,
     to: usize,
     message: &[u8],
@@ -300,7 +300,7 @@ fn segments(
         let length = writer.fpdu_len(TAGGED_HEADER_LEN + part.len());
         fpdus.push(length);
         match segments.last_mut() {
-            Some(segment) if segment.len() + length <= SEGMENT => {
+            Some(segment) if segment.len() + length <= TCP_SEGMENT => {
                 writer.append(&header.emit(), part, segment)?;
             }
             _ => {
@@ -348,7 +348,7 @@ mod tests {
             (8960, true),
         ] {
             let (segments, lengths) =
-                segments(7, 0, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
+                tcp_segments(7, 0, &message, ulpdu - TAGGED_HEADER_LEN, markers).unwrap();
             let octets = segments.concat();
             assert_eq!(lengths.iter().sum::<usize>(), octets.len());
             let fpdus = message.len().div_ceil(ulpdu - TAGGED_HEADER_LEN);
@@ -367,11 +367,11 @@ mod tests {
             );
             let small = segments
                 .iter()
-                .filter(|segment| segment.len() <= SEGMENT)
+                .filter(|segment| segment.len() <= TCP_SEGMENT)
                 .count();
             if ulpdu < 1442 {
                 assert_eq!(small, segments.len());
-                let fill = octets.len() as f64 / (small * SEGMENT) as f64;
+                let fill = octets.len() as f64 / (small * TCP_SEGMENT) as f64;
                 assert!(fill > 0.75, "{ulpdu}: {fill}");
             } else {
                 assert_eq!(segments.len(), fpdus, "one FPDU a segment");

@@ -189,7 +189,7 @@ pub(crate) struct Replay {
     /// Cut the stream into segments of N octets (at most 65535), of random lengths (random), or as long as can be (whole)
     /// [default: as captured]
     #[arg(long, value_name = "N|random|whole", value_parser = segment, allow_negative_numbers = true)]
-    pub segment: Option<Segment>,
+    pub segment: Option<SegmentLength>,
     /// Seed of --segment random [default: 1]
     #[arg(long, value_name = "S", value_parser = seed::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
@@ -248,7 +248,7 @@ pub(crate) struct Bench {
 
 /// Where `--segment` cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum SegmentLength {
     Random,
     Every(NonZeroUsize),
 }
@@ -257,12 +257,14 @@ impl Replay {
     /// The segmentation that is asked for; the error says which options do not go together.
     pub fn segmentation(&self) -> Result<Segmentation, String> {
         match (self.segment, self.seed) {
-            (Some(Segment::Random), seed) => Ok(Segmentation::Random {
+            (Some(SegmentLength::Random), seed) => Ok(Segmentation::Random {
                 seed: seed.unwrap_or(1),
                 max: RANDOM_MAX,
             }),
             (_, Some(_)) => Err("--seed goes with --segment random only".into()),
-            (Some(Segment::Every(length)), None) => Ok(Segmentation::Every(length.min(PIECE_MAX))),
+            (Some(SegmentLength::Every(length)), None) => {
+                Ok(Segmentation::Every(length.min(PIECE_MAX)))
+            }
             (None, None) => Ok(Segmentation::AsCaptured),
         }
     }
@@ -319,12 +321,12 @@ fn address() -> impl TypedValueParser<Value = Address> {
     OsStringValueParser::new().try_map(|text| Address::try_from(text.as_os_str()))
 }
 
-fn segment(text: &str) -> Result<Segment, &'static str> {
+fn segment(text: &str) -> Result<SegmentLength, &'static str> {
     match text {
-        "random" => Ok(Segment::Random),
-        "whole" => Ok(Segment::Every(PIECE_MAX)),
+        "random" => Ok(SegmentLength::Random),
+        "whole" => Ok(SegmentLength::Every(PIECE_MAX)),
         _ => match text.parse() {
-            Ok(length) => Ok(Segment::Every(length)),
+            Ok(length) => Ok(SegmentLength::Every(length)),
             Err(_) => Err("give a positive number of octets, random or whole"),
         },
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use warpline::replay::{CompletionReport, ErrorReport, Replay, Replayed, replay};
 use warpline_capture::replay::ReplayError;
-use warpline_capture::{Capture, Segment, Segmentation, Side, resegment};
+use warpline_capture::{Capture, Segmentation, Side, TcpSegment, resegment};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
 use warpline_wire::error::Checks;
@@ -149,11 +149,11 @@ fn with_markers(mut capture: Capture) -> Capture {
         Side::Client => &mut connection.client,
         Side::Server => &mut connection.server,
     };
-    let before = |segment: &Segment| (flow.seq_start.wrapping_sub(segment.seq) as i32) > 0;
+    let before = |segment: &TcpSegment| (flow.seq_start.wrapping_sub(segment.seq) as i32) > 0;
     sent.segments.retain(before);
     let last = sent.segments.last().unwrap().clone();
     for (seq, payload) in resegment(flow.seq_start, &marked, every(1448)) {
-        sent.segments.push(Segment {
+        sent.segments.push(TcpSegment {
             seq,
             payload,
             ..last.clone()
@@ -221,7 +221,7 @@ fn buffers_follow_the_messages() {
     assert!(
         matches!(
             refused,
-            warpline::Error::Segment {
+            warpline::Error::TcpSegment {
                 queue: 0,
                 slots: 64
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plotters::prelude::*;
 use serde::Serialize;
 
-use super::OK;
+use super::exit_code::OK;
 use super::output::{real, writable, write_text};
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;

@@ -9,7 +9,7 @@ use warpline_capture::Capture;
 use warpline_capture::replay::Replay;
 use warpline_sim::{Card, Listener, Service};
 
-use super::OK;
+use super::exit_code::OK;
 use super::output::{apart, writable};
 use super::terminal::open_card;
 use crate::Error;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use include_dir::{Dir, include_dir};
 use warpline_capture::{Capture, Segmentation};
 
+use super::exit_code::{DIFFERENT, OK};
 use super::replay::{speed, stream, watched};
 use super::terminal::{BAD, DIM, GOOD, STRONG, grouped, open_card, show};
-use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::replay::{CompletionReport, Region, Replay, Replayed, Work};
 

@@ -3,9 +3,9 @@
 use warpline_driver::Address;
 use warpline_driver::doctor::Machine;
 
+use super::exit_code::{DIFFERENT, OK};
 use super::stat::{connect, identity};
 use super::terminal::{BAD, DIM, GOOD, show};
-use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::options::Doctor;
 

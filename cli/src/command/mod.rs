@@ -1,9 +1,10 @@
-//! The commands, one file each, and what they share: exit codes, and standard error.
+//! The commands, one file each: runs the one asked for and reports why it failed.
 
 mod bench;
 mod card;
 mod demo;
 mod doctor;
+mod exit_code;
 mod output;
 mod replay;
 mod rtl;
@@ -21,15 +22,9 @@ use clap::error::ErrorKind;
 use signal_hook::consts::SIGXFSZ;
 use tracing::Level;
 
+use self::exit_code::{OK, UNUSABLE};
 use crate::Error;
 use crate::options::{Command, Options};
-
-/// All that was recorded holds.
-const OK: u8 = 0;
-/// Something that was recorded does not hold.
-const DIFFERENT: u8 = 1;
-/// Unusable options.
-const UNUSABLE: u8 = 2;
 
 /// Runs the command that `arguments` (program name first) ask for.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {

@@ -4,11 +4,11 @@ use warpline_capture::{Capture, Segmentation};
 use warpline_hdl::Config;
 use warpline_sim::Card;
 
+use super::exit_code::{DIFFERENT, OK};
 use super::output::{apart, writable};
 use super::terminal::{
     BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, remark, show, with_bar,
 };
-use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::options::Replay as Options;
 use crate::replay::{Replay, Replayed, Report, replay, stags_fit};

@@ -7,7 +7,7 @@ use warpline_hdl::Config;
 use warpline_regmap::rdl;
 use warpline_synth::packaging;
 
-use super::OK;
+use super::exit_code::OK;
 use super::output::{writable, write_texts};
 use super::terminal::show;
 use crate::Error;

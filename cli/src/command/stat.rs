@@ -6,7 +6,7 @@ use std::time::Duration;
 use warpline_driver::{Address, Device, Error as DriverError, OpenError, VfioUser};
 use warpline_regmap::{Register, register};
 
-use super::OK;
+use super::exit_code::OK;
 use super::terminal::{DIM, STRONG, grouped, show};
 use crate::Error;
 use crate::options::Stat;

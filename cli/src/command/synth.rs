@@ -12,9 +12,9 @@ use warpline_synth::{
     tool,
 };
 
+use super::exit_code::{DIFFERENT, OK};
 use super::output::{apart, real, writable, write_text};
 use super::terminal::{DIM, STRONG, complain, grouped, show, spinner};
-use super::{DIFFERENT, OK};
 use crate::Error;
 use crate::measure::Figure;
 use crate::options::Synth;

@@ -8,6 +8,7 @@
 //!
 //! [`warpline_capture::replay`] makes the plan and knows what is expected.
 
+mod event;
 mod report;
 mod run;
 
@@ -22,7 +23,8 @@ use crate::Error;
 
 pub(crate) use run::open;
 
-pub use report::{CompletionReport, ErrorReport, Report};
+pub use event::{CompletionReport, ErrorReport};
+pub use report::Report;
 pub use run::Pace;
 pub use warpline_capture::replay::{
     Difference, Landed, Messages, Plan, Queue, Region, Replay, Survey, Work,

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use warpline_capture::Flow;
 use warpline_capture::replay::Difference;
-use warpline_driver::{ErrorEvent, TaggedCompletion};
 
+use super::event::{CompletionReport, ErrorReport};
 use super::run::Run;
 
 /// A replay in numbers.
@@ -37,48 +37,6 @@ pub struct Report {
     pub errors: Vec<ErrorReport>,
 }
 
-/// A delivered message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum CompletionReport {
-    /// Into a Tagged Buffer; the numbers are those of its last segment.
-    Tagged {
-        /// The stream.
-        stream: u8,
-        /// The STag.
-        stag: u32,
-        /// Tagged messages have none.
-        msn: Option<u32>,
-        /// Payload octets.
-        length: u32,
-    },
-    /// Into a posted buffer.
-    Untagged {
-        /// The stream.
-        stream: u8,
-        /// Queue number.
-        queue: u8,
-        /// Message sequence number.
-        msn: Option<u32>,
-        /// Octets of the message.
-        length: u32,
-    },
-}
-
-/// A stream's error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ErrorReport {
-    /// The stream.
-    pub stream: u8,
-    /// Error type (RFC 5041 §7.2).
-    #[serde(rename = "type")]
-    pub kind: u8,
-    /// Error code.
-    pub code: u8,
-    /// Failed checks, one bit each.
-    pub checks: u16,
-}
-
 impl Report {
     pub(super) fn new(flow: &Flow, run: &Run, differences: &[Difference]) -> Self {
         let none = |part: fn(&Difference) -> bool| !differences.iter().any(part);
@@ -102,27 +60,5 @@ impl Report {
     #[must_use]
     pub fn of_bus(&self) -> f64 {
         self.octets_per_cycle * 8.0 / f64::from(self.width)
-    }
-}
-
-impl From<TaggedCompletion> for CompletionReport {
-    fn from(completion: TaggedCompletion) -> Self {
-        Self::Tagged {
-            stream: completion.stream,
-            stag: completion.stag,
-            msn: None,
-            length: completion.length,
-        }
-    }
-}
-
-impl From<ErrorEvent> for ErrorReport {
-    fn from(event: ErrorEvent) -> Self {
-        Self {
-            stream: event.stream,
-            kind: event.number.error_type(),
-            code: event.number.code(),
-            checks: event.checks.bits(),
-        }
     }
 }

@@ -12,7 +12,7 @@ use warpline_driver::{
 };
 use warpline_sim::{Card, Timing};
 
-use super::report::{CompletionReport, ErrorReport};
+use super::event::{CompletionReport, ErrorReport};
 use crate::Error;
 
 const STREAM: u8 = 0;
@@ -265,7 +265,7 @@ impl Replay<'_, '_> {
             }
             if posted == 0 && fed == before && !failed {
                 let missing = self.queues.iter().find(|queue| !queue.suffices(u64::MAX));
-                return Err(Error::Segment {
+                return Err(Error::TcpSegment {
                     queue: missing.map_or(0, |queue| queue.queue),
                     slots: self.slots,
                 });
