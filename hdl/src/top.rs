@@ -14,6 +14,7 @@
 //!
 //! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
 //! enough. Throughput and latency are those of the parts; `docs/bench` has what they add up to.
+use crate::Config;
 use crate::host::command_arbiter::CommandArbiter;
 use crate::host::completion::CompletionWriter;
 use crate::host::control::Control;
@@ -28,11 +29,10 @@ use crate::rx::ddp::place::Place;
 use crate::rx::mpa::ingress::Ingress;
 use crate::rx::mpa::window::{Window, WindowStreamOut};
 use crate::util::d;
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles for which the inside stays in reset behind the last cycle of `aresetn` low: longer than any delay line.
 pub const RESET_CYCLES: u64 = 31;
@@ -81,14 +81,14 @@ pub struct Warpline<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const H: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Warpline<W, K, D, H, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Warpline<W, K, D, H, LOGK, LOGD, S>
 {
     /// The device that `config` describes.
     #[must_use]
@@ -121,14 +121,14 @@ impl<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const H: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Logic for Warpline<W, K, D, H, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Logic for Warpline<W, K, D, H, LOGK, LOGD, S>
 {
     #[hdl_gen]
     fn update(&mut self) {

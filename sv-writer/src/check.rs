@@ -161,10 +161,9 @@ fn check_sub_block_inputs(module: &Module, statements: &[Statement]) -> Result<(
     for (id, signal) in module.signals.iter().enumerate() {
         if let (Role::ChildInput, Some(read), Some(assigned)) =
             (&signal.role, read_at.get(&id), assigned_at.get(&id))
+            && read <= assigned
         {
-            if read <= assigned {
-                return Err(Problem::ReadBeforeLastAssignment(signal.name.clone()));
-            }
+            return Err(Problem::ReadBeforeLastAssignment(signal.name.clone()));
         }
     }
     Ok(())

@@ -211,14 +211,14 @@ impl Scope {
             return Ok(Name::Signal(*id));
         }
         let mut segments = text.rsplit('$');
-        if let (Some(member), Some(of)) = (segments.next(), segments.next()) {
-            if let Some((value, width)) = self.members.get(&format!("{of}::{member}")) {
-                return Ok(Name::Member(Expr::Member {
-                    name: format!("{of}_{member}"),
-                    value: BigUint::from(*value),
-                    width: *width,
-                }));
-            }
+        if let (Some(member), Some(of)) = (segments.next(), segments.next())
+            && let Some((value, width)) = self.members.get(&format!("{of}::{member}"))
+        {
+            return Ok(Name::Member(Expr::Member {
+                name: format!("{of}_{member}"),
+                value: BigUint::from(*value),
+                width: *width,
+            }));
         }
         Err(if text.contains("val()") {
             Problem::NestedField(text.replace('$', "."))

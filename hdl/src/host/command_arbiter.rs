@@ -21,7 +21,7 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// What the owner is at.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

@@ -26,7 +26,7 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::completion;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// log2 of the octets of an entry.
 pub const ENTRY_BITS: usize = (4 * completion::WORDS).ilog2() as usize;
@@ -200,7 +200,9 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
 impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, held_valid, held, given, used, room, slot, phase, low, high);
+        dff_setup!(
+            self, clock, step, held_valid, held, given, used, room, slot, phase, low, high
+        );
         dff_setup!(
             self,
             clock,
@@ -222,7 +224,9 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             self.held.d.next = self.s_event.val();
         }
 
-        comment!("room: two cycles behind `given`, which changes three cycles before this is looked at again");
+        comment!(
+            "room: two cycles behind `given`, which changes three cycles before this is looked at again"
+        );
         self.used.d.next = self.given.q.val() - self.consumer.val();
         self.room.d.next = self.used.q.val() < bit_cast::<32, 17>(self.entries.val());
 

@@ -31,15 +31,15 @@
 //!
 //! Latency: a refusal is known two cycles after `start`; a question to `check` takes two cycles and as long as `check`
 //! does, and a close [`SETTLE`] cycles more.
+use crate::Config;
 use crate::rx::ddp::check::CheckCommand;
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles after `close` until all that `admit`, `assembly` and `scan` had under way has come through.
 pub const SETTLE: u64 = 64;
@@ -340,7 +340,9 @@ impl<const S: usize> Logic for Control<S> {
         self.sequence_start.next = self.sequence_given.q.val();
         self.set.next = self.step.q.val() == Step::Set;
 
-        comment!("FPDUs under way, and what is known of the stream that the command names; arguments are there with `start`");
+        comment!(
+            "FPDUs under way, and what is known of the stream that the command names; arguments are there with `start`"
+        );
         self.came.d.next = self.issued.val();
         self.came_stream.d.next = self.issued_stream.val();
         self.left.d.next = self.consumed.val();

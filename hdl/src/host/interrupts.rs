@@ -25,7 +25,7 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::register::interrupt;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// AXI4-Stream of interrupt messages, one beat each.
 #[derive(LogicInterface, Clone, Debug, Default)]

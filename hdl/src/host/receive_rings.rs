@@ -35,17 +35,17 @@
 //! Latency: AR 8 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
 //! the first question to `check`: 4 cycles. A burst takes 9 cycles and two for each descriptor besides what the bus takes;
 //! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
+use crate::Config;
 use crate::parts::axi::{
-    size_code, AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK,
+    AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK, size_code,
 };
 use crate::parts::queue::{Queue, Store};
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{receive_buffer, receive_descriptor, receive_ring};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Octets of a descriptor.
 pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
@@ -502,7 +502,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             set_bit,
             set_mask
         );
-        dff_setup!(self, clock, place, first, written, gone, behind, used, most, room);
+        dff_setup!(
+            self, clock, place, first, written, gone, behind, used, most, room
+        );
         dff_setup!(self, clock, left, some_left, low, high);
         dff_setup!(self, clock, used_one, used_stream, used_bit, one_more);
         dff_setup!(
@@ -526,7 +528,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             ends,
             bad
         );
-        dff_setup!(self, clock, skip, skips, second, address, queued, asked, ahead, still);
+        dff_setup!(
+            self, clock, skip, skips, second, address, queued, asked, ahead, still
+        );
         dff_setup!(self, clock, fault_now, fault_of);
         clock!(
             self,
@@ -600,7 +604,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             }
         }
 
-        comment!("a new ring writes its counts until a cycle comes in which nobody else does; nobody has its row before");
+        comment!(
+            "a new ring writes its counts until a cycle comes in which nobody else does; nobody has its row before"
+        );
         self.set_good.next = !(self.set_had.q.val() & self.set_bit.q.val()).any();
         self.set_now.next = self.set_refuses.q.val()
             | (self.set_writes.q.val()
@@ -759,7 +765,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
                 }
             }
             Step::Load => {
-                comment!("the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on");
+                comment!(
+                    "the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on"
+                );
                 self.place.d.next = self.rings.out.val();
                 self.first.d.next = self.fetched.out.val();
                 self.written.d.next = self.produced.out.val();
@@ -849,7 +857,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.fault.next = self.fault_now.q.val();
         self.fault_stream.next = self.fault_of.q.val();
 
-        comment!("quiet: no burst of the stream, and nothing left of what stood in the queue at its close");
+        comment!(
+            "quiet: no burst of the stream, and nothing left of what stood in the queue at its close"
+        );
         self.waiting.next = self.queued.q.val();
         if self.push.val() & self.buffers.s_ready.val() & !self.pop.val() {
             self.waiting.next = self.queued.q.val() + 1;
@@ -868,7 +878,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             & ((self.step.q.val() == Step::Seek) | (self.row_stream.val() != self.stream.val()));
         self.quiet.next = self.still.q.val();
 
-        comment!("rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them");
+        comment!(
+            "rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them"
+        );
         self.used_one.d.next = self.took.val();
         self.used_stream.d.next = self.key_stream.val();
         self.used_bit.d.next = self.key_bit.val();

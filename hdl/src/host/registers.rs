@@ -18,16 +18,16 @@
 //!
 //! While a command runs, writes to COMMAND and ARGUMENT do nothing, so that `arguments` holds still for whoever works on
 //! the command. Counters lag two cycles behind their pulses.
+use crate::Config;
 use crate::parts::axi::AxiLiteSlave;
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_regmap::Register;
 use warpline_regmap::layout::error_record;
 use warpline_regmap::register;
-use warpline_regmap::Register;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Words that never change.
 const IDENTITY: [Register; 7] = [
@@ -376,7 +376,9 @@ impl<const S: usize> Logic for Registers<S> {
             bell_element,
             bell_count
         );
-        dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
+        dff_setup!(
+            self, clock, reading, read_row, step, r_valid, r_data, record_hit
+        );
         clock!(self, clock, argument, completion, consumer, interrupts);
         clock!(
             self,

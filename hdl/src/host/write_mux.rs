@@ -18,15 +18,15 @@
 //! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, or 4 behind its address when
 //! beats come as early, of B 1.
 use crate::parts::axi::{
-    size_code, AxiWriteMaster, WriteAddress, WriteRequestIn, BURST_INCR, CACHE_NOT_BUFFERABLE,
-    PROT_DATA,
+    AxiWriteMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, WriteAddress, WriteRequestIn,
+    size_code,
 };
 use crate::parts::queue::Queue;
 use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// The mux, for W bits, K = W/8 octets.
 #[derive(Block)]
@@ -223,7 +223,9 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
             self.beat_strobes.next = self.completion.wstrb.val();
             self.beat_last.next = self.completion.wlast.val();
         }
-        comment!("said once more, and not as the beat's valid and last, which wait for all of its octets");
+        comment!(
+            "said once more, and not as the beat's valid and last, which wait for all of its octets"
+        );
         self.sent.next = self.sender_valid.q.val()
             & !self.skid_valid.q.val()
             & ((self.sender.q.val() & self.completion.wlast.val())

@@ -21,7 +21,7 @@
 //! the residue R (MPA-CRC-24), which is the case exactly when S = x^(32m)·R modulo the generator. That is one of D
 //! constants. The driver undoes the zeros, at its leisure, when it reports a wrong CRC
 //! ([`expected`](warpline_wire::crc::expected)).
-use crate::parts::crc_register::{advance, squared, POLYNOMIAL, PRESET, RESIDUE, SQUARINGS};
+use crate::parts::crc_register::{POLYNOMIAL, PRESET, RESIDUE, SQUARINGS, advance, squared};
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::xor_network::{self, XorNetwork};
@@ -30,7 +30,7 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from the last beat of an FPDU to its verdict, for beats of `width` bits.
 #[must_use]
@@ -171,7 +171,9 @@ fn bits_of(register: u32) -> Bits<32> {
 impl<const W: usize, const D: usize> Logic for Crc32c<W, D> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, beat_data, beat, last_dword, field, root, said, said_valid);
+        dff_setup!(
+            self, clock, beat_data, beat, last_dword, field, root, said, said_valid
+        );
         clock!(self, clock, field_delayed, network, summed, power, finished);
 
         comment!("beat: lanes behind the last dword cleared");

@@ -10,7 +10,7 @@
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_wire::ddp::{self, Header, TaggedHeader, UntaggedHeader};
-use warpline_wire::send::{CrcField, FpduWriter, DdpSegment, Message, ddp_segments};
+use warpline_wire::send::{CrcField, DdpSegment, FpduWriter, Message, ddp_segments};
 use warpline_wire::{crc, marker, mpa};
 
 use super::{Post, QUEUES, Region, Stream};

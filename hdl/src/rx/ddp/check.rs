@@ -51,11 +51,11 @@ mod table;
 pub mod tagged;
 pub mod untagged;
 
+use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
 use crate::records::{Delivery, Placement, Segment, Verdict};
 use crate::util::{array, d};
-use crate::Config;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
@@ -67,7 +67,7 @@ use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// What `control` asks for. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -909,14 +909,18 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.fails_buffer.next = self.untagged_checks.fails_buffer.val();
         self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
         self.judge.fails_length.next = self.untagged_checks.fails_length.val();
-        comment!("MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead");
+        comment!(
+            "MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead"
+        );
         self.is_refused.next = self.waiting.m_data.val().refused.any();
         self.bad_crc.next = self.waiting.m_data.val().crc
             & !self.waiting.m_data.val().placed
             & !self.verdicts.m_data.val().good;
         self.mpa_fails.next =
             self.is_refused.val() | self.bad_crc.val() | self.verdicts.m_data.val().marker_wrong;
-        comment!("answered: in time, all in front is settled, and of an FPDU all has come; one that finds no buffer is looked at");
+        comment!(
+            "answered: in time, all in front is settled, and of an FPDU all has come; one that finds no buffer is looked at"
+        );
         comment!("with what MPA said of it a cycle before");
         self.lacks.next = !self.closed.q.val()
             & !self.fpdu.q.val().ahead
@@ -1099,7 +1103,9 @@ impl<const S: usize> Logic for Check<S> {
         if self.load.val() {
             self.settling.d.next = true;
         }
-        comment!("what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for");
+        comment!(
+            "what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for"
+        );
         if self.makes_room.val() {
             self.settled.d.next = self.waiting.m_data.val();
             self.settled_verdict.d.next = self.verdicts.m_data.val();
@@ -1156,7 +1162,9 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
-        comment!("the pair of the FPDU that settles; it does not ask whether the output register is free");
+        comment!(
+            "the pair of the FPDU that settles; it does not ask whether the output register is free"
+        );
         self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
         self.ends.next = self.settled.q.val().header_0.get_bit(14);
         self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
@@ -1248,7 +1256,9 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
-        comment!("give: once the record is whole and the output register free, all else changes in one cycle");
+        comment!(
+            "give: once the record is whole and the output register free, all else changes in one cycle"
+        );
         self.give.next =
             self.tells.q.val() & !self.error_records.busy.val() & self.output_free.val();
         self.took_now.d.next = false;

@@ -30,7 +30,7 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{error_event, kind};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// log2 of the Deliveries that can wait: 64 FPDUs of one beat cover the way of their bursts to the bus and what it takes
 /// to answer.
@@ -238,7 +238,9 @@ impl<const S: usize> Logic for Deliver<S> {
             self.write.d.next = self.write.q.val() + 1;
         }
 
-        comment!("await: so many answers belong to this FPDU, and with the last one the next FPDU is looked at");
+        comment!(
+            "await: so many answers belong to this FPDU, and with the last one the next FPDU is looked at"
+        );
         self.answer.next = self.b_valid.val() & self.goal_valid.q.val() & !self.none_left.q.val();
         self.settle.next = self.goal_valid.q.val()
             & (self.none_left.q.val() | (self.b_valid.val() & self.one_left.q.val()));
@@ -276,7 +278,9 @@ impl<const S: usize> Logic for Deliver<S> {
         }
 
         self.behind.next = self.read.q.val() + 1;
-        comment!("release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead");
+        comment!(
+            "release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead"
+        );
         self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
         self.gives.next = !self.now_dead.q.val()
             & (self.now_failed.q.val() | (self.now.q.val().action == self.complete.val()));

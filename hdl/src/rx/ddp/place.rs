@@ -26,7 +26,8 @@
 //! an FPDU is taken when the queue behind it has room, which a register says. AW runs up to 8 bursts ahead of W, and W does
 //! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it has
 //! room for it.
-use crate::parts::axi::{WriteAddress, WriteRequestOut, BOUNDARY, MOST_BEATS};
+use crate::Config;
+use crate::parts::axi::{BOUNDARY, MOST_BEATS, WriteAddress, WriteRequestOut};
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram;
@@ -34,11 +35,10 @@ use crate::parts::queue::Queue;
 use crate::parts::rotate::{self, Rotate};
 use crate::records::{Delivery, Placement};
 use crate::util::d;
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Octets between the addresses at which bursts end, for beats of `octets`.
 #[must_use]
@@ -356,7 +356,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self, clock, reading, now, left, at_last, at_first, row, next_row, select, under_way
         );
         dff_setup!(self, clock, freed, freed_rows);
-        clock!(self, clock, deliveries, addresses, spans, side, amount, rotate);
+        clock!(
+            self, clock, deliveries, addresses, spans, side, amount, rotate
+        );
         clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
         self.extents.reset.next = self.reset.val();
         self.deliveries.reset.next = self.reset.val();
@@ -366,7 +368,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.beat_strobes.reset.next = self.reset.val();
         self.beat_last.reset.next = self.reset.val();
 
-        comment!("in: a Placement goes ahead, its Delivery follows when the bursts are counted; room for one is room for the other");
+        comment!(
+            "in: a Placement goes ahead, its Delivery follows when the bursts are counted; room for one is room for the other"
+        );
         self.s_ready.next = self.room.q.val();
         self.take.next = self.s_valid.val() & self.room.q.val();
         self.deliveries.s_data.next = self.s_delivery.val();
@@ -389,7 +393,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         }
         self.room.d.next = self.before_split.q.val() < 5;
 
-        comment!("measure: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not; offset of the last octet, counted from the first block's start");
+        comment!(
+            "measure: from lane 0 of the first beat to the FPDU's octet that belongs there, negative or not; offset of the last octet, counted from the first block's start"
+        );
         self.low_address.next = self.s_placement.val().address.get_bits::<32>(0);
         self.in_block.next = self.low_address.val() & self.block_mask.val();
         self.extents.s_data.next.empty = !self.s_placement.val().length.any();
@@ -407,7 +413,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.extents.m_ready.next = self.load.val();
         self.extent.next = self.extents.m_data.val();
 
-        comment!("number: the FPDU's last burst, handed on with its Delivery before the first burst goes out");
+        comment!(
+            "number: the FPDU's last burst, handed on with its Delivery before the first burst goes out"
+        );
         self.m_delivery.next = self.deliveries.m_data.val();
         self.m_issued.next = self.issued.q.val();
         self.m_valid.next = self.handing.q.val();

@@ -39,17 +39,17 @@
 pub mod shift;
 
 use self::shift::Shift;
+use crate::Config;
 use crate::parts::axi::{USER_ABORT, USER_FIN};
 use crate::parts::delay::Delay;
 use crate::parts::keep_count::KeepCount;
 use crate::parts::queue::Store;
 use crate::records::Beat;
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from a beat at the input to the same beat, or its pulses, at the output.
 pub const LATENCY: usize = 5;
@@ -557,15 +557,23 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
 impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for Admit<W, K, S, N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0);
+        dff_setup!(
+            self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0
+        );
         dff_setup!(
             self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
             armed_1, far_1, third_1
         );
-        dff_setup!(self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2);
+        dff_setup!(
+            self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2
+        );
         dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
-        dff_setup!(self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3);
-        dff_setup!(self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost);
+        dff_setup!(
+            self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3
+        );
+        dff_setup!(
+            self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost
+        );
         dff_setup!(self, clock, may_near_3, may_far_3);
         dff_setup!(
             self, clock, valid_4, data_4, stream_4, settles_4, position_4, skip_4, count_4, edge_4
@@ -638,7 +646,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("decide. Islands lie in order, apart from each other and from the edge: how a beat lies to one tells much of the others");
+        comment!(
+            "decide. Islands lie in order, apart from each other and from the edge: how a beat lies to one tells much of the others"
+        );
         self.edge_touched.next = !self.gap_3.q.val();
         self.full.next = false;
         for k in 0..N {
@@ -651,7 +661,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                 self.joined[k].next = false;
             }
         }
-        comment!("it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it");
+        comment!(
+            "it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it"
+        );
         for k in 0..1 {
             self.front[k].next = self.gap_3.q.val();
             self.closes[k].next = self.edge_touched.val() & !self.short_3[k].q.val();
@@ -672,7 +684,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("islands that it ends in front of move up when it is a new one, those that it begins in front of down when a gap is closed");
+        comment!(
+            "islands that it ends in front of move up when it is a new one, those that it begins in front of down when a gap is closed"
+        );
         self.some_opens.next = false;
         self.some_closes.next = false;
         for k in 0..N {
@@ -775,7 +789,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             & (!self.armed_3.q.val()
                 | (!self.known.val() & (!self.accept.val() | self.rest.val())));
 
-        comment!("stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; what the stream is");
+        comment!(
+            "stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; what the stream is"
+        );
         self.valid_2.d.next = self.valid_1.q.val();
         self.first_2.d.next = self.first_1.q.val();
         self.last_2.d.next = self.last_1.q.val();
@@ -863,11 +879,15 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("compare: with edge, limit and islands as they are before the beat in front, and with that beat");
+        comment!(
+            "compare: with edge, limit and islands as they are before the beat in front, and with that beat"
+        );
         self.from_edge.next = self.edge_2.q.val() - self.position_2.q.val();
         self.end_from_edge.next = self.edge_2.q.val() - self.end_2.q.val();
         self.room.next = self.limit_2.q.val() - self.end_2.q.val();
-        comment!("what is 2^30 behind is none of the stream's, and no comparison below has to be right of it");
+        comment!(
+            "what is 2^30 behind is none of the stream's, and no comparison below has to be right of it"
+        );
         self.fits.next = !self.room.val().get_bit(31) & !self.room.val().get_bit(30);
         for k in 0..N {
             self.from_begin[k].next = self.position_2.q.val() - self.begin_2[k].q.val();

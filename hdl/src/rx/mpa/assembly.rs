@@ -16,6 +16,7 @@
 //! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
 //! octets, and a reader of the header RAM, which lies beside `scan` and is written a cycle later, one that gives it two
 //! cycles after. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::parts::lane_ram::LATENCY) cycles.
+use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram::{HeaderRam, LaneRam};
@@ -23,11 +24,10 @@ use crate::parts::rotate::{self, Rotate};
 use crate::records::Beat;
 use crate::rx::mpa::dword_heads::DwordHeads;
 use crate::util::d;
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
 
 /// Cycles from a beat to its octets being in the ring, for beats of `octets`.
@@ -214,7 +214,9 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             header_octets
         );
 
-        comment!("octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position");
+        comment!(
+            "octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position"
+        );
         self.back.next = self.zero.val() - self.beat.val().position;
         self.rotate_data.data.next = self.beat_data.val();
         self.rotate_data.amount.next = self.back.val().get_bits::<LOGK>(0);
@@ -264,7 +266,9 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.heads.data.next = self.rotate_data.out.val();
         self.landed_heads.next = self.heads.octets.val();
 
-        comment!("FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins");
+        comment!(
+            "FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins"
+        );
         self.marks_0.next = self.neither.val();
         if !(self.side.q.val().row_0 & self.in_apart.val()).any() {
             self.marks_0.next = self.both.val();

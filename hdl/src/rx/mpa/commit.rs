@@ -13,6 +13,7 @@
 //! and its CRC is computed: [`LATENCY`] cycle behind the plain beat that holds the fifth dword, or the last one. A beat
 //! can be read [`written`] cycles after it came. A beat a cycle. Nothing unverified leaves the buffer: `place` reads only
 //! what `check` tells it to (MPA-RCV-01).
+use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram::LaneRam;
@@ -22,11 +23,10 @@ use crate::records::Segment;
 use crate::rx::mpa::fetch::Start;
 use crate::rx::mpa::strip::Plain;
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Dwords of a Segment's header.
 const HEADER: usize = 5;
@@ -202,7 +202,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, index, reached, plain_1, data_1, index_1, base_1, above_1, whole);
+        dff_setup!(
+            self, clock, index, reached, plain_1, data_1, index_1, base_1, above_1, whole
+        );
         clock!(
             self,
             clock,
@@ -232,7 +234,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             self.above_1.d.next = self.bases.m_data.val() + 1;
         }
         self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
-        comment!("of the header alone it is told by a few bits: a bit for each dword that comes, moved up to its place");
+        comment!(
+            "of the header alone it is told by a few bits: a bit for each dword that comes, moved up to its place"
+        );
         self.count.next = self.plain.val().count & self.count_mask.val();
         self.more.next = self.count.val() >> 2;
         self.comes.next = self.no_dwords.val();

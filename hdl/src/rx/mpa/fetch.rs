@@ -20,17 +20,17 @@
 //! Latency: 2 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
 //! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included, while the commit buffer has room for
 //! the longest one, or for two brief ones behind one of those; with less, whether an FPDU fits is known a cycle later.
+use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram;
 use crate::parts::rotate::{self, Rotate};
 use crate::records::{Fpdu, HEADER};
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from a read to its beat, for beats of `dwords`.
 #[must_use]
@@ -227,13 +227,13 @@ pub struct Fetch<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Fetch<W, K, D, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Fetch<W, K, D, LOGK, LOGD, S>
 {
     /// For the rings and the commit buffer of `config`.
     #[must_use]
@@ -349,13 +349,13 @@ impl<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Logic for Fetch<W, K, D, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Logic for Fetch<W, K, D, LOGK, LOGD, S>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -411,7 +411,9 @@ impl<
             & self.has_room.q.val()
             & self.vacant.q.val();
 
-        comment!("start: at the end of the FPDU before; one that nothing waits for starts as it is reserved");
+        comment!(
+            "start: at the end of the FPDU before; one that nothing waits for starts as it is reserved"
+        );
         self.go.next = self.may_go.val() & (self.prepared_valid.q.val() | self.reserve.val());
         self.due.next = self.counted.q.val();
         self.due_beats.next = self.counted_beats.q.val();
@@ -455,7 +457,9 @@ impl<
                 self.fpdu.val().position + (bit_cast::<32, 16>(self.fpdu.val().dwords) << 2);
         }
 
-        comment!("room in the next cycle: for one of any size, for two brief ones, or for the one that waits, and none goes now");
+        comment!(
+            "room in the next cycle: for one of any size, for two brief ones, or for the one that waits, and none goes now"
+        );
         self.brief.d.next = self.brief_next.val();
         self.roomy.next = (self.free.q.val() >= self.most_rows.val()) & !self.reserve.val();
         self.some_room.next = (self.free.q.val() >= self.two_brief.val())
@@ -557,7 +561,9 @@ impl<
             self.start_now.d.next.row = self.next_row.q.val();
             self.start_now.d.next.rows = self.due_beats.val();
         }
-        comment!("a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)");
+        comment!(
+            "a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)"
+        );
         for i in 0..S {
             if self.start_pulse.q.val()
                 & self.start_now.q.val().refused.any()
@@ -577,7 +583,9 @@ impl<
         self.read_row_1.next = self.row_1.q.val();
         self.read_select.next = self.wrapped.mask.val();
 
-        comment!("a marker stands at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it");
+        comment!(
+            "a marker stands at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it"
+        );
         self.back.next = self.into.q.val() + (bit_cast::<16, 7>(self.to_marker.q.val()) << 2);
         self.read.next.valid = self.active.q.val();
         self.read.next.first = self.first.q.val();

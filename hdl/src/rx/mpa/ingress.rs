@@ -26,7 +26,7 @@ use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// A stream comes or goes.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -131,14 +131,14 @@ pub struct Ingress<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const H: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Ingress<W, K, D, H, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Ingress<W, K, D, H, LOGK, LOGD, S>
 {
     /// Network side of a device as `config` says.
     #[must_use]
@@ -197,14 +197,14 @@ impl<
 }
 
 impl<
-        const W: usize,
-        const K: usize,
-        const D: usize,
-        const H: usize,
-        const LOGK: usize,
-        const LOGD: usize,
-        const S: usize,
-    > Logic for Ingress<W, K, D, H, LOGK, LOGD, S>
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+    const S: usize,
+> Logic for Ingress<W, K, D, H, LOGK, LOGD, S>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -242,7 +242,9 @@ impl<
         self.segments_dropped.next = self.admit.segments_dropped.val();
         self.octets.next = self.admit.octets.val();
 
-        comment!("streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two");
+        comment!(
+            "streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two"
+        );
         self.told.d.next.arm = self.arm.val();
         self.told.d.next.close = self.close.val();
         self.told.d.next.stream = self.stream.val();

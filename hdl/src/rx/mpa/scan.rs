@@ -61,7 +61,7 @@ use rust_hdl_widgets::dff_setup;
 use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 pub use lengths::FAR;
 pub use look_ahead::{FIND, NEXT};
@@ -525,7 +525,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             told_markers,
             told_crc
         );
-        clock!(self, clock, reader, walker, lengths, out, prompt, look_ahead, placed);
+        clock!(
+            self, clock, reader, walker, lengths, out, prompt, look_ahead, placed
+        );
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
@@ -744,7 +746,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!("decide: out with it, or wait for the rest of it; what comes behind that in the visit is void");
+        comment!(
+            "decide: out with it, or wait for the rest of it; what comes behind that in the visit is void"
+        );
         self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.passes.next = self.whole.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.lacks.next = self.short.q.val() & !self.dropped.q.val() & !self.dead.q.val();
@@ -812,7 +816,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.lengths.write_row.next = self.learned_of.q.val();
         self.lengths.data.next = self.learned.q.val();
 
-        comment!("give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found");
+        comment!(
+            "give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found"
+        );
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
         if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
             self.given_valid.d.next = true;
@@ -901,7 +907,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given.d.next = self.early.val().stream;
         }
 
-        comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits");
+        comment!(
+            "behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits"
+        );
         self.look_ahead.gone.next = self.leaves.q.val();
         self.look_ahead.gone_stream.next = self.leaver.q.val();
         for i in 0..S {
@@ -1005,7 +1013,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.live[i].d.next = false;
                 }
             }
-            comment!("nobody is busy with a stream from two cycles after the last change on, when `have` has followed");
+            comment!(
+                "nobody is busy with a stream from two cycles after the last change on, when `have` has followed"
+            );
             if (self.over.q.val()
                 & (self.over_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
                 | (self.gone.q.val()

@@ -25,7 +25,7 @@ use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from a beat of `admit` to what it brings about, for beats of `octets`.
 #[must_use]
@@ -186,7 +186,9 @@ impl<const S: usize> StreamEnd<S> {
 impl<const S: usize> Logic for StreamEnd<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort);
+        dff_setup!(
+            self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort
+        );
         dff_setup!(
             self,
             clock,
@@ -247,7 +249,9 @@ impl<const S: usize> Logic for StreamEnd<S> {
         self.fin_at.write_row.next = self.owner.q.val().get_bits::<4>(0);
         self.fin_at.data.next = self.fin_end.q.val();
 
-        comment!("octets behind the FIN that is known, another FIN, a FIN in front of octets; the edge at the FIN");
+        comment!(
+            "octets behind the FIN that is known, another FIN, a FIN in front of octets; the edge at the FIN"
+        );
         self.room.next = self.fin_at.out.val() - self.end_now.q.val();
         self.room_before.next = self.fin_end.q.val() - self.furthest.out.val();
         self.knew.d.next = self.known.val();

@@ -12,8 +12,8 @@
 use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::Block;
+use warpline_sv_writer::dff::Dff;
 
 /// AXI4-Stream of window reports, one beat each.
 #[derive(LogicInterface, Clone, Debug, Default)]

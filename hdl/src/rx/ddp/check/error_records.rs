@@ -14,7 +14,7 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// The records of up to 16 streams.
 #[derive(Block)]

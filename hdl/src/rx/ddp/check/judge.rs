@@ -19,7 +19,7 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from an FPDU to what the tables say of it.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;

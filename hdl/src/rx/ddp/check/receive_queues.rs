@@ -18,13 +18,13 @@
 //! `post`, `note` and `take` are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its
 //! first `start`.
 use super::table::{self, Table};
+use crate::Config;
 use crate::parts::queue::Store;
 use crate::util::d;
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
 pub const LATENCY: u64 = table::LATENCY;

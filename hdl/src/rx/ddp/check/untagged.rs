@@ -20,7 +20,7 @@ use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles from the last input to the results.
 pub const LATENCY: u64 = 2;

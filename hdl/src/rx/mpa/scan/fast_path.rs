@@ -21,7 +21,7 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// From this ULPDU_Length on, an FPDU reaches [`FAR`](super::lengths::FAR) rows at all widths. That ends its visit, and its
 /// length is known long before it is whole. Below, two markers may lie inside at most.
@@ -208,7 +208,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, came, stream, first, fresh, upto, goes_on, markers);
+        dff_setup!(
+            self, clock, came, stream, first, fresh, upto, goes_on, markers
+        );
         dff_setup!(self, clock, landed, length, out_valid, out);
         clock!(self, clock, landing);
 
@@ -271,7 +273,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.landed.d.next.whole_from_2 = self.have.val() - 21;
         }
 
-        comment!("dwords are (ULPDU_Length + 9) / 4 and one for each marker, as in `lengths`; all sums side by side");
+        comment!(
+            "dwords are (ULPDU_Length + 9) / 4 and one for each marker, as in `lengths`; all sums side by side"
+        );
         self.short.next = self.length.q.val().get_bits::<12>(0);
         self.over_marker.next = self.short.val() - self.landed.q.val().marker_from;
         self.over_markers.next = self.short.val() - self.landed.q.val().markers_from;

@@ -21,14 +21,14 @@
 //!
 //! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
 //! from there to the next one, 4 for each marker more.
+use crate::Config;
 use crate::parts::round_robin::RoundRobin;
 use crate::records::Fpdu;
 use crate::util::{array, d};
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
 
 /// Cycles from `beyond` to the segment's first FPDU at the output of `scan`.
@@ -442,7 +442,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("what a visit compares lies within a ring and two FPDUs, far less than 2^19");
         self.left.next =
             self.finish.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
-        comment!("known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again");
+        comment!(
+            "known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again"
+        );
         self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(19);
         self.brief.d.next = self.left.val() < 8;
         self.at_end.d.next =
@@ -456,7 +458,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             | self.row_base.val();
         self.peek.next = (self.step.q.val() == Step::Head) & !self.brief.q.val();
 
-        comment!("a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there");
+        comment!(
+            "a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there"
+        );
         self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
         self.place.next = self.marker.q.val() - self.pointer.val();
         self.beside.next =
@@ -486,7 +490,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.finish.q.val().get_bits::<20>(0) - self.ends.q.val().get_bits::<20>(0);
         self.whole.d.next = !self.lacking.val().get_bit(19);
 
-        comment!("a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out");
+        comment!(
+            "a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out"
+        );
         self.gone_before.d.next = self.gone.val();
         self.gone_of.d.next = self.gone_stream.val().get_bits::<4>(0);
         self.over.next = self.gone_before.q.val()
@@ -541,7 +547,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             Step::Choose => {
-                comment!("behind what is given out already, to the FPDU that begins here, or to the next marker");
+                comment!(
+                    "behind what is given out already, to the FPDU that begins here, or to the next marker"
+                );
                 self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
                 self.step.d.next = Step::Mark;
                 if self.sure.q.val() {
@@ -568,7 +576,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::Read => {
                 self.step.d.next = Step::Point;
                 if self.lacking.val().get_bit(19) {
-                    comment!("no marker any more: the FPDUs up to the end can only follow from the ones before");
+                    comment!(
+                        "no marker any more: the FPDUs up to the end can only follow from the ones before"
+                    );
                     self.revisit.next = self.follows.q.val();
                     self.step.d.next = Step::Rest;
                 }
@@ -643,7 +653,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             Step::Divide => {
-                comment!("x / 127 = x / 128 + (x / 128 + x mod 128) / 127, and the last one is 0, 1 or 2");
+                comment!(
+                    "x / 127 = x / 128 + (x / 128 + x mod 128) / 127, and the last one is 0, 1 or 2"
+                );
                 self.base.d.next = self.content.q.val() + (self.span.q.val() >> 7);
                 self.rest.d.next = (self.span.q.val() >> 7)
                     + bit_cast::<16, 7>(self.span.q.val().get_bits::<7>(0));
@@ -675,7 +687,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             Step::Give => {
-                comment!("goes on behind it whether it is taken or not: a visit that ends here does not look");
+                comment!(
+                    "goes on behind it whether it is taken or not: a visit that ends here does not look"
+                );
                 // `full` and where to look again are asked in the first cycle only, in which `here` still is the FPDU's begin;
                 // the gap closes up to the end of the island at once, so `open` is the same at both ends of the FPDU.
                 self.here.d.next = self.ends.q.val();
@@ -722,7 +736,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.owed.d.next = true;
         }
 
-        comment!("where to look again when the next FPDU has been accepted, or at once when one has been meanwhile");
+        comment!(
+            "where to look again when the next FPDU has been accepted, or at once when one has been meanwhile"
+        );
         comment!("a cycle later: the visit may be over then, but its stream is still held");
         self.back.d.next = self.revisit.val();
         self.back_at.d.next = self.here.q.val();
@@ -750,7 +766,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             if self.beyond_of[i].d.val() | self.beyond_of[i].q.val() {
-                comment!("in both cycles: a visit that begins in the second one takes the position before");
+                comment!(
+                    "in both cycles: a visit that begins in the second one takes the position before"
+                );
                 self.wanted[i].d.next = true;
             }
             if self.beyond_of[i].q.val() {

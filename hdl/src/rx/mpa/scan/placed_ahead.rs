@@ -33,7 +33,7 @@ use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// What `check` says of an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -570,7 +570,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.whole[k].d.next = self.to[k].q.val() == self.good_to[k].q.val();
         }
 
-        comment!("tell: does the position lie in an interval, and where could an FPDU from there be recorded?");
+        comment!(
+            "tell: does the position lie in an interval, and where could an FPDU from there be recorded?"
+        );
         self.told.next = self.applies.q.val() & !self.op.q.val().answer;
         self.held.next = false;
         self.held_to.next = 0.into();
@@ -613,8 +615,12 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         self.heard.next = self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
         self.heard_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
 
-        comment!("record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer");
-        comment!("makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use");
+        comment!(
+            "record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer"
+        );
+        comment!(
+            "makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use"
+        );
         for k in 0..N {
             self.new_from[k].next = self.from[k].q.val();
             self.new_to[k].next = self.to[k].q.val();
@@ -676,7 +682,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.chain_tos[k].data.next = self.new_good_to[k].val();
         }
 
-        comment!("a visit: what there is of its stream when it begins; what the chain has passed is dropped");
+        comment!(
+            "a visit: what there is of its stream when it begins; what the chain has passed is dropped"
+        );
         self.loads.d.next = self.visit.val();
         self.loaded.d.next = self.visited.val();
         self.loaded_at.d.next = self.visited_at.val();
@@ -729,7 +737,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.drops.d.next = self.dropping.val();
         }
 
-        comment!("the chain in order is in an interval when it meets its begin, or was in it and has not come to its end");
+        comment!(
+            "the chain in order is in an interval when it meets its begin, or was in it and has not come to its end"
+        );
         self.chain_behind.next = self.nothing.val();
         for k in 0..N {
             self.chain_under[k].next = self.chain_at.val() - self.snapshot_to[k].q.val();
@@ -750,7 +760,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.chained.d.next = self.chain_now.val();
         }
 
-        comment!("intervals come and go; said without choices, of which a clock enable would be made, and that comes late");
+        comment!(
+            "intervals come and go; said without choices, of which a clock enable would be made, and that comes late"
+        );
         for k in 0..N {
             self.begun[k].next = self.recorded.val()
                 & !self.op.q.val().void

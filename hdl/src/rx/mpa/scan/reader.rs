@@ -14,14 +14,14 @@
 //! Latency from a visit to its first row in the queue: 4 cycles. A row a cycle; between two visits one cycle is lost when
 //! the first one has met its edge. At most [`ROWS`] rows are read and not yet taken.
 use super::lengths::Lengths;
+use crate::Config;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::queue::Queue;
 use crate::util::d;
-use crate::Config;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Rows that a visit may have while another stream waits for its own.
 pub const VISIT: u64 = 32;
@@ -232,7 +232,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room, same);
+        dff_setup!(
+            self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room, same
+        );
         dff_setup!(
             self,
             clock,

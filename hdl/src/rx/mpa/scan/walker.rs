@@ -19,14 +19,14 @@
 //!
 //! A visit ends in one Item with `end`, whatever ends it; rows of it that are still to come are dropped. Latency from a
 //! row to its first Item: 2 cycles.
-use super::lengths::{Totals, LONG};
+use super::lengths::{LONG, Totals};
 use super::reader::Row;
-use crate::util::d;
 use crate::Config;
+use crate::util::d;
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// What the walker says of a stream, in the order of its positions.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -319,7 +319,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             }
         }
         self.ahead.d.next = self.ahead.q.val() + self.step.val();
-        comment!("in the row in work, or the one that comes next; a long FPDU ends behind all that go by while it is counted");
+        comment!(
+            "in the row in work, or the one that comes next; a long FPDU ends behind all that go by while it is counted"
+        );
         if self.skip.val() {
             self.in_row.d.next = (self.ahead.q.val() >> self.lane_bits.val()) == 2;
         }
