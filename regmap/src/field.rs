@@ -17,7 +17,7 @@ impl Field {
     /// The field's value in `words`.
     ///
     /// # Panics
-    /// When `words` is shorter than the record: a programming error, not a matter of data.
+    /// If `words` is shorter than the record, which is a programming error and never depends on data.
     #[must_use]
     pub fn get(&self, words: &[u32]) -> u64 {
         (0..self.width).fold(0, |value, bit| {
@@ -29,7 +29,7 @@ impl Field {
     /// Writes `value` into the field; bits above the field's width are ignored.
     ///
     /// # Panics
-    /// When `words` is shorter than the record.
+    /// If `words` is shorter than the record.
     pub fn put(&self, words: &mut [u32], value: u64) {
         for bit in 0..self.width {
             let at = self.lsb + bit;

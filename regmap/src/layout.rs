@@ -1,6 +1,6 @@
 //! Layouts of records: arguments of commands, completion entries, error records.
 //!
-//! Each record is a module with one constant a field, `WORDS` and `LAYOUT`.
+//! Each record is a module: one constant for each field, `WORDS` and `LAYOUT`.
 
 macro_rules! layout {
     ($(#[doc = $doc:literal])+ $module:ident [$words:literal] { $( $(#[doc = $field_doc:literal])+ $field:ident: $word:literal [$lsb:literal; $width:literal], )+ }) => {
@@ -26,11 +26,11 @@ macro_rules! layout {
 layout! {
     /// Arguments of `WRITE_STAG`: one entry of the STag table.
     stag_entry [8] {
-        /// The whole 32-bit STag; its low 8 bits are the key, the bits above choose the slot (AMB-50).
+        /// The whole 32-bit STag; its low 8 bits are the key, the bits above select the slot (AMB-50).
         STAG: 0 [0; 32],
         /// Protection domain of the memory region.
         PROTECTION_DOMAIN: 1 [0; 16],
-        /// Stream that alone may use the STag when `STREAM_SCOPE` is set.
+        /// The only stream that may use the STag when `STREAM_SCOPE` is set.
         STREAM: 1 [16; 8],
         /// 1: the STag belongs to one stream; 0: to all streams of its protection domain (RFC 5041 §8.2).
         STREAM_SCOPE: 1 [24; 1],
@@ -48,7 +48,7 @@ layout! {
 layout! {
     /// Argument of `REVOKE_STAG`.
     revoke [1] {
-        /// The STag to revoke; the slot is chosen as for `WRITE_STAG`.
+        /// The STag to revoke; it selects its slot as for `WRITE_STAG`.
         STAG: 0 [0; 32],
     }
 }
@@ -62,20 +62,20 @@ layout! {
         MARKERS: 0 [8; 1],
         /// 1: CRCs are checked (MPA-CRC-10).
         CRC: 0 [9; 1],
-        /// 1: a tagged message with L = 1 makes a completion (AMB-44).
+        /// 1: the last segment (L = 1) of a tagged message generates a completion (AMB-44).
         TAGGED_COMPLETIONS: 0 [10; 1],
-        /// 1: an untagged segment whose MO is not the number of octets placed before it is an error (AMB-07).
+        /// 1: an untagged segment is an error unless its MO equals the octets placed so far (AMB-07).
         STRICT_MO: 0 [11; 1],
-        /// 1: an untagged segment may belong to any of the queue's posted buffers, `RECEIVE_SLOTS` of them at most; 0: to the
-        /// first one only (AMB-04).
+        /// 1: an untagged segment may target any posted buffer of the queue, at most the first `RECEIVE_SLOTS`; 0: only the
+        /// first one (AMB-04).
         MSN_WINDOW: 0 [12; 1],
-        /// One bit a queue number: 1 = the stream has that untagged queue.
+        /// One bit for each queue number; 1: the stream has that untagged queue.
         QUEUES: 0 [16; 8],
         /// Protection domain of the stream.
         PROTECTION_DOMAIN: 1 [0; 16],
         /// TCP sequence number of the first octet of full operation (AMB-16).
         SEQUENCE_START: 2 [0; 32],
-        /// MSN of the first message of every queue; 1 unless a test wants to see the wrap (DDP-UNT-11).
+        /// MSN of the first message of every queue; 1, except in tests of the wrap (DDP-UNT-11).
         FIRST_MSN: 3 [0; 32],
     }
 }
@@ -89,7 +89,7 @@ layout! {
 }
 
 layout! {
-    /// Arguments of `POST_RECEIVE`: one buffer at the end of an untagged queue.
+    /// Arguments of `POST_RECEIVE`: one buffer, appended to an untagged queue.
     receive_buffer [4] {
         /// Stream number.
         STREAM: 0 [0; 8],
@@ -103,7 +103,7 @@ layout! {
 }
 
 layout! {
-    /// Arguments of `SET_RECEIVE_RING`: where an untagged queue finds its buffers.
+    /// Arguments of `SET_RECEIVE_RING`: where an untagged queue reads its buffers from.
     receive_ring [4] {
         /// Stream number.
         STREAM: 0 [0; 8],
@@ -117,7 +117,7 @@ layout! {
 }
 
 layout! {
-    /// An entry of a receive ring in host memory: one buffer. The device reads it once, after the doorbell.
+    /// An entry of a receive ring in host memory: one buffer. The device reads it once, after the doorbell is rung.
     receive_descriptor [4] {
         /// Bus address of the buffer.
         ADDRESS: 0 [0; 64],
@@ -127,17 +127,17 @@ layout! {
 }
 
 layout! {
-    /// An entry of the completion queue in host memory. `PHASE` is in the last word, which is written last.
+    /// An entry of the completion queue in host memory. The device writes the last word, which has `PHASE`, last.
     completion [8] {
-        /// What is reported: see [`kind`](super::kind).
+        /// What the entry reports: see [`kind`](super::kind).
         KIND: 0 [0; 4],
         /// Stream number.
         STREAM: 0 [8; 8],
-        /// 1: zero-length tagged message, its STag and TO were not looked up (AMB-02).
+        /// 1: the last tagged segment was empty; its STag and TO were not checked (AMB-02).
         UNVERIFIED: 0 [16; 1],
-        /// 1: untagged message whose segments hold more or fewer octets than `LENGTH` (AMB-07).
+        /// 1: the segments of the untagged message carried more or fewer octets than `LENGTH` (AMB-07).
         HOLE: 0 [17; 1],
-        /// 1: more segments of the untagged message came behind its L = 1 segment (AMB-06).
+        /// 1: more segments of the untagged message arrived after its L = 1 segment (AMB-06).
         ANOMALY: 0 [18; 1],
         /// Tagged: STag of the L = 1 segment.
         STAG: 1 [0; 32],
@@ -151,15 +151,15 @@ layout! {
         OFFSET: 4 [0; 64],
         /// RsvdULP bits 8 to 39 of an untagged segment, in network order.
         RSVD_ULP_LOW: 6 [0; 32],
-        /// RsvdULP bits 0 to 7: the octet behind the control field.
+        /// RsvdULP bits 0 to 7: the octet after the control field.
         RSVD_ULP_FIRST: 7 [0; 8],
-        /// Inverts each time the device passes the end of the queue; starts with 1.
+        /// Inverts each time the device wraps to the start of the queue; 1 in the first pass.
         PHASE: 7 [31; 1],
     }
 }
 
 layout! {
-    /// A completion entry with `KIND` = `ERROR`: the stream met its first error and is frozen.
+    /// A completion entry with `KIND` = `ERROR`: the stream had its first error and is frozen.
     error_event [8] {
         /// `kind::ERROR`.
         KIND: 0 [0; 4],
@@ -172,26 +172,26 @@ layout! {
         /// Failed checks: see [`check`](super::check). 0 for an MPA error, for the end of a connection and for a bus access
         /// that was refused.
         CHECKS: 2 [0; 16],
-        /// ULPDU length of the failing segment.
+        /// ULPDU_Length of the failing FPDU.
         LENGTH: 3 [0; 32],
         /// Stream position of the failing FPDU.
         POSITION: 4 [0; 32],
-        /// Inverts each time the device passes the end of the queue; starts with 1.
+        /// Inverts each time the device wraps to the start of the queue; 1 in the first pass.
         PHASE: 7 [31; 1],
     }
 }
 
 layout! {
-    /// A completion entry with `KIND` = `CLOSED`: the peer's FIN stands behind the last octet of an FPDU, all FPDUs in front
-    /// of it are placed, and their completions stand in front of this one (MPA-ERR-17).
+    /// A completion entry with `KIND` = `CLOSED`: the peer's FIN follows the last octet of an FPDU, all earlier FPDUs are
+    /// placed, and their completions precede this one (MPA-ERR-17).
     close_event [8] {
         /// `kind::CLOSED`.
         KIND: 0 [0; 4],
         /// Stream number.
         STREAM: 0 [8; 8],
-        /// Stream position behind the last octet.
+        /// Stream position after the last octet.
         POSITION: 4 [0; 32],
-        /// Inverts each time the device passes the end of the queue; starts with 1.
+        /// Inverts each time the device wraps to the start of the queue; 1 in the first pass.
         PHASE: 7 [31; 1],
     }
 }
@@ -204,19 +204,19 @@ layout! {
         CODE: 0 [0; 8],
         /// Error type (RFC 5041 §7.2).
         TYPE: 0 [8; 4],
-        /// What it was when no FPDU failed a check: see [`refused`](super::refused).
+        /// Why MPA refused the FPDU or the stream ended, if no check failed: see [`refused`](super::refused).
         REFUSED: 0 [12; 3],
         /// 1: the record holds an error.
         VALID: 0 [31; 1],
         /// Failed checks: see [`check`](super::check). 0 for an MPA error, for the end of a connection and for a bus access
         /// that was refused.
         CHECKS: 1 [0; 16],
-        /// ULPDU length of the failing FPDU.
+        /// ULPDU_Length of the failing FPDU.
         LENGTH: 2 [0; 16],
         /// Zero dwords that the CRC register took in behind the FPDU. Meaningful with error 0x3/0x02 only, as are
         /// `CRC_RECEIVED` and `CRC_STATE`; with other errors they are stale.
         CRC_ZEROS: 2 [16; 4],
-        /// Stream position of the FPDU's first octet, a leading marker included.
+        /// Stream position of the FPDU's first octet; a leading marker belongs to the FPDU.
         POSITION: 3 [0; 32],
         /// The five dwords from ULPDU_Length on, as received; the first octet is the most significant one.
         HEADER_0: 4 [0; 32],
@@ -231,11 +231,11 @@ layout! {
         /// FPDUPTR that the first wrong marker should have had. Meaningful with error 0x3/0x03 and `REFUSED` 0 only, as is
         /// `MARKER_RECEIVED`; otherwise stale.
         MARKER_EXPECTED: 9 [0; 16],
-        /// FPDUPTR that it had, low two bits cleared.
+        /// FPDUPTR that it held, low two bits cleared.
         MARKER_RECEIVED: 9 [16; 16],
         /// CRC field as received, as the register value (first octet least significant).
         CRC_RECEIVED: 10 [0; 32],
-        /// CRC register behind the FPDU and `CRC_ZEROS` zero dwords.
+        /// CRC register after the FPDU and `CRC_ZEROS` zero dwords.
         CRC_STATE: 11 [0; 32],
     }
 }
@@ -264,30 +264,30 @@ values! {
         TAGGED = 1;
         /// An untagged message was delivered.
         UNTAGGED = 2;
-        /// The stream met its first error.
+        /// The stream had its first error.
         ERROR = 3;
-        /// The peer has closed the stream.
+        /// The peer closed the stream.
         CLOSED = 4;
     }
 }
 
 values! {
-    /// Values of `error_record::REFUSED`. From 3 on, nothing more comes on the stream (AMB-31); 3 itself is no error and
-    /// stands in no record.
+    /// Values of `error_record::REFUSED`. Values from 3 on end the stream (AMB-31); 3 is not an error and appears in no
+    /// record.
     refused {
-        /// The FPDU was not refused, and its stream does not end here.
+        /// MPA accepted the FPDU, and the stream does not end here.
         NO = 0;
-        /// ULPDU_Length above the device's largest ULPDU (AMB-21).
+        /// ULPDU_Length exceeds the device's largest ULPDU (AMB-21).
         LENGTH = 1;
-        /// FPDU above the device's buffers (AMB-22).
+        /// The FPDU exceeds the device's buffers (AMB-22).
         TOO_LARGE = 2;
-        /// The peer's FIN stands behind the last octet of an FPDU.
+        /// The peer's FIN follows the last octet of an FPDU.
         CLOSED = 3;
         /// The peer's FIN cuts an FPDU.
         TRUNCATED = 4;
-        /// The connection is lost, for whatever cause: RST, time-out.
+        /// The connection ended without FIN: RST, time-out.
         LOST = 5;
-        /// Octets came behind the peer's FIN, or another FIN elsewhere (DDP-TEAR-08).
+        /// Octets arrived after the peer's FIN, or a second FIN at another position (DDP-TEAR-08).
         BEHIND_FIN = 6;
     }
 }

@@ -1,5 +1,6 @@
 //! Everything that crosses the host bus, described once: registers, command arguments, completion
-//! entries and error records. The RTL takes its bit positions from here, the driver its typed access.
+//! entries and error records. The RTL takes its bit positions from here, and the driver reads and writes
+//! fields by the same description.
 //!
 //! ```text
 //!             ┌── register::*  ──► address decode of the RTL, driver accesses
@@ -10,6 +11,19 @@
 //! ```
 //!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
+//!
+//! ```
+//! use warpline_regmap::{layout::stag_entry, register};
+//!
+//! let mut words = [0; stag_entry::WORDS];
+//! stag_entry::STAG.put(&mut words, 0x0001_2345);
+//! stag_entry::LENGTH.put(&mut words, 4096);
+//! let arguments = (0..).zip(words).map(|(index, word)| (register::ARGUMENT.at(index), word));
+//! let command = (register::COMMAND.offset, register::command::WRITE_STAG);
+//! let writes: Vec<(u32, u32)> = arguments.chain([command]).collect();
+//! assert_eq!(writes[0], (0x040, 0x0001_2345));
+//! assert_eq!(writes[8], (0x020, 1));
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -38,7 +52,7 @@ mod tests {
         for layout in layout::LAYOUTS {
             let mut used = [false; 512];
             for field in layout.fields {
-                // STAG and QUEUE of a completion share a word: the kind tells which one it is.
+                // STAG and QUEUE of a completion share a word: `KIND` selects one of them.
                 if layout.name == "completion" && field.name == "QUEUE" {
                     continue;
                 }

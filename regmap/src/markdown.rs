@@ -12,7 +12,7 @@ pub fn registers() -> String {
     let mut page = String::from(OPENING);
     page += "\n## Registers\n\n| offset | name | access | meaning |\n|---|---|---|---|\n";
     page.extend(register::REGISTERS.iter().map(register_row));
-    let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have tables of their own
+    let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have their own tables
     for register in register::REGISTERS.iter().filter(with_fields) {
         page += &format!("\n### `{}`\n\n", register.name);
         page += "| bits | field | meaning |\n|---|---|---|\n";
@@ -54,18 +54,17 @@ const OPENING: &str = "\
 
 # Registers
 
-The first BAR, 4 KiB, as the AXI4-Lite slave of the device shows it. Registers are 32 bits wide and are accessed as a
-whole or by octets. Addresses without a register, elements of streams that the device does not have, and bits outside of
-a register's fields read 0 and ignore writes. A register that is only written takes effect when all octets of its fields
-are written at once. All registers are 0 after reset, but those that describe the device, and
-`STREAM_LIMIT`.
+The first BAR, 4 KiB: an AXI4-Lite slave of the device. Registers are 32 bits wide; octet strobes are honoured. Addresses
+without a register, elements of streams that the device does not have, and bits outside a register's fields read 0 and
+ignore writes. A write-only register takes effect when all octets of its fields are written at once. All registers are 0
+after reset, except `STREAM_LIMIT` and those that describe the device.
 
-To give a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0:
-`FAILED` then tells whether it was refused. While a command runs, writes to `COMMAND` and `ARGUMENT` are ignored.
+To start a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0;
+`FAILED` is then 1 if the device refused the command. While a command runs, the device ignores writes to both registers.
 
 To sleep until there is a completion, without missing one: write 1 to `INTERRUPT_STATE.COMPLETION`, write the number of
-entries consumed to `COMPLETION_ARM`, look at the completion queue once more, and only then wait for the message. Wake-ups
-without a completion can happen.
+entries consumed to `COMPLETION_ARM`, poll the completion queue once more, and only then wait for the message. Wake-ups
+without a completion are possible.
 
 Records are arrays of 32-bit words, word 0 first, little-endian in host memory. Names such as AMB-42 and DDP-UNT-11 refer
 to the [conformance table](conformance.md).

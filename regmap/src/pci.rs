@@ -1,4 +1,4 @@
-//! What a host finds in the card's PCI configuration space, and what lies behind its base address registers.
+//! What a host finds in the card's PCI configuration space and at its base address registers.
 //!
 //! ```text
 //!  BAR 0 ─► registers (register::SPACE)      BAR 2 ─► MSI-X table │ pending bits
@@ -6,9 +6,9 @@
 
 use crate::register;
 
-/// Vendor. With `DEVICE` it is a number for experiments: the registry of numbers for QEMU's devices (`docs/specs/pci-ids`)
-/// leaves 1af4:10f0 to 1af4:10ff to anybody without registration, for as long as a device does not leave the laboratory.
-/// Linux's `virtio_pci` matches the vendor but declines the device. A board that is sold needs a number of its own.
+/// Vendor. Together with `DEVICE` it is an experimental identifier: QEMU's registry (`docs/specs/pci-ids`) reserves
+/// 1af4:10f0 to 1af4:10ff for use without registration, as long as the device is not shipped. Linux's `virtio_pci` matches
+/// the vendor but rejects the device. A board for sale needs its own identifier.
 pub const VENDOR: u16 = 0x1AF4;
 /// Device.
 pub const DEVICE: u16 = 0x10F0;
@@ -23,11 +23,11 @@ pub const SUBSYSTEM: u16 = 0x0001;
 
 /// Base address register of the registers.
 pub const REGISTER_BAR: usize = 0;
-/// Octets behind it: a power of two.
+/// Octets that it maps: a power of two.
 pub const REGISTER_BAR_SIZE: u64 = register::SPACE as u64;
 /// Base address register of the MSI-X table and its pending bits.
 pub const MSIX_BAR: usize = 2;
-/// Octets behind it: a power of two.
+/// Octets that it maps: a power of two.
 pub const MSIX_BAR_SIZE: u64 = 0x1000;
 /// Offset of the table in its BAR.
 pub const MSIX_TABLE: u64 = 0x000;

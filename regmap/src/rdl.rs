@@ -1,12 +1,12 @@
-//! The registers as SystemRDL 2.0 (Accellera), `docs/registers.rdl`: what register generators and other tools read.
+//! The registers as SystemRDL 2.0 (Accellera), `docs/registers.rdl`, for register generators and other tools.
 //!
 //! ```text
 //!  Register ──► reg NAME { field … } NAME[count] @ offset += stride
 //!    several words ──► regfile NAME { reg WORD_0 …; reg WORD_1 … }
-//!    in the gaps of another array ──► regfile NAME { reg A; reg B }    (SystemRDL knows no interleaved arrays)
+//!    in the gaps of another array ──► regfile NAME { reg A; reg B }    (SystemRDL has no interleaved arrays)
 //! ```
 //!
-//! Commands and records are no registers; `registers.md` has them.
+//! Commands and records are not registers; `registers.md` lists them.
 
 use crate::register::{self, REGISTERS};
 use crate::{Access, Field, Register};
@@ -36,12 +36,12 @@ pub fn registers() -> String {
 const OPENING: &str = "\
 // Generated from regmap/src by its example `registers_rdl`; edit the description there.
 //
-// Octets of a register can be written one by one, but one that is only written takes effect when all octets of its
-// fields are written at once. A reset value that is left out is a matter of the device's configuration.
+// Octets of a register can be written one by one, but a write-only register takes effect when all octets of its fields
+// are written at once. A reset value that is missing depends on the device's configuration.
 
 ";
 
-/// Name of the register file of arrays that lie between each other's elements: what their names begin with.
+/// Name of the register file of interleaved arrays: the common start of their names.
 fn group_name(group: &[Register]) -> &'static str {
     let name = group[0].name;
     let same = |length: &usize| {
@@ -52,7 +52,7 @@ fn group_name(group: &[Register]) -> &'static str {
     name[..longest].trim_end_matches('_')
 }
 
-/// Registers in order; arrays that lie between each other's elements together.
+/// Registers in order; interleaved arrays share a group.
 fn groups() -> Vec<Vec<Register>> {
     let mut groups: Vec<Vec<Register>> = Vec::new();
     for register in REGISTERS {
@@ -105,7 +105,7 @@ fn group_text(group: &[Register]) -> String {
     )
 }
 
-/// The name, with a blank behind it unless brackets follow.
+/// The name, followed by a space unless brackets follow.
 fn spaced(register: &Register) -> String {
     match register.count {
         1 => format!("{} ", register.name),
@@ -113,7 +113,7 @@ fn spaced(register: &Register) -> String {
     }
 }
 
-/// One word: those of `fields` that lie in it, or a plain number.
+/// One word: its `fields`, or a plain number.
 fn reg(
     register: &Register,
     fields: &[Field],
@@ -165,7 +165,7 @@ fn reg(
     format!("{indent}reg {{\n{doc}{body}{indent}}} {place};\n")
 }
 
-/// What the host may do, and that the device does the rest.
+/// Access of software and of hardware.
 fn access(access: Access) -> &'static str {
     match access {
         Access::ReadOnly => "sw = r; hw = w;",
@@ -175,20 +175,20 @@ fn access(access: Access) -> &'static str {
     }
 }
 
-/// A doc comment as a string of SystemRDL; of a link, its label stays.
+/// A doc comment as a SystemRDL string; a link becomes its label.
 fn text(doc: &str) -> String {
     let (mut shown, mut rest) = (String::new(), doc.trim());
-    while let Some((before, label, behind)) = link(rest) {
+    while let Some((before, label, after)) = link(rest) {
         shown = shown + before + label;
-        rest = behind;
+        rest = after;
     }
     (shown + rest).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// What stands before the first link, its label, and what stands behind it.
+/// The text before the first link, its label, and the text after it.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('[')?;
     let (label, rest) = rest.split_once("](")?;
-    let (_, behind) = rest.split_once(')')?;
-    Some((before, label, behind))
+    let (_, after) = rest.split_once(')')?;
+    Some((before, label, after))
 }

@@ -1,13 +1,13 @@
-//! Registers of the device's first BAR, as an AXI4-Lite slave of 4 KiB shows them.
+//! Registers of the device's first BAR: an AXI4-Lite slave of 4 KiB.
 //!
-//! A command is given by writing its arguments to `ARGUMENT`, then its number to `COMMAND`; it is done when
-//! `COMMAND.BUSY` reads 0, and was refused when `COMMAND.FAILED` reads 1. While a command runs, the device ignores
-//! writes to both: the running command is not disturbed, and the other one is not remembered.
+//! To start a command, the host writes its arguments to `ARGUMENT`, then its number to `COMMAND`. The command is done when
+//! `COMMAND.BUSY` reads 0; it was refused if `COMMAND.FAILED` then reads 1. While a command runs, the device ignores writes
+//! to both registers: they neither disturb the running command nor queue another one.
 //!
-//! All registers are 32 bits wide; the low two bits of an address do not count, octet strobes do. Addresses without a
-//! register, elements of streams that the device does not have, and bits outside of a register's fields read 0 and ignore
-//! writes. A register that is only written takes effect when all octets of its fields are written at once; in one whose
-//! bits are cleared by 1, an octet that is not written clears nothing.
+//! All registers are 32 bits wide. The device ignores the low two bits of an address and honours octet strobes. Addresses
+//! without a register, elements of streams that the device does not have, and bits outside a register's fields read 0 and
+//! ignore writes. A write-only register takes effect when all octets of its fields are written at once. In a register whose
+//! bits are cleared by writing 1, an octet whose strobe is low clears nothing.
 
 use crate::layout::error_record;
 use crate::{Field, Layout, Value};
@@ -19,7 +19,7 @@ pub enum Access {
     ReadOnly,
     /// Reads and writes.
     ReadWrite,
-    /// Writes only; reads 0. A write takes effect with all octets of the register's fields, and is ignored otherwise.
+    /// Writes only; reads 0. A write takes effect if it has all octets of the register's fields, and is ignored otherwise.
     WriteOnly,
     /// Reads; writing 1 to a bit clears it, writing 0 leaves it.
     WriteOneToClear,
@@ -34,15 +34,15 @@ pub struct Register {
     pub offset: u32,
     /// Number of elements, 1 for a single register.
     pub count: u32,
-    /// Distance of two elements in octets.
+    /// Octets from one element to the next.
     pub stride: u32,
     /// Access of the host.
     pub access: Access,
-    /// What it reads after reset; `None` where that is a matter of the device's configuration.
+    /// Value after reset; `None` where it depends on the device's configuration.
     pub reset: Option<u32>,
-    /// Fields, where the register is not one plain number. An element of more than one word has its fields in all of them.
+    /// Fields; none if the register is one plain number. The fields of an element of several words lie in all of them.
     pub fields: &'static [Field],
-    /// Those of `fields` that the host only reads, in a register that it writes.
+    /// Those of `fields` that are read-only although the host writes the register.
     pub status: &'static [Field],
     /// What the register is for.
     pub doc: &'static str,
@@ -55,7 +55,7 @@ impl Register {
         self.offset + index * self.stride
     }
 
-    /// Words of an element: as many as its fields take.
+    /// Words of an element: enough for its fields.
     #[must_use]
     pub const fn words(&self) -> u32 {
         let (mut words, mut index) = (1, 0);
@@ -70,7 +70,7 @@ impl Register {
         words
     }
 
-    /// Bits of an element's first word that mean something: those of its fields, all of a plain number.
+    /// Bits of an element's first word that have a meaning: those of its fields, or all 32 of a plain number.
     #[must_use]
     pub const fn mask(&self) -> u32 {
         if self.fields.is_empty() {
@@ -87,7 +87,7 @@ impl Register {
         mask
     }
 
-    /// Bits of an element's first word that the host writes: none where the register is only read.
+    /// Bits of an element's first word that the host can write: none in a read-only register.
     #[must_use]
     pub const fn writable(&self) -> u32 {
         if matches!(self.access, Access::ReadOnly) {
@@ -102,8 +102,8 @@ impl Register {
         mask
     }
 
-    /// Octets of an element's first word that its fields lie in, one bit each: the strobes that a write to a register that
-    /// is only written needs.
+    /// Octets of an element's first word that hold its fields, one bit each: the strobes that a write to a write-only
+    /// register needs.
     #[must_use]
     pub const fn octets(&self) -> u8 {
         let (mask, mut octets, mut lane) = (self.mask(), 0, 0);
@@ -135,14 +135,14 @@ pub const INTERRUPT_COMPLETION: Field = field(
     "COMPLETION",
     0,
     1,
-    "the completion queue has entries that the host asked to be told of",
+    "the completion queue has entries, and the host asked for an interrupt",
 );
 /// `INTERRUPT_*`: vector 1, see [`interrupt::FAULT`].
 pub const INTERRUPT_FAULT: Field = field(
     "FAULT",
     1,
     1,
-    "the bus refused a completion entry: the completion queue cannot be trusted any more",
+    "the bus refused a completion entry: the completion queue is no longer valid",
 );
 /// `INTERRUPT_HOLDOFF`: cycles.
 pub const HOLDOFF_CYCLES: Field = field(
@@ -168,7 +168,7 @@ const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) 
     }
 }
 
-/// The first where nothing else is said.
+/// The second expression if there is one, else the first.
 macro_rules! or {
     ($usual:expr) => {
         $usual
@@ -193,7 +193,7 @@ macro_rules! registers {
     };
 }
 
-/// The slot of an STag, of a table of `slots`, a power of two: what [`STAG_SLOTS`] says (AMB-50).
+/// The slot of an STag in a table of `slots`, a power of two that [`STAG_SLOTS`] reads (AMB-50).
 #[must_use]
 pub const fn stag_slot(stag: u32, slots: u32) -> u32 {
     (stag >> 8) & (slots - 1)
@@ -206,59 +206,59 @@ registers! {
     VERSION: 0x004 [1 x 4] ReadOnly &[], reset Some(VERSION_VALUE);
     /// Width, streams and queues of this device.
     SHAPE: 0x008 [1 x 4] ReadOnly &[SHAPE_WIDTH, SHAPE_STREAMS, SHAPE_QUEUES], reset None;
-    /// Octets of each stream's assembly ring: the largest TCP window that the device can hold.
+    /// Octets of each stream's assembly ring, which is also the largest TCP window.
     RING_OCTETS: 0x00c [1 x 4] ReadOnly &[], reset None;
     /// Slots of the STag table, a power of two; an STag's slot is `(STag >> 8) mod STAG_SLOTS`.
     STAG_SLOTS: 0x010 [1 x 4] ReadOnly &[], reset None;
-    /// Buffers that each untagged queue can hold, a power of two.
+    /// Buffers that each untagged queue holds at most, a power of two.
     RECEIVE_SLOTS: 0x014 [1 x 4] ReadOnly &[], reset None;
-    /// Largest ULPDU_Length that is accepted. An FPDU that is longer than `RING_OCTETS` is refused as `TOO_LARGE`, whatever this says.
+    /// Largest ULPDU_Length that the device accepts. It refuses an FPDU longer than `RING_OCTETS` as `TOO_LARGE` in any case.
     MAX_ULPDU: 0x018 [1 x 4] ReadOnly &[], reset None;
-    /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`; reads give the number of the last command started and tell how it goes. Writes while `BUSY` is 1 are ignored; an unknown number is refused.
+    /// A write to the lowest octet starts the command of that number with the words of `ARGUMENT`. A read returns the number and the state of the last command. The device ignores writes while `BUSY` is 1, and refuses an unknown number.
     COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY], status &[COMMAND_FAILED, COMMAND_BUSY];
-    /// Arguments of the next command, laid out as its record says. Writes while `COMMAND.BUSY` is 1 are ignored.
+    /// Arguments of the next command, in the layout of its record. Writes while `COMMAND.BUSY` is 1 are ignored.
     ARGUMENT: 0x040 [8 x 4] ReadWrite &[];
     /// Bus address of the completion queue, low word; 64-octet aligned.
     COMPLETION_BASE_LOW: 0x080 [1 x 4] ReadWrite &[];
     /// Bus address of the completion queue, high word.
     COMPLETION_BASE_HIGH: 0x084 [1 x 4] ReadWrite &[];
-    /// Entries of the completion queue, a power of two up to 65536; 0 = no queue, completions wait. A write, also of the same number, starts the queue anew: `COMPLETION_CONSUMER` and `COMPLETION_PRODUCER` become 0 and the first entry carries phase 1.
+    /// Entries of the completion queue, a power of two up to 65536; 0: no queue, completions stall. Any write, even of the same number, restarts the queue: `COMPLETION_CONSUMER` and `COMPLETION_PRODUCER` become 0, and the first entry has phase 1.
     COMPLETION_ENTRIES: 0x088 [1 x 4] ReadWrite &[];
-    /// Number of entries that the host has consumed, counted modulo 2^32; the device never overwrites an entry that is not consumed.
+    /// Entries that the host has consumed, modulo 2^32. The device never overwrites an entry before the host has consumed it.
     COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
-    /// Number of entries that the device has written, counted modulo 2^32.
+    /// Entries that the device has written, modulo 2^32.
     COMPLETION_PRODUCER: 0x090 [1 x 4] ReadOnly &[];
-    /// Asks for one COMPLETION interrupt. Write the number of entries that the host has consumed: as soon as `COMPLETION_PRODUCER` is another number, at once if it is one already, `INTERRUPT_STATE.COMPLETION` is set, once. A later write replaces an earlier one that has not come true, a write to `COMPLETION_ENTRIES` takes it back.
+    /// Requests one COMPLETION interrupt. The host writes the number of entries that it has consumed; the device sets `INTERRUPT_STATE.COMPLETION` once, as soon as `COMPLETION_PRODUCER` differs from it, which may be at once. A later write replaces a request that is still pending; a write to `COMPLETION_ENTRIES` cancels it.
     COMPLETION_ARM: 0x094 [1 x 4] WriteOnly &[];
-    /// Interrupts that have happened. A bit that becomes 1, or happens again, asks for the message of its vector while `INTERRUPT_ENABLE` has it; clearing the bit forgets a message that has not left yet.
+    /// Interrupts that have occurred. When a bit is set, or its interrupt occurs again, the device sends the message of its vector if `INTERRUPT_ENABLE` has the bit. Clearing a bit cancels a message that is not sent yet.
     INTERRUPT_STATE: 0x0a0 [1 x 4] WriteOneToClear &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
-    /// Interrupts whose messages are sent. Enabling one that waits sends its message.
+    /// Interrupts whose messages the device sends. Enabling a pending interrupt sends its message.
     INTERRUPT_ENABLE: 0x0a4 [1 x 4] ReadWrite &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
-    /// Makes the interrupts written as 1 happen.
+    /// Raises the interrupts written as 1.
     INTERRUPT_TEST: 0x0a8 [1 x 4] WriteOnly &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
-    /// Moderation: between two COMPLETION messages lie at least so many cycles; what happens meanwhile shares the next one.
+    /// Moderation: least number of cycles between two COMPLETION messages. Completions in between share the next message.
     INTERRUPT_HOLDOFF: 0x0ac [1 x 4] ReadWrite &[HOLDOFF_CYCLES];
-    /// Segments taken in, modulo 2^32.
+    /// TCP segments received, modulo 2^32.
     SEGMENTS: 0x0c0 [1 x 4] ReadOnly &[];
     /// Stream octets accepted for the first time, modulo 2^32.
     OCTETS: 0x0c4 [1 x 4] ReadOnly &[];
-    /// Segments of which octets were dropped that are no duplicates: outside the window, or behind one gap too many; modulo 2^32.
+    /// TCP segments of which octets were dropped that are not duplicates: octets outside the window, or after one gap too many; modulo 2^32.
     SEGMENTS_DROPPED: 0x0c8 [1 x 4] ReadOnly &[];
-    /// FPDUs that left the assembly rings, modulo 2^32.
+    /// FPDUs read from the assembly rings, modulo 2^32.
     FPDUS: 0x0cc [1 x 4] ReadOnly &[];
     /// FPDUs discarded because their stream was frozen, modulo 2^32.
     FPDUS_DISCARDED: 0x0d0 [1 x 4] ReadOnly &[];
     /// Payload octets accepted for placement, modulo 2^32.
     PAYLOAD_OCTETS: 0x0d4 [1 x 4] ReadOnly &[];
-    /// Streams that met an error, modulo 2^32.
+    /// Streams frozen by an error, modulo 2^32.
     ERRORS: 0x0d8 [1 x 4] ReadOnly &[];
-    /// Doorbell of an untagged queue's receive ring, element `RECEIVE_PRODUCER_STRIDE * stream + queue`, that is 8 elements a stream. Ignored while the queue has no ring.
+    /// Doorbell of an untagged queue's receive ring, element `RECEIVE_PRODUCER_STRIDE * stream + queue`: 8 elements for each stream. Ignored while the queue has no ring.
     RECEIVE_PRODUCER: 0x200 [128 x 4] WriteOnly &[RECEIVE_PRODUCER_COUNT];
-    /// Sequence number behind the last in-order octet of a stream.
+    /// Sequence number after the last in-order octet of a stream.
     STREAM_EDGE: 0x400 [16 x 16] ReadOnly &[];
-    /// Sequence number behind the last octet that the stream's ring has room for; `RING_OCTETS` after reset.
+    /// Sequence number after the last octet that the stream's ring has room for; `RING_OCTETS` after reset.
     STREAM_LIMIT: 0x404 [16 x 16] ReadOnly &[], reset None;
-    /// Error records, one a stream, laid out as `layout::error_record`.
+    /// Error records, one for each stream, in the layout `layout::error_record`.
     ERROR_RECORD: 0x800 [16 x 64] ReadOnly error_record::LAYOUT.fields;
 }
 
@@ -267,17 +267,17 @@ pub const IDENTITY_VALUE: u32 = 0x5741_5250;
 /// What `VERSION` reads: major number in the high half, minor in the low half.
 pub const VERSION_VALUE: u32 = 0x0002_0000;
 
-/// Interrupt vectors: each has a bit of its number in `INTERRUPT_STATE` and a message of its own.
+/// Interrupt vectors: each has the bit of its number in `INTERRUPT_STATE`, and its own message.
 pub mod interrupt {
-    /// A completion was written that the host asked for with `COMPLETION_ARM`.
+    /// The device wrote a completion after a request in `COMPLETION_ARM`.
     pub const COMPLETION: usize = 0;
-    /// A completion entry could not be written.
+    /// The bus refused a completion entry.
     pub const FAULT: usize = 1;
     /// Number of vectors.
     pub const COUNT: usize = 2;
 }
 
-/// Elements of `RECEIVE_PRODUCER` for each stream, whatever number of queues the device has.
+/// Elements of `RECEIVE_PRODUCER` for each stream, independent of the number of queues.
 pub const RECEIVE_PRODUCER_STRIDE: u32 = 8;
 /// Size of the register space in octets.
 pub const SPACE: u32 = 0x1000;
@@ -296,7 +296,7 @@ pub fn locate(offset: u32) -> Option<(&'static Register, u32, u32)> {
     })
 }
 
-/// A command and what it takes.
+/// A command and its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     /// Name, number and purpose.
@@ -329,14 +329,14 @@ macro_rules! commands {
 commands! {
     /// Writes an entry of the STag table.
     WRITE_STAG = 1 takes stag_entry;
-    /// Clears an entry and waits until no write validated with it is under way (AMB-42). The wait includes completions in front of it, so the host keeps consuming them.
+    /// Clears an entry and waits until every write validated with it is done (AMB-42). The wait includes earlier completions, so the host must keep consuming them.
     REVOKE_STAG = 2 takes revoke;
-    /// Starts a stream; refused when there is no such stream or it is armed.
+    /// Starts a stream; refused if there is no such stream, or if it is armed.
     ARM_STREAM = 3 takes stream_context;
-    /// Stops a stream and waits until nothing of it is under way, completions in front of that included; refused when there is no such stream. It can then be armed again.
+    /// Stops a stream and waits until its writes and all earlier completions are done; refused if there is no such stream. The stream can then be armed again.
     CLOSE_STREAM = 4 takes close;
-    /// Appends a buffer to an untagged queue that has no ring; refused when the queue is full.
+    /// Appends a buffer to an untagged queue that has no ring; refused if the queue is full.
     POST_RECEIVE = 5 takes receive_buffer;
-    /// Gives an untagged queue its receive ring, empty; refused when the stream is not armed with that queue, the queue has a ring already, or `receive_ring` does not allow the ring. `CLOSE_STREAM` takes the rings of its stream away.
+    /// Attaches an empty receive ring to an untagged queue; refused if the stream is not armed with that queue, if the queue has a ring, or if `receive_ring` does not allow the ring. `CLOSE_STREAM` detaches the rings of its stream.
     SET_RECEIVE_RING = 6 takes receive_ring;
 }
