@@ -1,8 +1,8 @@
-//! What the fuzz target and the stable smoke test both run: arbitrary streams into the reference
-//! receiver, with its promises checked on every event.
+//! The body of the fuzz target and of the stable smoke test: arbitrary streams into the reference
+//! receiver, whose guarantees are checked on every event.
 //!
 //! Arbitrary octets alone would rarely pass a CRC, so an input is a list of pieces, most of them
-//! well framed.
+//! valid FPDUs.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
@@ -24,7 +24,7 @@ pub struct Input {
     pieces: Vec<Piece>,
 }
 
-/// Enough pieces to reach past several markers; few of them end the stream.
+/// Enough pieces to pass several markers; few of them end the stream.
 fn pieces(source: &mut Unstructured<'_>) -> Result<Vec<Piece>> {
     let count = source.int_in_range(0..=16)?;
     (0..count).map(|_| piece(source)).collect()
@@ -59,14 +59,14 @@ fn payload(source: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     (0..len).map(|_| source.arbitrary()).collect()
 }
 
-/// Something that goes onto the stream.
+/// A piece of the stream.
 #[derive(Debug)]
 enum Piece {
     /// Octets as they are.
     Raw(Vec<u8>),
     /// A valid FPDU around arbitrary octets.
     Ulpdu(Vec<u8>),
-    /// A valid FPDU with one bit turned over.
+    /// A valid FPDU with one bit flipped.
     Flipped { bit: u16, payload: Vec<u8> },
     /// A tagged segment near the registered range.
     Write {
@@ -74,7 +74,7 @@ enum Piece {
         to: u8,
         payload: Vec<u8>,
     },
-    /// An untagged segment, mostly of the message whose turn it is.
+    /// An untagged segment, mostly of the next message in order.
     Send {
         last: bool,
         queue: u8,
@@ -91,7 +91,7 @@ const LENGTH: u64 = 200;
 const BUFFER: u32 = 64;
 const BUFFERS: u32 = 4;
 
-/// Runs one input, panics where a promise is broken, and returns the events as text.
+/// Runs one input, panics if a guarantee is broken, and returns the events as text.
 pub fn run(input: &Input) -> Vec<String> {
     let wire = wire(input);
     let whole = events(input, &wire, wire.len().max(1));
@@ -105,7 +105,7 @@ fn wire(input: &Input) -> Vec<u8> {
     let mut wire = Vec::new();
     let mut next_msn = [1; 3];
     for piece in &input.pieces {
-        // Raw octets move the stream, so each FPDU has a writer where it begins.
+        // Raw octets shift the stream, so each FPDU gets a writer at its own position.
         let mut writer = FpduWriter::at(wire.len() as u32, input.markers, CrcField::Computed);
         let (header, payload) = match piece {
             Piece::Raw(octets) => {
@@ -155,7 +155,7 @@ fn wire(input: &Input) -> Vec<u8> {
     wire
 }
 
-/// Feeds the stream in segments of `size` octets and checks each event.
+/// Feeds the stream in TCP segments of `size` octets and checks each event.
 fn events(input: &Input, wire: &[u8], size: usize) -> Vec<String> {
     let mut receiver = Receiver::new(ReceiverConfig {
         max_fpdu: if input.small_fpdus { 140 } else { 65536 },
@@ -213,7 +213,7 @@ fn events(input: &Input, wire: &[u8], size: usize) -> Vec<String> {
                 }
             }
             Event::Delivered { .. } => {}
-            Event::Closed { .. } => panic!("nobody has closed the stream"),
+            Event::Closed { .. } => panic!("a close without a FIN"),
             Event::Failed(record) => {
                 failed = true;
                 assert_eq!(record.stream, STREAM);

@@ -33,11 +33,11 @@ pub const fn from_wire(field: [u8; LEN]) -> u32 {
     u32::from_le_bytes(field)
 }
 
-/// The CRC that octets should have carried, from what a register that ran over them holds.
+/// The CRC that octets should have carried, calculated back from the value of a CRC register.
 ///
-/// The register took in the octets, their CRC field (`received`) and then `zero_dwords` dwords of
-/// zeros, as hardware does that consumes whole beats. Each step of the register has an inverse, so
-/// they are undone one bit at a time.
+/// The register processed the octets, their CRC field (`received`) and then `zero_dwords` dwords of
+/// zeros: hardware consumes whole beats. Each step of the register has an inverse, so this function
+/// undoes them bit by bit.
 pub const fn expected(register: u32, zero_dwords: usize, received: u32) -> u32 {
     let mut value = register;
     let mut bits = 32 * (zero_dwords + 1);

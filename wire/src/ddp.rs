@@ -7,18 +7,18 @@
 //!   ├ control ┼ RsvdULP ────────────────┼ QN ──────────┼ MSN ┼ MO ──┼ payload T = 0
 //! ```
 //!
-//! Over MPA a segment begins two octets into its FPDU, which puts every 32-bit field on a 32-bit
+//! Over MPA a DDP segment begins two octets into its FPDU. This aligns every 32-bit field to a 32-bit
 //! boundary of the FPDU (DDP-HDR-17); [`fpdu_field`] holds those offsets.
 
 use thiserror::Error;
 
-/// The only DDP version there is (DDP-HDR-12).
+/// The only DDP version (DDP-HDR-12).
 pub const VERSION: u8 = 1;
 /// Octets of the tagged header.
 pub const TAGGED_HEADER_LEN: usize = 14;
 /// Octets of the untagged header.
 pub const UNTAGGED_HEADER_LEN: usize = 18;
-/// Octets of the longer of both headers.
+/// Octets of the longer header.
 pub const MAX_HEADER_LEN: usize = UNTAGGED_HEADER_LEN;
 
 /// Bits of the control octet.
@@ -67,7 +67,7 @@ pub mod field {
     }
 }
 
-/// The same places from the first octet of ULPDU_Length, markers left out.
+/// The same places, from the first octet of ULPDU_Length and without markers.
 pub mod fpdu_field {
     use crate::{Field, mpa::field::ULPDU};
 
@@ -109,7 +109,7 @@ pub mod fpdu_field {
     }
 }
 
-/// A segment cannot be read.
+/// A DDP segment cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The header is incomplete.
@@ -117,7 +117,7 @@ pub enum Error {
     Truncated {
         /// Octets in the segment.
         have: usize,
-        /// Octets of the header its T bit announces; 14 when there is no octet at all.
+        /// Octets of the header that its T bit announces; 14 if the segment is empty.
         need: usize,
     },
     /// The view is for the other header format.
@@ -136,16 +136,16 @@ pub enum Error {
     },
 }
 
-/// The control octet, read.
+/// The control octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control(pub u8);
 
 impl Control {
     /// The octet a sender writes.
     pub const fn new(tagged: bool, last: bool) -> Self {
-        let t = if tagged { control::TAGGED } else { 0 };
-        let l = if last { control::LAST } else { 0 };
-        Self(t | l | VERSION)
+        let tagged = if tagged { control::TAGGED } else { 0 };
+        let last = if last { control::LAST } else { 0 };
+        Self(tagged | last | VERSION)
     }
 
     /// T bit.
@@ -163,7 +163,7 @@ impl Control {
         self.0 & control::VERSION
     }
 
-    /// Octets of the header that follows from T.
+    /// Octets of the header, which T selects.
     pub const fn header_len(self) -> usize {
         if self.tagged() {
             TAGGED_HEADER_LEN
@@ -173,7 +173,7 @@ impl Control {
     }
 }
 
-/// The control octet of a segment whose header is complete.
+/// The control octet of a DDP segment whose header is complete.
 fn complete(segment: &[u8]) -> Result<Control, Error> {
     let control = segment.first().map(|&octet| Control(octet));
     let need = control.map_or(TAGGED_HEADER_LEN, Control::header_len);
@@ -193,14 +193,14 @@ fn octets<const N: usize>(segment: &[u8], field: crate::Field) -> [u8; N] {
     octets
 }
 
-/// View of a tagged segment.
+/// View of a tagged DDP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct TaggedSegment<T> {
     buffer: T,
 }
 
 impl<T: AsRef<[u8]>> TaggedSegment<T> {
-    /// Checks that the header is complete and has T = 1; DV is for the caller to judge.
+    /// Checks that the header is complete and has T = 1; the caller checks DV.
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
         let control = complete(buffer.as_ref())?;
         if !control.tagged() {
@@ -235,14 +235,14 @@ impl<T: AsRef<[u8]>> TaggedSegment<T> {
     }
 }
 
-/// View of an untagged segment.
+/// View of an untagged DDP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct UntaggedSegment<T> {
     buffer: T,
 }
 
 impl<T: AsRef<[u8]>> UntaggedSegment<T> {
-    /// Checks that the header is complete and has T = 0; DV is for the caller to judge.
+    /// Checks that the header is complete and has T = 0; the caller checks DV.
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
         let control = complete(buffer.as_ref())?;
         if control.tagged() {
@@ -345,8 +345,8 @@ pub enum Header {
 }
 
 impl Header {
-    /// Reads a segment's header and returns it with the payload. Length is judged before DV, and
-    /// nothing else is judged (AMB-20).
+    /// Parses a segment's header and returns it with the payload. It checks the length, then DV, and
+    /// nothing else (AMB-20).
     pub fn parse(segment: &[u8]) -> Result<(Self, &[u8]), Error> {
         let control = complete(segment)?;
         if control.version() != VERSION {

@@ -97,9 +97,9 @@ pub mod check_bit {
     pub const SHORT: u32 = 0;
     /// DV is not 1.
     pub const VERSION: u32 = 1;
-    /// No valid entry has this STag.
+    /// No valid entry of the STag table has this STag.
     pub const STAG: u32 = 2;
-    /// The STag is not for this stream or its protection domain.
+    /// The STag belongs to another stream or protection domain.
     pub const ASSOC: u32 = 3;
     /// No remote write right, or an empty range.
     pub const ACCESS: u32 = 4;
@@ -122,11 +122,11 @@ pub mod check_bit {
 }
 
 bitflags! {
-    /// Which checks a segment failed. Empty for MPA errors.
+    /// Which checks a DDP segment failed. Empty for MPA errors.
     ///
-    /// A check is evaluated only when those before it left it a meaning: SHORT, VERSION, STAG, QN,
-    /// MSN and NOBUF therefore always stand alone, ASSOC to END are evaluated side by side
-    /// (AMB-01), and so are MO and LEN.
+    /// A failed SHORT, VERSION, STAG, QN, MSN or NOBUF makes the later checks meaningless, so each of
+    /// them always appears alone. ASSOC to END are evaluated in parallel (AMB-01), and so are MO and
+    /// LEN.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Checks: u16 {
         /// See [`check_bit::SHORT`].
@@ -158,7 +158,7 @@ bitflags! {
     }
 }
 
-/// DDP header octets as received: 14 or 18, fewer when the ULPDU ended before.
+/// DDP header octets as received: 14 or 18, fewer if the ULPDU is shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeaderOctets {
     octets: [u8; ddp::MAX_HEADER_LEN],
@@ -166,7 +166,7 @@ pub struct HeaderOctets {
 }
 
 impl HeaderOctets {
-    /// The header octets at the front of a ULPDU; its T bit decides between 14 and 18.
+    /// The header octets at the front of a ULPDU; its T bit selects 14 or 18.
     pub fn of(ulpdu: &[u8]) -> Self {
         let mut header = Self::default();
         if let Some(&control) = ulpdu.first() {
@@ -189,15 +189,15 @@ impl core::fmt::Debug for HeaderOctets {
     }
 }
 
-/// Sub-codes that tell the causes of MPA codes 1 and 3 apart.
+/// Sub-codes: the causes of MPA codes 1 and 3.
 pub mod sub_code {
-    /// Code 1: FIN behind an FPDU. It is told as a close, not as an error (AMB-31).
+    /// Code 1: FIN after an FPDU. The receiver reports it as a close, not as an error (AMB-31).
     pub const FIN_CLEAN: u8 = 0;
     /// Code 1: FIN within an FPDU.
     pub const FIN_TRUNCATED: u8 = 1;
     /// Code 1: RST, time-out, or another end without FIN.
     pub const LOST: u8 = 2;
-    /// Code 1: octets behind FIN (DDP-TEAR-08, AMB-57).
+    /// Code 1: octets after FIN (DDP-TEAR-08, AMB-57).
     pub const BEHIND_FIN: u8 = 3;
     /// Code 3: a marker and ULPDU_Length disagree about the FPDU's start.
     pub const MISMATCH: u8 = 0;
@@ -207,18 +207,18 @@ pub mod sub_code {
     pub const TOO_LARGE: u8 = 2;
 }
 
-/// How a connection ended in an error: the causes of MPA code 1 that are fatal (AMB-31).
+/// How a connection ended in an error: the fatal causes of MPA code 1 (AMB-31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// The peer's FIN cuts an FPDU.
     Truncated,
-    /// The connection is gone without FIN: RST, time-out.
+    /// The connection ended without FIN: RST, time-out.
     Lost,
-    /// Octets came behind the peer's FIN, or another FIN elsewhere (DDP-TEAR-08).
+    /// Octets arrived after the peer's FIN, or a second FIN at another position (DDP-TEAR-08).
     BehindFin,
 }
 
-/// What an error record says beyond number and checks.
+/// Details of an error beyond its number and checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// A DDP check failed; see the checks.
@@ -232,7 +232,7 @@ pub enum Detail {
         /// Value of the CRC field.
         received: u32,
     },
-    /// MPA code 3: the first marker of the FPDU that points elsewhere.
+    /// MPA code 3: the first marker of the FPDU that points to another position.
     Marker {
         /// Stream position of the marker.
         position: u32,
@@ -272,19 +272,19 @@ impl Detail {
 /// The one error report of a stream (AMB-09).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorRecord {
-    /// The stream that is frozen from here on.
+    /// The stream, which is now frozen.
     pub stream: u32,
     /// Error type and code.
     pub number: ErrorNumber,
-    /// All checks the segment failed; empty for MPA errors.
+    /// All checks that the DDP segment failed; empty for MPA errors.
     pub checks: Checks,
-    /// DDP header as received. Empty for the end of the connection and the two length limits, which
-    /// are judged before the ULPDU is there; with a bad CRC it is only what the wire showed.
+    /// DDP header as received. Empty for the end of the connection and for the two length limits,
+    /// which are checked before the ULPDU arrives. After a CRC error its octets are not verified.
     pub header: HeaderOctets,
-    /// ULPDU_Length of the failing FPDU; 0 when not even that was there.
+    /// ULPDU_Length of the failing FPDU; 0 if it was not received.
     pub ulpdu_len: u16,
-    /// Stream position where the failing FPDU begins, its leading marker included: all octets
-    /// before it were accepted.
+    /// Stream position where the failing FPDU begins, its leading marker included. All octets before
+    /// it were accepted.
     pub position: u32,
     /// Expected and received values.
     pub detail: Detail,

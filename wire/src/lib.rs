@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!  ULP message ─ send::ddp_segments ─► DDP segments ─ send::FpduWriter ─► stream octets
-//!                    (ddp)            (ULPDU)       (mpa, marker, crc)      │ TCP
-//!  events ◄─ receive::Receiver ◄─ receive::DdpChecker ◄─ receive::Framing ◄─┘
+//!                      (ddp)             (ULPDU)     (mpa, marker, crc)       │ TCP
+//!  events ◄─ receive::Receiver ◄─ receive::DdpChecker ◄─ receive::Framing ◄───┘
 //! ```
 //!
-//! Formats are checked zero-copy views plus a parsed representation; field places are plain octet
-//! ranges in each module's `field`, and the RTL takes its offsets from the same constants.
-//! [`receive`] holds the reference receiver: it defines which octets are placed where, what is
-//! delivered and which error is reported, and hardware is compared with it.
+//! Formats are checked zero-copy views plus a parsed representation. Field places are plain octet
+//! ranges in each module's `field`; the RTL takes its offsets from the same constants. [`receive`]
+//! holds the reference receiver: it defines which octets are placed where, what is delivered and
+//! which error is reported. Tests compare the hardware with it.
 //!
-//! The crate is `no_std`. The default feature `alloc` adds what needs a growing buffer: the
+//! The crate is `no_std`. The default feature `alloc` adds the parts with growing buffers: the
 //! receiver and [`send::FpduWriter::append`].
 //!
 //! ```

@@ -1,5 +1,5 @@
-//! Markers (RFC 5044 §4.3): four octets at every stream position that is a multiple of 512,
-//! pointing back to the header of the FPDU they stand in.
+//! Markers (RFC 5044 §4.3): four octets at every stream position that is a multiple of 512. Each
+//! points back to the header of the FPDU that contains it.
 //!
 //! ```text
 //!  position  0        4                                512       516
@@ -7,8 +7,8 @@
 //!              0x0000 └────────── 0x01FC = 512 - 4 ─────┘
 //! ```
 //!
-//! A stream position is `(TCP sequence number - SeqStart) mod 2^32`; 512 divides 2^32, so marker
-//! places survive the wrap of the sequence space (MPA-MRK-22).
+//! A stream position is `(TCP sequence number - SeqStart) mod 2^32`. 512 divides 2^32, so markers keep
+//! their spacing when the sequence space wraps (MPA-MRK-22).
 
 use crate::Field;
 
@@ -18,7 +18,7 @@ pub const SPACING: u32 = 512;
 pub const LEN: usize = 4;
 /// FPDU octets between two neighbouring markers (MPA-MRK-17).
 pub const CONTENT_SPACING: usize = SPACING as usize - LEN;
-/// The two low FPDUPTR bits count as zero whatever a received marker holds (MPA-MRK-12).
+/// The receiver treats the two low FPDUPTR bits as zero (MPA-MRK-12).
 pub const FPDUPTR_MASK: u16 = 0xFFFC;
 
 /// Places of the marker's fields.
@@ -35,13 +35,13 @@ pub const fn position(sequence: u32, seq_start: u32) -> u32 {
     sequence.wrapping_sub(seq_start)
 }
 
-/// Whether a marker stands at this stream position when markers are in use.
+/// Whether a marker begins at this stream position, if markers are in use.
 pub const fn is_due(position: u32) -> bool {
     position.is_multiple_of(SPACING)
 }
 
-/// Markers that belong to an FPDU which begins at `position` and has `content` octets without
-/// markers. A marker directly behind its last octet belongs to the next FPDU (MPA-MRK-08).
+/// Number of markers in an FPDU that begins at `position` and has `content` octets without markers.
+/// A marker directly after its last octet belongs to the next FPDU (MPA-MRK-08).
 pub const fn count(position: u32, content: usize) -> usize {
     let before_first = (position.wrapping_neg() % SPACING) as usize;
     if content > before_first {
@@ -62,8 +62,8 @@ pub const fn expected_fpduptr(marker_position: u32, header_position: u32) -> u16
     }
 }
 
-/// Position of the ULPDU_Length field that a received marker points at: directly behind the marker
-/// for a pointer of zero, else that far back, modulo 2^32 (MPA-MRK-09, MPA-MRK-13).
+/// Position of the ULPDU_Length field that a received marker points at: directly after the marker
+/// for a pointer of zero, else that many octets back, modulo 2^32 (MPA-MRK-09, MPA-MRK-13).
 pub const fn header_position(marker_position: u32, fpduptr: u16) -> u32 {
     match fpduptr & FPDUPTR_MASK {
         0 => marker_position.wrapping_add(LEN as u32),
@@ -95,7 +95,7 @@ impl Marker {
         ])
     }
 
-    /// Whether the marker points where it should; RESERVED and the low two bits do not matter.
+    /// Whether the marker holds the expected pointer; RESERVED and the low two bits are ignored.
     pub const fn agrees_with(&self, expected: u16) -> bool {
         self.fpduptr() & FPDUPTR_MASK == expected & FPDUPTR_MASK
     }

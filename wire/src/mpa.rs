@@ -2,7 +2,7 @@
 //! ULPDU may be.
 //!
 //! ```text
-//!  0              2                 2+L        2+L+P      6+L+P     markers left out
+//!  0              2                 2+L        2+L+P      6+L+P     without markers
 //!  ├ ULPDU_Length ┼ ULPDU (L octets) ┼ PAD (P) ─┼ CRC ─────┤
 //! ```
 //!
@@ -16,11 +16,11 @@ use thiserror::Error;
 pub const ALIGN: usize = 4;
 /// Size of the ULPDU_Length field in octets.
 pub const LENGTH_LEN: usize = 2;
-/// Octets an FPDU adds to its ULPDU at least: length field and CRC.
+/// Least number of octets that an FPDU adds to its ULPDU: length field and CRC.
 pub const MIN_OVERHEAD: usize = LENGTH_LEN + crc::LEN;
 /// Largest ULPDU a sender may post, and the upper end of MULPDU (MPA-SEG-06).
 pub const MAX_ULPDU: u16 = 64768;
-/// Lower end of MULPDU, however small EMSS is (MPA-SEG-04).
+/// Lower end of MULPDU, for any EMSS (MPA-SEG-04).
 pub const MIN_MULPDU: u16 = 128;
 /// Largest legal FPDU without markers, in octets.
 pub const MAX_FPDU_UNMARKED: usize = 64776;
@@ -33,7 +33,7 @@ pub const MIN_REASSEMBLY: usize = 140;
 /// Default of the receiver's FPDU limit, above every legal FPDU (AMB-22).
 pub const DEFAULT_MAX_FPDU: usize = 65536;
 
-/// Places of the FPDU's fields, markers left out.
+/// Places of the FPDU's fields, without markers.
 pub mod field {
     use crate::Field;
     /// Number of ULPDU octets, big-endian.
@@ -59,7 +59,7 @@ pub mod field {
     }
 }
 
-/// PAD octets behind a ULPDU of `ulpdu_len` octets (MPA-FMT-05).
+/// PAD octets after a ULPDU of `ulpdu_len` octets (MPA-FMT-05).
 pub const fn pad_len(ulpdu_len: usize) -> usize {
     (ALIGN - (LENGTH_LEN + ulpdu_len) % ALIGN) % ALIGN
 }
@@ -69,8 +69,8 @@ pub const fn body_len(ulpdu_len: usize) -> usize {
     LENGTH_LEN + ulpdu_len + pad_len(ulpdu_len)
 }
 
-/// Octets on the wire of an FPDU that begins at stream position `position` (where its leading
-/// marker stands, if one is due there), its markers included (MPA-FMT-10).
+/// Octets on the wire, markers included, of an FPDU that begins at stream position `position`. If a
+/// marker is due there, it leads the FPDU (MPA-FMT-10).
 pub const fn fpdu_len(position: u32, ulpdu_len: usize, markers: bool) -> usize {
     let content = body_len(ulpdu_len) + crc::LEN;
     if markers {
@@ -81,7 +81,7 @@ pub const fn fpdu_len(position: u32, ulpdu_len: usize, markers: bool) -> usize {
 }
 
 /// MULPDU for an effective maximum segment size: the largest ULPDU whose FPDU fits one TCP segment
-/// at every stream position, kept within 128..=64768 (MPA-SEG-01..04, RFC 5044 §4.5).
+/// at every stream position, clamped to 128..=64768 (MPA-SEG-01..04, RFC 5044 §4.5).
 pub const fn mulpdu(emss: u32, markers: bool) -> u16 {
     let marker_octets = if markers {
         marker::LEN as u32 * emss.div_ceil(marker::SPACING)
@@ -101,7 +101,7 @@ pub const fn mulpdu(emss: u32, markers: bool) -> u16 {
 
 /// An FPDU buffer is shorter than its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("FPDU holds {have} octets but needs {need}: wait for the rest")]
+#[error("FPDU has {have} of {need} octets: receive the rest first")]
 pub struct Truncated {
     /// Octets in the buffer.
     pub have: usize,
@@ -109,14 +109,14 @@ pub struct Truncated {
     pub need: usize,
 }
 
-/// View of one FPDU whose markers were taken out.
+/// View of one FPDU without its markers.
 #[derive(Clone, Copy, Debug)]
 pub struct Fpdu<T> {
     buffer: T,
 }
 
 impl<T: AsRef<[u8]>> Fpdu<T> {
-    /// Checks that `buffer` holds a whole FPDU; octets behind it are left alone.
+    /// Checks that `buffer` holds a whole FPDU; it may hold more octets.
     pub fn new_checked(buffer: T) -> Result<Self, Truncated> {
         let have = buffer.as_ref().len();
         let Some(length) = buffer.as_ref().first_chunk() else {
@@ -143,7 +143,7 @@ impl<T: AsRef<[u8]>> Fpdu<T> {
         &self.buffer.as_ref()[field::ulpdu(self.ulpdu_length())]
     }
 
-    /// The PAD octets; their values mean nothing (MPA-FMT-07).
+    /// The PAD octets; their values have no meaning (MPA-FMT-07).
     pub fn pad(&self) -> &[u8] {
         &self.buffer.as_ref()[field::pad(self.ulpdu_length())]
     }

@@ -2,17 +2,17 @@
 //!
 //! ```text
 //!  tcp_segment(stream, seq, octets) ─ trim ─► receive(stream, octets)
-//!                                              │
-//!                                      Framing │ FPDU valid?          (MPA)
-//!                                   DdpChecker │ may it be placed?    (DDP)
-//!                                              ▼
-//!                              Place ─► Delivered …  or  Failed, once, and the stream is frozen
-//!  finish(stream) ─► Closed, or Failed where the FIN cuts an FPDU        lose(stream) ─► Failed
+//!                                                  │
+//!                                          Framing │ FPDU valid?          (MPA)
+//!                                       DdpChecker │ may it be placed?    (DDP)
+//!                                                  ▼
+//!                                  Place ─► Delivered …  or  Failed, once, and the stream is frozen
+//!  finish(stream) ─► Closed, or Failed if the FIN cuts an FPDU           lose(stream) ─► Failed
 //! ```
 //!
-//! Octets arrive in order and cut anyhow; the events do not depend on the cuts. Nothing of a
-//! failing segment is placed. [`Framing`] and [`DdpChecker`] work alone too, so that the blocks of
-//! the RTL can be compared one by one.
+//! Octets arrive in order, in pieces of any length; the events do not depend on the lengths. Nothing
+//! of a failing DDP segment is placed. [`Framing`] and [`DdpChecker`] also work alone, so that tests
+//! can compare single blocks of the RTL with them.
 
 mod check;
 mod event;
@@ -33,8 +33,8 @@ use thiserror::Error;
 /// What all streams share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Buffers of a queue that segments can reach at a time, counted from the first undelivered
-    /// message on; for segments the ones behind them are not posted yet (AMB-04).
+    /// Buffers of a queue that DDP segments can target at a time, counted from the first undelivered
+    /// message. Later buffers count as not yet posted (AMB-04).
     pub window: usize,
     /// Largest ULPDU_Length accepted (AMB-21).
     pub max_ulpdu: u16,
@@ -66,9 +66,9 @@ pub struct StreamConfig {
     pub crc: bool,
     /// Tagged messages are reported (AMB-44).
     pub tagged_completions: bool,
-    /// Judgement of untagged MSNs.
+    /// Which untagged MSNs are accepted.
     pub msn_mode: MsnMode,
-    /// Untagged segments come in the order of their MOs and without gaps (AMB-07).
+    /// Untagged segments must arrive in the order of their MOs, without gaps (AMB-07).
     pub strict_mo: bool,
 }
 
@@ -91,12 +91,12 @@ impl Default for StreamConfig {
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Valid FPDUs, whatever DDP said to them; the first one opens the Responder's sending
+    /// Valid FPDUs, including those that DDP rejects; the first one opens the Responder's sending
     /// direction (MPA-START-10, AMB-56).
     pub fpdus: u64,
     /// Payload octets placed.
     pub placed_octets: u64,
-    /// Messages delivered, tagged ones without a report included.
+    /// Messages delivered, including tagged ones that are not reported.
     pub delivered: u64,
     /// TCP segments dropped because octets before them are missing.
     pub dropped_tcp_segments: u64,
@@ -106,7 +106,7 @@ pub struct Counters {
     pub frozen_octets: u64,
 }
 
-/// A call that names something the receiver does not have, or has already.
+/// A call names something that the receiver does not have, or already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReceiverError {
     /// No such stream.
@@ -130,7 +130,7 @@ pub enum ReceiverError {
         queue: u32,
     },
     /// The queue exists.
-    #[error("stream {stream} has queue {queue} already")]
+    #[error("stream {stream} already has queue {queue}")]
     QueueEnabled {
         /// The stream named.
         stream: u32,
@@ -158,7 +158,7 @@ struct StreamState {
     config: StreamConfig,
     context: StreamContext,
     frozen: bool,
-    /// The peer's FIN stands behind the octets received.
+    /// The peer's FIN followed the octets received.
     finished: bool,
     /// Octets received in order, modulo 2^32.
     received: u32,
@@ -213,7 +213,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Forgets a stream; its identifier may be opened again.
+    /// Removes a stream; its identifier may be opened again.
     pub fn close(&mut self, stream: u32) -> Result<(), ReceiverError> {
         self.streams
             .remove(&stream)
@@ -221,7 +221,7 @@ impl Receiver {
             .ok_or(ReceiverError::UnknownStream { stream })
     }
 
-    /// Gives a stream an untagged queue whose first message has `first_msn` (1 on a new stream).
+    /// Adds an untagged queue whose first message has `first_msn` (1 on a new stream).
     pub fn enable_queue(
         &mut self,
         stream: u32,
@@ -257,13 +257,13 @@ impl Receiver {
         self.checker.stags.insert(stag, entry);
     }
 
-    /// Makes an STag invalid; false if there is none.
+    /// Makes an STag invalid; returns false if the table has no such STag.
     pub fn revoke_stag(&mut self, stag: u32) -> bool {
         let entry = self.checker.stags.get_mut(&stag);
         entry.map(|entry| entry.valid = false).is_some()
     }
 
-    /// Takes the next octets of a stream, in order.
+    /// Receives the next octets of a stream, in order.
     pub fn receive(
         &mut self,
         stream: u32,
@@ -277,8 +277,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes a TCP segment whose first octet has sequence number `sequence`: octets received before
-    /// are cut off, and a segment with a gap before it is dropped and counted.
+    /// Receives a TCP segment whose first octet has sequence number `sequence`: octets received before
+    /// are cut off, and a segment after a gap is dropped and counted.
     pub fn tcp_segment(
         &mut self,
         stream: u32,
@@ -303,8 +303,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// The peer's FIN stands behind the octets received so far: the stream is closed between FPDUs, and has failed
-    /// within one (AMB-31).
+    /// The peer's FIN follows the octets received so far. Between FPDUs it closes the stream; within
+    /// one it is an error (AMB-31).
     pub fn finish(&mut self, stream: u32, sink: &mut impl Sink) -> Result<(), ReceiverError> {
         let entry = self.stream_mut(stream)?;
         if entry.state.frozen || core::mem::replace(&mut entry.state.finished, true) {
@@ -319,7 +319,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// The connection is gone, whether or not the peer had closed it: RST, time-out (AMB-31).
+    /// The connection is lost, even if the peer had closed it: RST, time-out (AMB-31).
     pub fn lose(&mut self, stream: u32, sink: &mut impl Sink) -> Result<(), ReceiverError> {
         self.stream_mut(stream)?.end(Ending::Lost, sink);
         Ok(())
@@ -330,13 +330,13 @@ impl Receiver {
         Ok(self.stream(stream)?.state.counters)
     }
 
-    /// Sequence number of the next octet a stream waits for.
+    /// Sequence number of the next octet that a stream expects.
     pub fn next_sequence(&self, stream: u32) -> Result<u32, ReceiverError> {
         let state = &self.stream(stream)?.state;
         Ok(state.config.seq_start.wrapping_add(state.received))
     }
 
-    /// Whether a stream reported its error.
+    /// Whether a stream has reported its error.
     pub fn is_frozen(&self, stream: u32) -> Result<bool, ReceiverError> {
         Ok(self.stream(stream)?.state.frozen)
     }
@@ -390,7 +390,7 @@ impl Stream {
 }
 
 impl StreamState {
-    /// The record of an error that MPA found.
+    /// The record of an MPA error.
     fn record(&self, error: FramingError) -> ErrorRecord {
         ErrorRecord {
             stream: self.context.stream,
@@ -403,7 +403,7 @@ impl StreamState {
         }
     }
 
-    /// Judges a ULPDU, places its payload and delivers what is complete.
+    /// Checks a ULPDU, places its payload and delivers the messages that it completes.
     fn place(
         &mut self,
         checker: &DdpChecker,

@@ -1,9 +1,9 @@
-//! Sender side: a ULP message becomes DDP segments, a segment becomes an FPDU at the running stream
-//! position.
+//! Sender side: a ULP message becomes DDP segments, and a DDP segment becomes an FPDU at the current
+//! stream position.
 //!
 //! ```text
-//!  message ─ ddp_segments() ─► header + payload range ─ FpduWriter ─► length · segment · PAD · CRC
-//!                          (≤ MULPDU)                             (markers at multiples of 512)
+//!  message ─ ddp_segments() ─► header + payload range ─ FpduWriter ─► length · DDP segment · PAD · CRC
+//!                              (≤ MULPDU)                             (markers at multiples of 512)
 //! ```
 
 use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
@@ -11,10 +11,10 @@ use crate::{crc, marker, mpa};
 use core::ops::Range;
 use thiserror::Error;
 
-/// A message or segment that must not go out.
+/// A message or DDP segment that must not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
-    /// A message has less than 2^32 octets (DDP-SEG-02).
+    /// A message has fewer than 2^32 octets (DDP-SEG-02).
     #[error("message of {len} octets: split it below 2^32 octets")]
     MessageLength {
         /// Octets of the message.
@@ -59,16 +59,16 @@ pub enum Message {
         stag: u32,
         /// Tagged Offset of the first octet.
         to: u64,
-        /// The ULP's octet, the same in all segments.
+        /// The ULP's octet, the same in all DDP segments.
         rsvd_ulp: u8,
     },
     /// Into the Untagged Buffer of an MSN.
     Untagged {
         /// Queue number.
         qn: u32,
-        /// Message sequence number: 1 for a queue's first message, then one more each, modulo 2^32.
+        /// Message sequence number: 1 for a queue's first message, then counting up modulo 2^32.
         msn: u32,
-        /// The ULP's octets, the same in all segments.
+        /// The ULP's octets, the same in all DDP segments.
         rsvd_ulp: [u8; 5],
     },
 }
@@ -87,7 +87,7 @@ impl Message {
                 last,
                 rsvd_ulp,
                 stag,
-                // ddp_segments() refused messages that wrap.
+                // ddp_segments() rejects messages that wrap.
                 to: to.wrapping_add(u64::from(offset)),
             }),
             Self::Untagged { qn, msn, rsvd_ulp } => Header::Untagged(UntaggedHeader {
@@ -110,8 +110,8 @@ pub struct DdpSegment {
     pub payload: Range<u64>,
 }
 
-/// Cuts a message of `len` octets into segments of at most `mulpdu` octets each, as large as
-/// possible and in rising order; an empty message is one empty segment (RFC 5041 §5.2).
+/// Cuts a message of `len` octets into DDP segments of at most `mulpdu` octets each, as large as
+/// possible and in ascending order; an empty message is one empty segment (RFC 5041 §5.2).
 pub fn ddp_segments(
     message: Message,
     len: u64,
@@ -143,14 +143,14 @@ pub fn ddp_segments(
 /// What goes into the CRC field (AMB-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CrcField {
-    /// The CRC, also when the peer will not look at it.
+    /// The CRC, even if the peer does not check it.
     #[default]
     Computed,
     /// Zero; only when both ends declined CRCs.
     Zero,
 }
 
-/// Writes FPDUs of one stream direction, one behind the other.
+/// Writes the FPDUs of one stream direction back to back.
 #[derive(Clone, Debug)]
 pub struct FpduWriter {
     position: u32,
@@ -159,7 +159,7 @@ pub struct FpduWriter {
 }
 
 impl FpduWriter {
-    /// A writer at stream position 0, the octet behind the start frame.
+    /// A writer at stream position 0, the first octet after the start frame.
     pub const fn new(markers: bool, crc: CrcField) -> Self {
         Self::at(0, markers, crc)
     }
@@ -242,7 +242,7 @@ impl FpduWriter {
         result.map(|_| ())
     }
 
-    /// Appends a whole message, one FPDU per segment, to `out`.
+    /// Appends a whole message, one FPDU per DDP segment, to `out`.
     #[cfg(feature = "alloc")]
     pub fn append_message(
         &mut self,
@@ -287,7 +287,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Writes FPDU octets, with markers between them where due.
+    /// Writes FPDU octets and the markers that are due between them.
     fn put(&mut self, mut octets: &[u8]) {
         while !octets.is_empty() {
             self.put_due_marker();

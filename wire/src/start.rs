@@ -22,15 +22,15 @@ pub const MAX_PRIVATE_DATA: usize = 512;
 pub const MAX_FRAME_LEN: usize = HEADER_LEN + MAX_PRIVATE_DATA;
 /// Octets of RFC 6581's IRD/ORD block.
 pub const NEGOTIATION_LEN: usize = 4;
-/// Highest revision understood.
+/// Highest supported revision.
 pub const MAX_REVISION: u8 = 2;
-/// IRD or ORD that asks for no automatic negotiation; also the largest value.
+/// IRD or ORD that requests no automatic negotiation; also the largest value.
 pub const NO_NEGOTIATION: u16 = 0x3FFF;
 
 /// Places of the frame's fields.
 pub mod field {
     use crate::Field;
-    /// Tells Request from Reply.
+    /// The key, which differs between Request and Reply.
     pub const KEY: Field = 0..16;
     /// M, C, R, S and four reserved bits.
     pub const FLAGS: usize = 16;
@@ -46,7 +46,7 @@ pub mod field {
 pub mod flag {
     /// M: this sender's receiver requires markers.
     pub const MARKERS: u8 = 0x80;
-    /// C: this sender wants CRCs.
+    /// C: this sender requests CRCs.
     pub const CRC: u8 = 0x40;
     /// R: connection rejected; only in a Reply.
     pub const REJECTED: u8 = 0x20;
@@ -73,10 +73,10 @@ impl Kind {
     }
 }
 
-/// A start frame is ill-formed: MPA error 4, the connection is to be closed (MPA-ERR-09).
+/// A start frame is malformed: MPA error 4, close the connection (MPA-ERR-09).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// The key is another one.
+    /// The key is wrong.
     #[error("octet {octet:#04x} at offset {offset} is not the expected start key: close")]
     Key {
         /// First octet that differs.
@@ -84,7 +84,7 @@ pub enum StartError {
         /// Its value.
         octet: u8,
     },
-    /// Only revisions 1 and 2 are understood (AMB-25).
+    /// Only revisions 1 and 2 are supported (AMB-25).
     #[error("MPA revision {revision} is not supported: close")]
     Revision {
         /// Rev as received or given.
@@ -96,7 +96,7 @@ pub enum StartError {
         /// PD_Length as received or needed.
         len: usize,
     },
-    /// S = 1 announces an IRD/ORD block that the private data cannot hold.
+    /// S = 1 announces an IRD/ORD block, but the private data is shorter than one.
     #[error("{len} octets of private data cannot hold the IRD/ORD block")]
     Negotiation {
         /// PD_Length as received.
@@ -124,12 +124,12 @@ pub enum StartError {
     },
 }
 
-/// Result of looking at the octets received so far.
+/// Result of parsing the octets received so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<T> {
-    /// Right so far, but not all there.
+    /// Valid so far, but incomplete.
     NeedMore {
-        /// Octets needed in all before it is worth asking again.
+        /// Total octets needed before parsing can get further.
         total: usize,
     },
     /// The whole frame.
@@ -144,7 +144,7 @@ pub enum Progress<T> {
 /// IRD/ORD block of RFC 6581.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Negotiation {
-    /// A: peer-to-peer model, an RTR indication is wanted.
+    /// A: peer-to-peer model; requests an RTR indication.
     pub peer_to_peer: bool,
     /// B: a zero-length Send may be the RTR indication.
     pub rtr_send: bool,
@@ -194,19 +194,20 @@ pub struct Frame<'d> {
     pub kind: Kind,
     /// M: this sender's receiver requires markers.
     pub markers: bool,
-    /// C: this sender wants CRCs.
+    /// C: this sender requests CRCs.
     pub crc: bool,
-    /// R: connection rejected. Always false in a Request, whatever was received (MPA-START-32).
+    /// R: connection rejected. Always false in a Request, even if the bit was received as 1
+    /// (MPA-START-32).
     pub rejected: bool,
     /// Rev: 1, or 2 for RFC 6581.
     pub revision: u8,
     /// IRD/ORD block, only with revision 2.
     pub negotiation: Option<Negotiation>,
-    /// The ULP's private data behind the IRD/ORD block, at most 512 (508) octets.
+    /// The ULP's private data: at most 512 octets, or 508 after an IRD/ORD block.
     pub private_data: &'d [u8],
 }
 
-/// Compares as much of a key as is there.
+/// Compares the part of a key that has been received.
 fn check_key(octets: &[u8], key: &[u8]) -> Result<(), StartError> {
     match octets.iter().zip(key).position(|(a, b)| a != b) {
         Some(offset) => Err(StartError::Key {
@@ -218,8 +219,8 @@ fn check_key(octets: &[u8], key: &[u8]) -> Result<(), StartError> {
 }
 
 impl<'d> Frame<'d> {
-    /// Looks for a frame of this kind at the front of the octets received so far. An error shows at
-    /// the first octet that proves it; the other kind's key is an error (MPA-START-29).
+    /// Parses a frame of this kind at the front of the octets received so far. It reports an error at
+    /// the first wrong octet; the other kind's key is an error (MPA-START-29).
     pub fn parse(octets: &'d [u8], kind: Kind) -> Result<Progress<Self>, StartError> {
         check_key(octets, kind.key())?;
         let Some((header, rest)) = octets.split_first_chunk::<HEADER_LEN>() else {
@@ -318,19 +319,19 @@ fn check_revision(revision: u8) -> Result<(), StartError> {
 pub struct DraftKey {
     /// M: this sender's receiver requires markers.
     pub markers: bool,
-    /// C: this sender wants CRCs.
+    /// C: this sender requests CRCs.
     pub crc: bool,
 }
 
 impl DraftKey {
-    /// The key octets in front of the flag octet, the same from both ends.
+    /// The key octets before the flag octet, the same from both ends.
     pub const KEY: &'static [u8; 15] = b"MPA ident frame";
     /// Octets of the whole Start Key.
     pub const LEN: usize = 16;
-    /// Rev, up to four bits wide: the part of the flag octet that has to be zero.
+    /// Rev, up to four bits wide: this part of the flag octet must be zero.
     const REVISION_BITS: u8 = 0x0F;
 
-    /// Looks for a Start Key at the front of the octets received so far.
+    /// Parses a Start Key at the front of the octets received so far.
     pub fn parse(octets: &[u8]) -> Result<Progress<Self>, StartError> {
         check_key(octets, Self::KEY)?;
         let Some(&flags) = octets.get(Self::KEY.len()) else {
@@ -352,9 +353,9 @@ impl DraftKey {
     pub fn emit(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
         octets[..Self::KEY.len()].copy_from_slice(Self::KEY);
-        let m = if self.markers { flag::MARKERS } else { 0 };
-        let c = if self.crc { flag::CRC } else { 0 };
-        octets[Self::KEY.len()] = m | c;
+        let markers = if self.markers { flag::MARKERS } else { 0 };
+        let crc = if self.crc { flag::CRC } else { 0 };
+        octets[Self::KEY.len()] = markers | crc;
         octets
     }
 }
@@ -411,7 +412,7 @@ mod tests {
             octets[field::REVISION] = revision;
             let understood = Frame::parse(&octets, Kind::Request).is_ok();
             assert_eq!(understood, (1..=2).contains(&revision));
-            // Known wrong before PD_Length is there.
+            // The error shows before PD_Length is received.
             assert_eq!(
                 Frame::parse(&octets[..18], Kind::Request).is_ok(),
                 understood

@@ -23,7 +23,7 @@ fn the_receiver_keeps_its_promises_on_arbitrary_streams() {
             *kinds.entry(kind.unwrap_or_default().into()).or_default() += 1;
         }
     }
-    // The inputs are no use unless they reach every kind of event and error.
+    // The inputs must reach every kind of event and error.
     let reached: Vec<_> = kinds.keys().map(String::as_str).collect();
     let expected = [
         "Delivered",

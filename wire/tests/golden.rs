@@ -78,7 +78,7 @@ fn printed_frames_and_their_negative_controls() {
         for (mistake, wrong) in vector["wrong"].as_object().unwrap() {
             assert_ne!(octets(wrong), field, "{name}: {mistake}");
         }
-        // Leaving the marker out of the coverage is a mistake that can be made here.
+        // A plausible mistake: the CRC does not cover the marker.
         let at = if covered[..4] == [0; 4] { 0 } else { 20 };
         let mut bare = covered.clone();
         bare.drain(at..at + 4);
@@ -422,7 +422,7 @@ fn limits() {
     assert_eq!(unmarked, limit("max_fpdu_64768_no_markers"));
     assert_eq!(unmarked, mpa::MAX_FPDU_UNMARKED);
 
-    // The last marker of an FPDU stands at the last multiple of 512 inside it.
+    // The last marker of an FPDU is at the last multiple of 512 inside it.
     let largest_pointer = |ulpdu_len| {
         positions()
             .map(|position| {
@@ -687,7 +687,7 @@ fn expected_number(result: &str) -> Option<ErrorNumber> {
     )
 }
 
-/// Compares the events of one case with what its table row says.
+/// Compares the events of one case with its table row.
 fn assert_outcome(log: &Log, result: &str, checks: Checks, header: &[u8], len: usize, case: &str) {
     match expected_number(result) {
         Some(number) => {

@@ -16,7 +16,7 @@ use warpline_wire::receive::{
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 use warpline_wire::start::{DraftKey, Frame, Kind, Negotiation, Progress};
 
-/// Splits `octets` into segments of the given sizes, over and over.
+/// Splits `octets` into TCP segments of the given sizes, repeatedly.
 fn segments_of<'o>(octets: &'o [u8], sizes: &[usize]) -> Vec<&'o [u8]> {
     let mut rest = octets;
     let mut segments = Vec::new();
@@ -260,7 +260,7 @@ proptest! {
     fn no_parser_panics_on_arbitrary_octets(octets in vec(any::<u8>(), 0..700)) {
         for kind in [Kind::Request, Kind::Reply] {
             let _ = Frame::parse(&octets, kind);
-            // Past the key, where arbitrary octets rarely come.
+            // Past the key, which arbitrary octets rarely match.
             let keyed = [&kind.key()[..], &octets].concat();
             if let Ok(Progress::Complete { frame, len }) = Frame::parse(&keyed, kind) {
                 prop_assert_eq!(frame.total_len(), len);

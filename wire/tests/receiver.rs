@@ -130,7 +130,7 @@ fn a_boundary_is_between_fpdus_only() {
     assert_eq!(receiver.at_boundary(1), Ok(true));
 }
 
-/// A receiver that took `wire`, was told of the FIN, and what it said from there on.
+/// A receiver after `wire` and a FIN, and the events of the FIN.
 fn finished(config: StreamConfig, wire: &[u8]) -> (Receiver, Log) {
     let mut receiver = receiver(ReceiverConfig::default(), config);
     feed(&mut receiver, 1, wire);
@@ -173,7 +173,7 @@ fn a_fin_is_clean_between_fpdus_and_cuts_one_elsewhere() {
 fn octets_behind_a_fin_and_the_loss_of_the_connection_are_errors() {
     let wire = stream_of(false, [send(1, 0, true, b"one"), send(2, 0, true, b"two")]);
     let half = wire.len() / 2;
-    let told = |log: Log| {
+    let reported = |log: Log| {
         let record = log.only_failure();
         assert_eq!(record.number, ErrorNumber::MpaConnection);
         (record.detail, record.position)
@@ -184,7 +184,7 @@ fn octets_behind_a_fin_and_the_loss_of_the_connection_are_errors() {
     assert_eq!(feed(&mut receiver, 1, &[]).0, [], "no octet, no error");
     let behind = Detail::Connection(Ending::BehindFin);
     let log = feed(&mut receiver, 1, &wire[half..]);
-    assert_eq!(told(log), (behind, half as u32), "not even a good FPDU");
+    assert_eq!(reported(log), (behind, half as u32), "a valid FPDU, too");
     assert_eq!(behind.sub_code(), sub_code::BEHIND_FIN);
 
     let lost = Detail::Connection(Ending::Lost);
@@ -197,11 +197,11 @@ fn octets_behind_a_fin_and_the_loss_of_the_connection_are_errors() {
         }
         let mut log = Log::default();
         receiver.lose(1, &mut log).unwrap();
-        assert_eq!(told(log), (lost, position as u32));
+        assert_eq!(reported(log), (lost, position as u32));
         let mut log = feed(&mut receiver, 1, &wire[cut..]);
         receiver.lose(1, &mut log).unwrap();
         receiver.finish(1, &mut log).unwrap();
-        assert_eq!(log.0, [], "nothing behind an error");
+        assert_eq!(log.0, [], "an event after an error");
     }
 }
 
@@ -544,7 +544,7 @@ fn msns_count_through_zero_and_each_is_delivered_once() {
     let log = feed(&mut receiver, 1, &wire);
     let expected = msns.map(|msn| (untagged(msn, 10), Flags::empty()));
     assert_eq!(log.deliveries(), expected);
-    // A second message with a delivered MSN is behind the window.
+    // The MSN of a delivered message is behind the window.
     let again = stream_of(false, [send(1, 0, true, b"0123456789")]);
     let record = feed(&mut receiver, 1, &again).only_failure();
     assert_eq!(record.number, ErrorNumber::UntaggedMsnRange);

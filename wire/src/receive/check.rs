@@ -1,14 +1,14 @@
 //! DDP on receive: may this segment be placed (RFC 5041 §7.1)?
 //!
 //! ```text
-//!  ULPDU ─► short ─► version ─┬ T=1, n>0: stag ─► assoc · access · to · wrap · end   (side by side)
-//!                             └ T=0:      qn ─► msn or nobuf ─► mo · len             (side by side)
+//!  ULPDU ─► short ─► version ─┬ T=1, n>0: stag ─► assoc · access · to · wrap · end   (in parallel)
+//!                             └ T=0:      qn ─► msn or nobuf ─► mo · len             (in parallel)
 //! ```
 //!
-//! The first failing check in that order gives the error number; the bitmap holds all that failed
-//! of those evaluated (AMB-01..05). A zero-length tagged segment is judged by its version only.
-//! With strict MOs a segment has to begin where the octets placed before it end (AMB-07).
-//! Checking changes nothing.
+//! The first failing check in that order selects the error number; the bitmap holds every evaluated
+//! check that failed (AMB-01..05). For a zero-length tagged segment only the version is checked.
+//! With strict MOs a segment must begin where the octets placed so far end (AMB-07).
+//! Checking changes no state.
 
 use super::{event::Target, queue::Queue};
 use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
@@ -24,8 +24,8 @@ pub enum Scope {
     Stream(u32),
 }
 
-/// One entry of the STag table. The range is `base..base + length` in Tagged Offsets; it ends at
-/// 2^64 at most.
+/// One entry of the STag table. The range is `base..base + length` in Tagged Offsets, and does not
+/// extend past 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StagEntry {
     /// False once revoked.
@@ -40,7 +40,7 @@ pub struct StagEntry {
     pub length: u64,
 }
 
-/// How an untagged MSN is judged (AMB-04).
+/// Which untagged MSNs are accepted (AMB-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MsnMode {
     /// Only the next expected MSN; for an LLP that delivers in order.
@@ -50,22 +50,22 @@ pub enum MsnMode {
     Window,
 }
 
-/// What DDP knows of a stream.
+/// DDP's state of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamContext {
     /// Stream identifier.
     pub stream: u32,
     /// Its protection domain.
     pub protection_domain: u32,
-    /// Judgement of its MSNs.
+    /// Which MSNs are accepted.
     pub msn_mode: MsnMode,
-    /// Each MO is the number of octets that the message has so far (AMB-07).
+    /// Each MO must equal the octets that the message has so far (AMB-07).
     pub strict_mo: bool,
     /// Its untagged queues by QN.
     pub queues: BTreeMap<u32, Queue>,
 }
 
-/// A segment that may be placed.
+/// A DDP segment that may be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted<'u> {
     /// Its header.
@@ -91,7 +91,7 @@ impl Accepted<'_> {
     }
 }
 
-/// A segment that failed.
+/// A DDP segment that failed a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected {
     /// Number of the first failing check.
@@ -104,7 +104,7 @@ const fn rejected(number: ErrorNumber, checks: Checks) -> Rejected {
     Rejected { number, checks }
 }
 
-/// The checks, with the STag table they look into. The whole 32-bit STag is compared (AMB-50).
+/// The checks and the STag table that they use. They compare the whole 32-bit STag (AMB-50).
 #[derive(Clone, Debug, Default)]
 pub struct DdpChecker {
     /// STag table.
@@ -112,7 +112,7 @@ pub struct DdpChecker {
 }
 
 impl DdpChecker {
-    /// Judges one ULPDU of a stream.
+    /// Checks one ULPDU of a stream.
     pub fn check<'u>(
         &self,
         context: &StreamContext,
@@ -201,7 +201,7 @@ impl DdpChecker {
             return Err(rejected(ErrorNumber::UntaggedNoBuffer, Checks::NOBUF));
         };
         let (mo, buffer_len) = (u64::from(header.mo), u64::from(buffer_len));
-        // An empty segment may stand at the very end of the buffer (AMB-05).
+        // An empty segment may lie at the very end of the buffer (AMB-05).
         let mo_inside = mo < buffer_len || (len == 0 && mo == buffer_len);
         let mo_expected = !context.strict_mo || mo == placed;
 

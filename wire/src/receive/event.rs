@@ -52,14 +52,14 @@ pub enum Delivery {
 }
 
 bitflags! {
-    /// Remarks on a delivered message.
+    /// Conditions of a delivered message.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Flags: u8 {
-        /// The last tagged segment was empty: STag and TO were not looked at (AMB-02).
+        /// The last tagged segment was empty: STag and TO were not checked (AMB-02).
         const UNVERIFIED = 1 << 0;
-        /// Octets placed and untagged message length differ (AMB-07).
+        /// The octets placed differ from the length of the untagged message (AMB-07).
         const HOLE = 1 << 1;
-        /// More segments came behind the L=1 segment; window mode only (AMB-06).
+        /// More segments arrived after the L=1 segment; window mode only (AMB-06).
         const ANOMALY = 1 << 2;
     }
 }
@@ -73,7 +73,7 @@ pub enum Event<'o> {
         stream: u32,
         /// Where it goes.
         target: Target,
-        /// The payload of one segment.
+        /// The payload of one DDP segment.
         octets: &'o [u8],
     },
     /// A message is complete.
@@ -82,21 +82,22 @@ pub enum Event<'o> {
         stream: u32,
         /// The message.
         delivery: Delivery,
-        /// Remarks.
+        /// Its conditions.
         flags: Flags,
     },
-    /// The peer has closed the stream, behind an FPDU (MPA-ERR-17). Only the news that it is lost after all may follow.
+    /// The peer closed the stream after an FPDU (MPA-ERR-17). Only a failure can follow: the connection
+    /// is lost, or octets arrive after the FIN.
     Closed {
         /// The stream.
         stream: u32,
-        /// Stream position behind its last octet.
+        /// Stream position after its last octet.
         position: u32,
     },
     /// The stream's first error; nothing follows on this stream (AMB-10).
     Failed(ErrorRecord),
 }
 
-/// Takes events; any `FnMut(Event)` is one.
+/// Receives events; any `FnMut(Event)` is a sink.
 pub trait Sink {
     /// Called once per event, in order.
     fn event(&mut self, event: Event<'_>);

@@ -1,12 +1,13 @@
-//! MPA on receive: the octets of one stream, cut anyhow, become validated ULPDUs (RFC 5044 §5, §8).
+//! MPA on receive: the octets of one stream, in pieces of any length, become validated ULPDUs
+//! (RFC 5044 §5, §8).
 //!
 //! ```text
 //!  octets ─► gather ─► length limits ─► gather whole FPDU ─► CRC ─► markers ─► ULPDU
 //!            (first dword)                                   2      3
 //! ```
 //!
-//! Nothing leaves before the whole FPDU is there and valid. The limits are judged as soon as the
-//! dword that begins with ULPDU_Length is complete, since a CRC cannot be awaited then.
+//! A ULPDU leaves when its whole FPDU is received and valid. The limits are checked as soon as the
+//! dword that begins with ULPDU_Length is complete: an FPDU beyond them is not stored up to its CRC.
 
 use crate::error::{Detail, Ending, ErrorNumber, HeaderOctets};
 use crate::{crc, marker, mpa};
@@ -44,7 +45,7 @@ pub struct Ulpdu<'f> {
     pub octets: &'f [u8],
     /// Stream position where its FPDU begins, the leading marker included.
     pub position: u32,
-    /// Stream position of ULPDU_Length: `position`, or four more behind a leading marker.
+    /// Stream position of ULPDU_Length: `position`, or four more after a leading marker.
     pub header_position: u32,
     /// Octets of the FPDU on the wire.
     pub fpdu_len: usize,
@@ -59,22 +60,22 @@ pub struct FramingError {
     pub detail: Detail,
     /// Stream position where the FPDU begins, the leading marker included.
     pub position: u32,
-    /// ULPDU_Length as received; 0 when the connection ended before it.
+    /// ULPDU_Length as received; 0 if the connection ended before it.
     pub ulpdu_len: u16,
-    /// DDP header as received; empty when a length limit was exceeded or the connection ended.
+    /// DDP header as received; empty if a length limit was exceeded or the connection ended.
     pub header: HeaderOctets,
 }
 
-/// Where the FPDU in progress stands.
+/// State of the FPDU in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// ULPDU_Length is not there yet.
+    /// ULPDU_Length is incomplete.
     Length,
     /// ULPDU_Length is known; the FPDU has this many octets on the wire.
     Body { wire_len: usize },
-    /// The FPDU was handed up; the next octet begins another one.
+    /// The ULPDU was returned; the next octet begins another FPDU.
     Done,
-    /// An error was reported; nothing more comes out.
+    /// An error was reported; no more ULPDUs follow.
     Failed,
 }
 
@@ -87,7 +88,7 @@ pub struct Framing {
     position: u32,
     /// Its octets so far, markers included.
     wire: Vec<u8>,
-    /// The same without markers, once it is whole.
+    /// Its octets without markers, once it is complete.
     content: Vec<u8>,
 }
 
@@ -108,7 +109,8 @@ impl Framing {
         }
     }
 
-    /// Whether no octet of an unfinished FPDU was received; a FIN is clean then (AMB-14, AMB-31).
+    /// Whether the last FPDU is complete and the next one has not begun; a FIN is clean then (AMB-14,
+    /// AMB-31).
     pub fn at_boundary(&self) -> bool {
         match self.state {
             State::Length => self.wire.is_empty(),
@@ -117,7 +119,7 @@ impl Framing {
         }
     }
 
-    /// Stream position where the FPDU in progress begins, or where the next one would.
+    /// Stream position where the FPDU in progress begins, or where the next one will begin.
     pub fn position(&self) -> u32 {
         match self.state {
             State::Done => self.position.wrapping_add(self.wire.len() as u32),
@@ -125,7 +127,7 @@ impl Framing {
         }
     }
 
-    /// The connection ends here, in an error: nothing more comes out.
+    /// The connection ends here, in an error: no more ULPDUs follow.
     pub fn end(&mut self, ending: Ending) -> FramingError {
         let error = FramingError {
             number: ErrorNumber::MpaConnection,
@@ -141,9 +143,8 @@ impl Framing {
         error
     }
 
-    /// Takes octets off the front of `octets` up to the end of the FPDU in progress and returns its
-    /// ULPDU; `None` means that all octets were taken and more are needed. After an error all
-    /// octets are taken and dropped.
+    /// Consumes `octets` up to the end of the FPDU in progress and returns its ULPDU. `None`: all
+    /// octets are consumed, and more are needed. After an error all octets are dropped.
     pub fn push(&mut self, octets: &mut &[u8]) -> Result<Option<Ulpdu<'_>>, FramingError> {
         if self.state == State::Done {
             self.position = self.position.wrapping_add(self.wire.len() as u32);
@@ -174,7 +175,7 @@ impl Framing {
         }))
     }
 
-    /// Moves octets until `wire` holds `target`; false if there were too few.
+    /// Moves octets until `wire` holds `target`; returns false if there were too few.
     fn gather(&mut self, octets: &mut &[u8], target: usize) -> bool {
         let missing = target.saturating_sub(self.wire.len());
         let (now, later) = octets.split_at(missing.min(octets.len()));
@@ -196,7 +197,7 @@ impl Framing {
         self.position.wrapping_add(self.lead() as u32)
     }
 
-    /// ULPDU_Length; zero before it is there.
+    /// ULPDU_Length; zero while it is incomplete.
     fn ulpdu_len(&self) -> u16 {
         let field = self.wire.get(self.lead()..).and_then(|w| w.first_chunk());
         field.copied().map_or(0, u16::from_be_bytes)
@@ -220,7 +221,7 @@ impl Framing {
         self.content = Vec::new();
     }
 
-    /// Octets the FPDU takes on the wire, if that is within the limits.
+    /// Octets of the FPDU on the wire, if within the limits.
     fn judge_length(&mut self) -> Result<usize, FramingError> {
         self.content.clear();
         let ulpdu_len = self.ulpdu_len();
@@ -239,7 +240,7 @@ impl Framing {
         Err(self.error(ErrorNumber::MpaMarker, detail))
     }
 
-    /// CRC first, then every marker, also with the CRC off (AMB-13, AMB-19).
+    /// CRC first, then every marker, even with the CRC off (AMB-13, AMB-19).
     fn judge_fpdu(&mut self) -> Result<(), FramingError> {
         let disagreement = self.take_markers_out();
         if self.config.crc
@@ -257,7 +258,7 @@ impl Framing {
         }
     }
 
-    /// Copies the FPDU without its markers and returns the first marker that points elsewhere.
+    /// Copies the FPDU without its markers and returns the first marker with a wrong pointer.
     fn take_markers_out(&mut self) -> Option<Detail> {
         let header = self.header_position();
         let mut disagreement = None;

@@ -1,5 +1,4 @@
-//! One untagged queue of a stream: posted buffers, the MSN each belongs to, and what has been
-//! placed in them.
+//! One untagged queue of a stream: posted buffers, the MSN of each, and the octets placed in them.
 //!
 //! ```text
 //!   first ─► buffer ─ buffer ─ buffer ─► post
@@ -43,7 +42,7 @@ impl Queue {
         Self::with_window(first_msn, MAX_POSTED)
     }
 
-    /// A queue whose segments reach its first `window` buffers only.
+    /// A queue whose DDP segments can target only its first `window` buffers.
     pub const fn with_window(first_msn: u32, window: usize) -> Self {
         Self {
             first: first_msn,
@@ -62,7 +61,7 @@ impl Queue {
         self.buffers.len()
     }
 
-    /// Posts a buffer of `len` octets for the next MSN without one; false if the queue is full.
+    /// Posts a buffer of `len` octets for the next MSN without one; returns false if the queue is full.
     pub fn post(&mut self, len: u32) -> bool {
         let room = self.buffers.len() < MAX_POSTED;
         if room {
@@ -80,15 +79,15 @@ impl Queue {
         msn.wrapping_sub(self.first)
     }
 
-    /// Length of the buffer that far ahead, and the octets placed in it so far, if one is posted
-    /// and in reach. An octet that was placed twice counts twice.
+    /// Length of the buffer that far ahead, and the octets placed in it so far, if one is posted and
+    /// in the window. An octet that is placed twice counts twice.
     pub fn buffer(&self, distance: u32) -> Option<(u32, u64)> {
         let reached = Some(distance as usize).filter(|&distance| distance < self.window)?;
         let buffer = self.buffers.get(reached)?;
         Some((buffer.len, buffer.placed))
     }
 
-    /// Notes an accepted segment with `len` payload octets.
+    /// Records an accepted DDP segment with `len` payload octets.
     pub fn accept(&mut self, header: &UntaggedHeader, len: usize) {
         let distance = self.distance(header.msn) as usize;
         let Some(buffer) = self.buffers.get_mut(distance) else {
