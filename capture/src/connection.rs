@@ -49,7 +49,7 @@ impl Connection {
             to,
             segments: Vec::new(),
         };
-        // A SYN with ACK is the server's answer to a SYN that was not captured.
+        // A SYN with ACK is the server's reply to a SYN that was not captured.
         let (client, server) = if first.segment.flags.syn && first.ack {
             (first.to, first.from)
         } else {
@@ -86,7 +86,7 @@ impl Connection {
     }
 }
 
-/// Sorts the TCP segments of a capture file into connections and looks for MPA start-up on each.
+/// Sorts the TCP segments of a capture file into connections, and parses MPA start-up on each.
 pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> {
     let mut connections: Vec<Connection> = Vec::new();
     let mut latest = HashMap::new();

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture. Each error prints as one line that names the file and the fault.
+//! Errors of captures. Each prints as one line that names the file and the fault.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file is larger than this crate is willing to hold, or has no end.
+    /// A file is larger than this crate holds in memory, or has no end.
     #[error("{path}: more than {limit} octets, which is more than this program holds in memory", path = path.display())]
     FileTooLarge {
         /// The file.
@@ -41,7 +41,7 @@ pub enum Error {
         /// The parser's reason, with line and column.
         source: serde_json::Error,
     },
-    /// The kernel's log says that a Terminate came, and not which.
+    /// The kernel's log reports a Terminate, but not its layer, type and code.
     #[error("{path}: no layer, type and code of the Terminate: {line:?}", path = path.display())]
     Terminate {
         /// The log.
@@ -67,12 +67,12 @@ pub enum Error {
         /// Octets according to `regions.json`.
         expected: u64,
     },
-    /// A memory image is larger than this crate is willing to hold.
+    /// A memory image is larger than this crate holds in memory.
     #[error("{path}: image of {octets} octets or more, the limit is {limit}", path = path.display())]
     ImageTooLarge {
         /// The image file.
         path: PathBuf,
-        /// Octets wanted or found.
+        /// Octets stated or found.
         octets: u64,
         /// Most octets accepted.
         limit: u64,
@@ -102,7 +102,7 @@ pub enum TrafficError {
     /// Neither classic pcap nor pcapng.
     #[error("not a pcap or pcapng file")]
     NotACapture,
-    /// A variant of the file format that is not read.
+    /// A variant of the file format that this crate does not read.
     #[error("capture format variant {0} is not supported; convert it with editcap -F pcap")]
     Variant(&'static str),
     /// The file ends inside a record.
@@ -129,7 +129,7 @@ pub enum TrafficError {
         /// Octets on the wire.
         length: u32,
     },
-    /// The packets begin with a link header that is not known here.
+    /// The packets have a link header that this crate does not read.
     #[error(
         "packet {packet}: link type {link_type} is not supported (Ethernet, Linux cooked, null and raw IP are)"
     )]
@@ -148,7 +148,7 @@ pub enum TrafficError {
         reason: String,
     },
     /// TCP inside an IP fragment.
-    #[error("packet {packet} is an IP fragment of a TCP segment; fragments are not joined")]
+    #[error("packet {packet} is an IP fragment of a TCP segment; fragments are not reassembled")]
     Fragment {
         /// Number of the packet.
         packet: u64,
@@ -159,7 +159,7 @@ pub enum TrafficError {
     /// TCP, but no MPA start-up.
     #[error("no MPA traffic in {connections} TCP connection(s); the first one: {reason}")]
     NoMpa {
-        /// TCP connections looked at.
+        /// TCP connections in the capture.
         connections: usize,
         /// Why the first one is not MPA.
         reason: MpaError,
@@ -185,12 +185,12 @@ pub enum MpaError {
         kind: Kind,
         /// Sequence number of its first octet.
         seq: u32,
-        /// Octets of the frame, as far as it is known.
+        /// Octets of the frame, as far as they are known.
         needed: usize,
         /// Octets present.
         found: usize,
     },
-    /// A start frame is ill-formed.
+    /// A start frame is malformed.
     #[error("the {kind:?} frame at sequence number {seq}: {source}")]
     Frame {
         /// Request or Reply.
@@ -200,7 +200,7 @@ pub enum MpaError {
         /// What is wrong with it.
         source: warpline_wire::start::StartError,
     },
-    /// The Reply refuses the connection (R = 1): MPA never begins.
+    /// The Reply rejects the connection (R = 1): full operation never begins.
     #[error("the Reply frame rejects the connection (R = 1)")]
     Rejected,
 }

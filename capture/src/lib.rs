@@ -3,9 +3,9 @@
 //! A *capture directory* holds `wire.pcap` and, each optional, the ground truth of that run:
 //!
 //! ```text
-//! wire.pcap ─► pcap ─► packet ─► tcp ───────────► mpa ──────────► Flow
-//!              records  TCP       connections,     Request/Reply,   (sequence number, octets),
-//!                       segments  both directions  SeqStart         ready for a receiver
+//! wire.pcap ─► pcap ─► packet ─► connection ────► mpa ──────────► Flow
+//!              records  TCP       both directions  Request/Reply,   (sequence number, octets),
+//!                       segments  (tcp)            SeqStart         ready for a receiver
 //!
 //! regions.json             buffer addresses and STags      ─► Regions
 //! memory.bin.gz            target region after the run     ─► Vec<u8>
@@ -14,8 +14,8 @@
 //! terminate.txt            kernel log                      ─► String
 //! ```
 //!
-//! Reading checks no FPDUs: that is the receiver's work, this crate hands it what TCP carried. [`replay`] says what a
-//! receiver must register and post before that, and what it must leave behind.
+//! This crate checks no FPDUs: it returns what TCP carried, and a receiver checks it. [`replay`] says what a receiver must
+//! register and post first, and what memory must hold afterwards.
 //! No input makes it panic; each error is typed and prints as one line.
 //!
 //! ```no_run
@@ -49,7 +49,7 @@ pub use segmentation::{Piece, Segmentation, reorder, resegment};
 pub use tcp::{Direction, Gap, Side, Stream, TcpFlags, TcpSegment};
 pub use truth::{Completion, Regions, Terminate};
 
-/// Files of a capture directory: the traffic, and the truths about it.
+/// Files of a capture directory: the traffic and its ground truth.
 const FILES: [&str; 6] = [
     "wire.pcap",
     "regions.json",
@@ -59,20 +59,20 @@ const FILES: [&str; 6] = [
     "terminate.txt",
 ];
 
-/// One run: its traffic, and whatever ground truth was recorded beside it.
+/// One run: its traffic, and the ground truth that was recorded with it.
 #[derive(Debug, Clone)]
 pub struct Capture {
     /// TCP connections in the order of their first packet; at least one of them speaks MPA.
     pub connections: Vec<Connection>,
-    /// `regions.json`: where the target's buffers lay.
+    /// `regions.json`: where the target's buffers were.
     pub regions: Option<Regions>,
-    /// `memory.bin.gz`: the target region after the run, before it filled with 0xEE.
+    /// `memory.bin.gz`: the target region after the run; it was filled with 0xEE before.
     pub memory: Option<Vec<u8>>,
-    /// `receive-buffers.bin.gz`: all receive buffers after the run, before it filled with 0xDD.
+    /// `receive-buffers.bin.gz`: all receive buffers after the run; they were filled with 0xDD before.
     pub receive_buffers: Option<Vec<u8>>,
-    /// `completions.jsonl`: the target's work completions, in the order they were polled.
+    /// `completions.jsonl`: the target's work completions, in polling order.
     pub completions: Option<Vec<Completion>>,
-    /// `terminate.txt`: kernel log lines of the run, bad UTF-8 replaced.
+    /// `terminate.txt`: kernel log lines of the run; invalid UTF-8 is replaced.
     pub kernel_log: Option<String>,
 }
 
@@ -80,8 +80,8 @@ impl Capture {
     /// Reads a capture directory, or a single pcap file (then there is no ground truth).
     ///
     /// # Errors
-    /// `wire.pcap` is missing, unreadable or carries no MPA connection; a ground-truth file exists but is malformed
-    /// or of the wrong size.
+    /// `wire.pcap` is missing, unreadable or carries no MPA connection, or a ground-truth file is malformed or has the
+    /// wrong size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -98,7 +98,7 @@ impl Capture {
         }
     }
 
-    /// The files that [`open`](Self::open) reads if they are there.
+    /// The files that [`open`](Self::open) reads if they exist.
     pub fn files(path: impl AsRef<Path>) -> Vec<PathBuf> {
         let path = path.as_ref();
         match path.is_dir() {
@@ -132,7 +132,7 @@ impl Capture {
         })
     }
 
-    /// The connections on which MPA start-up succeeded, in capture order; never empty.
+    /// The connections on which MPA start-up succeeded, in capture order. Never empty after [`open`](Self::open).
     pub fn mpa_connections(&self) -> impl Iterator<Item = (&Connection, &Mpa)> {
         self.connections
             .iter()
@@ -141,8 +141,8 @@ impl Capture {
 
     /// What the target received: the flow from Initiator to Responder of the first MPA connection.
     ///
-    /// The recorded memory, buffers and completions belong to this flow. It is empty only if
-    /// [`connections`](Self::connections) was emptied by hand.
+    /// The recorded memory, buffers and completions belong to this flow. It is empty only if a caller emptied
+    /// [`connections`](Self::connections).
     pub fn target_flow(&self) -> Flow {
         self.mpa_connections()
             .next()

@@ -1,4 +1,4 @@
-//! MPA start-up in a captured connection, and the octets of full operation behind it (RFC 5044 §7.1).
+//! MPA start-up in a captured connection, and the octets of full operation after it (RFC 5044 §7.1).
 //!
 //! ```text
 //! Initiator ─► [streaming …][Request ‖ private data]│ FPDU FPDU …      │ = SeqStart of that direction
@@ -17,17 +17,17 @@ use crate::tcp::{Direction, Gap, Placed, Side, Stream};
 pub struct StartFrame {
     /// M: the sender's receiver requires markers.
     pub markers: bool,
-    /// C: the sender wants CRCs.
+    /// C: the sender requests CRCs.
     pub crc: bool,
     /// Revision: 1 for RFC 5044, 2 for RFC 6581.
     pub revision: u8,
-    /// IRD/ORD block that led the private data (S = 1, revision 2).
+    /// IRD/ORD block at the start of the private data (S = 1, revision 2).
     pub negotiation: Option<Negotiation>,
-    /// The ULP's private data behind that block.
+    /// The ULP's private data after that block.
     pub private_data: Vec<u8>,
 }
 
-/// What start-up agreed on.
+/// The result of start-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mpa {
     /// The end that sent the Request.
@@ -48,7 +48,7 @@ impl Mpa {
         self.initiator.peer()
     }
 
-    /// CRCs are in use, in both directions, if either end asked for them (MPA-CRC-10).
+    /// Whether CRCs are in use, in both directions: either end requested them (MPA-CRC-10).
     pub fn crc(&self) -> bool {
         self.request.crc || self.reply.crc
     }
@@ -72,7 +72,7 @@ impl Mpa {
     }
 }
 
-/// One direction in full operation, as TCP segments that a receiver can be fed with.
+/// One direction in full operation, as TCP segments for a receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Sequence number of the first octet, the origin of all marker positions.
@@ -81,14 +81,15 @@ pub struct Flow {
     pub markers: bool,
     /// Whether CRCs are in use.
     pub crc: bool,
-    /// Payload pieces in capture order, repeated and late ones included, none empty, none before `seq_start`.
+    /// Payload pieces in capture order, repeated and late ones included. None is empty, and none begins before
+    /// `seq_start`.
     pub segments: Vec<Piece>,
-    /// The sender's FIN was captured behind the last of these octets.
+    /// The sender's FIN was captured, right after the last of these octets.
     pub fin: bool,
 }
 
 impl Flow {
-    /// The contiguous octets from `seq_start` on, each once; `position` of a gap counts from `seq_start`.
+    /// The contiguous octets from `seq_start`, each once; `position` of a gap counts from `seq_start`.
     pub fn stream(&self) -> Stream {
         let payloads = self
             .segments
@@ -109,7 +110,7 @@ impl Flow {
         }
     }
 
-    /// The same flow cut into other segments; the same plan gives the same pieces each time.
+    /// The same flow in other TCP segments; the same plan always gives the same pieces.
     ///
     /// # Errors
     /// The plan needs the octets in order and some were not captured.
@@ -124,14 +125,18 @@ impl Flow {
 /// Finds Request and Reply in both directions of a connection; what precedes them is streaming data (MPA-START-04).
 pub(crate) fn start_up(client: &Direction, server: &Direction) -> Result<Mpa, MpaError> {
     let (client, server) = (client.stream(), server.stream());
-    let (initiator, from_initiator, from_responder) = match (first_key(&client), first_key(&server))
-    {
-        (Some((Kind::Request, c)), reply) => {
-            (Side::Client, (client, c), reply.map(|r| (server, r)))
-        }
-        (reply, Some((Kind::Request, s))) => {
-            (Side::Server, (server, s), reply.map(|r| (client, r)))
-        }
+    let keys = (first_key(&client), first_key(&server));
+    let (initiator, from_initiator, from_responder) = match keys {
+        (Some((Kind::Request, at)), reply) => (
+            Side::Client,
+            (client, at),
+            reply.map(|reply| (server, reply)),
+        ),
+        (reply, Some((Kind::Request, at))) => (
+            Side::Server,
+            (server, at),
+            reply.map(|reply| (client, reply)),
+        ),
         _ => return Err(MpaError::NoRequest),
     };
     let Some((reply_stream, (Kind::Reply, reply_at))) = from_responder else {
@@ -157,7 +162,7 @@ fn first_key(stream: &Stream) -> Option<(Kind, usize)> {
         .min_by_key(|&(_, at)| at)
 }
 
-/// Parses the frame at `at`, and says at which sequence number full operation begins behind it.
+/// Parses the frame at `at`; also returns the sequence number after it, where full operation begins.
 fn parse(kind: Kind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), MpaError> {
     let seq = stream.seq.wrapping_add(at as u32);
     let octets = &stream.octets[at..];
@@ -186,18 +191,16 @@ fn parse(kind: Kind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), Mp
 /// What `side` sent, in its `direction`, after its start frame.
 pub(crate) fn flow(direction: &Direction, mpa: &Mpa, side: Side) -> Flow {
     let seq_start = mpa.seq_start(side);
-    // The start frame lies in the first 2 GiB that were held in memory, so the difference is a position.
+    // The start frame lies in the first 2 GiB of the stream, so the difference is a position.
     let start = i64::from(seq_start.wrapping_sub(direction.start_seq()));
-    let after_start = direction.placed().filter_map(|p| {
-        let before = usize::try_from((start - p.position).max(0)).ok()?;
-        let octets = p.octets.get(before..).filter(|o| !o.is_empty())?;
-        Some((p.seq.wrapping_add(before as u32), octets.to_vec()))
+    let after_start = direction.placed().filter_map(|placed| {
+        let before = usize::try_from((start - placed.position).max(0)).ok()?;
+        let octets = placed.octets.get(before..)?;
+        let seq = placed.seq.wrapping_add(before as u32);
+        (!octets.is_empty()).then(|| (seq, octets.to_vec()))
     });
-    let end = direction
-        .placed()
-        .map(|p| p.position + p.octets.len() as i64);
-    let end = end.max();
-    let is_end = |p: Placed<'_>| p.fin && Some(p.position + p.octets.len() as i64) == end;
+    let end = direction.placed().map(|placed| placed.end()).max();
+    let is_end = |placed: Placed<'_>| placed.fin && Some(placed.end()) == end;
     Flow {
         fin: direction.placed().any(is_end),
         seq_start,

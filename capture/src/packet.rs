@@ -1,7 +1,6 @@
 //! Packet → TCP segment: link header, IP, TCP.
 //!
-//! Checksums are not looked at: a capture taken on the sending machine shows them before the network card fills them
-//! in.
+//! Checksums are not checked: a capture taken on the sending machine shows them before the network card fills them in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,11 +11,11 @@ use crate::error::TrafficError;
 use crate::pcap::Packet;
 use crate::tcp::{TcpFlags, TcpSegment};
 
-/// Link types (tcpdump registry) whose headers are understood.
+/// Supported link types (tcpdump registry).
 mod link {
     pub const NULL: i32 = 0;
     pub const ETHERNET: i32 = 1;
-    /// Raw IP; 12 and 14 are what some systems write for it.
+    /// Raw IP; some systems write 12 or 14.
     pub const RAW: [i32; 3] = [101, 12, 14];
     pub const LOOP: i32 = 108;
     pub const LINUX_SLL: i32 = 113;
@@ -25,7 +24,7 @@ mod link {
     pub const LINUX_SLL2: i32 = 276;
 }
 
-/// One TCP segment and the ends it travelled between.
+/// One TCP segment and its two ends.
 pub(crate) struct TcpPacket {
     pub from: SocketAddr,
     pub to: SocketAddr,
@@ -33,7 +32,7 @@ pub(crate) struct TcpPacket {
     pub segment: TcpSegment,
 }
 
-/// Takes the TCP segment out of a packet; `None` for anything but TCP over IP.
+/// Extracts the TCP segment of a packet; `None` for anything but TCP over IP.
 pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError> {
     let malformed = |reason: String| TrafficError::Packet {
         packet: packet.number,
@@ -95,7 +94,7 @@ fn slice<'a>(packet: &Packet<'a>) -> Result<LaxSlicedPacket<'a>, TrafficError> {
     let ip = |octets| LaxSlicedPacket::from_ip(octets).map_err(|e| malformed(e.to_string()));
     match packet.link_type {
         link::ETHERNET => LaxSlicedPacket::from_ethernet(octets).map_err(|_| short()),
-        // The address family in front is in the capturing machine's byte order; the IP version says the same.
+        // The address family is in the capturing machine's byte order; the IP version gives the same information.
         link::NULL | link::LOOP => ip(octets.get(4..).ok_or_else(short)?),
         link::LINUX_SLL => cooked(octets, 14, 16).ok_or_else(short),
         link::LINUX_SLL2 => cooked(octets, 0, 20).ok_or_else(short),
@@ -108,7 +107,7 @@ fn slice<'a>(packet: &Packet<'a>) -> Result<LaxSlicedPacket<'a>, TrafficError> {
     }
 }
 
-/// Linux cooked headers: the EtherType lies at `protocol`, the packet behind `header` octets.
+/// Linux cooked headers: the EtherType lies at `protocol`, and the packet follows after `header` octets.
 fn cooked(octets: &[u8], protocol: usize, header: usize) -> Option<LaxSlicedPacket<'_>> {
     let ether_type = octets.get(protocol..)?.first_chunk()?;
     Some(LaxSlicedPacket::from_ether_type(

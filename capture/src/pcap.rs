@@ -71,7 +71,7 @@ fn classic(file: &[u8]) -> Result<Vec<Packet<'_>>, TrafficError> {
     Ok(packets)
 }
 
-/// What a pcapng section says about one of its interfaces.
+/// An interface of a pcapng section.
 struct Interface {
     link_type: i32,
     ticks_per_second: u64,
@@ -142,7 +142,7 @@ fn pcapng(file: &[u8]) -> Result<Vec<Packet<'_>>, TrafficError> {
     Ok(packets)
 }
 
-/// Refuses a packet of which the capture tool kept only a part: its stream would have a hole.
+/// Rejects a packet that the capture tool cut short: its stream would have a gap.
 fn whole(packet: Packet<'_>, length: u32) -> Result<Packet<'_>, TrafficError> {
     if packet.octets.len() as u64 >= u64::from(length) {
         return Ok(packet);

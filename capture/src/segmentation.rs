@@ -1,23 +1,23 @@
-//! Cuts a stream into TCP segments again: TCP may segment anew at any octet, so a receiver must not care.
+//! Cuts a stream into new TCP segments: TCP may cut at any octet, so a receiver must not depend on the cuts.
 
 use std::num::NonZeroUsize;
 
 use fastrand::Rng;
 
-/// Sequence number of the first octet, and the octets.
+/// A TCP segment's sequence number of the first octet, and its octets.
 pub type Piece = (u32, Vec<u8>);
 
 /// Where to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segmentation {
-    /// The captured segments in captured order, with repetitions and reordering. For octets that never were segments:
-    /// one piece.
+    /// The captured segments in captured order, with repetitions and reordering. For octets that were not captured as
+    /// segments: one piece.
     AsCaptured,
     /// One piece.
     Whole,
     /// Pieces of this many octets; the last one may be shorter.
     Every(NonZeroUsize),
-    /// Pieces of 1 to `max` octets, uniformly drawn.
+    /// Pieces of 1 to `max` octets, uniformly distributed.
     Random {
         /// The same seed gives the same pieces.
         seed: u64,
@@ -46,8 +46,8 @@ pub fn resegment(seq: u32, octets: &[u8], plan: Segmentation) -> Vec<Piece> {
     pieces
 }
 
-/// Shuffles pieces inside successive groups of `window`: no piece moves further than that, so a receiver whose window
-/// covers two groups can take them all. The same seed gives the same order.
+/// Shuffles pieces within successive groups of `window`: no piece moves further, so a receiver whose window covers two
+/// groups accepts them all. The same seed gives the same order.
 pub fn reorder(pieces: &mut [Piece], seed: u64, window: NonZeroUsize) {
     let mut rng = Rng::with_seed(seed);
     for group in pieces.chunks_mut(window.get()) {

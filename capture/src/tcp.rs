@@ -11,7 +11,7 @@ use std::time::Duration;
 /// One end of a TCP connection. MPA's Initiator may be either (MPA-START-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The end that opened the connection; without a SYN in the capture, the end that was seen sending first.
+    /// The end that opened the connection; without a SYN in the capture, the end that sent first.
     Client,
     /// The other end.
     Server,
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// The TCP flags that shape a stream.
+/// The TCP flags that delimit a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpFlags {
     /// The sender has no more octets after this segment.
@@ -52,7 +52,7 @@ pub struct TcpSegment {
 }
 
 impl TcpSegment {
-    /// Sequence number of the first payload octet: a SYN takes the number before it.
+    /// Sequence number of the first payload octet: a SYN occupies the number before it.
     pub fn payload_seq(&self) -> u32 {
         self.seq.wrapping_add(self.flags.syn.into())
     }
@@ -76,7 +76,7 @@ pub struct Stream {
     pub seq: u32,
     /// Octets up to the end or to the first gap.
     pub octets: Vec<u8>,
-    /// The first place where octets are missing although later ones, or the FIN, were captured.
+    /// The first gap: octets that were not captured, although later ones or the FIN were.
     pub gap: Option<Gap>,
 }
 
@@ -88,24 +88,31 @@ pub struct Stream {
 pub struct Gap {
     /// Sequence number of the first missing octet.
     pub seq: u32,
-    /// Its position, counted from the first octet of the stream or flow asked for.
+    /// Its position, counted from the first octet of the stream or flow.
     pub position: u64,
-    /// How many octets are missing before the next captured one.
+    /// Number of octets up to the next captured one.
     pub missing: u64,
 }
 
-/// Payload octets and where they lie, counted from the first octet of their stream. Negative: an old segment.
+/// Payload octets and their position, counted from the first octet of their stream. Negative: an old segment.
 pub(crate) struct Placed<'a> {
     pub position: i64,
     pub seq: u32,
     pub octets: &'a [u8],
-    /// The stream ends behind these octets.
+    /// The stream ends after these octets.
     pub fin: bool,
+}
+
+impl Placed<'_> {
+    /// Position after the last of the octets.
+    pub fn end(&self) -> i64 {
+        self.position + self.octets.len() as i64
+    }
 }
 
 /// Places payloads, given as (sequence number, octets, FIN) in capture order, in the stream that begins at `start`.
 ///
-/// Sequence numbers wrap at 2^32; each one is taken to lie within 2 GiB of the one captured before it.
+/// Sequence numbers wrap at 2^32; each one is assumed to lie within 2 GiB of the one captured before it.
 fn place<'a>(
     start: u32,
     payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
@@ -155,8 +162,8 @@ impl Stream {
 impl Direction {
     /// The sequence number of the stream's first octet.
     ///
-    /// One past the SYN; if the capture began later, the lowest sequence number that carried payload. 0 if nothing
-    /// was sent.
+    /// One past the SYN. If the capture began later: the lowest sequence number that carried payload, or 0 if nothing was
+    /// sent.
     pub fn start_seq(&self) -> u32 {
         let sent = || self.segments.iter().filter(|s| !s.flags.rst);
         if let Some(syn) = sent().find(|s| s.flags.syn) {
@@ -176,9 +183,9 @@ impl Direction {
         first.seq.wrapping_add(lowest as u32)
     }
 
-    /// The in-order stream, whatever order the segments were captured in.
+    /// The in-order stream; it does not depend on the order in which the segments were captured.
     ///
-    /// Where segments overlap, the octets of the one that begins first are kept.
+    /// Where segments overlap, the octets of the one that begins first win.
     pub fn stream(&self) -> Stream {
         Stream::join(self.start_seq(), self.payloads())
     }

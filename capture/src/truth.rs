@@ -1,4 +1,4 @@
-//! Ground truth beside the traffic: where the buffers lay, what they held afterwards, what the target reported.
+//! Ground truth of a run: where the buffers were, what they held afterwards, and what the target reported.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -13,7 +13,7 @@ use crate::file::{MAX_FILE, read_all};
 /// `regions.json`: the target's buffers, as it advertised them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Regions {
-    /// Virtual address of the region that is written to; its Tagged Offsets are addresses.
+    /// Virtual address of the region that the peer writes to; its Tagged Offsets are addresses.
     #[serde(deserialize_with = "number")]
     pub addr: u64,
     /// STag of that region.
@@ -22,7 +22,7 @@ pub struct Regions {
     /// Length of that region in octets.
     #[serde(deserialize_with = "number")]
     pub len: u64,
-    /// Virtual address of a region that peers may only read.
+    /// Virtual address of a region that the peer may only read.
     #[serde(deserialize_with = "number")]
     pub ro_addr: u64,
     /// STag of the read-only region.
@@ -49,10 +49,10 @@ impl Regions {
     }
 }
 
-/// One line of `completions.jsonl`: a work completion in the words of libibverbs.
+/// One line of `completions.jsonl`: a work completion in the terms of libibverbs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Completion {
-    /// Status text, "success" if all went well.
+    /// Status text: "success", or the error.
     #[serde(rename = "wc")]
     pub status: String,
     /// `ibv_wc_opcode`; 128 is a receive. Meaningful on success only.
@@ -67,18 +67,18 @@ pub struct Completion {
     /// `ibv_wc_flags`.
     #[serde(deserialize_with = "number")]
     pub flags: u32,
-    /// STag that a Send with Invalidate named; 0 if none.
+    /// STag that a Send with Invalidate carried; 0 if none.
     #[serde(deserialize_with = "number")]
     pub inv: u32,
 }
 
 impl Completion {
-    /// The work request succeeded.
+    /// Whether the work request succeeded.
     pub fn is_success(&self) -> bool {
         self.status == "success"
     }
 
-    /// The work request was handed back unused when the connection ended.
+    /// Whether the work request was returned unused when the connection ended.
     pub fn is_flushed(&self) -> bool {
         self.status == "Work Request Flushed Error"
     }
@@ -95,7 +95,7 @@ pub struct Terminate {
     pub code: u8,
 }
 
-/// What the kernel's log says when a Terminate has come.
+/// The kernel's log message for a received Terminate.
 const TERMINATE: &str = "got TERMINATE";
 
 pub(crate) fn regions(path: &Path, file: File) -> Result<Regions, Error> {
@@ -142,7 +142,7 @@ pub(crate) fn image(path: &Path, file: File, expected: Option<u64>) -> Result<Ve
     }
 }
 
-/// The kernel's log; what it says of a Terminate has to be readable.
+/// The kernel's log; a report of a Terminate must have its layer, type and code.
 pub(crate) fn kernel_log(path: &Path, file: File) -> Result<String, Error> {
     let text = read_all(path, file)?;
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -155,8 +155,8 @@ pub(crate) fn kernel_log(path: &Path, file: File) -> Result<String, Error> {
     }
 }
 
-/// The last line of the form `… got TERMINATE. layer 1, type 2, code 2`; the error is one that begins so and goes on
-/// otherwise.
+/// The last line of the form `… got TERMINATE. layer 1, type 2, code 2`; the error is a line that begins like that but
+/// lacks the numbers.
 pub(crate) fn terminate(kernel_log: &str) -> Result<Option<Terminate>, &str> {
     let mut lines = kernel_log.lines().rev();
     let Some(line) = lines.find(|line| line.contains(TERMINATE)) else {

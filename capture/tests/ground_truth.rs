@@ -1,7 +1,7 @@
 //! Is the traffic that this crate hands out the traffic that made the ground truth?
 //!
-//! An interpreter of its own, no more than these runs need (no markers, one region, receive buffers in order), carries
-//! the target flow into 0xEE and 0xDD filled memory and must end with the recorded images and completions.
+//! A separate interpreter, limited to what these runs need (no markers, one region, receive buffers in order), places the
+//! target flow into memory filled with 0xEE and 0xDD. It must arrive at the recorded images and completions.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Whatever is in the files: a capture or one line that says what is wrong, never a panic.
+//! Any content of the files gives a capture or an error of one line, never a panic.
 
 mod common;
 
@@ -77,7 +77,7 @@ fn flipped_bits() {
         let mut rng = Rng::with_seed(5);
         let flips = (0..400).map(|i| {
             let mut octets = file.clone();
-            // Half of them in the first packets, where one bit changes everything behind it.
+            // Half of them in the first packets, where one bit changes everything after it.
             let range = if i % 2 == 0 {
                 octets.len().min(600)
             } else {
@@ -242,7 +242,7 @@ fn damaged_ground_truth_is_named() {
         let error = with_file("regions.json", regions.replacen(from, to, 1).as_bytes());
         assert!(matches!(error, Error::Json { .. }), "{error}");
     }
-    // A region that no machine holds shows at its image.
+    // A region that fits no machine is rejected at its image.
     let huge = copy("crc1-rev2-badstag");
     let huge_regions = regions.replace("1048576", "\"0xffffffffffffffff\"");
     fs::write(huge.path().join("regions.json"), huge_regions).unwrap();

@@ -1,4 +1,4 @@
-//! Any octets as a capture file: connections or a typed error, never a panic.
+//! Arbitrary octets as a capture file: connections or a typed error, never a panic.
 //!
 //! `cargo +nightly fuzz run traffic` in the crate's folder; the recorded `wire.pcap` files are a good corpus.
 #![no_main]

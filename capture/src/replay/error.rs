@@ -2,11 +2,11 @@
 
 use crate::Gap;
 
-/// A capture cannot be played to a receiver.
+/// A capture cannot be replayed to a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// Octets of the stream are missing in the capture.
+    /// Octets of the stream are missing from the capture.
     #[error(
         "{missing} octets from stream position {position} on were not captured: capture the whole connection"
     )]
@@ -16,22 +16,22 @@ pub enum ReplayError {
         /// How many.
         missing: u64,
     },
-    /// MPA start-up succeeded, but nothing follows.
+    /// MPA start-up succeeded, but no octets follow.
     #[error("no MPA frame follows the initiator's start frame: nothing to replay")]
     NoFpdu,
-    /// The stream passes all sequence numbers.
+    /// The stream is longer than the sequence space.
     #[error("the stream has {octets} octets: the longest that can be replayed has 2^32 - 1")]
     TooLong {
         /// Octets of the stream.
         octets: usize,
     },
-    /// Ground truth that cannot be placed.
+    /// Ground truth whose region is not known.
     #[error("{file} without regions.json: nothing says which STag it belongs to")]
     NoRegions {
-        /// The file that is there.
+        /// The file that exists.
         file: &'static str,
     },
-    /// Octets of a region have no Tagged Offset.
+    /// A region extends past the largest Tagged Offset.
     #[error(
         "the region of STag {stag:#010x}, {length} octets from Tagged Offset {base:#018x} on, passes 2^64: regions.json cannot be right"
     )]
@@ -49,10 +49,10 @@ pub enum ReplayError {
         /// The STag.
         stag: u32,
     },
-    /// Regions and buffers are larger than a replay is willing to hold.
+    /// Regions and buffers are larger than a replay holds in memory.
     #[error("regions and receive buffers of {octets} octets: the most is {limit}")]
     Memory {
-        /// Octets wanted.
+        /// Octets needed.
         octets: u128,
         /// Most octets.
         limit: u64,

@@ -1,17 +1,17 @@
-//! What a run leaves behind, and how two runs differ.
+//! The result of a run, and how two results differ.
 
 use std::fmt;
 
 use super::plan::{BUFFER_FILL, Plan, REGION_FILL, Region};
 
-/// What a run leaves behind: octets, work completions, and the error that ended it.
+/// The result of a run: octets in memory, work completions, and the error that ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Landed {
-    /// The octets of each region of the plan, and what they are called.
+    /// Name and octets of each region of the plan.
     pub memory: Vec<(String, Vec<u8>)>,
-    /// The octets of the buffers of queue 0, one behind the other, and what they are called.
+    /// Name and octets of the buffers of queue 0, one after the other.
     pub receive: (String, Vec<u8>),
-    /// What became of the buffers of queue 0: those that were used, in order, then the others.
+    /// The outcome of each buffer of queue 0: first those that were used, in order, then the others.
     pub work: Vec<Work>,
     /// Error type and code (RFC 5041 §7.2).
     pub error: Option<(u8, u8)>,
@@ -19,7 +19,7 @@ pub struct Landed {
     pub closed: Option<u32>,
 }
 
-/// What became of a receive buffer, by its place among the buffers.
+/// The outcome of a receive buffer, identified by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// It holds a message.
@@ -29,12 +29,12 @@ pub enum Work {
         /// Octets of the message.
         length: u32,
     },
-    /// It came back unused.
+    /// It was returned unused.
     Unused {
         /// The buffer.
         buffer: u64,
     },
-    /// It met an error of its own.
+    /// Its work request failed.
     Failed {
         /// The buffer.
         buffer: u64,
@@ -48,27 +48,27 @@ pub enum Difference {
     Memory(OctetDifference),
     /// An octet of the receive buffers.
     Receive(OctetDifference),
-    /// What became of a buffer.
+    /// The outcome of a buffer.
     Work {
         /// Number of the work completion, from 0.
         index: usize,
         /// On the card.
         card: Option<Work>,
-        /// As it should be.
+        /// Expected.
         expected: Option<Work>,
     },
     /// The error.
     Error {
         /// On the card.
         card: Option<(u8, u8)>,
-        /// As it should be.
+        /// Expected.
         expected: Option<(u8, u8)>,
     },
     /// Where the peer closed the stream.
     Closed {
         /// On the card.
         card: Option<u32>,
-        /// As it should be.
+        /// Expected.
         expected: Option<u32>,
     },
 }
@@ -76,18 +76,18 @@ pub enum Difference {
 /// The first octet where two images differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OctetDifference {
-    /// What the image is called.
+    /// Name of the image.
     pub image: String,
     /// Offset of the octet.
     pub offset: usize,
     /// On the card.
     pub card: Option<u8>,
-    /// As it should be.
+    /// Expected.
     pub expected: Option<u8>,
 }
 
 impl Landed {
-    /// Nothing has happened yet: all octets have their fill.
+    /// The state before a run: all octets hold their fill.
     #[must_use]
     pub fn blank(plan: &Plan) -> Self {
         let image = |region: &Region| {
@@ -105,14 +105,14 @@ impl Landed {
         }
     }
 
-    /// The place of `buffer`, one of `length` octets, among the receive buffers; `None` when there is no such buffer.
+    /// The octets of `buffer`, one of `length` octets, among the receive buffers; `None` if there is no such buffer.
     pub fn receive_buffer(&mut self, buffer: u64, length: u32) -> Option<&mut [u8]> {
         let length = length as usize;
         let start = usize::try_from(buffer).ok()?.checked_mul(length)?;
         self.receive.1.get_mut(start..start.checked_add(length)?)
     }
 
-    /// Adds the buffers that were not used.
+    /// Appends the buffers that were not used.
     pub fn add_unused(&mut self, plan: &Plan) {
         let mut used = vec![false; plan.queues[0].count as usize];
         for work in &self.work {
@@ -127,7 +127,7 @@ impl Landed {
         self.work.extend(unused);
     }
 
-    /// Where this, the card's, differs from `expected`; names are those of `expected`.
+    /// Where this result, the card's, differs from `expected`; names are those of `expected`.
     #[must_use]
     pub fn differences(&self, expected: &Self) -> Vec<Difference> {
         let mut differences = Vec::new();
@@ -159,7 +159,7 @@ impl Landed {
     }
 }
 
-/// Index of the first element that is not the same in both.
+/// Index of the first element that differs.
 fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
     let common = a.iter().zip(b).position(|(a, b)| a != b);
     common.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())))
@@ -175,7 +175,7 @@ fn first_octet(image: &str, card: &[u8], expected: &[u8]) -> Option<OctetDiffere
     })
 }
 
-/// What `None` is printed as.
+/// A value, or the text that stands for `None`.
 struct Or<T>(Option<T>, &'static str);
 
 impl<T: fmt::Display> fmt::Display for Or<T> {

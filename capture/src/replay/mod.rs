@@ -1,13 +1,13 @@
-//! What a receiver needs before a captured stream is played to it, and what it has to leave behind.
+//! What a receiver needs before a captured stream is replayed to it, and what it must leave in memory.
 //!
 //! ```text
 //!  capture ─┬─ survey ── what its FPDUs name ──► plan ── regions, buffers ──► a receiver ──────────► Landed
 //!           │                                     └────► reference ── receiver in software ──► Landed │
-//!           └─ memory.bin.gz, completions.jsonl, … ──────────────────────► in its place          │    │
+//!           └─ memory.bin.gz, completions.jsonl, … ──────────────────────► replaces it           │    │
 //!                                                                                                └─ = ┘
 //! ```
 //!
-//! What the directory does not record is compared with the reference receiver.
+//! Where the directory records nothing, the reference receiver's result is the expected one.
 
 mod error;
 mod landed;
@@ -23,23 +23,23 @@ pub use landed::{Difference, Landed, OctetDifference, Work};
 pub use plan::{BUFFER_FILL, Plan, QUEUES, Queue, REGION_FILL, Region};
 pub use survey::{Messages, Survey};
 
-/// A captured stream, ready to be played.
+/// A captured stream, ready to be replayed.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// What the target received.
     pub flow: Flow,
     /// Its octets.
     pub octets: Vec<u8>,
-    /// What they name.
+    /// The buffers that they name.
     pub survey: Survey,
-    /// What has to be registered and posted.
+    /// What a receiver must register and post.
     pub plan: Plan,
-    /// What has to be left behind.
+    /// What a receiver must leave in memory.
     pub expected: Landed,
 }
 
 impl Replay {
-    /// Looks through what the target of `capture` received.
+    /// Surveys what the target of `capture` received, and runs the reference receiver on it.
     ///
     /// # Errors
     /// [`ReplayError`].

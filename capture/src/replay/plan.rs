@@ -1,4 +1,4 @@
-//! What has to be registered and posted before a stream is replayed.
+//! What a receiver must register and post before a stream is replayed.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ pub const REGION_FILL: u8 = 0xEE;
 pub const BUFFER_FILL: u8 = 0xDD;
 /// Untagged queues that RDMAP uses: Send, Read Request, Terminate (RFC 5040 §4.1).
 pub const QUEUES: usize = 3;
-/// Most octets of regions and buffers; a few octets of traffic can ask for any size.
+/// Most octets of regions and buffers: a few octets of traffic can name any size.
 const MOST_OCTETS: u64 = 1 << 30;
-/// Smallest distance of two buffers, whatever their length.
+/// Octets that a buffer of any length costs at least.
 const BUFFER_COST: u64 = 64;
 
 /// Regions and buffers of a replay.
@@ -24,7 +24,7 @@ pub struct Plan {
     pub regions: Vec<Region>,
     /// Untagged queues 0, 1 and 2.
     pub queues: [Queue; QUEUES],
-    /// Regions were learnt from the stream's headers, since no `regions.json` names them.
+    /// The regions are derived from the stream's headers, since no `regions.json` names them.
     pub learnt: bool,
 }
 
@@ -48,12 +48,12 @@ pub struct Queue {
     pub count: u32,
     /// Octets of each.
     pub length: u32,
-    /// Messages that come.
+    /// Messages in the stream.
     pub messages: Messages,
 }
 
 impl Plan {
-    /// The regions that `capture` records, else those that its traffic names.
+    /// The regions that `capture` records, or else those that its traffic names.
     ///
     /// # Errors
     /// [`ReplayError::NoRegions`], [`ReplayError::Memory`], [`ReplayError::TaggedOffsets`], [`ReplayError::SameStag`].
@@ -111,12 +111,12 @@ fn within_limit(octets: u128) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// Buffers for exactly what comes.
+/// Exactly as many buffers as the stream needs, as long as its longest message.
 fn own_buffers(survey: &Survey, queue: u32) -> Result<Queue, ReplayError> {
     let messages = survey.untagged.get(&queue).cloned().unwrap_or_default();
     within_limit(messages.longest.into())?;
     Ok(Queue {
-        count: messages.ends.len() as u32, // fewer than octets of the stream
+        count: messages.ends.len() as u32, // fewer than the stream has octets
         length: messages.longest as u32,
         messages,
     })

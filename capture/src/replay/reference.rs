@@ -11,11 +11,11 @@ use crate::Flow;
 
 const STREAM: u32 = 0;
 
-/// What the reference receiver does with `octets`, which are all of `flow`.
+/// Runs the reference receiver on `octets`, which are all of `flow`.
 pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
     let mut landed = Landed::blank(plan);
     let mut receiver = Receiver::new(ReceiverConfig::default());
-    // The receiver is new and its stream is open: no call can name what it does not have.
+    // The receiver is new and its stream is open: no call names a stream or queue that it does not have.
     let known = |result: Result<(), ReceiverError>| debug_assert!(result.is_ok(), "{result:?}");
     let config = StreamConfig {
         markers: flow.markers,
@@ -38,7 +38,7 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
     }
     let mut left = plan.queues.each_ref().map(|queue| queue.count);
 
-    // Buffers are posted again where messages end, as many as a queue holds.
+    // More buffers are posted where messages end, up to the capacity of the queue.
     let mut cuts: Vec<_> = plan
         .queues
         .iter()

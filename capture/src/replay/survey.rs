@@ -1,6 +1,6 @@
 //! A first pass over the stream: which tagged and untagged buffers its FPDUs name.
 //!
-//! The pass ends at the first FPDU that MPA refuses. Nothing is judged beyond that.
+//! The pass ends at the first FPDU that MPA rejects. It checks nothing else.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,9 +15,9 @@ use crate::Flow;
 pub struct Survey {
     /// FPDUs that MPA accepts.
     pub fpdus: u64,
-    /// Messages, tagged and untagged, whose last segment comes.
+    /// Messages, tagged and untagged, whose last DDP segment is in the stream.
     pub messages: u64,
-    /// Tagged Offsets that are written to, by STag; neighbours in time are joined where they touch.
+    /// Tagged Offsets that are written to, by STag; a range that continues the one before it is merged with it.
     pub tagged: BTreeMap<u32, Vec<Range<u64>>>,
     /// Messages of the untagged queues.
     pub untagged: BTreeMap<u32, Messages>,
@@ -26,14 +26,14 @@ pub struct Survey {
 /// Messages of one untagged queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
-    /// Octets of the stream up to the end of each message, rising.
+    /// Octets of the stream up to the end of each message, ascending.
     pub ends: Vec<u64>,
     /// Octets of the longest message.
     pub longest: u64,
 }
 
 impl Survey {
-    /// Looks at `octets`, which are all of `flow`.
+    /// Surveys `octets`, which are all of `flow`.
     #[must_use]
     pub fn new(flow: &Flow, octets: &[u8]) -> Self {
         let mut survey = Self::default();
@@ -79,7 +79,7 @@ impl Survey {
 }
 
 impl Messages {
-    /// Messages that are complete when `octets` of the stream have come.
+    /// Number of messages in the first `octets` of the stream.
     #[must_use]
     pub fn complete(&self, octets: u64) -> usize {
         self.ends.partition_point(|&end| end <= octets)
@@ -109,7 +109,7 @@ mod tests {
         for (message, length) in [
             (tagged(0x1000), 500),
             (tagged(0x1000 + 500), 12),
-            (tagged(u64::MAX - 3), 4), // up to 2^64: no such range
+            (tagged(u64::MAX - 3), 4), // ends at 2^64, which no range can express
             (tagged(0x10), 1),
             (untagged(1), 300),
             (untagged(2), 0),

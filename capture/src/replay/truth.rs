@@ -1,4 +1,4 @@
-//! What a run has to leave behind: what was recorded, and the reference receiver's word where nothing was.
+//! The expected result of a run: the ground truth, and the reference receiver's result where nothing was recorded.
 
 use super::landed::{Landed, Work};
 use super::plan::Plan;
@@ -14,7 +14,7 @@ const LAYER_MPA: u8 = 2;
 /// Error type that MPA errors have at DDP (RFC 5041 §7.2).
 const TYPE_LLP: u8 = 3;
 
-/// What the card has to leave behind.
+/// What the card must leave in memory and report.
 pub(super) fn expected(capture: &Capture, plan: &Plan, reference: Landed) -> Landed {
     let mut expected = reference;
     for (name, _) in &mut expected.memory {
@@ -27,7 +27,7 @@ pub(super) fn expected(capture: &Capture, plan: &Plan, reference: Landed) -> Lan
     if plan.learnt {
         return expected;
     }
-    // The first region is the one that was written to.
+    // The first region is the one that the peer wrote to.
     if let (Some(memory), Some(octets)) = (expected.memory.first_mut(), &capture.memory) {
         *memory = ("memory.bin.gz".into(), octets.clone());
     }
@@ -45,7 +45,7 @@ pub(super) fn expected(capture: &Capture, plan: &Plan, reference: Landed) -> Lan
     expected
 }
 
-/// What a line of `completions.jsonl` says about a receive buffer.
+/// The outcome of a receive buffer according to a line of `completions.jsonl`.
 fn work(line: &Completion, buffers: u64) -> Option<Work> {
     let buffer = line.wr_id.checked_sub(FIRST_WORK_REQUEST);
     let buffer = buffer.filter(|&buffer| buffer < buffers)?;
@@ -59,7 +59,7 @@ fn work(line: &Completion, buffers: u64) -> Option<Work> {
     }
 }
 
-/// The error that a receiver of DDP reported; those of RDMAP are none of its own.
+/// The error of the DDP receiver; an RDMAP error is not one.
 fn error(terminate: Terminate) -> Option<(u8, u8)> {
     match terminate.layer {
         LAYER_DDP => Some((terminate.etype, terminate.code)),

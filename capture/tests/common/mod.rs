@@ -48,7 +48,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A connection in full operation: no markers, no CRC, `data` sent by the client behind its Request.
+    /// A connection in full operation: no markers, no CRC, `data` sent by the client after its Request.
     pub fn started(isn: u32, data: &[u8]) -> Self {
         let mut wire = Self::default();
         wire.again(isn, data);
@@ -65,7 +65,7 @@ impl Wire {
         self.segment(Side::Server, 5001, &frame(b"MPA ID Rep Frame", 0, 1, b""));
     }
 
-    /// The sequence number behind what the client sent in `started`.
+    /// The sequence number after what the client sent in `started`.
     pub fn next_seq(&self) -> u32 {
         self.next
     }
