@@ -1,16 +1,16 @@
-//! What keeps a command from its work. Each error prints as one line and says what to do.
+//! Errors of the commands. Each prints as one line, with its remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A command did not get to a result.
+/// A command failed before it had a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The capture cannot be used.
     #[error(transparent)]
     Capture(#[from] warpline_capture::Error),
-    /// It cannot be replayed.
+    /// The capture cannot be replayed.
     #[error(transparent)]
     Replay(#[from] warpline_capture::replay::ReplayError),
     /// One of several captures cannot be replayed.
@@ -18,12 +18,12 @@ pub enum Error {
     CannotReplay {
         /// The capture.
         capture: PathBuf,
-        /// Why not.
+        /// The reason.
         source: warpline_capture::replay::ReplayError,
     },
-    /// Two STags that the card cannot know at a time.
+    /// Two STags select the same slot of the card's table.
     #[error(
-        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot know both at a time"
+        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot hold both at a time"
     )]
     SameSlot {
         /// The STags.
@@ -57,8 +57,8 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file that is to be written is one that the command reads, or makes for something else.
-    #[error("{}: is a file of the capture, the socket, the report to compare with, to be written twice, or made by the tools: choose another one to write to", path.display())]
+    /// The command also reads the file that it would write, or writes it for another purpose.
+    #[error("{}: is a file of the capture, the socket, the report to compare with, written twice, or made by the tools: choose another file to write to", path.display())]
     Taken {
         /// The file.
         path: PathBuf,
@@ -66,31 +66,31 @@ pub enum Error {
     /// The socket cannot be used.
     #[error(transparent)]
     Listen(#[from] warpline_sim::ListenError),
-    /// The system does not let signals be caught.
-    #[error("no signal can be caught: {0}")]
+    /// The system refuses a signal handler.
+    #[error("cannot catch signals: {0}")]
     Signals(io::Error),
     /// A card at a socket does not answer.
     #[error(
-        "{}: no answer: another program uses the card, and it has one host at a time; try again when that has ended",
+        "{}: no answer: another program uses the card, which serves one host at a time; try again when that program has ended",
         path.display()
     )]
     InUse {
         /// The socket.
         path: PathBuf,
     },
-    /// The machine does not say what it has.
-    #[error("the PCI bus cannot be looked at: {0}")]
+    /// The machine's devices cannot be listed.
+    #[error("cannot scan the PCI bus: {0}")]
     Machine(io::Error),
     /// The result has no JSON form.
-    #[error("no JSON: {0}")]
+    #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// The device cannot be written as SystemVerilog.
     #[error(transparent)]
     Design(#[from] warpline_design::DesignError),
-    /// There is no bitstream.
+    /// Synthesis failed.
     #[error(transparent)]
     Synth(#[from] warpline_synth::Error),
-    /// A report of before cannot be used.
+    /// An earlier report cannot be used.
     #[error("{}: no report to compare with: {reason}", path.display())]
     Against {
         /// The file.
@@ -117,7 +117,7 @@ pub enum Error {
     /// The figures could not be drawn.
     #[error("{path}: cannot draw: {reason}")]
     Plot {
-        /// Where the picture should have gone.
+        /// The file of the picture.
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -125,16 +125,16 @@ pub enum Error {
 }
 
 impl Error {
-    /// Exit code of the command: 2 for what the user gave, 3 for what simulation or device did.
+    /// Exit code of the command: 2 for wrong input, 3 for a failure of simulation, tools or device.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            // Nobody there, or something else: the address is wrong.
+            // No device there, or another one: the address is wrong.
             Self::Driver(
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
             Self::Synth(error) if error.is_request() => 2,
-            // A waveform that cannot be written, for which the path is to blame.
+            // A waveform that cannot be written: its path is wrong.
             Self::Card(error) if error.is_output() => 2,
             Self::Synth(_)
             | Self::Json(_)
@@ -150,7 +150,7 @@ impl Error {
         }
     }
 
-    /// What a compiler or Verilator said is part of it, in that program's lines.
+    /// Whether the error includes the output of a compiler or Verilator, which has several lines.
     pub(crate) fn has_lines(&self) -> bool {
         matches!(self, Self::Card(error) if error.is_of_build())
     }

@@ -1,11 +1,11 @@
-//! What it costs to meet the simulated card as a program meets any card: through the driver and vfio-user.
+//! What it costs to use the simulated card as a program uses any card: through the driver and vfio-user.
 //!
 //! ```text
 //!  register access:  call ─► simulation                 against  call ─► socket ─► thread ─► simulation
-//!  completion:       step until the entry is there      against  sleep until the card, in its own time, sends a message
+//!  completion:       step until the entry is written    against  sleep until the free-running card sends a message
 //! ```
 //!
-//! Times are those of this machine at this moment, simulation included; only their ratio, from one run, means something.
+//! Times include the simulation and depend on the machine; only the ratio of two times of one run is meaningful.
 
 use std::time::{Duration, Instant};
 
@@ -21,43 +21,43 @@ use warpline_wire::send::{CrcField, FpduWriter};
 
 use crate::Error;
 
-/// Rounds, in which both ways take turns, and accesses of a round.
+/// Rounds, in which the two ways alternate, and accesses of a round.
 const ROUNDS: usize = 21;
 const ACCESSES: u32 = 200;
 /// Messages of each way.
 const MESSAGES: usize = 201;
-/// Cycles between two looks at the completion queue.
+/// Cycles between two polls of the completion queue.
 const SLICE: u64 = 4;
-/// Time for an answer of the card, on a busy machine.
+/// Longest time to an answer of the card, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const STREAM: u8 = 0;
 
 /// Both ways to do the same thing, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ways {
-    /// By calls of the card, in this process.
+    /// By direct calls, in this process.
     pub direct: f64,
     /// Through driver and vfio-user.
     pub vfio_user: f64,
-    /// `vfio_user` by `direct`.
+    /// `vfio_user / direct`.
     pub ratio: f64,
 }
 
-/// What the host's path to the card costs.
+/// The cost of the host's path to the card.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HostPath {
     /// Bits of the data path.
     pub width: usize,
     /// A read of a register: median of rounds.
     pub register_read: Ways,
-    /// From the arrival of a TCP segment with one message to its completion in the program's hands: median.
+    /// From the arrival of a TCP segment with one message until the program has its completion: median.
     pub completion: Ways,
 }
 
-/// Measures on `card`, which is reset before.
+/// Measures on `card`, which it resets first.
 ///
 /// # Errors
-/// Those of card and driver; [`Error::Bench`] when a completion does not come.
+/// Those of card and driver; [`Error::Bench`] if a completion is missing.
 pub fn measure(card: &Card, width: usize) -> Result<HostPath, Error> {
     let register_read = register_read(card)?;
     let completion = completion(card, width)?;
@@ -119,7 +119,7 @@ fn completion(card: &Card, width: usize) -> Result<Ways, Error> {
     let region = domain.register(DmaMemory::new(4096)?, base);
     let region = region.map_err(|returned| returned.error)?;
     let stream = domain.arm(STREAM, StreamOptions::default())?;
-    card.run_until_idle()?; // the window is known
+    card.run_until_idle()?; // until the card has reported its window
     let queue = context.completion_queue();
     let mut network = Network {
         card,
@@ -133,7 +133,7 @@ fn completion(card: &Card, width: usize) -> Result<Ways, Error> {
     for _ in 0..MESSAGES {
         let start = Instant::now();
         network.message()?;
-        while !network.came(queue.poll()?)? {
+        while !network.is_completion(queue.poll()?)? {
             card.step(SLICE)?;
         }
         direct.push(start.elapsed());
@@ -161,7 +161,7 @@ struct Network<'c> {
 }
 
 impl Network<'_> {
-    /// A segment with a message of 64 octets arrives.
+    /// Feeds a TCP segment with a message of 64 octets.
     fn message(&mut self) -> Result<(), Error> {
         let header = TaggedHeader {
             last: true,
@@ -178,7 +178,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    fn came(&self, completion: Option<Completion>) -> Result<bool, Error> {
+    fn is_completion(&self, completion: Option<Completion>) -> Result<bool, Error> {
         match completion {
             None => Ok(false),
             Some(Completion::Tagged(_)) => Ok(true),
@@ -187,9 +187,9 @@ impl Network<'_> {
     }
 
     fn sleep(&self, queue: &CompletionQueue) -> Result<(), Error> {
-        match self.came(queue.wait(TIMEOUT)?)? {
+        match self.is_completion(queue.wait(TIMEOUT)?)? {
             true => Ok(()),
-            false => Err(self.wrong("a completion did not come".into())),
+            false => Err(self.wrong("a completion is missing".into())),
         }
     }
 
@@ -217,10 +217,10 @@ mod tests {
             assert!(ways.direct > 0.0 && ways.vfio_user > 0.0, "{path:?}");
             assert_eq!(ways.ratio, ways.vfio_user / ways.direct);
         }
-        // Each access takes the same cycles both ways, so that it is only the way that differs.
+        // Each access takes the same cycles both ways: only the path differs.
         let accesses = 2 * ROUNDS as u64 * u64::from(ACCESSES);
         assert!(card.timing().cycles - cycles > 3 * accesses);
-        assert!(card.mapped().is_empty(), "the program has left");
+        assert!(card.mapped().is_empty(), "the program disconnected");
     }
 
     #[test]

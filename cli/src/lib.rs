@@ -1,16 +1,16 @@
-//! The command `warpline`: what people do with the project from a shell.
+//! The command `warpline`: the project's functions from a shell.
 //!
 //! ```text
 //!  options ─► command ─┬─ rtl ─────────────────────────► SystemVerilog files
 //!                      ├─ replay, demo ─► [`replay`] ──┐
 //!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
-//!                      ├─ card ─► simulated card at a socket, captured traffic at its other side
+//!                      ├─ card ─► simulated card at a socket, captured traffic on its network side
 //!                      ├─ stat ─► a card's identity and counters
 //!                      └─ doctor ─► what the machine lacks for a card
 //! ```
 //!
-//! [`replay`] and [`measure`] are libraries of their own, so that tests use what the commands use.
+//! [`replay`] and [`measure`] are public, so that tests run the same code as the commands.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,21 +1,21 @@
-//! How many octets the receive path takes in each cycle, and how long one FPDU is under way.
+//! Throughput of the receive path in octets per cycle, and latency of one FPDU.
 //!
 //! ```text
 //!  an RDMA Write  ─► FPDUs ─► TCP segments ─► card ─► memory: compared with what was sent
 //!                             first beat ├────────────────┤ last write response
 //! ```
 //!
-//! The network is always ready to send and memory always ready to take, so that the card alone decides. Segments are
-//! those of an MPA sender (RFC 5044 §5): whole FPDUs, as many as fit an Ethernet's segment, or one that is larger. Several
-//! streams take turns, a segment each.
+//! Network and memory never stall, so the card alone limits the throughput. TCP segments are those of an MPA sender
+//! (RFC 5044 §5): whole FPDUs, as many as fit into a segment on Ethernet, or a single larger one. Several streams alternate
+//! segment by segment.
 //!
-//! **Octets per cycle** are those of the steady state: a short run and a long one that begins with the same FPDUs are
-//! timed from their first beat to their last write response, and the figure is the difference of the two. So neither
-//! filling the pipeline nor the FPDU that has to be stored as a whole before the first octet goes on counts; **latency**
-//! tells these, from the last beat of a single segment to the first beat of payload on the bus to memory.
+//! **Octets per cycle** are those of the steady state. A short run, and a long one that begins with the same FPDUs, are
+//! timed from their first beat to their last write response; the figure is the difference of the two. It excludes the time
+//! to fill the pipeline and to store the first FPDU. **Latency** measures that time: from the last beat of a single segment
+//! to the first beat of payload on the bus to memory.
 //!
-//! **Reversed** is the worst order that a TCP window allows: of each 64 KiB the last segment first. Markers find the FPDUs,
-//! which are placed at once; the last segment to come closes the gap.
+//! **Reversed** is the worst order that a TCP window allows: the segments of each 64 KiB arrive last to first. Markers
+//! locate the FPDUs, which are placed at once; the segment that arrives last closes the gap.
 
 use serde::{Deserialize, Serialize};
 use warpline_driver::{Completion, DmaMemory, Options, Registration, Stream, StreamOptions};
@@ -28,23 +28,23 @@ use crate::replay::open;
 
 /// Widths of the data path in bits.
 pub const WIDTHS: [usize; 4] = [64, 128, 256, 512];
-/// Octets of the ULPDUs that are measured.
+/// Octets of the measured ULPDUs.
 pub const ULPDUS: [usize; 6] = [20, 64, 256, 1442, 8960, 64768];
 
-/// Those that are measured in reverse: what fits a segment of Ethernet, and jumbo frames.
+/// Octets of the ULPDUs measured in reverse: those that fill an Ethernet frame and a jumbo frame.
 pub const REVERSED: [usize; 2] = [1442, 8960];
 
-/// Octets that small FPDUs are packed into: the payload of a TCP segment with time stamps on Ethernet.
+/// Octets of the TCP segments that hold small FPDUs: the payload on Ethernet, with TCP time stamps.
 const TCP_SEGMENT: usize = 1448;
 /// Octets that arrive in reverse.
 const WINDOW: usize = 64 << 10;
-/// Windows of the long run, of which the short one has a quarter.
+/// Windows of the long run; the short one has a quarter of them.
 const WINDOWS: usize = 16;
-/// FPDUs of the long run: enough that the bus alone needs so many cycles, within limits.
+/// Cycles that the bus needs at least for the FPDUs of the long run, and limits of their number.
 const CYCLES: usize = 1 << 15;
 const FEWEST_FPDUS: usize = 64;
 const MOST_FPDUS: usize = 8192;
-/// Share of them in the short run.
+/// The short run has this fraction of them.
 const SHORT: usize = 4;
 
 /// A measured figure.
@@ -56,21 +56,21 @@ pub struct Figure {
     pub ulpdu: usize,
     /// The streams carry markers.
     pub markers: bool,
-    /// Streams that take turns.
+    /// Streams that alternate.
     pub streams: u8,
-    /// Octets of all streams that the long run has more than the short one.
+    /// Octets of all streams in the long run, less those in the short one.
     pub octets: u64,
-    /// Beats that these FPDUs touch: each one begins a beat of its own. On the memory's side if there they are more.
+    /// Beats that these FPDUs touch if each begins a new beat: on the stream's side or the memory's, whichever is more.
     pub beats: u64,
-    /// Cycles that the long run takes more, each from the first beat in to the last write response.
+    /// Cycles of the long run, less those of the short one, each from the first beat in to the last write response.
     pub cycles: u64,
-    /// `octets` by `cycles`.
+    /// `octets / cycles`.
     pub octets_per_cycle: f64,
-    /// Share of the octets that the bus could have carried in these cycles.
+    /// `octets`, as a fraction of what the bus can carry in these cycles.
     pub of_bus: f64,
 }
 
-/// How long a single FPDU is under way in an idle card.
+/// Latency of a single FPDU in an idle card.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Bits of the data path.
@@ -85,7 +85,7 @@ pub struct Latency {
     pub cycles: u64,
 }
 
-/// What a run has taken.
+/// The measurements of one run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     beat: usize,
@@ -96,11 +96,11 @@ struct Run {
     latency: u64,
 }
 
-/// Sends tagged ULPDUs of `ulpdu` octets, 15 to 64768, to each of the first `streams` streams of `card`, which is reset
-/// before.
+/// Sends tagged ULPDUs of `ulpdu` octets, 15 to 64768, to each of the first `streams` streams of `card`, which it resets
+/// first.
 ///
 /// # Errors
-/// Those of card and driver; [`Error::Bench`] when memory does not hold afterwards what was sent.
+/// Those of card and driver; [`Error::Bench`] if memory does not hold what was sent.
 pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<Figure, Error> {
     let count = |beat: usize| {
         let bus_alone = (CYCLES * beat).div_ceil(ulpdu);
@@ -113,7 +113,7 @@ pub fn measure(card: &Card, ulpdu: usize, markers: bool, streams: u8) -> Result<
     Ok(steady(ulpdu, markers, streams, &short, &long))
 }
 
-/// Sends tagged ULPDUs of `ulpdu` octets with markers, the segments of each 64 KiB in reverse.
+/// Sends tagged ULPDUs of `ulpdu` octets with markers, the TCP segments of each 64 KiB in reverse.
 ///
 /// # Errors
 /// As [`measure`].
@@ -124,7 +124,7 @@ pub fn measure_reversed(card: &Card, ulpdu: usize) -> Result<Figure, Error> {
     Ok(steady(ulpdu, true, 1, &short, &long))
 }
 
-/// What the long run has more than the short one.
+/// The difference of the long run and the short one.
 fn steady(ulpdu: usize, markers: bool, streams: u8, short: &Run, long: &Run) -> Figure {
     let (octets, cycles) = (long.octets - short.octets, long.cycles - short.cycles);
     let stream_beats = long.stream_beats - short.stream_beats;
@@ -158,8 +158,8 @@ pub fn latency(card: &Card, ulpdu: usize, markers: bool) -> Result<Latency, Erro
     })
 }
 
-/// Sends tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams: `count` of them, which knows the
-/// octets of a beat. The segments of each `window` octets come in reverse if there is one.
+/// Sends tagged ULPDUs of `ulpdu` octets, the same number to each of `streams` streams; `count` returns their total number,
+/// given the octets of a beat. If there is a `window`, the TCP segments of each `window` octets arrive in reverse.
 fn run(
     card: &Card,
     ulpdu: usize,
@@ -240,7 +240,7 @@ fn run(
             Some(Completion::Tagged(_)) => {}
             other => {
                 return Err(wrong(format!(
-                    "a completion of each message expected, got {other:?}"
+                    "expected a completion of each message, got {other:?}"
                 )));
             }
         }
@@ -262,7 +262,7 @@ fn run(
     })
 }
 
-/// Segments and where they begin, those that begin in the same `window` octets in reverse.
+/// TCP segments and where they begin; those that begin in the same `window` octets are in reverse.
 fn arrivals(segments: Vec<Vec<u8>>, window: Option<usize>) -> Vec<(usize, Vec<u8>)> {
     let mut end = 0;
     let placed = segments.into_iter().map(|segment| {
@@ -277,7 +277,7 @@ fn arrivals(segments: Vec<Vec<u8>>, window: Option<usize>) -> Vec<(usize, Vec<u8
     placed
 }
 
-/// A tagged message from Tagged Offset `to` on, `payload` octets in each FPDU, in TCP segments; and the FPDUs' lengths.
+/// TCP segments of a tagged message at Tagged Offset `to`, with `payload` octets in each FPDU; and the FPDUs' lengths.
 fn tcp_segments(
     stag: u32,
     to: usize,

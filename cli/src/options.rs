@@ -1,4 +1,4 @@
-//! What can be asked for on the command line.
+//! The options of the command line.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,35 +11,36 @@ use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
 use warpline_synth::Family;
 
-/// Longest piece of a random segmentation: two segments of an Ethernet with 1500 octets.
+/// Longest piece of a random segmentation: two full TCP segments on Ethernet.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
-/// Longest piece there is; a TCP segment cannot be longer.
+/// Longest piece of any segmentation: that of a TCP segment.
 const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
 
 const EXIT_CODES: &str = "Exit codes:
-  0  done; what was looked at is as it should be
-  1  it is not
+  0  done, and every check passed
+  1  done, but a check failed
   2  unusable input or options, or output that cannot be written
   3  simulation or card failed, for instance because Verilator is missing
 
-The help of each command says more: warpline card --help";
+Each command has its own help: warpline card --help";
 
 const REPLAY_HELP: &str = "Exit codes:
-  0  done; all that the capture directory records holds
-  1  the card did something else than the directory records
+  0  done; the result equals what the capture directory records
+  1  the result differs from what the directory records
   2  unusable input or options, or output that cannot be written
   3  the simulation failed, for instance because Verilator is missing";
 
-const RTL_HELP: &str = "Files of the same names are replaced, others in the folder are left alone.
+const RTL_HELP: &str = "Files of the same names are replaced; other files in the folder are kept.
 
 Exit codes:
   0  written
   2  unusable options, or a folder that cannot be written
   3  the device cannot be described";
 
-const SYNTH_HELP: &str = "The bitstream is DIR/warpline.bit, of the seed with the fastest clock; it holds the device of that width with 4 streams
-and 16 KiB rings, and the self-test that constraints/README.md tells of. The same text, seeds and starts give the same
-bitstream. Start 0 of a seed is nextpnr's placement with it, start 1 that with a seed 1000 above, and so on.
+const SYNTH_HELP: &str = "The bitstream is DIR/warpline.bit, from the seed with the fastest clock. It holds the device of that width with 4 streams
+and 16 KiB rings, and the self-test that constraints/README.md describes. The same text, seeds and starts give the same
+bitstream. Start 0 of a seed is nextpnr's placement with that seed, start 1 is its placement with the seed plus 1000, and
+so on.
 
 Exit codes:
   0  made
@@ -54,24 +55,24 @@ const BENCH_HELP: &str = "Exit codes:
 
 const DOCTOR_HELP: &str = "Exit codes:
   0  nothing keeps a program from the card
-  1  something does; what is only advice does not count
-  2  unusable address: at a socket nobody answers, or no card
-  3  the card at a socket is in use or failed, or the machine does not say what it has";
+  1  something does; advice does not count
+  2  unusable address: nothing answers at the socket, or it is not a card
+  3  the card at a socket is in use or failed, or the machine's devices cannot be listed";
 
-const STAT_HELP: &str = "A simulated card is as after power-up whenever its host leaves, so at a socket the counters of earlier programs are gone:
-a program reads its own with Context::counters.
+const STAT_HELP: &str = "A simulated card is reset when its host disconnects, so at a socket the counters of earlier programs are lost: a program
+reads its own with Context::counters.
 
 Exit codes:
   0  printed
-  2  unusable address: nobody answers there, or no card
+  2  unusable address: nothing answers there, or it is not a card
   3  the card is in use, or failed";
 
-const CARD_HELP: &str = "One host at a time is served, the next one waits. Traffic starts when the buffers that it needs are posted, or when the
-host has posted nothing for a second.
+const CARD_HELP: &str = "The card serves one host at a time; the next one waits. Traffic starts when the buffers that it needs are posted, or when
+the host has posted nothing for a second.
 
 Exit codes:
   0  interrupted (SIGINT, SIGTERM)
-  2  unusable input or options, or a socket or file that cannot be made
+  2  unusable input or options, or a socket or file that cannot be created
   3  the simulation failed, for instance because Verilator is missing";
 
 /// An open iWARP receive offload: its RTL, and its card in simulation.
@@ -80,7 +81,7 @@ Exit codes:
 pub(crate) struct Options {
     #[command(subcommand)]
     pub command: Command,
-    /// Say on standard error what is going on
+    /// Log progress to standard error
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
@@ -90,25 +91,25 @@ pub(crate) enum Command {
     /// Write the device as SystemVerilog, one file per module, and a list of the files
     #[command(after_help = RTL_HELP)]
     Rtl(Rtl),
-    /// Send captured traffic through the simulated card and compare memory with what was recorded
+    /// Send captured traffic through the simulated card and compare memory with the recording
     #[command(after_help = REPLAY_HELP)]
     Replay(Replay),
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
     #[command(after_help = REPLAY_HELP)]
     Demo,
-    /// Measure octets per cycle of the receive path (exact, the same on every run), and what the host's path costs
+    /// Measure octets per cycle of the receive path (exact, the same on every run), and the cost of the host's path
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
-    /// Make a bitstream of the device with yosys and nextpnr, and say how large and how fast it is
+    /// Make a bitstream of the device with yosys and nextpnr, and report its size and speed
     #[command(after_help = SYNTH_HELP)]
     Synth(Synth),
-    /// Serve a simulated card at a socket, as a PCI device over vfio-user, until it is interrupted
+    /// Serve a simulated card at a socket, as a PCI device over vfio-user, until interrupted
     #[command(after_help = CARD_HELP)]
     Card(Card),
-    /// Say what a PCI card, or the machine, still lacks for a program to use it; exit code 1 when it cannot be used
+    /// List what a PCI card or the machine lacks for a program to use the card; exit code 1 if it cannot be used
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
-    /// Print what a device is and has counted; reads registers only, and takes its turn like any other program
+    /// Print the identity and counters of a device; reads registers only, and waits its turn like any other program
     #[command(after_help = STAT_HELP)]
     Stat(Stat),
 }
@@ -122,19 +123,19 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "S", value_parser = streams)]
     #[arg(allow_negative_numbers = true, default_value = "4")]
     pub streams: usize,
-    /// Octets of each stream's ring and of the commit buffer, a power of two from 4096 to 131072: no larger TCP window, and no
-    /// larger FPDU. Any legal FPDU fits into 131072; bitstreams and estimates of `warpline synth` have 16384
+    /// Octets of each stream's ring and of the commit buffer, a power of two from 4096 to 131072. They limit the TCP window
+    /// and the FPDU. Any legal FPDU fits into 131072; bitstreams and estimates of `warpline synth` have 16384
     #[arg(long, value_name = "OCTETS", value_parser = ring_octets)]
     #[arg(allow_negative_numbers = true, default_value = "131072")]
     pub ring_octets: usize,
-    /// Folder for the files; made if it does not exist
+    /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Synth {
-    /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins left open)
+    /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins unassigned)
     #[arg(long, value_name = "PART", default_value = "lfe5um5g-85f")]
     pub part: String,
     /// Bits of the data path: 64, 128, 256 or 512
@@ -144,26 +145,26 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = seed::<u32>)]
     #[arg(allow_negative_numbers = true, default_value = "1")]
     pub seeds: Vec<u32>,
-    /// How often each seed is placed and routed, 1 to 9; its fastest start counts
+    /// Starts of each seed, 1 to 9: each is placed and routed, and the fastest counts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9), allow_negative_numbers = true)]
     #[arg(default_value = "1")]
     pub starts: u32,
-    /// How many placements at a time, 1 to 64; one takes a processor and 1.5 GB [default: as many as there are processors]
+    /// Placements at a time, 1 to 64; each takes a processor and 1.5 GB [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), allow_negative_numbers = true)]
     pub jobs: Option<u8>,
-    /// Folder for the bitstream, everything on the way to it, and the tools' logs
+    /// Folder for the bitstream, all intermediate files, and the tools' logs
     #[arg(long, value_name = "DIR", default_value = "target/synth")]
     pub out: PathBuf,
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Write the report into this file as well
+    /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Compare with an earlier report of the same device
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// Clock that every seed has to reach
+    /// Clock that every seed must reach
     #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_hyphen_values = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
@@ -183,11 +184,11 @@ pub(crate) struct Replay {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Record all signals into an FST file; runs on a slower model of its own
+    /// Record all signals to an FST file; runs on a separate, slower model
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
-    /// Cut the stream into segments of N octets (at most 65535), of random lengths (random), or as long as can be (whole)
-    /// [default: as captured]
+    /// Cut the stream into TCP segments of N octets (at most 65535), of random lengths (random), or of maximum length
+    /// (whole) [default: as captured]
     #[arg(long, value_name = "N|random|whole", value_parser = segment, allow_negative_numbers = true)]
     pub segment: Option<SegmentLength>,
     /// Seed of --segment random [default: 1]
@@ -197,18 +198,18 @@ pub(crate) struct Replay {
 
 #[derive(Debug, Args)]
 pub(crate) struct Card {
-    /// Socket that hosts connect to; it appears when the card is ready, and goes with it
+    /// Socket that hosts connect to; it is created when the card is ready, and removed when it ends
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width)]
     #[arg(allow_negative_numbers = true, default_value = "64")]
     pub width: usize,
-    /// Play the captured stream into every stream that a host arms; of several captures, given one after the other, the one
-    /// that begins at the sequence number that the stream is armed with
+    /// Play the captured stream into every stream that a host arms; of several captures, the one that begins at the sequence
+    /// number with which the stream is armed
     #[arg(long, value_name = "CAPTURE_DIR", num_args = 1..)]
     pub serve_traffic: Vec<PathBuf>,
-    /// Record all signals into an FST file; runs on a slower model of its own, and fills a disk
+    /// Record all signals to an FST file; runs on a separate, slower model, and fills a disk
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
 }
@@ -229,24 +230,24 @@ pub(crate) struct Stat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// Write the figures into this file as well
+    /// Also write the figures to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Draw them, and write the picture (SVG) into this file
+    /// Draw the figures, and write the picture (SVG) to this file
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write how long a single FPDU is under way into this file as well
+    /// Also write the latency of a single FPDU to this file
     #[arg(long, value_name = "FILE")]
     pub latency: Option<PathBuf>,
-    /// Also measure segments that come in reverse, 64 KiB at a time, and write that into this file
+    /// Also measure TCP segments that arrive in reverse, 64 KiB at a time, and write the figures to this file
     #[arg(long, value_name = "FILE")]
     pub reversed: Option<PathBuf>,
-    /// Also measure what register accesses and completions cost through driver and vfio-user, and write that into this file
+    /// Also measure the cost of register accesses and completions through driver and vfio-user, and write it to this file
     #[arg(long, value_name = "FILE")]
     pub host_path: Option<PathBuf>,
 }
 
-/// Where `--segment` cuts.
+/// Length of the TCP segments that `--segment` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentLength {
     Random,
@@ -254,14 +255,14 @@ pub(crate) enum SegmentLength {
 }
 
 impl Replay {
-    /// The segmentation that is asked for; the error says which options do not go together.
+    /// The requested segmentation; the error names options that exclude each other.
     pub fn segmentation(&self) -> Result<Segmentation, String> {
         match (self.segment, self.seed) {
             (Some(SegmentLength::Random), seed) => Ok(Segmentation::Random {
                 seed: seed.unwrap_or(1),
                 max: RANDOM_MAX,
             }),
-            (_, Some(_)) => Err("--seed goes with --segment random only".into()),
+            (_, Some(_)) => Err("--seed needs --segment random".into()),
             (Some(SegmentLength::Every(length)), None) => {
                 Ok(Segmentation::Every(length.min(PIECE_MAX)))
             }

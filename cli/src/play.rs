@@ -1,7 +1,7 @@
-//! Plays captures to a card whose host is elsewhere: into every stream that the host arms, whenever it does.
+//! Plays captures into every stream that the host of a card arms. The host is another process.
 //!
 //! ```text
-//!  host arms ─► buffers posted, or a second of silence ─► segments to the network side ─► all taken
+//!  host arms ─► buffers posted, or a second idle ─► TCP segments to the network side ─► all accepted
 //!     ▲                                                                                      │
 //!     └── closes, arms again ◄───────────────────────────────────────────────────────────────┘
 //! ```
@@ -17,11 +17,11 @@ use warpline_sim::{Card, StreamEvent};
 
 use crate::Error;
 
-/// A host that has posted nothing for so long wants no more buffers.
+/// A host that posts nothing for this time will post no more buffers.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Time between two looks at streams.
+/// Time between two polls of the streams.
 const LOOK: Duration = Duration::from_millis(20);
-/// Longest segment that TCP knows.
+/// Longest TCP segment.
 const LONGEST: usize = 65535;
 
 /// A thread that plays. Dropping it ends it.
@@ -31,7 +31,8 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Plays the stream of the only one of `replays` to `card`, or the one that begins where the host's stream does.
+    /// Plays one of `replays` into each stream that the host of `card` arms: the only one, or the one that begins at the
+    /// stream's sequence number.
     ///
     /// # Errors
     /// Those of a capture with a gap.
@@ -44,7 +45,7 @@ impl Player {
         let plays = plays.collect::<Result<Vec<_>, Error>>()?;
         let (sender, events) = mpsc::channel();
         card.watch_streams(Box::new(move |event| {
-            let _ = sender.send(event); // nobody plays any more
+            let _ = sender.send(event); // fails after the thread has ended
         }));
         let stage = Stage {
             card: card.clone(),
@@ -64,7 +65,7 @@ impl Drop for Player {
     fn drop(&mut self) {
         self.card.watch_streams(Box::new(|_| {})); // drops the channel's only sender
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic has said on standard error what it is
+            let _ = thread.join(); // a panic has printed its message
         }
     }
 }
@@ -72,7 +73,7 @@ impl Drop for Player {
 struct Stage {
     card: Card,
     plays: Vec<Play>,
-    /// Armed streams, which of the plays they get, and what they are at.
+    /// Armed streams, the index of their play, and its state.
     streams: Vec<(u8, usize, Scene)>,
 }
 
@@ -91,19 +92,19 @@ enum Scene {
 impl Stage {
     fn run(mut self, events: &Receiver<StreamEvent>) {
         loop {
-            let heard = match events.recv_timeout(LOOK) {
-                Ok(event) => self.hear(event),
+            let handled = match events.recv_timeout(LOOK) {
+                Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout) => Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            if let Err(error) = heard.and_then(|()| self.go_on()) {
+            if let Err(error) = handled.and_then(|()| self.advance()) {
                 tracing::error!(%error, "no more traffic");
                 return;
             }
         }
     }
 
-    fn hear(&mut self, event: StreamEvent) -> Result<(), Error> {
+    fn handle(&mut self, event: StreamEvent) -> Result<(), Error> {
         match event {
             StreamEvent::Armed { stream } => {
                 tracing::info!(stream, "armed");
@@ -146,7 +147,7 @@ impl Stage {
         Ok(())
     }
 
-    fn go_on(&mut self) -> Result<(), Error> {
+    fn advance(&mut self) -> Result<(), Error> {
         let Self {
             card,
             plays,
@@ -177,7 +178,7 @@ impl Stage {
     }
 }
 
-/// All pieces arrive at `stream`, from the sequence number on that the host armed it with. Returns how many octets.
+/// Feeds all pieces to `stream`, from the sequence number that the host armed it with. Returns the number of octets.
 fn feed(card: &Card, stream: u8, start: u32, pieces: &[(u32, Vec<u8>)]) -> Result<usize, Error> {
     let edge = edge(card, stream)?;
     let mut octets = 0;

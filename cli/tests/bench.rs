@@ -1,4 +1,4 @@
-//! The receive path takes what the bus brings: cycles counted in simulation, exact and the same on every run.
+//! The receive path keeps up with the bus: cycles counted in simulation, exact and the same on every run.
 
 use warpline::measure::{Figure, Latency, REVERSED, ULPDUS, latency, measure, measure_reversed};
 use warpline_hdl::Config;
@@ -6,24 +6,24 @@ use warpline_sim::{BackPressure, Card, CardOptions};
 
 /// Smallest ULPDU for which the goal holds.
 const GOAL_FROM: usize = 1442;
-/// Share of the bus that has to be reached.
+/// Share of the bus that must be reached.
 const fn goal(width: usize) -> f64 {
     if width == 512 { 0.95 } else { 0.98 }
 }
 /// Cycles that FPDUs of any size may take for each beat that they touch.
 const BUBBLES: f64 = 1.02;
-/// Cycles from the last beat of a segment to the first write, beside the beats of its FPDU.
+/// Cycles from the last beat of a TCP segment to the first write, not counting the beats of its FPDU.
 const BESIDE: u64 = 40;
-/// Sizes at which that is looked at, too: ends at all places of a beat and around the markers are among them.
+/// More sizes to check; they end at all places of a beat and around the markers.
 fn sizes() -> impl Iterator<Item = usize> {
     (15..1600).step_by(37)
 }
-/// Share of the bus when each 64 KiB come in reverse.
+/// Share of the bus if each 64 KiB arrive in reverse.
 const REVERSED_GOAL: f64 = 0.90;
-/// Share of a recorded figure that has to be reached again.
+/// Share of a recorded figure that must be reached again.
 const KEPT: f64 = 0.99;
 
-/// Whether `figure` is worse than what `docs/bench/receive-cycles.json` records for it; `make bench` renews that.
+/// Whether `figure` is worse than its record in `docs/bench/receive-cycles.json`, which `make bench` writes.
 fn is_worse(figure: &Figure) -> bool {
     is_worse_than(figure, include_str!("../../docs/bench/receive-cycles.json"))
 }
@@ -132,7 +132,7 @@ fn reversed_segments_reach_their_goal() {
         let worse = is_worse_than(figure, recorded);
         assert!(!worse, "more than 1 % worse: {figure:?}");
     }
-    // A card that takes one beat of two cannot go unnoticed.
+    // The check rejects a card that accepts every second beat only.
     let slow = CardOptions {
         idle: 50,
         ..CardOptions::default()
@@ -142,7 +142,7 @@ fn reversed_segments_reach_their_goal() {
     assert!(is_worse_than(&figure, recorded), "{figure:?}");
 }
 
-/// A network that pauses in half of all cycles cannot go unnoticed.
+/// The checks reject a network that pauses in half of all cycles.
 #[test]
 fn a_slow_network_misses_the_goal_and_is_worse_than_recorded() {
     let slow = CardOptions {
@@ -155,7 +155,7 @@ fn a_slow_network_misses_the_goal_and_is_worse_than_recorded() {
     assert!(is_worse(&figure));
 }
 
-/// A memory that is hardly ever ready cannot go unnoticed.
+/// The check rejects a memory that is seldom ready.
 #[test]
 fn a_slow_memory_is_late() {
     let slow = CardOptions {
@@ -170,7 +170,7 @@ fn a_slow_memory_is_late() {
     assert!(sizes().any(late));
 }
 
-/// Sixteen streams that take turns, a segment each, against one that has the bus for itself: octets, cycles.
+/// Sixteen streams that alternate segment by segment, against one that has the bus for itself: octets, cycles.
 #[test]
 fn sixteen_streams_lose_less_than_one_percent_against_one() {
     let config = Config {

@@ -1,4 +1,4 @@
-//! The program as a shell sees it: exit codes, one line of complaint, one object of JSON.
+//! The program as a shell sees it: exit codes, errors of one line, one JSON object.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ fn text(octets: &[u8]) -> &str {
     std::str::from_utf8(octets).unwrap()
 }
 
-/// Runs the program, which has to end with code 2 and one line that contains `reason`, and without a model.
+/// Runs the program without a model; it must end with code 2 and one line that contains `reason`.
 #[track_caller]
 fn unusable(arguments: &[&str], reason: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
@@ -53,7 +53,7 @@ fn recorded(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A capture to plant differences in.
+/// A copy of a capture, in which tests plant differences.
 struct Copy(TempDir);
 
 impl Copy {
@@ -100,7 +100,7 @@ impl Copy {
         packed.finish().unwrap();
     }
 
-    /// Replays, which has to end with code 1 and `lines`.
+    /// Replays; the program must end with code 1 and `lines`.
     #[track_caller]
     fn differs(&self, lines: &[&str]) {
         let output = warpline(&["replay", self.path().to_str().unwrap(), "--width", "64"]);
@@ -212,7 +212,7 @@ fn unusable_traffic_is_refused_in_one_line() {
     });
     unusable_capture(no_mpa.path(), "no MPA traffic");
 
-    // All behind the start frames is cut off: the records up to the one with the reply.
+    // Only the records up to the one with the Reply frame are kept.
     let no_fpdu = Copy::of("crc1-rev2-oob");
     no_fpdu.edit("wire.pcap", |octets| {
         let mut at = 24;
@@ -443,7 +443,7 @@ fn a_trace_is_written() {
     assert!(octets.len() > 10_000, "{} octets", octets.len());
 }
 
-/// Without Verilator a replay ends with exit code 3; what is wrong inside a capture is said before.
+/// Without Verilator a replay ends with exit code 3; errors of the capture are reported before.
 #[test]
 fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
     let copy = Copy::of("crc1-rev2-sends");
@@ -461,7 +461,7 @@ fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
     unusable_capture(copy.path(), "octets");
 }
 
-/// What a path or a file holds neither makes two lines of one, nor steers a terminal, nor fills it.
+/// Text quoted from a path or a file neither breaks the line, nor controls the terminal, nor floods it.
 #[test]
 fn a_complaint_is_a_line_whatever_it_quotes() {
     let path = "/none\n\u{1b}[31m";
@@ -472,7 +472,7 @@ fn a_complaint_is_a_line_whatever_it_quotes() {
     unusable_capture(copy.path(), "…");
 }
 
-/// A limit of the shell's is an error like a full disk.
+/// A shell's size limit gives an error, as a full disk does.
 #[test]
 fn a_file_that_may_not_grow_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -488,7 +488,7 @@ fn a_file_that_may_not_grow_is_an_error() {
     assert_eq!(left.count(), 0, "a part of the device");
 }
 
-/// A waveform takes the place of nothing that the command needs, and of nothing at all when there is no model to record.
+/// A waveform replaces no file that the command reads, and no file at all if there is no model to record.
 #[test]
 fn a_trace_spares_what_was_there() {
     let copy = Copy::of("crc1-rev2-badstag");
@@ -521,7 +521,7 @@ fn a_trace_spares_what_was_there() {
 }
 
 #[test]
-fn a_trace_that_the_disk_has_no_room_for_is_told() {
+fn a_trace_on_a_full_disk_is_reported() {
     let capture = recorded("crc1-rev2-badstag");
     let arguments = ["replay", capture.to_str().unwrap(), "--width", "64"];
     let output = warpline(&[&arguments[..], &["--trace", "/dev/full"]].concat());
@@ -533,10 +533,10 @@ fn a_trace_that_the_disk_has_no_room_for_is_told() {
     );
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     let shown = text(&output.stdout);
-    assert!(shown.contains("memory as it should be"), "{shown}");
+    assert!(shown.contains("memory as expected"), "{shown}");
 }
 
-/// What `warpline rtl` writes beside the modules.
+/// The files of `warpline rtl` other than the modules.
 const BESIDE: [&str; 6] = [
     "warpline.f",
     "warpline.core",
@@ -584,7 +584,7 @@ fn rtl_is_one_file_a_module_and_a_list() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let streams = |out: &Path| top(out).matches("edge_sequence_").count();
     assert_eq!(streams(&many), 4 * streams(&out));
-    // with the rings of a bitstream it is the text of a bitstream
+    // with the rings of a bitstream, the text is that of a bitstream
     let small = folder.path().join("small");
     let arguments = ["rtl", "--width", "128", "--ring-octets", "16384", "--out"];
     let output = warpline(&[&arguments[..], &[small.to_str().unwrap()]].concat());
@@ -596,7 +596,7 @@ fn rtl_is_one_file_a_module_and_a_list() {
         assert!(read(&small, &name) == text, "{name}");
         others += usize::from(read(&out, &name) != text);
     }
-    assert!(others > 0, "larger rings are other text");
+    assert!(others > 0, "larger rings change the text");
 }
 
 #[test]
@@ -616,7 +616,7 @@ fn the_demo_says_that_memory_equals_linuxs() {
     );
     assert_eq!(text(&output.stderr), "", "progress is for terminals");
 
-    // The README's first screen is what it prints, up to the end of the first width; the speed within a hundredth.
+    // The README quotes the output up to the end of the first width; the speed may differ by a hundredth.
     let readme = include_str!("../../README.md");
     let (title, _) = shown.split_once('\n').unwrap();
     let start = readme.find(title).expect("the README quotes the demo");
@@ -633,7 +633,7 @@ fn the_demo_says_that_memory_equals_linuxs() {
     }
 }
 
-/// Cycles, octets per cycle and share of the bus in a line that tells them.
+/// Cycles, octets per cycle and share of the bus in a line that has them.
 fn speed(line: &str) -> Option<[f64; 3]> {
     let (cycles, rest) = line.split_once("bits")?.1.split_once("cycles,")?;
     let (octets, rest) = rest.split_once("octets per cycle (")?;
@@ -642,9 +642,9 @@ fn speed(line: &str) -> Option<[f64; 3]> {
     Some([number(cycles)?, number(octets)?, number(share)?])
 }
 
-/// What cannot be said changes nothing else.
+/// An error message that cannot be written changes neither the exit code nor the output files.
 #[test]
-fn nobody_has_to_read_the_complaint() {
+fn an_unread_error_changes_nothing_else() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let mut unread = Command::new(env!("CARGO_BIN_EXE_warpline"));
     unread.stderr(full());
@@ -670,7 +670,7 @@ fn nobody_has_to_read_the_complaint() {
     assert!(text(&output.stderr).starts_with("warpline: standard output: cannot write"));
     assert!(
         out.path().join("registers.rdl").exists(),
-        "written all the same"
+        "the files are written"
     );
 }
 
@@ -709,7 +709,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn tools_that_are_missing_are_told_with_the_way_to_get_them() {
+fn missing_tools_are_reported_with_their_remedy() {
     let nothing = tempfile::tempdir().unwrap();
     for more in [&[][..], &["--estimate", "ecp5"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
@@ -735,7 +735,7 @@ fn a_bench_does_not_measure_what_it_cannot_write() {
 }
 
 #[test]
-fn help_tells_the_exit_codes() {
+fn help_lists_the_exit_codes() {
     let all = warpline(&["--help"]);
     assert!(text(&all.stdout).contains("Exit codes:"));
     let listed = text(&all.stdout).lines();

@@ -1,5 +1,5 @@
-//! `warpline synth` with tools that write nonsense, die, or are left running: what was made once is not lost, and what is wrong
-//! is not taken for made.
+//! `warpline synth` with tools that write garbage, die, or keep running: earlier results are kept, and garbage is not accepted
+//! as a result.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -196,7 +196,7 @@ fn a_report_is_not_written_over_what_the_tools_make() {
 }
 
 #[test]
-fn a_report_is_there_when_nobody_reads_the_rest() {
+fn a_report_is_written_when_standard_output_is_closed() {
     let fakes = Fakes::new();
     let path = fakes.path("mine.json");
     let mut command = fakes.command(&[Path::new("--report"), &path]);
@@ -217,7 +217,7 @@ fn an_error_is_not_taken_for_a_version() {
     fakes.complains(&[], 3, "no version of Yosys");
 }
 
-/// What a killed run has left running would write over what the next one makes.
+/// A tool that outlives its killed run would overwrite the files of the next run.
 #[test]
 fn a_folder_is_in_use_until_the_last_tool_has_ended() {
     let fakes = Fakes::new();

@@ -1,4 +1,4 @@
-//! All captures of Linux soft-iWARP, at all widths, in any segmentation: the card does what Linux did.
+//! All captures of Linux soft-iWARP, at all widths, in several segmentations: the card's result equals that of Linux.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -119,7 +119,7 @@ fn check(card: &Card, case: &Case, capture: &Capture, segmentation: Segmentation
         checks: checks.bits(),
     });
     assert_eq!(report.errors, Vec::from_iter(error), "{name}");
-    // Not an octet more than that crosses the bus: nothing of a failing segment.
+    // No other octet crosses the bus, and none of a failing DDP segment.
     let entries = (report.completions.len() + report.errors.len()) as u64;
     let written = card.timing().written;
     assert_eq!(written, u64::from(case.payload) + ENTRY * entries, "{name}");
@@ -129,7 +129,7 @@ fn every(octets: usize) -> Segmentation {
     Segmentation::Every(NonZeroUsize::new(octets).unwrap())
 }
 
-/// The same conversation as if the receiver had asked for markers, which Linux never does.
+/// The same connection as if the receiver had requested markers, which Linux never does.
 fn with_markers(mut capture: Capture) -> Capture {
     let flow = capture.target_flow();
     let octets = flow.octets().unwrap();
@@ -202,7 +202,7 @@ fn captures_at_512_bits() {
     all_captures(512);
 }
 
-/// 65 messages on a queue that holds 64 buffers: without recorded regions, buffers are posted as others are used.
+/// 65 messages on a queue that holds 64 buffers: without recorded regions, a buffer is posted whenever one is used.
 #[test]
 fn buffers_follow_the_messages() {
     let card = card(64);
@@ -230,7 +230,7 @@ fn buffers_follow_the_messages() {
     );
 }
 
-/// A segment that was not captured leaves a gap that no replay can fill.
+/// A TCP segment that was not captured leaves a gap that no replay can fill.
 #[test]
 fn a_gap_is_refused() {
     let mut traffic = capture("crc1-rev2-sends");

@@ -1,4 +1,4 @@
-//! `warpline card` as a shell and hosts see it: traffic for whoever arms a stream, a clean end, one line of complaint.
+//! `warpline card` as a shell and hosts see it: traffic into each armed stream, a clean end, errors of one line.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ use warpline_driver::{
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Time in which a model is built on a busy machine.
+/// Longest time to build a model on a busy machine.
 const BUILT: Duration = Duration::from_secs(1200);
 const CAPTURE: &str = "crc1-rev2-mixed";
 /// Messages of the capture: 30 tagged ones, 10 and 8 on queues 0 and 1.
@@ -38,7 +38,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// A card in a process of its own, and what it says.
+/// A card in a separate process, and its log.
 struct Card {
     process: Child,
     lines: Receiver<String>,
@@ -58,14 +58,14 @@ impl Card {
         Self { process, lines }
     }
 
-    /// Waits for the next line, which has to contain `text`.
+    /// Waits for the next line, which must contain `text`.
     fn says(&self, text: &str) {
         let line = self.lines.recv_timeout(BUILT);
-        let line = line.unwrap_or_else(|_| panic!("nothing is said of {text:?}"));
+        let line = line.unwrap_or_else(|_| panic!("no line with {text:?}"));
         assert!(line.contains(text), "{line:?} instead of {text:?}");
     }
 
-    /// Waits for a line with `text`; a line with `other` may come before.
+    /// Waits for a line with `text`; a line with `other` may precede it.
     fn says_at_last(&self, text: &str, other: &str) {
         let line = self.lines.recv_timeout(BUILT).unwrap();
         if line.contains(other) {
@@ -95,7 +95,7 @@ fn open(socket: &Path) -> Context {
     Context::open(Box::new(device), Options::default()).unwrap()
 }
 
-/// Receives the capture as a program on another machine would: what its peer sends is not its business.
+/// Receives the capture as an independent program would, without access to the card's network side.
 fn receive(context: &Context, replay: &Replay) {
     let domain = context.protection_domain().unwrap();
     let regions = replay.plan.regions.iter().map(|region| {
@@ -112,7 +112,7 @@ fn receive(context: &Context, replay: &Replay) {
     });
     let regions: Vec<_> = regions.collect();
     let options = StreamOptions {
-        // Not the one of the capture: the connection is another one.
+        // Not that of the capture: this is another connection.
         sequence_start: 0xFFFF_F000,
         markers: replay.flow.markers,
         crc: replay.flow.crc,
@@ -178,10 +178,10 @@ fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
             receive(&context, &replay);
             card.says("armed");
             card.says("traffic starts");
-            // The host may close before the player sees that its traffic is taken.
+            // The host may close before the player sees that its traffic is accepted.
             card.says_at_last("closed", "all traffic taken");
         }
-        // Another program does not get in between.
+        // Another program must wait.
         let output = command(&["stat", path]).output().unwrap();
         let complaint = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(3), "{complaint}");
@@ -191,7 +191,7 @@ fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
         );
         drop(context);
         card.says("the host has left");
-        card.says("a host has connected"); // the one that gave up waiting
+        card.says("a host has connected"); // the one that timed out
         card.says("the host has left");
     }
     let output = command(&["stat", path]).output().unwrap();
@@ -221,7 +221,7 @@ fn a_card_with_a_host_is_interrupted() {
 }
 
 #[test]
-fn a_host_that_sleeps_hears_of_a_card_that_was_killed() {
+fn a_sleeping_host_gets_an_error_when_the_card_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("card");
     let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
@@ -232,11 +232,11 @@ fn a_host_that_sleeps_hears_of_a_card_that_was_killed() {
         let sleeper = scope.spawn(|| context.completion_queue().wait(TIMEOUT));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(card.signal(Signal::KILL), None);
-        let heard = sleeper.join().unwrap();
-        assert!(matches!(heard, Err(Error::Gone)), "{heard:?}");
+        let woken = sleeper.join().unwrap();
+        assert!(matches!(woken, Err(Error::Gone)), "{woken:?}");
     });
     assert!(start.elapsed() < TIMEOUT / 2);
-    // Its socket file is left; the next card takes it.
+    // Its socket file remains; the next card replaces it.
     assert!(socket.exists());
     let mut card = Card::start(&["card", "--socket", socket.to_str().unwrap()]);
     card.says("ready");
@@ -244,7 +244,7 @@ fn a_host_that_sleeps_hears_of_a_card_that_was_killed() {
 }
 
 #[test]
-fn a_card_serves_on_when_nobody_reads_what_it_says() {
+fn a_card_keeps_serving_when_its_log_has_no_reader() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("card");
     let path = socket.to_str().unwrap();
@@ -253,7 +253,7 @@ fn a_card_serves_on_when_nobody_reads_what_it_says() {
         .spawn()
         .unwrap();
     let said = BufReader::new(process.stderr.take().unwrap());
-    let ready = said.lines().any(|line| line.unwrap().contains("ready")); // its model may be built before
+    let ready = said.lines().any(|line| line.unwrap().contains("ready")); // after the model is built
     assert!(ready, "it ended");
     for _ in 0..3 {
         open(&socket);
@@ -263,11 +263,11 @@ fn a_card_serves_on_when_nobody_reads_what_it_says() {
     assert!(!socket.exists());
 }
 
-/// The model of a card takes minutes to build, and nobody has to wait for that to be rid of it.
+/// Building the model of a card takes minutes; a signal ends the program at once.
 #[test]
 fn a_card_that_is_being_built_is_interrupted() {
     for signal in [Signal::TERM, Signal::INT] {
-        // A Verilator that is its own compiler, and comes to no end in the time of this test.
+        // A Verilator that is also the compiler, and does not end during this test.
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let (program, asked) = (at("bin/verilator_bin"), at("asked"));
@@ -310,7 +310,7 @@ fn complains(arguments: &[&str], code: i32, reason: &str) {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_in_a_line() {
+fn unusable_options_are_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (socket, file) = (at("card"), at("file"));

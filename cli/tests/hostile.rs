@@ -1,4 +1,4 @@
-//! Damaged captures: the card does what the reference receiver does, and nothing panics.
+//! Damaged captures: the card's result equals the reference receiver's, and nothing panics.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn damaged_traffic_is_refused_or_replayed() {
             }
         }
     }
-    // Each outcome is met.
+    // Each outcome occurs.
     assert!(
         refused > 10 && equal > 10 && failed > 10,
         "{refused} {equal} {failed}"

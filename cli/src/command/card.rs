@@ -16,11 +16,11 @@ use crate::Error;
 use crate::options::Card as Options;
 use crate::play::Player;
 
-/// Time between two looks at signals and at the card.
+/// Time between two polls of signals and card.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
-    // All that can be wrong with the options comes before the model is built, which may take minutes.
+    // Check the options before building the model, which may take minutes.
     let replays = options.serve_traffic.iter();
     let replays = replays.map(|path| {
         let replay = Replay::new(&Capture::open(path)?);
@@ -30,7 +30,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         })
     });
     let replays = replays.collect::<Result<Vec<_>, Error>>()?;
-    drop(Listener::bind(&options.socket)?); // whoever waits for the socket must not meet a card that is not ready
+    drop(Listener::bind(&options.socket)?); // check only: the socket must not exist before the card is ready
     if let Some(path) = &options.trace {
         let captures = options.serve_traffic.iter().flat_map(Capture::files);
         let socket = std::iter::once(options.socket.clone());
@@ -63,7 +63,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     Ok(OK)
 }
 
-/// The card; `None` when a signal came while its model was being built.
+/// The card; `None` if a signal arrived while its model was built.
 fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error> {
     let (width, trace) = (options.width, options.trace.is_some());
     let building = thread::Builder::new().name("build".into());
@@ -71,7 +71,7 @@ fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error>
     let building = building.map_err(warpline_sim::Error::Thread)?;
     while !building.is_finished() {
         if signals.pending().next().is_some() {
-            return Ok(None); // the program's end is the thread's
+            return Ok(None); // the thread ends with the process
         }
         thread::sleep(LOOK);
     }

@@ -11,7 +11,7 @@ use super::terminal::{BAD, DIM, GOOD, STRONG, grouped, open_card, show};
 use crate::Error;
 use crate::replay::{CompletionReport, Region, Replay, Replayed, Work};
 
-/// The capture, inside the program: the demo runs anywhere.
+/// The capture, embedded in the program: the demo needs no files.
 static CAPTURE: Dir<'_> =
     include_dir!("$CARGO_MANIFEST_DIR/../testbenches/captures/crc1-rev2-mixed");
 const WIDTHS: [usize; 2] = [64, 512];
@@ -84,7 +84,7 @@ fn result(replayed: &Replayed) -> String {
     text
 }
 
-/// Octets that came, and where they went.
+/// A line: octets received, and where they were placed.
 fn line(octets: u64, what: &str, place: &str) -> String {
     format!(
         "          {:>7} octets of {what:<13} {DIM}→{DIM:#} {place}\n",

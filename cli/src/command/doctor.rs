@@ -1,4 +1,4 @@
-//! `warpline doctor`: what a user must still do for a card, one line and one remedy each.
+//! `warpline doctor`: what keeps a program from using a card. Each finding has one line and one remedy.
 
 use warpline_driver::Address;
 use warpline_driver::doctor::Machine;

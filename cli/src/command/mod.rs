@@ -1,4 +1,4 @@
-//! The commands, one file each: runs the one asked for and reports why it failed.
+//! The commands, one file each. This file runs the requested one, and reports its error.
 
 mod bench;
 mod card;
@@ -26,11 +26,11 @@ use self::exit_code::{OK, UNUSABLE};
 use crate::Error;
 use crate::options::{Command, Options};
 
-/// Runs the command that `arguments` (program name first) ask for.
+/// Runs the command in `arguments`, which begin with the program name.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    // a file that may not grow (`ulimit -f`) is an error like a full disk, no sudden end
-    let heard = Arc::default();
-    if let Err(error) = signal_hook::flag::register(SIGXFSZ, heard) {
+    // a file at its size limit (`ulimit -f`) gives a write error, as a full disk does, and does not kill the process
+    let received = Arc::default();
+    if let Err(error) = signal_hook::flag::register(SIGXFSZ, received) {
         return fail(&Error::Signals(error)).into();
     }
     let options = match Options::try_parse_from(arguments) {
@@ -39,12 +39,12 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let level = match (options.verbose, &options.command) {
         (true, _) => Some(Level::DEBUG),
-        (false, Command::Card(_)) => Some(Level::INFO), // what hosts do is all that there is to see
+        (false, Command::Card(_)) => Some(Level::INFO), // its output is the log of what hosts do
         (false, _) => None,
     };
     if let Some(level) = level {
         tracing_subscriber::fmt()
-            .with_writer(|| terminal::Heard(stderr()))
+            .with_writer(|| terminal::Lossy(stderr()))
             .with_ansi(stderr().is_terminal())
             .with_max_level(level)
             .init();
@@ -78,7 +78,7 @@ fn fail(error: &Error) -> u8 {
     error.exit_code()
 }
 
-/// Help that was asked for, or what is wrong with the options in one line.
+/// Prints the requested help, or one line about the error in the options.
 fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return unusable(&reason(error));
@@ -87,12 +87,12 @@ fn explain(error: &clap::Error) -> ExitCode {
         Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => {
             fail(&Error::write("standard output")(lost)).into()
         }
-        // a pipe that is closed has nobody at its other end
+        // the reader of a closed pipe has ended
         _ => (if error.use_stderr() { UNUSABLE } else { OK }).into(),
     }
 }
 
-/// The reason alone, without usage and hints.
+/// The reason, without usage and hints.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let reason = text.split("\n\n").next().unwrap_or_default();

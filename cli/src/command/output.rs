@@ -1,4 +1,4 @@
-//! Files that a command writes behind minutes or hours of work: asked for first, replaced as a whole.
+//! Files that a command writes after minutes or hours of work: checked first, replaced as a whole.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -9,19 +9,19 @@ use tempfile::{Builder, TempPath};
 
 use crate::Error;
 
-/// Checks that there can be a file at `path`, and makes its folder. What it holds stays, and where there was none there is
-/// none: a command that fails leaves no empty file behind, here or where a link leads.
+/// Checks that a file at `path` can be written, and creates its folder. An existing file is unchanged, and no file is
+/// created: a command that fails later leaves no empty file, here or at the target of a link.
 pub(super) fn writable(path: &Path) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
     let refused = |what| Error::write(path)(io::Error::new(io::ErrorKind::InvalidInput, what));
     let new = match fs::metadata(path) {
-        // opening it waits for who reads it
-        Ok(there) if there.file_type().is_fifo() => return Err(refused("a pipe, give a file")),
+        // opening a pipe blocks until it has a reader
+        Ok(found) if found.file_type().is_fifo() => return Err(refused("a pipe, give a file")),
         Ok(_) => false,
         Err(_) if path.is_symlink() => {
-            return Err(refused("a link to what is not there, give a file"));
+            return Err(refused("a link without a target, give a file"));
         }
         Err(_) => true,
     };
@@ -33,7 +33,7 @@ pub(super) fn writable(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Where a path leads: links are followed as far as there is something.
+/// The absolute path without links, as far as it exists.
 pub(super) fn real(path: &Path) -> PathBuf {
     let whole = absolute(path).unwrap_or_else(|_| path.into());
     let mut rest = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
     whole
 }
 
-/// What a command reads or makes elsewhere is not written over.
+/// Checks that `path` is none of `others`, which the command reads or writes for another purpose.
 pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
     match others.iter().any(|other| real(other) == real(path)) {
         true => Err(Error::Taken { path: path.into() }),
@@ -54,12 +54,12 @@ pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
-/// Writes to a path that is [`writable`]; if that fails, what it held is still there.
+/// Writes to a path that is [`writable`]; if that fails, the old content is kept.
 pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_texts(&[(path.into(), text)])
 }
 
-/// Writes all of them, to paths that are [`writable`]; if one has no room, each holds what it held.
+/// Writes all files, to paths that are [`writable`]; if there is no room for one, all keep their old content.
 pub(super) fn write_texts<T: AsRef<str>>(files: &[(PathBuf, T)]) -> Result<(), Error> {
     let mut whole = Vec::new();
     for (path, text) in files {
@@ -72,11 +72,11 @@ pub(super) fn write_texts<T: AsRef<str>>(files: &[(PathBuf, T)]) -> Result<(), E
     Ok(())
 }
 
-/// What is to be written.
+/// New content, not yet at its path.
 enum New<'t> {
-    /// A whole file beside the one whose place it takes.
+    /// A complete file in the folder of the one that it will replace.
     File(TempPath, PathBuf),
-    /// Straight to what is no file, a terminal or a device, or has none beside it.
+    /// Text to write directly: the path is a terminal or a device, or its folder cannot be written.
     Text(&'t str, &'t Path),
 }
 
@@ -88,10 +88,10 @@ impl<'t> New<'t> {
         }
         let to = real(path); // a link stays one
         let folder = to.parent().unwrap_or(&to);
-        // the rights that new files have, where there was none
+        // the permissions of a new file, unless it replaces one
         let rights = Permissions::from_mode(0o666);
         let mut new = match Builder::new().permissions(rights).tempfile_in(folder) {
-            // the old file can be written, its folder cannot
+            // the old file is writable, but its folder is not
             Err(error) if old.is_ok() && error.kind() == io::ErrorKind::PermissionDenied => {
                 return Ok(Self::Text(text, path));
             }
@@ -126,7 +126,7 @@ mod tests {
         write_text(&path, "first").unwrap();
         writable(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "first");
-        // Who has the old file open sees no half of a new one.
+        // A reader that has the old file open sees all of it.
         let old = File::open(&path).unwrap();
         write_text(&path, "second").unwrap();
         assert_eq!(io::read_to_string(old).unwrap(), "first");
@@ -144,7 +144,7 @@ mod tests {
         assert!(link.is_symlink());
         fs::remove_file(&path).unwrap();
         let nowhere = writable(&link).unwrap_err().to_string();
-        assert!(nowhere.ends_with("a link to what is not there, give a file"));
+        assert!(nowhere.ends_with("a link without a target, give a file"));
         assert!(!path.exists());
         assert!(writable(folder.path()).is_err());
     }

@@ -1,4 +1,4 @@
-//! `warpline replay`: a capture through the simulated card.
+//! `warpline replay`: sends a capture through the simulated card.
 
 use warpline_capture::{Capture, Segmentation};
 use warpline_hdl::Config;
@@ -14,7 +14,7 @@ use crate::options::Replay as Options;
 use crate::replay::{Replay, Replayed, Report, replay, stags_fit};
 
 pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, Error> {
-    // All that can be wrong with the capture comes before the model is built, which may take minutes.
+    // Check the capture before building the model, which may take minutes.
     let stream = Replay::new(&Capture::open(&options.capture)?)?;
     stags_fit(&stream.plan, Config::simulated(options.width).stag_slots)?;
     if let Some(path) = &options.trace {
@@ -41,7 +41,7 @@ pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, E
     for difference in &replayed.differences {
         complain(difference);
     }
-    traced?; // the result holds without its waveform
+    traced?; // after the result, which is valid without a waveform
     let equal = replayed.differences.is_empty();
     Ok(if equal { OK } else { DIFFERENT })
 }
@@ -60,7 +60,7 @@ pub(super) fn watched(
 
 fn learnt(replayed: &Replayed) -> String {
     format!(
-        "no regions.json: {} and receive buffers learnt from the headers, memory compared with the reference receiver",
+        "no regions.json: {} and receive buffers derived from the headers, memory compared with the reference receiver",
         counted(replayed.plan.regions.len() as u64, "region"),
     )
 }
@@ -84,7 +84,7 @@ fn summary(replayed: &Replayed) -> String {
     text
 }
 
-/// What the stream was.
+/// The stream in one line.
 pub(super) fn stream(report: &Report, segments: usize) -> String {
     let option = |on| if on { "on" } else { "off" };
     format!(
@@ -97,7 +97,7 @@ pub(super) fn stream(report: &Report, segments: usize) -> String {
     )
 }
 
-/// How fast it went.
+/// The speed in one line.
 pub(super) fn speed(report: &Report) -> String {
     format!(
         "{} cycles, {STRONG}{:.2} octets per cycle{STRONG:#} {DIM}({:.1} % of the {}-bit bus){DIM:#}",
@@ -110,7 +110,7 @@ pub(super) fn speed(report: &Report) -> String {
 
 fn verdict(equal: bool) -> String {
     if equal {
-        format!("{GOOD}as it should be{GOOD:#}")
+        format!("{GOOD}as expected{GOOD:#}")
     } else {
         format!("{BAD}different{BAD:#}")
     }

@@ -1,4 +1,4 @@
-//! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and what integrators' tools want beside.
+//! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and packaging files for integrators' tools.
 
 use std::fs;
 
@@ -33,12 +33,16 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         .into_iter()
         .map(|(name, text)| (folder.join(name), text))
         .collect();
-    // all can be written, before one is
+    // check all files before writing one
     for (path, _) in &files {
         writable(path)?;
     }
     write_texts(&files)?;
-    let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
+    let lines = design
+        .modules
+        .iter()
+        .map(|module| module.text.lines().count());
+    let lines: usize = lines.sum();
     show(&format!(
         "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}; registers in {REGISTERS}\n",
         folder.display(),

@@ -1,4 +1,4 @@
-//! `warpline stat`: what a device is and has counted. It reads registers only, and resets nothing.
+//! `warpline stat`: identity and counters of a device. It reads registers only, and resets nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::terminal::{DIM, STRONG, grouped, show};
 use crate::Error;
 use crate::options::Stat;
 
-/// Time that a card at a socket has for an answer. One that has a host gives none.
+/// Longest time to an answer of a card at a socket. A card that serves a host gives none.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const SHAPE: [Register; 4] = [
@@ -46,7 +46,7 @@ pub(super) fn run(options: &Stat) -> Result<u8, Error> {
     Ok(OK)
 }
 
-/// The card at a socket, if no other program has it.
+/// The card at a socket, if no other program uses it.
 pub(super) fn connect(path: &Path) -> Result<VfioUser, Error> {
     VfioUser::connect(path, PATIENCE).map_err(|error| match error {
         OpenError::Socket {
@@ -66,7 +66,7 @@ fn read(device: &dyn Device, register: Register) -> Result<u32, Error> {
     Ok(read.map_err(failed)?)
 }
 
-/// What a device says it is: a line.
+/// The identity of a device, in one line.
 ///
 /// # Errors
 /// [`DriverError::NotWarpline`], and those of the device.

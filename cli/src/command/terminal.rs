@@ -1,4 +1,4 @@
-//! What people see: colours, numbers, progress. Progress is drawn on standard error, and only on a terminal.
+//! Output for a terminal: colours, numbers, progress. Progress goes to standard error, and only to a terminal.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,19 +11,19 @@ use warpline_sim::{Card, CardOptions};
 
 use crate::Error;
 
-/// What carries the message.
+/// The main result.
 pub(super) const STRONG: Style = Style::new().bold();
-/// What is as it should be.
+/// A check that passed.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What is not.
+/// A check that failed.
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is said beside.
+/// Secondary information.
 pub(super) const DIM: Style = Style::new().dimmed();
 
 const BAR: &str = "{prefix} {bar:40} {percent:>3} %";
 const SPINNER: &str = "{spinner} {msg} {elapsed}";
 
-/// A number with a thin gap between thousands.
+/// A number with a thin space between groups of three digits.
 pub(super) fn grouped(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();
     let mut text = String::new();
@@ -36,38 +36,38 @@ pub(super) fn grouped(number: impl Into<u64>) -> String {
     text
 }
 
-/// `count` things of this name.
+/// A count with its noun.
 pub(super) fn counted(count: impl Into<u64>, name: &str) -> String {
     let count = count.into();
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {name}{plural}", grouped(count))
 }
 
-/// Prints `text`; without colours where nobody would see them.
+/// Prints `text`, with colours only on a terminal.
 pub(super) fn show(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(Error::write("standard output"))
 }
 
-/// Says on standard error what is wrong, in a line.
+/// Prints an error to standard error, in one line.
 pub(super) fn complain(reason: &dyn Display) {
     remark(&format_args!("warpline: {}", a_line(&reason.to_string())));
 }
 
-/// Says on standard error what is wrong, in the lines of another program.
+/// Prints an error with the output of another program to standard error, in several lines.
 pub(super) fn complain_in_lines(reason: &dyn Display) {
     let reason = reason.to_string();
     let lines: Vec<_> = reason.lines().take(MOST_LINES).map(a_line).collect();
     remark(&format_args!("warpline: {}", lines.join("\n")));
 }
 
-/// Of another program's lines, the first tell what is wrong.
+/// Most lines of another program's output; the first ones name the cause.
 const MOST_LINES: usize = 50;
-/// Longest line that is said, in characters: paths have 4,096 at most.
+/// Longest line printed, in characters: paths have at most 4,096.
 const MOST: usize = 5000;
 
-/// The text without what would end the line, steer a terminal or fill it.
+/// The text, with control characters escaped and cut to [`MOST`] characters.
 fn a_line(text: &str) -> String {
     let mut line = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -83,19 +83,19 @@ fn a_line(text: &str) -> String {
     line
 }
 
-/// Says something on standard error, in a line.
+/// Prints a line to standard error.
 pub(super) fn remark(text: &dyn Display) {
-    let _ = writeln!(Heard(io::stderr()), "{text}"); // never fails
+    let _ = writeln!(Lossy(io::stderr()), "{text}"); // never fails
 }
 
-/// A writer whose reader may be gone, or have no room: what cannot be said must not end what goes on. A card serves hosts
-/// whether or not anybody reads its log.
-pub(super) struct Heard<W>(pub W);
+/// A writer that drops what it cannot write: a closed pipe or a full disk behind standard error must not end the program.
+/// A card keeps serving hosts when its log has no reader.
+pub(super) struct Lossy<W>(pub W);
 
-impl<W: Write> Write for Heard<W> {
+impl<W: Write> Write for Lossy<W> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         match self.0.write(octets) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error), // said again
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error), // the caller retries
             written => Ok(written.unwrap_or(octets.len())),
         }
     }
@@ -106,7 +106,7 @@ impl<W: Write> Write for Heard<W> {
     }
 }
 
-/// A bar for `work` with the prefix `what`; the work is handed what moves the bar.
+/// Runs `work` with a progress bar of the prefix `what`; the work calls its argument to move the bar.
 pub(super) fn with_bar<T>(what: String, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
     let bar = ProgressBar::new(1).with_prefix(what);
     if let Ok(style) = ProgressStyle::with_template(BAR) {
@@ -120,7 +120,7 @@ pub(super) fn with_bar<T>(what: String, work: impl FnOnce(&mut dyn FnMut(u64, u6
     result
 }
 
-/// Turns, with the time since it began, while something goes on whose end is not known.
+/// A spinner with the elapsed time, for work of unknown length.
 pub(super) fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template(SPINNER) {
@@ -130,7 +130,7 @@ pub(super) fn spinner() -> ProgressBar {
     spinner
 }
 
-/// Opens a simulated card; building its model may take minutes, once.
+/// Opens a simulated card. The first time it builds the model, which may take minutes.
 pub(super) fn open_card(width: usize, trace: bool) -> Result<Card, Error> {
     let spinner = spinner();
     spinner.set_message(format!(

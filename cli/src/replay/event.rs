@@ -7,7 +7,7 @@ use warpline_driver::{ErrorEvent, TaggedCompletion};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum CompletionReport {
-    /// Into a Tagged Buffer; the numbers are those of its last segment.
+    /// Into a Tagged Buffer; STag and length are those of its last DDP segment.
     Tagged {
         /// The stream.
         stream: u8,

@@ -1,12 +1,12 @@
-//! Replays a captured stream on a card and says whether it did to memory what the peer's kernel did.
+//! Replays a captured stream on a card and compares the result with that of the kernel that received it first.
 //!
 //! ```text
 //!  capture ─► Replay ─┬─ plan ──► run ── card, driver ──► Landed ─┐
 //!                     └─ expected: what was recorded, else the    = ► differences
-//!                        reference receiver's word ───────────────┘
+//!                        reference receiver's result ─────────────┘
 //! ```
 //!
-//! [`warpline_capture::replay`] makes the plan and knows what is expected.
+//! [`warpline_capture::replay`] makes the plan and the expected result.
 
 mod event;
 mod report;
@@ -33,21 +33,21 @@ pub use warpline_capture::replay::{
 /// A replay and its result.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What happened, in numbers.
+    /// The run in numbers.
     pub report: Report,
-    /// Where it was not what it should have been.
+    /// Where the result differs from the expected one.
     pub differences: Vec<Difference>,
-    /// What the stream names.
+    /// The buffers that the stream names.
     pub survey: Survey,
     /// What was registered and posted for it.
     pub plan: Plan,
-    /// What the card left behind.
+    /// The card's result.
     pub landed: Landed,
     /// TCP segments that the card was given.
     pub segments: usize,
 }
 
-/// A card with a table of `slots` STags can know all of the plan's at a time.
+/// Checks that a table of `slots` STags can hold all STags of the plan at a time.
 ///
 /// # Errors
 /// [`Error::SameSlot`].
@@ -62,10 +62,10 @@ pub(crate) fn stags_fit(plan: &Plan, slots: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replays a captured stream on `card`, which is reset before. `progress` hears how many octets of how many are taken.
+/// Replays a captured stream on `card`, which it resets first. `progress` is called with the octets accepted and their total.
 ///
 /// # Errors
-/// Those of a segmentation that is too fine, and those of card and driver.
+/// Those of card and driver; [`Error::TcpSegment`] if a TCP segment completes more messages than a queue holds buffers.
 pub fn replay(
     card: &Card,
     stream: &Replay,

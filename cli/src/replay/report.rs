@@ -16,20 +16,20 @@ pub struct Report {
     pub markers: bool,
     /// CRCs are in use.
     pub crc: bool,
-    /// FPDUs that left the assembly ring.
+    /// FPDUs read from the assembly ring.
     pub fpdus: u32,
-    /// Stream octets that were taken.
+    /// Stream octets accepted.
     pub octets: u32,
-    /// Payload octets that were placed.
+    /// Payload octets placed.
     pub payload_octets: u32,
-    /// Cycles from the first beat in to the last write response, both counted; octets of a failed stream are dropped
-    /// later still, then to the last beat.
+    /// Cycles from the first beat in to the last write response, both included; to the last beat if the stream failed and
+    /// drops octets after that response.
     pub cycles: u64,
-    /// `octets` by `cycles`.
+    /// `octets / cycles`.
     pub octets_per_cycle: f64,
-    /// All regions hold what they should.
+    /// All regions hold the expected octets.
     pub memory_match: bool,
-    /// All receive buffers hold what they should.
+    /// All receive buffers hold the expected octets.
     pub receive_match: bool,
     /// Delivered messages, in order.
     pub completions: Vec<CompletionReport>,
@@ -56,7 +56,7 @@ impl Report {
         }
     }
 
-    /// Share of the octets that the bus could have carried in these cycles.
+    /// The octets, as a fraction of what the bus can carry in these cycles.
     #[must_use]
     pub fn of_bus(&self) -> f64 {
         self.octets_per_cycle * 8.0 / f64::from(self.width)

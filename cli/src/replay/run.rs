@@ -1,4 +1,4 @@
-//! The card's run of a plan, as a program would do it: through the driver.
+//! The card's run of a plan through the driver, as a program would do it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use crate::Error;
 const STREAM: u8 = 0;
 /// Entries of the completion queue.
 const COMPLETION_ENTRIES: u32 = 4096;
-/// Cycles between two looks at the completion queue.
+/// Cycles between two polls of the completion queue.
 const SLICE: u64 = 8192;
-/// Time for an answer of the card: less than its simulation ever takes, on a busy machine too.
+/// Longest time to an answer of the card: its simulation takes less, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time between two looks at whether a free-running card is idle.
+/// Time between two checks whether a free-running card is idle.
 const NAP: Duration = Duration::from_millis(1);
-/// Longest segment that TCP knows.
+/// Longest TCP segment.
 const LONGEST: usize = 65535;
 
-/// What the card did.
+/// The result of a run.
 pub(super) struct Run {
     pub shape: Shape,
     pub counters: Counters,
@@ -37,21 +37,21 @@ pub(super) struct Run {
     pub errors: Vec<ErrorReport>,
 }
 
-/// How the card's time goes on, and how a program meets it there.
+/// What advances the card's clock, and how the program is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace<'s> {
-    /// While it is served, in this process: the run is the same every time.
+    /// Calls in this process: every run is the same.
     Served,
-    /// By itself, behind this socket. The program sleeps until it is told of completions; error events count as such.
+    /// The clock runs freely, and the card is at this socket. The program sleeps until completions arrive.
     Free {
         /// The socket.
         socket: &'s Path,
-        /// How many will come.
+        /// Number of completions to expect, error events included.
         completions: usize,
     },
 }
 
-/// Opens a card of this process as a program meets any card.
+/// Opens a card of this process through the driver.
 pub(crate) fn open(card: &Card, options: Options) -> Result<Context, Error> {
     let device = VfioUser::over(card.connect()?, PATIENCE).map_err(DriverError::from)?;
     Ok(Context::open(Box::new(device), options)?)
@@ -126,8 +126,8 @@ pub(super) fn run(
     })
 }
 
-/// From the first beat in to the last write response, both counted; or to the last beat, where a failed stream's octets
-/// are dropped after that response.
+/// Cycles from the first beat in to the last write response, both included; to the last beat if the stream failed and drops
+/// octets after that response.
 fn cycles(timing: &Timing) -> u64 {
     match (
         timing.first_beat,
@@ -157,7 +157,7 @@ fn register(domain: &ProtectionDomain, region: &Region) -> Result<MemoryRegion, 
         .map_err(|returned| refused(returned.error))
 }
 
-/// Buffers of a queue that are not posted yet, and how many are.
+/// Buffers of a queue that are not posted yet, and counts of those that are.
 struct Posting<'p> {
     queue: u8,
     of: &'p Queue,
@@ -185,7 +185,7 @@ impl<'p> Posting<'p> {
         })
     }
 
-    /// Posts what the queue can hold; returns how many that were.
+    /// Posts as many buffers as the queue has room for; returns their number.
     fn post(&mut self, stream: &Stream, slots: usize) -> Result<usize, Error> {
         let queue = stream.receive_queue(self.queue)?;
         let room = slots - (self.posted - self.completed);
@@ -201,7 +201,7 @@ impl<'p> Posting<'p> {
         Ok(posted)
     }
 
-    /// Whether there is a buffer for all messages that end in the first `octets` of the stream, or no more at all.
+    /// Whether each message that ends in the first `octets` of the stream has a posted buffer, or none are left to post.
     fn suffices(&self, octets: u64) -> bool {
         self.fresh.len() == 0 || self.of.messages.complete(octets) <= self.posted
     }
@@ -219,7 +219,7 @@ struct Replay<'c, 'p> {
 }
 
 impl Replay<'_, '_> {
-    /// Feeds all pieces, in portions for which buffers are posted.
+    /// Feeds all pieces, in portions that the posted buffers can hold.
     fn feed(
         &mut self,
         flow: &Flow,
@@ -273,7 +273,7 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Lets time go on until nothing moves any more; `watch` hears how many octets are not taken yet.
+    /// Runs the card until it is idle; `watch` is called with the octets that it has not accepted yet.
     fn settle(&mut self, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
         match self.pace {
             Pace::Served => self.run(watch),
@@ -281,11 +281,11 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Sleeps until `completions` have come, then until the card is idle.
+    /// Sleeps until `completions` have arrived, then until the card is idle.
     fn sleep(&mut self, completions: usize, watch: &mut dyn FnMut(usize)) -> Result<(), Error> {
         while self.completions.len() + self.errors.len() < completions {
             let Some(completion) = self.completion_queue.wait(PATIENCE)? else {
-                break; // the comparison will show what is missing
+                break; // the comparison reports what is missing
             };
             self.take(completion)?;
             watch(self.card.untaken(STREAM)?);
@@ -316,7 +316,7 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Takes all completions; returns how many there were.
+    /// Handles all completions; returns their number.
     fn poll(&mut self) -> Result<usize, Error> {
         let mut taken = 0;
         while let Some(completion) = self.completion_queue.poll()? {
