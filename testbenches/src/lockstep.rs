@@ -11,7 +11,9 @@
 //!
 //! Ports are found by [`Probe`], so a test bench names none twice. All outputs are compared twice a cycle: after the
 //! inputs have settled, and after the rising edge. The text is also linted with all of Verilator's warnings. With
-//! `WARPLINE_NETLIST` in the environment, Verilator runs what yosys made of the text: cells of an ECP5.
+//! `WARPLINE_NETLIST` in the environment, Verilator runs what yosys made of the text: cells of an ECP5. With
+//! `WARPLINE_TRACE` it names a directory: each bench writes `<test>.<module>-<number>.fst` there, with all signals of the
+//! Verilated block and half a cycle every 5 units of time, up to and including the half cycle in which a run fails.
 //!
 //! ```no_run
 //! # use rust_hdl_core::prelude::*;
@@ -32,18 +34,28 @@
 //! # Ok::<(), warpline_testbenches::lockstep::LockstepError>(())
 //! ```
 
-use std::env;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, Once, PoisonError};
+use std::{env, fs, path, thread};
 
 use rust_hdl_core::prelude::*;
 use thiserror::Error;
 use warpline_sv_writer::{self as writer, Design, WriteError};
-use warpline_verilate::{Build, Model, Port, Warning};
+use warpline_verilate::{Build, Model, Port, Trace, Warning};
 
 /// Passes over a block that rust-hdl may need until nothing changes any more.
 const MOST_PASSES: usize = 1000;
 
 /// Stack for blocks with wide signals, of which rust-hdl keeps many copies: see [`on_large_stack`].
 const LARGE_STACK: usize = 512 << 20;
+
+/// Environment variable that names the directory for waveforms.
+const TRACE: &str = "WARPLINE_TRACE";
+
+/// Units of time in half a cycle of a waveform.
+const HALF_CYCLE: u64 = 5;
 
 /// Why a run in lockstep ended.
 #[derive(Debug, Error)]
@@ -112,6 +124,8 @@ pub struct Lockstep<B: Block> {
     model: Model,
     set_clock: fn(&mut B, bool),
     ports: Vec<TopPort>,
+    /// A waveform is being written.
+    traced: bool,
     cycle: u64,
     compared: u64,
 }
@@ -129,6 +143,9 @@ impl<B: Block> Lockstep<B> {
     ///
     /// # Errors
     /// [`LockstepError::Write`], [`LockstepError::Lint`], [`LockstepError::Verilator`].
+    ///
+    /// # Panics
+    /// When `WARPLINE_TRACE` names something that cannot hold waveforms.
     pub fn new(
         top: &str,
         block: Box<B>,
@@ -141,6 +158,9 @@ impl<B: Block> Lockstep<B> {
     /// As [`new`](Self::new), with a text of the caller's, for tests of this harness.
     ///
     /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Panics
     /// As [`new`](Self::new).
     pub fn with_design(
         top: &str,
@@ -161,9 +181,13 @@ impl<B: Block> Lockstep<B> {
                 warnings,
             });
         }
-        let model = match env::var_os("WARPLINE_NETLIST") {
-            Some(_) => mapped(top, design)?.open()?,
-            None => build.open()?,
+        let build = match env::var_os("WARPLINE_NETLIST") {
+            Some(_) => mapped(top, design)?,
+            None => build,
+        };
+        let (model, traced) = match trace_folder() {
+            Some(folder) => (traced(top, build, &folder)?, true),
+            None => (build.open()?, false),
         };
         let ports = design.ports.iter().map(|port| {
             Ok(TopPort {
@@ -180,6 +204,7 @@ impl<B: Block> Lockstep<B> {
             model,
             set_clock,
             ports,
+            traced,
             cycle: 0,
             compared: 0,
         })
@@ -246,6 +271,9 @@ impl<B: Block> Lockstep<B> {
             }
         }
         self.model.eval()?;
+        if self.traced {
+            self.model.advance(HALF_CYCLE);
+        }
         for (top, value) in self.ports.iter().zip(&values).filter(|(top, _)| !top.input) {
             self.compared += 1;
             let same = match top.width {
@@ -277,13 +305,64 @@ fn mapped(top: &str, design: &Design) -> Result<Build, LockstepError> {
     Ok(Build::new(top).source("netlist.v", text))
 }
 
+/// The directory that [`TRACE`] names, made if it does not exist.
+fn trace_folder() -> Option<PathBuf> {
+    static SAID: Once = Once::new();
+    let folder = env::var_os(TRACE).filter(|folder| !folder.is_empty())?;
+    let folder = path::absolute(&folder).unwrap_or_else(|_| folder.into());
+    if let Err(error) = fs::create_dir_all(&folder) {
+        let folder = folder.display();
+        panic!("{TRACE} names {folder}, which is no directory for waveforms: {error}");
+    }
+    // Not `eprintln`, which the test harness keeps to itself unless a test fails.
+    SAID.call_once(|| {
+        let _ = writeln!(
+            io::stderr(),
+            "waveforms are written to {}",
+            folder.display()
+        );
+    });
+    Some(folder)
+}
+
+/// Opens the model with a waveform in `folder`.
+fn traced(top: &str, build: Build, folder: &Path) -> Result<Model, LockstepError> {
+    let mut model = build.trace(Trace::Fst).open()?;
+    let file = folder.join(trace_name(top));
+    if let Err(error) = model.trace_open(file) {
+        panic!("{TRACE} names a directory that takes no waveform: {error}");
+    }
+    Ok(model)
+}
+
+/// A name that no other bench of this process has. A test that runs again gives its benches the same names again.
+fn trace_name(top: &str) -> String {
+    static BENCHES: LazyLock<Mutex<HashMap<String, u32>>> = LazyLock::new(Mutex::default);
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = match thread::current().name() {
+        Some(test) if test != "main" => {
+            let test = test.replace("::", ".");
+            let test = test.replace(|c| !plain(c) && c != '.', "_");
+            format!("{test}.{top}")
+        }
+        _ => top.to_owned(),
+    };
+    let mut benches = BENCHES.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = benches.entry(name.clone()).or_default();
+    *number += 1;
+    format!("{name}-{number}.fst")
+}
+
 /// Runs `test` with a stack that holds blocks with hundreds of 512-bit signals.
 ///
 /// # Panics
 /// When `test` panics, with the same message, or when the thread cannot be started.
 pub fn on_large_stack<T: Send>(test: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
+    thread::scope(|scope| {
+        // The thread keeps the test's name, for panics and waveforms.
+        let name = thread::current().name().unwrap_or("main").to_owned();
+        let thread = thread::Builder::new()
+            .name(name)
             .stack_size(LARGE_STACK)
             .spawn_scoped(scope, test)
             .expect("a thread can be started");
@@ -352,4 +431,142 @@ fn hex(words: &[u32]) -> String {
             .filter(|d| !d.is_empty())
             .unwrap_or("0")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::ffi::OsStr;
+    use std::process::{Command, Output};
+
+    use rust_hdl_widgets::dff_setup;
+    use rust_hdl_widgets::prelude::DFF;
+
+    use super::*;
+
+    /// Counts the cycles in which `enable` is high.
+    #[derive(LogicBlock, Default)]
+    struct Counter {
+        clock: Signal<In, Clock>,
+        enable: Signal<In, Bit>,
+        count: Signal<Out, Bits<8>>,
+        register: DFF<Bits<8>>,
+    }
+
+    impl Logic for Counter {
+        #[hdl_gen]
+        fn update(&mut self) {
+            dff_setup!(self, clock, register);
+            if self.enable.val() {
+                self.register.d.next = self.register.q.val() + 1;
+            }
+            self.count.next = self.register.q.val();
+        }
+    }
+
+    /// A bench that counts to 4.
+    fn count_to_four() {
+        let clock = |b: &mut Counter, level: bool| b.clock.next = level.into();
+        let block = Box::new(Counter::default());
+        let mut bench = Lockstep::new("traced_counter", block, clock).unwrap();
+        for cycle in 0..8 {
+            bench.cycle(|b| b.enable.next = cycle < 4, |_| ()).unwrap();
+        }
+        assert_eq!(bench.block.count.val(), 4_u64);
+    }
+
+    #[test]
+    #[ignore = "the tests below run it, each in an environment of its own"]
+    fn two_benches() {
+        count_to_four();
+        on_large_stack(count_to_four);
+    }
+
+    /// Runs `two_benches` in a process of its own, with `folder` as the directory for waveforms.
+    fn run(folder: Option<&OsStr>) -> Output {
+        let mut command = Command::new(env::current_exe().unwrap());
+        let test = "lockstep::tests::two_benches";
+        command.args(["--ignored", "--exact", test, "--test-threads=2"]);
+        match folder {
+            Some(folder) => command.env(TRACE, folder),
+            None => command.env_remove(TRACE),
+        };
+        command.output().unwrap()
+    }
+
+    /// What a run has printed.
+    fn said(output: &Output) -> String {
+        let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        format!("{out}{err}")
+    }
+
+    /// Times and values of the counter in a waveform.
+    fn counts(file: &Path) -> Vec<(u64, u64)> {
+        let mut wave = wellen::simple::read(file).unwrap();
+        let hierarchy = wave.hierarchy();
+        let count = hierarchy
+            .all_vars()
+            .map(|v| &hierarchy[v])
+            .find(|v| v.full_name(hierarchy) == "TOP.traced_counter.count");
+        let signal = count.expect("the block's output is recorded").signal_ref();
+        wave.load_signals(&[signal]);
+        let changes = wave.get_signal(signal).unwrap().iter_changes();
+        let change = |(index, value): (u32, wellen::SignalValueRef<'_>)| {
+            let bits = value.to_bit_string().unwrap();
+            let value = u64::from_str_radix(&bits, 2).unwrap();
+            (wave.time_table()[index as usize], value)
+        };
+        changes.map(change).collect()
+    }
+
+    #[test]
+    fn each_bench_writes_its_waveform() {
+        let folder = tempfile::tempdir().unwrap();
+        let waves = folder.path().join("new/waves");
+        let output = run(Some(waves.as_os_str()));
+        assert!(output.status.success(), "{}", said(&output));
+        let notice = format!("waveforms are written to {}\n", waves.display());
+        assert_eq!(
+            said(&output).matches(&notice).count(),
+            1,
+            "{}",
+            said(&output)
+        );
+        let files = fs::read_dir(&waves).unwrap();
+        let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let files: BTreeSet<String> = files.collect();
+        let expected = [1, 2].map(|n| format!("lockstep.tests.two_benches.traced_counter-{n}.fst"));
+        assert!(files.iter().eq(&expected), "{files:?}");
+        for file in files {
+            // Rising edges are at 5, 15, 25, …
+            let expected = [(0, 0), (5, 1), (15, 2), (25, 3), (35, 4)];
+            assert_eq!(counts(&waves.join(file)), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_directory_no_waveform_is_written() {
+        for folder in [None, Some(OsStr::new(""))] {
+            let output = run(folder);
+            assert!(output.status.success(), "{}", said(&output));
+            assert!(!said(&output).contains("waveforms"), "{}", said(&output));
+        }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for path in [file.path().to_owned(), file.path().join("waves")] {
+            let output = run(Some(path.as_os_str()));
+            assert!(!output.status.success(), "{}", said(&output));
+            let path = path.display();
+            let message = format!("{TRACE} names {path}, which is no directory for waveforms: ");
+            assert_eq!(
+                said(&output).matches(&message).count(),
+                1,
+                "{}",
+                said(&output)
+            );
+        }
+    }
 }
