@@ -32,12 +32,12 @@ pub struct Offer {
     /// ARREADY.
     pub arready: bool,
     /// R, if valid.
-    pub beat: Option<Beat>,
+    pub beat: Option<ReadBeat>,
 }
 
 /// A beat on R.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub struct ReadBeat {
     /// Octets, lane 0 first.
     pub octets: Vec<u8>,
     /// The response is an error.
@@ -46,7 +46,7 @@ pub struct Beat {
     pub last: bool,
 }
 
-impl Beat {
+impl ReadBeat {
     /// RDATA.
     #[must_use]
     pub fn data<const W: usize>(&self) -> Bits<W> {
@@ -123,7 +123,7 @@ pub struct ReadBus {
     offer: Offer,
     held: Option<Burst>,
     due: u64,
-    beats: VecDeque<Beat>,
+    beats: VecDeque<ReadBeat>,
 }
 
 impl ReadBus {
@@ -219,7 +219,7 @@ impl ReadBus {
                     (self.octet)(address)
                 }
             };
-            self.beats.push_back(Beat {
+            self.beats.push_back(ReadBeat {
                 octets: (from..from + self.octets).map(octet).collect(),
                 error,
                 last: beat + 1 == count,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     /// Runs the cycles and gives back what the monitor says of them, and the beats that came.
-    fn judged(pace: Pace, cycles: &[Option<Burst>]) -> Result<Vec<Beat>, Violation> {
+    fn judged(pace: Pace, cycles: &[Option<Burst>]) -> Result<Vec<ReadBeat>, Violation> {
         let mut rng = Rng::with_seed(1);
         let manner = Manner {
             ar: pace,
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn reads_octets_and_answers() {
         let beats = judged(Pace::Always, &[address(0x110, 1), None, None, None]).unwrap();
-        let beat = |first: u8, error, last| Beat {
+        let beat = |first: u8, error, last| ReadBeat {
             octets: (first..first + 8)
                 .map(|o| if error { !o } else { o })
                 .collect(),

@@ -29,7 +29,7 @@ pub struct Burst {
 
 /// A beat on W.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub struct WriteBeat {
     /// Octets, lane 0 first.
     pub octets: Vec<u8>,
     /// Lanes to write.
@@ -44,7 +44,7 @@ pub struct Wires {
     /// AW, if valid.
     pub address: Option<Burst>,
     /// W, if valid.
-    pub beat: Option<Beat>,
+    pub beat: Option<WriteBeat>,
     /// BREADY.
     pub ready: bool,
 }
@@ -69,7 +69,7 @@ impl Wires {
         strobes: Bits<K>,
         last: bool,
     ) -> Self {
-        self.beat = valid.then(|| Beat {
+        self.beat = valid.then(|| WriteBeat {
             octets: (0..K)
                 .map(|lane| octets.get_bits::<8>(8 * lane).to_u8())
                 .collect(),
@@ -108,9 +108,9 @@ pub enum Violation {
     #[error("W was {held:?} and not taken, now it is {now:?}")]
     Beat {
         /// Before.
-        held: Beat,
+        held: WriteBeat,
         /// Now.
-        now: Option<Beat>,
+        now: Option<WriteBeat>,
     },
     /// A burst does not begin at a beat's address.
     #[error("{0:?} is not aligned")]
@@ -181,10 +181,10 @@ pub struct WriteBus {
     cycle: u64,
     offer: Offer,
     held_address: Option<Burst>,
-    held_beat: Option<Beat>,
+    held_beat: Option<WriteBeat>,
     open: VecDeque<Burst>,
     open_beats: u64,
-    early: VecDeque<Beat>,
+    early: VecDeque<WriteBeat>,
     responses: VecDeque<(u64, bool)>,
 }
 
@@ -301,7 +301,7 @@ impl WriteBus {
         Ok(())
     }
 
-    fn beat(&mut self, burst: Burst, beat: &Beat, rng: &mut Rng) -> Result<(), Violation> {
+    fn beat(&mut self, burst: Burst, beat: &WriteBeat, rng: &mut Rng) -> Result<(), Violation> {
         let at = self.open_beats;
         let ends = at == u64::from(burst.length);
         if beat.last != ends {
@@ -336,9 +336,9 @@ impl WriteBus {
 mod tests {
     use super::*;
 
-    fn beat(strobes: u64, last: bool) -> Option<Beat> {
+    fn beat(strobes: u64, last: bool) -> Option<WriteBeat> {
         let octets = (0..8).collect();
-        Some(Beat {
+        Some(WriteBeat {
             octets,
             strobes,
             last,
@@ -350,7 +350,10 @@ mod tests {
     }
 
     /// Runs the cycles and gives back what the monitor says of them.
-    fn judged(pace: Pace, cycles: &[(Option<Burst>, Option<Beat>)]) -> Result<WriteBus, Violation> {
+    fn judged(
+        pace: Pace,
+        cycles: &[(Option<Burst>, Option<WriteBeat>)],
+    ) -> Result<WriteBus, Violation> {
         let mut rng = Rng::with_seed(1);
         let manner = Manner {
             aw: pace,
