@@ -50,7 +50,7 @@ impl Default for Registration {
     }
 }
 
-/// Memory that the peer may write to, under an STag, from [`ProtectionDomain::register`] until it is revoked.
+/// Memory that the peer may write to, under an STag, from [`ProtectionDomain::register`](crate::ProtectionDomain::register) until it is revoked.
 ///
 /// Dropping it revokes the STag as well, but cannot report errors. If the device does not confirm, the memory is kept
 /// permanently: it is never returned to the system while the device might still write to it.

@@ -3,7 +3,7 @@
 /// When data entered and left the card, in cycles since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// Cycles so far; [`Card::clear_timing`] does not clear this number.
+    /// Cycles so far; [`clear_timing`](crate::Card::clear_timing) does not clear this number.
     pub cycles: u64,
     /// First beat accepted on `s_axis_segment`.
     pub first_beat: Option<u64>,

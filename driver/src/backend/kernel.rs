@@ -9,7 +9,7 @@
 //!    └─ DMA maps: memory file ─► mapping of our own ─► IOMMU
 //! ```
 //!
-//! With the feature `iommufd`, [`KernelVfio::open_iommufd`] does the same through `/dev/iommu` and the device's own file.
+//! With the feature `iommufd`, `KernelVfio::open_iommufd` does the same through `/dev/iommu` and the device's own file.
 //!
 //! The library `vfio-ioctls` talks to the kernel. Three of its calls report no errors, so this file makes
 //! them itself: accesses to regions, the reset, and the list of usable bus addresses.
