@@ -18,7 +18,7 @@ use warpline::replay::{Replay, replay};
 use warpline_capture::{Capture, Segmentation};
 use warpline_design::{TOP, design};
 use warpline_sim::{Card, CardOptions};
-use warpline_synth::cells::{Cells, Difference, Fault, recorder};
+use warpline_synth::ecp5_cells::{Difference, Ecp5Cells, Fault, recorder};
 use warpline_synth::{Family, config, netlist_of, tool};
 use warpline_testbenches::scenario::{Bench, CHAIN, Scenario};
 
@@ -31,13 +31,13 @@ const STREAMS: usize = 100;
 const FAULTS: usize = 20;
 
 /// Replays the recording of a card since power-up through the netlist; returns the number of cycles.
-fn replayed(cells: &mut Cells, recording: &Path) -> Result<u64, Difference> {
+fn replayed(cells: &mut Ecp5Cells, recording: &Path) -> Result<u64, Difference> {
     let file = File::open(recording).unwrap();
     cells.replay(BufReader::new(file)).unwrap()
 }
 
 /// How many of [`FAULTS`] the traffic of `recording` detects.
-fn seen(cells: &Cells, recording: &Path, mut fault: impl FnMut() -> Fault) -> usize {
+fn seen(cells: &Ecp5Cells, recording: &Path, mut fault: impl FnMut() -> Fault) -> usize {
     let mut seen = 0;
     for _ in 0..FAULTS {
         let fault = fault();
@@ -64,7 +64,7 @@ fn rtl_and_netlist_of_the_device_are_equal_in_every_cycle_and_faults_are_seen() 
     netlist_of(&device, &yosys, Family::Ecp5, &folder).unwrap_or_else(|e| panic!("{e}"));
     println!("netlist in {:.0?}", start.elapsed());
 
-    let cells = Cells::read(&folder, &device, "aclk").unwrap_or_else(|e| panic!("{e}"));
+    let cells = Ecp5Cells::read(&folder, &device, "aclk").unwrap_or_else(|e| panic!("{e}"));
     let recording = target.join(format!("{TOP}-ports"));
     let sources = recorder(&device, "aclk", &recording);
     let (mut netlist, mut cycles, mut took) = (cells.clone(), 0, Duration::ZERO);

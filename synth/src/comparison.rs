@@ -20,10 +20,12 @@ use warpline_hdl::parts::crc_register::{RESIDUE, advance};
 use warpline_hdl::parts::crc32c::Crc32c;
 use warpline_sv_writer::{self as writer, Design, Direction, Module, Port};
 
+use crate::error::Error;
 use crate::netlist::{Family, Source, netlist, netlist_of};
+use crate::part::{Part, part};
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, progress, settings, usual_placer};
-use crate::report::worst_path;
-use crate::{Error, Part, Tool, Tools, part};
+use crate::report::{Tool, worst_path};
+use crate::tools::Tools;
 
 /// The next state behind `dwords` dwords: for each of its bits the bits of state and data to add.
 fn next_state(dwords: usize) -> Vec<String> {

@@ -8,10 +8,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// No such part.
-    #[error("no part {name:?}: choose one of {}", crate::part::names())]
+    #[error("no part {name:?}: choose one of {known}")]
     Part {
         /// The name given.
         name: String,
+        /// The parts that there are.
+        known: String,
     },
     /// No such width.
     #[error("no {width} bits: choose 64, 128, 256 or 512")]

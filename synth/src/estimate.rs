@@ -8,11 +8,14 @@ use serde::{Deserialize, Serialize};
 use warpline_design::design;
 use warpline_hdl::Config;
 
-use crate::in_use::take;
+use crate::depth::LongestPath;
+use crate::device::config;
+use crate::error::Error;
+use crate::folder_lock::acquire;
 use crate::netlist::{Family, Netlist, netlist_of};
+use crate::regression::{growth, summary};
+use crate::report::Tool;
 use crate::tools::yosys_version;
-use crate::worse::{larger, told};
-use crate::{Error, LongestPath, Tool, config};
 
 /// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +63,7 @@ pub fn estimate(
     let versions = vec![yosys_version(yosys)?];
     let device = design(&config)?;
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
-    let _in_use = take(folder)?;
+    let _lock = acquire(folder)?;
     let netlist = netlist_of(&device, yosys, family, folder)?;
     Estimate::of(family, &config, netlist, versions)
 }
@@ -98,12 +101,12 @@ impl Estimate {
 
     /// What is more than 5 % larger or deeper than `before`, which is of the same device.
     #[must_use]
-    pub fn worse(&self, before: &Self) -> Option<String> {
+    pub fn regression(&self, before: &Self) -> Option<String> {
         let levels = |estimate: &Self| estimate.lut_levels as u64;
         let path = |estimate: &Self| estimate.longest_path.as_ref().map(|path| path.ps);
         let paths = path(self).zip(path(before));
         let (path, path_before) = paths.unwrap_or_default();
-        told(larger(&[
+        summary(growth(&[
             ("LUTs", self.lut, before.lut),
             ("carry cells", self.carry, before.carry),
             ("flip-flops", self.ff, before.ff),
@@ -155,7 +158,7 @@ mod tests {
             ff: 4000,
             ..before.clone()
         };
-        assert_eq!(same.worse(&before), None);
+        assert_eq!(same.regression(&before), None);
         let larger = Estimate {
             lut: 10_501,
             ram18: 85,
@@ -164,7 +167,7 @@ mod tests {
             ..before.clone()
         };
         assert_eq!(
-            larger.worse(&before).unwrap(),
+            larger.regression(&before).unwrap(),
             "more than 5 % worse than before: 10501 LUTs instead of 10000, 85 block RAMs instead of 80, \
              13 LUTs in a row instead of 12, 9451 ps on the longest path instead of 9000"
         );

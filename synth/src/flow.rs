@@ -1,25 +1,25 @@
 //! The way through the tools, with a log of each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warpline_design::design;
 
-use crate::error::quoted;
-use crate::in_use::{self, share, take};
+use crate::device::config;
+use crate::error::Error;
+use crate::folder_lock::{self, acquire};
 use crate::module::NETLIST_JSON;
 use crate::netlist::{Family, MADE_BY, Netlist, RTL, Source, netlist};
+use crate::part::Part;
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, settings, usual_placer};
-use crate::report::{late, rounded, worst_path};
-use crate::selftest::PINS;
+use crate::process::call;
+use crate::report::{Late, Placed, Report, WorstPath, late, rounded, worst_path};
+use crate::selftest::{BOARD, PINS, sources};
 use crate::side_by_side::side_by_side;
-use crate::{BOARD, Error, Late, Part, Placed, Report, Tools, WorstPath, config, sources};
+use crate::tools::Tools;
 
 /// How it is placed and routed. The router routes again what misses the aim, up to fifty times; that made 168.0 MHz of a
 /// placement that had come to 154.2.
@@ -92,7 +92,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
     let files = sources(&design, job.width, None)?;
-    let _in_use = take(&job.out)?;
+    let _lock = acquire(&job.out)?;
     let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
     let aim = aim_mhz(job.width);
@@ -197,7 +197,7 @@ pub fn is_of_flow(path: &Path) -> bool {
         "synth.ys",
         "synth.log",
         MADE_BY,
-        in_use::FILE,
+        folder_lock::FILE,
         "ecppack.log",
         PINS_LPF,
     ];
@@ -272,89 +272,6 @@ fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
     fs::rename(&made, &path).map_err(Error::at(&path))
 }
 
-/// How often a tool is asked whether it has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
-
-/// Runs a tool in the output folder: names in its files are then the same everywhere.
-pub(crate) fn call(
-    program: &'static str,
-    command: &mut Command,
-    folder: &Path,
-    log: &str,
-) -> Result<(), Error> {
-    call_within(program, command, folder, log, None)
-}
-
-/// The same, and stops it when it has not ended after `patience`.
-pub(crate) fn call_within(
-    program: &'static str,
-    command: &mut Command,
-    folder: &Path,
-    log: &str,
-    patience: Option<Duration>,
-) -> Result<(), Error> {
-    let log = folder.join(log);
-    let out = File::create(&log).map_err(Error::at(&log))?;
-    let err = out.try_clone().map_err(Error::at(&log))?;
-    command
-        .current_dir(folder)
-        .stdin(share(folder)?)
-        .stdout(out)
-        .stderr(err);
-    let child = command.spawn();
-    let mut child = child.map_err(Error::start(command.get_program()))?;
-    let end = patience.map(|patience| Instant::now() + patience);
-    let status = loop {
-        let ended = match end {
-            None => child.wait().map(Some),
-            Some(_) => child.try_wait(),
-        };
-        match ended.map_err(Error::at(&log))? {
-            Some(status) => break status,
-            None if end.is_some_and(|end| Instant::now() >= end) => {
-                // it may have ended meanwhile
-                let _ = child.kill();
-                child.wait().map_err(Error::at(&log))?;
-                let seconds = patience.unwrap_or_default().as_secs();
-                return Err(Error::Slow {
-                    program,
-                    seconds,
-                    log,
-                });
-            }
-            None => thread::sleep(LOOK_AGAIN),
-        }
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let text = fs::read(&log).map_err(Error::at(&log))?;
-    let text = String::from_utf8_lossy(&text);
-    let error = text.lines().find(|line| line.contains("ERROR"));
-    let last = text.lines().rfind(|line| !line.trim().is_empty());
-    let reason = match (error, last) {
-        (Some(error), _) => quoted(error),
-        // how it ended says more than a warning that happened to be its last line
-        (None, Some(last)) => format!("{status}, said last: {}", quoted(last)),
-        (None, None) => status.to_string(),
-    };
-    Err(Error::Tool {
-        program,
-        reason,
-        log,
-    })
-}
-
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string());
-    let text = text.map_err(Error::output(path))?;
-    // yosys writes a comment line in front
-    let start = text.find('{').unwrap_or_default();
-    serde_json::from_str(&text[start..])
-        .map_err(|error| error.to_string())
-        .map_err(Error::output(path))
-}
-
 /// Path of the block that a module is, from the header of its text; none for what is not of the device.
 fn block(text: &str) -> Option<String> {
     let header = text.lines().next()?.strip_prefix("// ")?;
@@ -394,7 +311,7 @@ mod tests {
 
     fn job(part: &str) -> Job {
         Job {
-            part: crate::part(part).unwrap(),
+            part: crate::part::part(part).unwrap(),
             width: 512,
             seeds: vec![1],
             starts: 1,

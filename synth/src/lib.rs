@@ -12,27 +12,31 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub mod cells;
+mod artifact;
 pub mod comparison;
 mod depth;
+mod device;
+pub mod ecp5_cells;
 mod error;
 mod estimate;
 mod flow;
-mod in_use;
-mod made;
+mod folder_lock;
+mod json;
 mod module;
 mod netlist;
 pub mod packaging;
 mod part;
 mod place;
+mod process;
+mod regression;
 mod report;
 mod selftest;
 mod side_by_side;
 mod simulate;
 mod tools;
-mod worse;
 
 pub use depth::LongestPath;
+pub use device::config;
 pub use error::Error;
 pub use estimate::{Estimate, estimate};
 pub use flow::{BITSTREAM, Job, Stage, is_of_flow, run};
@@ -42,15 +46,3 @@ pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
 pub use selftest::{BOARD, Fault, SelfTest, board_mhz, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};
-
-use warpline_hdl::Config;
-
-/// The device of a bitstream: 4 streams with rings of 16 KiB, the rest as the simulated card has it.
-#[must_use]
-pub const fn config(width: usize) -> Config {
-    Config {
-        ring_octets: 16 << 10,
-        commit_octets: 16 << 10,
-        ..Config::simulated(width)
-    }
-}

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::Error;
-use crate::flow::read;
+use crate::error::Error;
+use crate::json::read;
 
 /// Name of the file in a netlist's folder.
 pub(crate) const NETLIST_JSON: &str = "netlist.json";

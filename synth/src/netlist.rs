@@ -8,11 +8,13 @@ use std::process::Command;
 use serde::Deserialize;
 use warpline_sv_writer::Design;
 
-use crate::flow::{call, read};
-use crate::made::{holds, once};
+use crate::artifact::{holds, make_once};
+use crate::depth::{self, LongestPath};
+use crate::error::Error;
+use crate::json::read;
 use crate::module::{Module, NETLIST_JSON};
+use crate::process::call;
 use crate::tools::yosys_version;
-use crate::{Error, LongestPath, depth};
 
 /// A family of parts that yosys knows the cells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +145,11 @@ pub(crate) fn netlist(
         }
         run(yosys, folder, "synth", &script)
     };
-    let (statistics, module): (Statistics, _) = once(&made_by, &version, of_this, make, || {
-        let statistics = read(&folder.join("statistics.json"))?;
-        Ok((statistics, Module::read(folder, source.top)?))
-    })?;
+    let (statistics, module): (Statistics, _) =
+        make_once(&made_by, &version, of_this, make, || {
+            let statistics = read(&folder.join("statistics.json"))?;
+            Ok((statistics, Module::read(folder, source.top)?))
+        })?;
     let cells = statistics.design.num_cells_by_type.into_iter();
     let cells = cells
         .filter(|(kind, _)| !kind.starts_with('$')) // where modules were: no cells

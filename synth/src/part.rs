@@ -1,6 +1,6 @@
 //! The parts that there are open tools for, and what they hold.
 
-use crate::Error;
+use crate::error::Error;
 
 /// A part.
 ///
@@ -56,11 +56,10 @@ pub fn part(name: &str) -> Result<&'static Part, Error> {
     let found = PARTS
         .iter()
         .find(|part| part.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Error::Part { name: name.into() })
-}
-
-pub(crate) fn names() -> String {
-    PARTS.map(|part| part.name).join(", ")
+    found.ok_or_else(|| Error::Part {
+        name: name.into(),
+        known: PARTS.map(|part| part.name).join(", "),
+    })
 }
 
 #[cfg(test)]

@@ -9,11 +9,13 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::flow::{call_within, read as read_json};
-use crate::made::once;
+use crate::artifact::make_once;
+use crate::error::Error;
+use crate::json::read as read_json;
 use crate::module::NETLIST_JSON;
+use crate::part::Part;
+use crate::process::call_within;
 use crate::tools::nextpnr_version;
-use crate::{Error, Part};
 
 /// Pins and clock.
 pub(crate) const PINS_LPF: &str = "pins.lpf";
@@ -136,7 +138,7 @@ impl<'a> Placer<'a> {
                 self.patience,
             )
         };
-        once(&mark, &self.parts, there, make, || {
+        make_once(&mark, &self.parts, there, make, || {
             read(&read_json(&path)?).map_err(Error::output(&path))
         })
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::worse::{WORSE, larger, told};
+use crate::regression::{TOLERANCE, growth, summary};
 
 /// A placed and routed device, as `constraints/reports` keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,15 +55,16 @@ pub struct Report {
 impl Report {
     /// What is more than 5 % slower or larger than `before`, which is of the same device.
     #[must_use]
-    pub fn worse(&self, before: &Self) -> Option<String> {
+    pub fn regression(&self, before: &Self) -> Option<String> {
         let (now, then) = (self.fmax_mhz_min, before.fmax_mhz_min);
-        let slower = (now < then * (1.0 - WORSE)).then(|| format!("{now} MHz instead of {then}"));
-        let larger = larger(&[
+        let slower =
+            (now < then * (1.0 - TOLERANCE)).then(|| format!("{now} MHz instead of {then}"));
+        let growth = growth(&[
             ("LUT4", self.lut4, before.lut4),
             ("flip-flops", self.ff, before.ff),
             ("block RAMs", self.ebr, before.ebr),
         ]);
-        told(slower.into_iter().chain(larger).collect())
+        summary(slower.into_iter().chain(growth).collect())
     }
 }
 

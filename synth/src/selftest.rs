@@ -15,7 +15,7 @@ use warpline_sv_writer::Design;
 use warpline_wire::crc::crc32c;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Top module of the evaluation board's bitstream.
 pub const BOARD: &str = "warpline_ecp5_evn";
@@ -506,7 +506,10 @@ mod tests {
             for stream in 0..STREAMS as u8 {
                 let beats = test.traffic.iter().filter(|beat| beat.stream == stream);
                 let octets: usize = beats.map(|beat| beat.octets.len()).sum();
-                assert!(octets < crate::config(width).ring_octets, "{octets}");
+                assert!(
+                    octets < crate::device::config(width).ring_octets,
+                    "{octets}"
+                );
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::Error;
+use crate::error::Error;
 
 enum Told<T> {
     Begun(u32),

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use warpline_sv_writer::{Design, Direction};
 
-use crate::netlist::run;
-use crate::{Error, Family, netlist_of};
+use crate::error::Error;
+use crate::netlist::{Family, netlist_of, run};
 
 /// All cells of the netlist of ECP5 in `folder` as plain SystemVerilog; its top module `top` is called `name`.
 ///

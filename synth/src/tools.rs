@@ -4,8 +4,8 @@ use std::env;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
-use crate::error::quoted;
-use crate::{Error, Tool};
+use crate::error::{Error, quoted};
+use crate::report::Tool;
 
 /// The programs of the flow, as [`tool`] finds them.
 #[derive(Clone, Debug)]

@@ -49,7 +49,7 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
 
     show_result(options, &estimate, || counted(&estimate))?;
     Ok(verdict(
-        &[before.and_then(|before| estimate.worse(&before))],
+        &[before.and_then(|before| estimate.regression(&before))],
     ))
 }
 
@@ -93,7 +93,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
     show_result(options, &report, || text(&report, &job))?;
     Ok(verdict(&[
         options.at_least.and_then(|least| too_slow(&report, least)),
-        before.and_then(|before| report.worse(&before)),
+        before.and_then(|before| report.regression(&before)),
     ]))
 }
 
@@ -343,8 +343,8 @@ mod tests {
     #[test]
     fn what_got_worse_is_told() {
         let before = report(150.0, 1000);
-        assert_eq!(report(143.0, 1049).worse(&before), None);
-        let reason = report(142.0, 1051).worse(&before).unwrap();
+        assert_eq!(report(143.0, 1049).regression(&before), None);
+        let reason = report(142.0, 1051).regression(&before).unwrap();
         assert_eq!(
             reason,
             "more than 5 % worse than before: 142 MHz instead of 150, 1051 LUT4 instead of 1000"

@@ -5,7 +5,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Name of the file.
 pub(crate) const FILE: &str = "in-use";
@@ -25,7 +25,7 @@ fn open(folder: &Path) -> Result<File, Error> {
 ///
 /// # Errors
 /// [`Error::InUse`] when somebody else has it, [`Error::File`].
-pub(crate) fn take(folder: &Path) -> Result<File, Error> {
+pub(crate) fn acquire(folder: &Path) -> Result<File, Error> {
     let file = open(folder)?;
     match file.try_lock() {
         Ok(()) => {}
@@ -60,17 +60,17 @@ mod tests {
     fn a_folder_is_taken_until_its_last_tool_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let first = take(folder).unwrap();
-        assert!(matches!(take(folder), Err(Error::InUse { .. })));
+        let first = acquire(folder).unwrap();
+        assert!(matches!(acquire(folder), Err(Error::InUse { .. })));
         let mut orphan = Command::new("sleep")
             .arg("600")
             .stdin(share(folder).unwrap())
             .spawn()
             .unwrap();
         drop(first);
-        assert!(matches!(take(folder), Err(Error::InUse { .. })));
+        assert!(matches!(acquire(folder), Err(Error::InUse { .. })));
         orphan.kill().unwrap();
         orphan.wait().unwrap();
-        take(folder).unwrap();
+        acquire(folder).unwrap();
     }
 }

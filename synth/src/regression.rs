@@ -1,17 +1,17 @@
 //! What is more than 5 % worse than before, in words.
 
 /// How much is too much.
-pub(crate) const WORSE: f64 = 0.05;
+pub(crate) const TOLERANCE: f64 = 0.05;
 
 /// Those of what, now, then that have grown too much.
-pub(crate) fn larger(all: &[(&str, u64, u64)]) -> Vec<String> {
+pub(crate) fn growth(all: &[(&str, u64, u64)]) -> Vec<String> {
     all.iter()
-        .filter(|&&(_, now, then)| now as f64 > then as f64 * (1.0 + WORSE))
+        .filter(|&&(_, now, then)| now as f64 > then as f64 * (1.0 + TOLERANCE))
         .map(|(what, now, then)| format!("{now} {what} instead of {then}"))
         .collect()
 }
 
 /// All that is wrong, if anything is.
-pub(crate) fn told(wrong: Vec<String>) -> Option<String> {
+pub(crate) fn summary(wrong: Vec<String>) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("more than 5 % worse than before: {}", wrong.join(", ")))
 }

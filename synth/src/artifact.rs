@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The file at `path` holds `text` and nothing else.
 pub(crate) fn holds(path: &Path, text: &str) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn holds(path: &Path, text: &str) -> bool {
 ///
 /// # Errors
 /// [`Error::File`] of the mark, or what `make` and `read` say.
-pub(crate) fn once<T>(
+pub(crate) fn make_once<T>(
     mark: &Path,
     of: &str,
     there: bool,
