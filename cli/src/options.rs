@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use warpline_capture::Segmentation;
 use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
-use warpline_synth::Family;
+use warpline_synth::{Family, Prefix};
 
 /// Longest piece of a random segmentation: two full TCP segments on Ethernet.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -88,7 +88,7 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write the device as SystemVerilog, one file per module, and a list of the files
+    /// Write the device as SystemVerilog, one file per module, and files for other tools: lists, C header, package, IP-XACT
     #[command(after_help = RTL_HELP)]
     Rtl(Rtl),
     /// Send captured traffic through the simulated card and compare memory with the recording
@@ -128,6 +128,10 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "OCTETS", value_parser = ring_octets)]
     #[arg(allow_negative_numbers = true, default_value = "131072")]
     pub ring_octets: usize,
+    /// Begin the names of all modules, packages, macros and files with NAME and an underscore: the top module is NAME_warpline.
+    /// So several configurations fit into one design; give each its own NAME and folder. Macros have it in upper case
+    #[arg(long, value_name = "NAME")]
+    pub prefix: Option<Prefix>,
     /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,

@@ -130,6 +130,10 @@ fn impossible_options_are_refused_in_one_line() {
         let arguments = ["--width", "64", "--out", "nowhere", "--ring-octets", octets];
         unusable(&[&["rtl"], &arguments[..]].concat(), "--ring-octets");
     }
+    for prefix in ["0nic", "a-b", "a b", ""] {
+        let arguments = ["--width", "64", "--out", "nowhere", "--prefix", prefix];
+        unusable(&[&["rtl"], &arguments[..]].concat(), "--prefix");
+    }
     unusable(&["synth", "--part", "xc7", "--width", "64"], "xc7");
     let synth = ["synth", "--part", "lfe5um5g-85f", "--width"];
     unusable(&[&synth[..], &["96"]].concat(), "--width");
@@ -544,6 +548,13 @@ const BESIDE: [&str; 6] = [
     "registers.rdl",
     "warpline_instance.svh",
     "warpline_registers_example.sv",
+    "warpline_pkg.sv",
+    "warpline.h",
+    "warpline.xml",
+    "warpline.sdc",
+    "warpline.xdc",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
 ];
 
 #[test]
@@ -577,6 +588,15 @@ fn rtl_is_one_file_a_module_and_a_list() {
     assert_eq!(written, listed);
     let registers = fs::read_to_string(out.join("registers.rdl")).unwrap();
     assert!(registers == include_str!("../../docs/registers.rdl"));
+    let prefixed = folder.path().join("prefixed");
+    let arguments = ["rtl", "--width", "128", "--prefix", "nic", "--out"];
+    let output = warpline(&[&arguments[..], &[prefixed.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("top module nic_warpline;"));
+    let listing = fs::read_to_string(prefixed.join("nic_warpline.f")).unwrap();
+    let with_prefix = list.lines().map(|name| format!("nic_{name}\n"));
+    assert_eq!(listing, with_prefix.collect::<String>());
+    assert!(prefixed.join("nic_warpline.h").exists() && !prefixed.join("warpline.h").exists());
     let top = |out: &Path| fs::read_to_string(out.join("warpline.sv")).unwrap();
     let many = folder.path().join("many");
     let arguments = ["rtl", "--width", "128", "--streams", "16", "--out"];

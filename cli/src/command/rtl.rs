@@ -1,11 +1,11 @@
-//! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and packaging files for integrators' tools.
+//! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and files for integrators' tools and programs.
 
 use std::fs;
 
-use warpline_design::{TOP, design};
+use warpline_design::design;
 use warpline_hdl::Config;
 use warpline_regmap::rdl;
-use warpline_synth::packaging;
+use warpline_synth::{packaging, prefixed};
 
 use super::exit_code::OK;
 use super::output::{writable, write_texts};
@@ -25,7 +25,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         commit_octets: options.ring_octets,
         ..Config::simulated(options.width)
     };
-    let design = design(&config)?;
+    let mut design = design(&config)?;
+    if let Some(prefix) = &options.prefix {
+        design = prefixed(&design, prefix);
+    }
     let mut files = design.files();
     files.push((REGISTERS.into(), rdl::registers()));
     files.extend(packaging::files(&design, &config));
@@ -38,13 +41,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         writable(path)?;
     }
     write_texts(&files)?;
-    let lines = design
-        .modules
-        .iter()
-        .map(|module| module.text.lines().count());
-    let lines: usize = lines.sum();
+    let top = design.top();
+    let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
-        "{}: {} modules, {lines} lines; compile the files of {TOP}.f in its order, top module {TOP}; registers in {REGISTERS}\n",
+        "{}: {} modules, {lines} lines; compile the files of {top}.f in its order, top module {top}; registers in {REGISTERS}\n",
         folder.display(),
         design.modules.len(),
     ))?;

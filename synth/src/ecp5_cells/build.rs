@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpline_hdl::writer::{Design, Direction, Port};
+use warpline_sv_writer::{Design, Direction, Port};
 
 use super::block_ram::block_ram;
 use super::logic::{Cell, FlipFlop, LutRam};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use warpline_hdl::writer::{Design, Direction, Port};
+use warpline_sv_writer::{Design, Direction, Port};
 
 /// All ports but the clock, inputs in front.
 pub(super) fn recorded<'p>(ports: &'p [Port], clock: &str) -> impl Iterator<Item = &'p Port> {

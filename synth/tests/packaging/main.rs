@@ -1,5 +1,11 @@
 //! What `warpline rtl` writes for integrators, in their tools.
 
+mod bus;
+mod c_header;
+mod ip_xact;
+mod prefix;
+mod sv_package;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +20,13 @@ use warpline_verilate::{Build, Tools};
 static CONFIG: LazyLock<Config> = LazyLock::new(|| Config::simulated(64));
 /// The device of 64 bits.
 static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&CONFIG).unwrap());
+
+/// The text of the file called `name`.
+fn file(name: &str) -> String {
+    let files = packaging::files(&DEVICE, &CONFIG);
+    let found = files.into_iter().find(|(other, _)| other == name);
+    found.unwrap_or_else(|| panic!("no {name}")).1
+}
 
 fn write(folder: &Path) {
     DEVICE.write_to(folder).unwrap();
@@ -51,13 +64,9 @@ fn the_example_with_registers_only_is_free_of_warnings() {
 
 #[test]
 fn lists_of_files_name_every_module_in_order() {
-    let names: Vec<_> = DEVICE
-        .modules
-        .iter()
-        .map(|m| format!("{}.sv", m.name))
-        .collect();
-    let files = packaging::files(&DEVICE, &CONFIG);
-    let text = |wanted| &files.iter().find(|(name, _)| name == wanted).unwrap().1;
+    let modules = DEVICE.modules.iter().map(|m| &*m.name);
+    let names = ["warpline_pkg"].into_iter().chain(modules);
+    let names: Vec<_> = names.map(|name| format!("{name}.sv")).collect();
     let listed = |text: &str| -> Vec<String> {
         let items = text
             .lines()
@@ -67,18 +76,55 @@ fn lists_of_files_name_every_module_in_order() {
             .map(str::to_owned)
             .collect()
     };
-    assert_eq!(listed(text("Bender.yml")), names);
-    let [core @ .., example] = &listed(text("warpline.core"))[..] else {
+    assert_eq!(listed(&file("Bender.yml")), names);
+    let [core @ .., example] = &listed(&file("warpline.core"))[..] else {
         panic!("an empty core");
     };
     assert_eq!(core, names);
     assert_eq!(example, "warpline_registers_example.sv");
-    for name in ["warpline.core", "Bender.yml", "warpline_instance.svh"] {
+    let told = [
+        "warpline.core",
+        "Bender.yml",
+        "warpline.xml",
+        "warpline.sdc",
+        "warpline.xdc",
+        "warpline_instance.svh",
+    ];
+    for name in told {
         let which = "64-bit data path, 4 streams, rings of";
         assert!(
-            text(name).contains(which),
-            "{name} does not tell of which device it is"
+            file(name).contains(which),
+            "{name} does not say which device it is of"
         );
+    }
+}
+
+#[test]
+fn licences_are_those_of_the_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        assert_eq!(file(name), fs::read_to_string(root.join(name)).unwrap());
+    }
+}
+
+/// What constraints say beside comments.
+fn commands(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn constraints_make_every_clock_of_the_device_and_nothing_else() {
+    let clocks = DEVICE.ports.iter().filter(|port| port.clock);
+    let clocks: Vec<_> = clocks
+        .map(|port| {
+            let name = &port.name;
+            format!("create_clock -name {name} -period 6.400 [get_ports {{{name}}}]")
+        })
+        .collect();
+    assert_eq!(clocks.len(), 1);
+    for name in ["warpline.sdc", "warpline.xdc"] {
+        assert_eq!(commands(&file(name)), clocks, "{name}");
     }
 }
 

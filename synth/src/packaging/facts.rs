@@ -1,0 +1,164 @@
+//! What `warpline_regmap` and `warpline_wire` describe, in the form that the C header and the SystemVerilog package share.
+
+use warpline_regmap::layout::{self, completion, error_record};
+use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, REGISTERS, command};
+use warpline_regmap::{Field, Register, Value};
+use warpline_wire::error::{Checks, ErrorNumber};
+
+/// A number with a name.
+pub(super) struct Constant {
+    pub(super) name: String,
+    pub(super) value: u64,
+    /// Bits that a value of its kind takes.
+    pub(super) width: usize,
+    pub(super) doc: String,
+}
+
+/// Numbers of one kind.
+pub(super) struct Enumeration {
+    /// What the names of its numbers begin with, in lower case.
+    pub(super) name: &'static str,
+    pub(super) doc: &'static str,
+    pub(super) constants: Vec<Constant>,
+}
+
+/// Bits of an offset in the register space.
+pub(super) const OFFSET_BITS: usize = register::SPACE.ilog2() as usize;
+
+/// What identifies the register map.
+pub(super) fn identity() -> Vec<Constant> {
+    let word = |name: &str, value: u32, doc: &str| Constant {
+        name: name.into(),
+        value: value.into(),
+        width: 32,
+        doc: doc.into(),
+    };
+    vec![
+        word(
+            "IDENTITY_VALUE",
+            register::IDENTITY_VALUE,
+            "What IDENTITY reads.",
+        ),
+        word(
+            "VERSION_VALUE",
+            register::VERSION_VALUE,
+            "What VERSION reads: major number in the high half, minor number in the low half.",
+        ),
+        word("SPACE", register::SPACE, "Octets of the register space."),
+    ]
+}
+
+/// What the C header and the package call a register.
+pub(super) fn register_name(register: &Register) -> String {
+    format!("REG_{}", register.name)
+}
+
+/// Offset of a register; of an array, that of its first element, the number of elements and their distance.
+pub(super) fn places(register: &Register) -> Vec<Constant> {
+    let constant = |suffix: &str, value: u32, width, doc: &str| Constant {
+        name: register_name(register) + suffix,
+        value: value.into(),
+        width,
+        doc: doc.trim().into(),
+    };
+    let mut places = vec![constant("", register.offset, OFFSET_BITS, register.doc)];
+    if register.count > 1 {
+        places.push(constant("_ELEMENTS", register.count, 32, ""));
+        places.push(constant("_STRIDE", register.stride, 32, ""));
+    }
+    places
+}
+
+/// Fields of a register of one word. One of several words holds a record.
+pub(super) fn fields(register: &Register) -> &'static [Field] {
+    match register.words() {
+        1 => register.fields,
+        _ => &[],
+    }
+}
+
+pub(super) fn registers() -> &'static [Register] {
+    REGISTERS
+}
+
+/// All numbers that have a meaning of their own.
+pub(super) fn enumerations() -> Vec<Enumeration> {
+    let of_values = |name, doc, width, values: &mut dyn Iterator<Item = Value>| Enumeration {
+        name,
+        doc,
+        constants: values
+            .map(|value| Constant {
+                name: format!("{}_{}", name.to_uppercase(), value.name),
+                value: value.value.into(),
+                width,
+                doc: value.doc.trim().into(),
+            })
+            .collect(),
+    };
+    let vector = |field: &Field| Constant {
+        name: format!("VECTOR_{}", field.name),
+        value: field.lsb as u64,
+        width: 1,
+        doc: field.doc.into(),
+    };
+    let error = |number: ErrorNumber| Constant {
+        name: format!("ERROR_{}", upper_snake(&format!("{number:?}"))),
+        value: number as u64,
+        width: error_record::TYPE.width + error_record::CODE.width,
+        doc: String::new(),
+    };
+    let check = |(name, check): (&str, Checks)| Constant {
+        name: format!("CHECK_{name}"),
+        value: check.bits().trailing_zeros().into(),
+        width: error_record::CHECKS.width.ilog2() as usize,
+        doc: String::new(),
+    };
+    let commands = command::COMMANDS.iter().map(|command| command.value);
+    vec![
+        of_values(
+            "command",
+            "Commands: write the argument record to ARGUMENT, then the number to COMMAND.",
+            COMMAND_NUMBER.width,
+            &mut { commands },
+        ),
+        of_values(
+            "kind",
+            "Kinds of completion entries.",
+            completion::KIND.width,
+            &mut layout::kind::VALUES.iter().copied(),
+        ),
+        of_values(
+            "refused",
+            "Causes of an error without a failed check.",
+            error_record::REFUSED.width,
+            &mut layout::refused::VALUES.iter().copied(),
+        ),
+        Enumeration {
+            name: "vector",
+            doc: "Interrupt vectors; each has the bit of its number in INTERRUPT_STATE.",
+            constants: INTERRUPT_STATE.fields.iter().map(vector).collect(),
+        },
+        Enumeration {
+            name: "error",
+            doc: "Error numbers: type << 8 | code (RFC 5041 section 7.2, RFC 5044 section 8).",
+            constants: ErrorNumber::ALL.into_iter().map(error).collect(),
+        },
+        Enumeration {
+            name: "check",
+            doc: "Bit numbers of CHECKS, the failed checks of an error.",
+            constants: Checks::all().iter_names().map(check).collect(),
+        },
+    ]
+}
+
+/// `TaggedInvalidStag` as `TAGGED_INVALID_STAG`.
+fn upper_snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_uppercase());
+    }
+    snake
+}

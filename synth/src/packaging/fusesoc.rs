@@ -1,0 +1,52 @@
+//! `warpline.core`: `fusesoc --cores-root DIR run --target lint warpline`.
+
+use super::package::{Package, VERSION};
+
+pub(super) fn text(package: &Package<'_>) -> String {
+    let Package { top, device, .. } = package;
+    let sources = &package.sources;
+    let files: String = sources
+        .iter()
+        .map(|file| format!("      - {file}\n"))
+        .collect();
+    let example = package.example();
+    format!(
+        "CAPI=2:
+name: warpline:iwarp:{top}:{VERSION}
+description: {device}
+
+# Verilator has no warnings with -Wall, so there is no file of waivers. The package comes first; the modules do not need it.
+filesets:
+  rtl:
+    files:
+{files}    file_type: systemVerilogSource
+  registers_example:
+    files:
+      - {example}.sv
+    file_type: systemVerilogSource
+
+targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: {top}
+  lint:
+    <<: *default
+    description: Verilator with all warnings
+    default_tool: verilator
+    tools:
+      verilator:
+        mode: lint-only
+        verilator_options: [-Wall]
+  registers_example:
+    <<: *default
+    description: The device with its registers connected and nothing else
+    filesets: [rtl, registers_example]
+    toplevel: {example}
+    default_tool: verilator
+    tools:
+      verilator:
+        mode: lint-only
+        verilator_options: [-Wall]
+"
+    )
+}

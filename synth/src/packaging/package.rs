@@ -1,0 +1,56 @@
+//! What all generators take: the device and the names of what goes with it.
+
+use warpline_hdl::Config;
+use warpline_sv_writer::Design;
+
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+const LICENSE: &str = env!("CARGO_PKG_LICENSE");
+
+/// A device and the names of its files.
+pub(super) struct Package<'d> {
+    pub(super) design: &'d Design,
+    /// The top module, with which all names begin.
+    pub(super) top: &'d str,
+    /// With which all macros begin.
+    pub(super) macros: String,
+    /// Which device it is, in one line: the modules have the same names at every width.
+    pub(super) device: String,
+    /// Files of SystemVerilog in compile order, the package first.
+    pub(super) sources: Vec<String>,
+}
+
+impl<'d> Package<'d> {
+    pub(super) fn new(design: &'d Design, config: &Config) -> Self {
+        let Config {
+            width,
+            streams,
+            ring_octets,
+            ..
+        } = config;
+        let top = design.top();
+        let mut package = Self {
+            design,
+            top,
+            macros: top.to_uppercase(),
+            device: format!(
+                "iWARP receive offload, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
+            ),
+            sources: Vec::new(),
+        };
+        let modules = design.modules.iter().map(|module| &*module.name);
+        let package_name = package.package();
+        let names = [&*package_name].into_iter().chain(modules);
+        package.sources = names.map(|name| format!("{name}.sv")).collect();
+        package
+    }
+
+    /// The SystemVerilog package.
+    pub(super) fn package(&self) -> String {
+        format!("{}_pkg", self.top)
+    }
+
+    /// The module with registers only.
+    pub(super) fn example(&self) -> String {
+        format!("{}_registers_example", self.top)
+    }
+}

@@ -1,0 +1,191 @@
+//! What an integrator has to know of each port, and the interfaces that the ports form.
+
+use warpline_sv_writer::{Direction, Port};
+
+/// Write addresses that the device may issue ahead of their data: 16 in the write mux's queue of owners, one whose owner is
+/// selected, and two single beats in the output and skid registers. `tests/packaging.rs` measures it.
+pub const ADDRESSES_AHEAD: usize = 19;
+/// Write bursts that may await their responses: 128 in the write mux's queue of owners, and the oldest beside it. Measured
+/// likewise.
+pub const AWAITING_RESPONSES: usize = 129;
+
+/// Ports by the beginning of their names, with their purpose; signals of AXI interfaces have the standard's meaning.
+const PORTS: [(&str, &str); 9] = [
+    ("aclk", "The clock of all ports."),
+    (
+        "aresetn",
+        "Reset, active low, sampled by aclk: synchronous. One cycle is enough; the device holds its own reset for 31 more.",
+    ),
+    (
+        "s_axis_segment_tready",
+        "Always 1: octets that do not fit the ring are dropped; the peer has to send them again.",
+    ),
+    (
+        "s_axis_segment_",
+        "TCP payload, AXI4-Stream, one segment per packet. tdest: stream. tuser[31:0]: sequence number of the segment's first \
+octet, the same in all its beats. tuser[32]: a FIN follows the segment's last octet; tuser[33]: the connection is lost. The device \
+reads both in the beat with tlast only, so a source may drive them in all beats. tkeep: contiguous from octet 0, all ones except \
+in the last beat, all zeros in a segment without payload. Packets are not interleaved. Segments of a stream that is not \
+armed, or does not exist, are dropped and counted. Arm a stream again only after the last beat of its former connection.",
+    ),
+    (
+        "m_axis_window_",
+        "Acknowledgement and window of a stream (tdest) for TCP to send, AXI4-Stream, the streams in turn. tdata[31:0]: acknowledge \
+up to this sequence number; tdata[63:32]: right edge of the window to advertise. The device reports streams that are not armed as \
+well: ignore those. A report that is stalled is not withdrawn when its stream is armed again: ignore an acknowledgement outside \
+the range from the last acknowledged to the last sent octet.",
+    ),
+    (
+        "s_axil_",
+        "Registers, AXI4-Lite, 4 KiB: see registers.rdl and the generated C header.",
+    ),
+    (
+        "m_axi_aw",
+        "Host memory, AXI4: write bursts of payload and completions; no burst crosses 4 KiB. Up to {ahead} addresses go ahead of their \
+data. WVALID does not depend on AWREADY: data may also be offered, and be complete, before the address is accepted. Up to \
+{outstanding} bursts await their responses. A response has to mean that the host sees the octets (AWCACHE: normal, not bufferable): \
+the device writes a completion, and ends a revocation, only after the responses to the writes before it.",
+    ),
+    (
+        "m_axi_",
+        "Host memory, AXI4. No ID signals: responses come in order. The device reads nothing but receive descriptors, one burst at a time.",
+    ),
+    (
+        "m_axis_msix_",
+        "Interrupts, AXI4-Stream: number of the MSI-X vector to send; 0: a completion, 1: a completion could not be written. The PCIe \
+endpoint holds the table of vectors.",
+    ),
+];
+
+/// What an integrator has to know of the port called `name`.
+pub(super) fn meaning(name: &str) -> Option<String> {
+    let (_, meaning) = PORTS.iter().find(|(start, _)| name.starts_with(start))?;
+    let meaning = meaning.replace("{ahead}", &ADDRESSES_AHEAD.to_string());
+    Some(meaning.replace("{outstanding}", &AWAITING_RESPONSES.to_string()))
+}
+
+/// A bus interface: the ports that begin with its name.
+pub(super) struct Interface {
+    /// Name; its ports are called `<name>_<signal>`.
+    pub(super) name: &'static str,
+    /// Protocol.
+    pub(super) protocol: Protocol,
+    /// Whether the device is the master.
+    pub(super) master: bool,
+}
+
+/// A protocol of AMBA 4.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Axi4,
+    Axi4Lite,
+    Axi4Stream,
+}
+
+/// All of them; clock and reset belong to none.
+pub(super) const INTERFACES: [Interface; 5] = [
+    interface("s_axis_segment", Protocol::Axi4Stream, false),
+    interface("m_axis_window", Protocol::Axi4Stream, true),
+    interface("s_axil", Protocol::Axi4Lite, false),
+    interface("m_axi", Protocol::Axi4, true),
+    interface("m_axis_msix", Protocol::Axi4Stream, true),
+];
+
+const fn interface(name: &'static str, protocol: Protocol, master: bool) -> Interface {
+    Interface {
+        name,
+        protocol,
+        master,
+    }
+}
+
+impl Interface {
+    /// The interface's name of the signal at `port`, if the port belongs to it.
+    pub(super) fn signal(&self, port: &str) -> Option<String> {
+        let signal = port.strip_prefix(self.name)?.strip_prefix('_')?;
+        Some(signal.to_uppercase())
+    }
+}
+
+/// The range of a port in a declaration, with a blank behind it; nothing for one bit.
+pub(super) fn range(port: &Port) -> String {
+    match port.width {
+        1 => String::new(),
+        width => format!("[{}:0] ", width - 1),
+    }
+}
+
+/// The port list of an instance, each port explained; `connect` gives what goes into each port's parentheses.
+pub(super) fn connections(ports: &[Port], connect: impl Fn(&Port) -> String) -> String {
+    let mut text = String::new();
+    let mut said = None;
+    let last = ports.len().saturating_sub(1);
+    for (i, port) in ports.iter().enumerate() {
+        let meaning = meaning(&port.name);
+        if meaning != said {
+            text += &comment(meaning.as_deref().unwrap_or_default());
+            said = meaning;
+        }
+        let comma = if i == last { "" } else { "," };
+        text += &format!("    .{}({}){comma}\n", port.name, connect(port));
+    }
+    text
+}
+
+/// Longest line of a comment.
+const LINE: usize = 120;
+
+/// A comment in lines of at most [`LINE`] octets.
+fn comment(text: &str) -> String {
+    let mut lines = vec![String::from("    //")];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < LINE => *line += &format!(" {word}"),
+            _ => lines.push(format!("    // {word}")),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// `input` or `output`, of equal width.
+pub(super) fn direction(port: &Port) -> &'static str {
+    match port.direction {
+        Direction::Input => "input  wire",
+        Direction::Output => "output wire",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_port_is_explained_and_every_explanation_printed() {
+        let config = warpline_hdl::Config::simulated(64);
+        let design = warpline_design::design(&config).unwrap();
+        for port in &design.ports {
+            assert!(meaning(&port.name).is_some(), "{}", port.name);
+        }
+        let text = connections(&design.ports, |port| port.name.clone());
+        assert!(text.lines().all(|line| line.len() <= LINE));
+        let said = text.replace("\n    //", "");
+        for (start, _) in PORTS {
+            let meaning = meaning(start).unwrap();
+            assert!(said.contains(&meaning), "{meaning}");
+            assert!(!meaning.contains('{'), "{meaning}");
+        }
+    }
+
+    #[test]
+    fn every_port_but_clock_and_reset_is_of_one_interface() {
+        let config = warpline_hdl::Config::simulated(64);
+        let design = warpline_design::design(&config).unwrap();
+        for port in &design.ports {
+            let of = INTERFACES
+                .iter()
+                .filter(|of| of.signal(&port.name).is_some());
+            let expected = usize::from(!["aclk", "aresetn"].contains(&port.name.as_str()));
+            assert_eq!(of.count(), expected, "{}", port.name);
+        }
+    }
+}
