@@ -540,8 +540,8 @@ fn a_trace_on_a_full_disk_is_reported() {
     assert!(shown.contains("memory as expected"), "{shown}");
 }
 
-/// The files of `warpline rtl` other than the modules.
-const BESIDE: [&str; 6] = [
+/// What `warpline rtl` writes beside the modules.
+const BESIDE: [&str; 13] = [
     "warpline.f",
     "warpline.core",
     "Bender.yml",
@@ -595,7 +595,7 @@ fn rtl_is_one_file_a_module_and_a_list() {
     assert!(text(&output.stdout).contains("top module nic_warpline;"));
     let listing = fs::read_to_string(prefixed.join("nic_warpline.f")).unwrap();
     let with_prefix = list.lines().map(|name| format!("nic_{name}\n"));
-    assert_eq!(listing, with_prefix.collect::<String>());
+    assert_eq!(listing, with_prefix.collect::<Vec<_>>().concat());
     assert!(prefixed.join("nic_warpline.h").exists() && !prefixed.join("warpline.h").exists());
     let top = |out: &Path| fs::read_to_string(out.join("warpline.sv")).unwrap();
     let many = folder.path().join("many");

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         widths
     };
     if let Some(path) = arguments.first() {
-        // not after all placements
+        // before all placements
         File::options().append(true).create(true).open(path)?;
     }
     let tools = Tools::find()?;

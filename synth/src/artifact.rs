@@ -1,4 +1,4 @@
-//! What a tool has made is not made again: a mark beside it says of what it was made.
+//! Artifacts are not made twice: a mark beside each one records its inputs.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,25 +6,25 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// The file at `path` holds `text` and nothing else.
+/// Whether the file at `path` holds exactly `text`.
 pub(crate) fn holds(path: &Path, text: &str) -> bool {
     fs::read(path).is_ok_and(|had| had == text.as_bytes())
 }
 
-/// Gives what `read` finds, and calls `make` before, unless the file at `mark` holds `of` and what it marks is `there`. The mark
-/// is removed first and written last: what is made while a call is interrupted is marked by none. What cannot be read is made anew.
+/// Returns what `read` finds. Calls `make` first, unless the artifact is `there` and its `mark` holds `inputs`. The mark is removed
+/// before `make` and written after `read`, so an interrupted call leaves no mark. An artifact that cannot be read is made again.
 ///
 /// # Errors
-/// [`Error::File`] of the mark, or what `make` and `read` say.
+/// [`Error::File`] of the mark, or an error of `make` or `read`.
 pub(crate) fn make_once<T>(
     mark: &Path,
-    of: &str,
+    inputs: &str,
     there: bool,
     make: impl FnOnce() -> Result<(), Error>,
     read: impl Fn() -> Result<T, Error>,
 ) -> Result<T, Error> {
     if there
-        && holds(mark, of)
+        && holds(mark, inputs)
         && let Ok(made) = read()
     {
         return Ok(made);
@@ -35,6 +35,6 @@ pub(crate) fn make_once<T>(
     }
     make()?;
     let made = read()?;
-    fs::write(mark, of).map_err(Error::at(mark))?;
+    fs::write(mark, inputs).map_err(Error::at(mark))?;
     Ok(made)
 }

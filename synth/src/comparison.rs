@@ -1,4 +1,4 @@
-//! CRC32C as it is usually built, to compare the device's with: one XOR network from state and data to the next state.
+//! CRC32C as a parallel LFSR, for comparison with the device's: one XOR network from state and data to the next state.
 //!
 //! ```text
 //!  data ─►[register]─┬─► next state of a full beat ─►[state]─┐
@@ -7,7 +7,7 @@
 //!                    └─► … one network a length ─┘
 //! ```
 //!
-//! A beat a cycle, three cycles to the verdict. Written for the comparison; the device does not use it.
+//! One beat per cycle; the verdict follows after three cycles. The device does not use it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,11 +23,11 @@ use warpline_sv_writer::{self as writer, Design, Direction, Module, Port};
 use crate::error::Error;
 use crate::netlist::{Family, Source, netlist, netlist_of};
 use crate::part::{Part, part};
-use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, progress, settings, usual_placer};
+use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, default_placer, progress, settings};
 use crate::report::{Tool, worst_path};
 use crate::tools::Tools;
 
-/// The next state behind `dwords` dwords: for each of its bits the bits of state and data to add.
+/// The next state after `dwords` dwords: for each of its bits the sum of bits of state and data.
 fn next_state(dwords: usize) -> Vec<String> {
     let mut sums = vec![Vec::new(); 32];
     let mut add = |term: String, column: u32| {
@@ -44,12 +44,12 @@ fn next_state(dwords: usize) -> Vec<String> {
         let to_come = 32 * (dwords - bit / 32);
         add(format!("d[{bit}]"), advance(1 << (bit % 32), to_come));
     }
-    // as reductions: yosys makes a tree of one, while a chain of 250 additions is too deep for its recursion
+    // as reductions, of which yosys makes trees; a chain of 250 operators exceeds its recursion depth
     let sums = sums.iter().map(|sum| format!("^{{{}}}", sum.join(", ")));
     sums.collect()
 }
 
-/// The module `parallel_crc32c` for beats of `width` bits; inputs are those of the device's CRC unit.
+/// The module `parallel_crc32c` for beats of `width` bits, with the inputs of the device's CRC unit.
 #[must_use]
 pub fn parallel(width: usize) -> Design {
     let dwords = width / 32;
@@ -133,12 +133,12 @@ endmodule
     }
 }
 
-/// The device's own CRC unit; none at a width that it does not have.
+/// The device's CRC unit at one of the device's widths.
 ///
 /// # Errors
 /// [`Error::Width`].
 pub fn own(width: usize) -> Result<Design, Error> {
-    // rust-hdl keeps many copies of a wide block on the stack while it builds it.
+    // rust-hdl keeps many copies of a wide block on the stack.
     let written = thread::Builder::new().stack_size(512 << 20).spawn(move || {
         Some(match width {
             64 => writer::write(&Crc32c::<64, 2>::default(), "crc32c"),
@@ -155,7 +155,7 @@ pub fn own(width: usize) -> Result<Design, Error> {
     }
 }
 
-/// `design` between registers that are loaded and read in a row: its own paths alone limit the clock.
+/// `design` between shift registers, so that only its own paths limit the clock.
 fn harness(design: &Design) -> (String, String) {
     let top = design.top();
     let (mut inputs, mut outputs, mut connections) = (0, 0, Vec::new());
@@ -194,26 +194,26 @@ endmodule
     ("harness.sv".into(), text)
 }
 
-/// One way to the CRC, at one width.
+/// A CRC unit at one width.
 #[derive(Clone, Debug, Serialize)]
 pub struct Built {
     /// `warpline`, or `parallel`.
     pub what: String,
     /// Bits of a beat.
     pub width: usize,
-    /// LUT4s of the unit alone, before placement; a bit of a carry chain is one.
+    /// LUT4s of the unit alone, before placement; each bit of a carry chain is one.
     pub lut4: u64,
     /// Its flip-flops.
     pub ff: u64,
-    /// LUTs in a row, before placement.
+    /// Logic levels, before placement.
     pub lut_levels: usize,
-    /// Slowest clock that nextpnr expects of a seed when it has placed and not routed; none if it has not placed it in [`PATIENCE`].
+    /// Slowest clock of all seeds that nextpnr estimates before routing; none if a seed was not placed within [`PATIENCE`].
     pub placed_mhz_min: Option<f64>,
-    /// Slowest clock of all seeds, behind place and route; none if there is a seed that was not routed in [`PATIENCE`].
+    /// Slowest clock of all seeds after place and route; none if a seed was not routed within [`PATIENCE`].
     pub fmax_mhz_min: Option<f64>,
 }
 
-/// All of them.
+/// CRC units of the device and parallel ones, at some widths.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Part.
@@ -222,21 +222,21 @@ pub struct Comparison {
     pub speed: u8,
     /// Seeds of placement.
     pub seeds: Vec<u32>,
-    /// Clock that nextpnr aims at.
+    /// Target clock of nextpnr.
     pub aim_mhz: f64,
-    /// What was built.
+    /// The units.
     pub built: Vec<Built>,
     /// Tools and their versions.
     pub tools: Vec<Tool>,
 }
 
-/// How long nextpnr is waited for. The device's own unit takes 2 min at 512 bits, with another placement beside it.
+/// Time limit of nextpnr. The device's unit takes 2 min at 512 bits, beside another placement.
 pub const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// What nextpnr aims at.
+/// Target clock of nextpnr.
 const AIM_MHZ: f64 = 300.0;
 
-/// Builds both at each of `widths` with the same tools and settings.
+/// Builds both units at each of `widths`, with the same tools and settings.
 ///
 /// # Errors
 /// [`Error`] when a tool fails.
@@ -290,7 +290,7 @@ fn build(
     fs::write(&pins, format!("FREQUENCY NET \"clk\" {AIM_MHZ} MHZ;\n"))
         .map_err(Error::at(&pins))?;
     let mut settings = settings(part, false);
-    settings.extend(usual_placer(TIMING_WEIGHT));
+    settings.extend(default_placer(TIMING_WEIGHT));
     let placer = Placer::new(folder, &tools.nextpnr, &settings)?.with_patience(PATIENCE);
     let mut slowest = Some(f64::INFINITY);
     let mut expected = Some(f64::INFINITY);
@@ -318,7 +318,7 @@ fn build(
     })
 }
 
-/// The first clock in nextpnr's log: the one between placement and routing.
+/// The first clock in the log of nextpnr: its estimate between placement and routing.
 fn expected_mhz(log: &str) -> Option<f64> {
     let said = log.split_once("Max frequency for clock")?.1;
     let (_, megahertz) = said.split_once("': ")?;

@@ -1,7 +1,6 @@
-//! How much logic stands between registers: LUTs in a row, and the longest path under an even guess of wires.
+//! Logic between registers: LUT levels, and the longest path with the same delay for every wire.
 //!
-//! Placement is not known: a wire takes the same time wherever it goes. So this is no clock; it tells whether a device
-//! became slower.
+//! There is no placement, so the result is no clock; it shows whether a device became slower.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +22,7 @@ pub struct LongestPath {
 /// Picoseconds of a wire between two slices.
 const WIRE: u64 = 750;
 
-/// Cells between registers, in an order in which each stands behind what drives it.
+/// Cells between registers, each after the cells that drive it.
 struct Between<'c> {
     cells: Vec<&'c Cell>,
 }
@@ -45,27 +44,27 @@ impl<'c> Between<'c> {
     }
 }
 
-/// Inputs that a cell's outputs follow: of a RAM of LUTs, the read address.
+/// Inputs with a combinational path to an output: of a LUT RAM, the read address.
 fn through(cell: &Cell) -> impl Iterator<Item = (&str, usize)> {
     let address = |pin: &str| ["RAD", "A", "DPRA"].iter().any(|s| pin.starts_with(s));
     let inputs = cell.nets("input");
     inputs.filter(move |(pin, _)| !cell.is_lut_ram() || address(pin))
 }
 
-/// The largest number of LUTs between registers. A RAM of LUTs that is read on the way is one; carry chains and wide
-/// multiplexers are none.
+/// The largest number of LUTs between registers. A LUT RAM on the path counts as one; carry chains and wide multiplexers do not
+/// count.
 ///
 /// # Errors
 /// A loop without a register.
 pub(crate) fn luts(cells: &BTreeMap<String, Cell>) -> Result<usize, String> {
-    let mut behind: HashMap<usize, usize> = HashMap::new();
+    let mut levels: HashMap<usize, usize> = HashMap::new();
     for cell in Between::new(cells)?.cells {
-        let before = through(cell).filter_map(|(_, net)| behind.get(&net)).max();
+        let before = through(cell).filter_map(|(_, net)| levels.get(&net)).max();
         let one = cell.r#type.starts_with("LUT") || cell.is_lut_ram();
         let depth = before.copied().unwrap_or(0) + usize::from(one);
-        behind.extend(cell.nets("output").map(|(_, net)| (net, depth)));
+        levels.extend(cell.nets("output").map(|(_, net)| (net, depth)));
     }
-    Ok(behind.into_values().max().unwrap_or(0))
+    Ok(levels.into_values().max().unwrap_or(0))
 }
 
 /// The longest path between registers or ports of a netlist of ECP5.
@@ -73,7 +72,7 @@ pub(crate) fn luts(cells: &BTreeMap<String, Cell>) -> Result<usize, String> {
 /// # Errors
 /// A loop without a register, or a cell that is not known.
 pub(crate) fn longest(cells: &BTreeMap<String, Cell>) -> Result<LongestPath, String> {
-    // when a net is there, and where its path began
+    // arrival time of a net, and the start of its path
     let mut times: HashMap<usize, (u64, &str)> = HashMap::new();
     for (name, cell) in cells.iter().filter(|(_, cell)| cell.is_register()) {
         let nets = cell.nets("output").map(|(_, net)| net);
@@ -108,7 +107,7 @@ pub(crate) fn longest(cells: &BTreeMap<String, Cell>) -> Result<LongestPath, Str
     })
 }
 
-/// The name that a register or a memory has in the text: what yosys makes of it goes on with the cell's kind.
+/// Name of a register or memory in the sources: yosys appends the kind of the cell.
 fn register(name: &str) -> &str {
     let kinds = [
         "_TRELLIS_",
@@ -122,7 +121,7 @@ fn register(name: &str) -> &str {
     ends.min().map_or(name, |end| &name[..end])
 }
 
-/// Picoseconds of speed grade 8, as nextpnr has them, rounded.
+/// Clock to output in picoseconds: speed grade 8 of nextpnr, rounded.
 fn clock_to_output(cell: &Cell) -> u64 {
     let registered = cell.parameters.get("REGMODE_A").map(|text| text.trim());
     match cell.r#type.as_str() {
@@ -132,7 +131,7 @@ fn clock_to_output(cell: &Cell) -> u64 {
     }
 }
 
-/// Picoseconds from pin to pin, as above.
+/// Pin to pin in picoseconds, likewise.
 fn delay(cell: &Cell, input: &str, output: &str) -> Result<u64, String> {
     Ok(match (cell.r#type.as_str(), input, output) {
         ("LUT4", ..) => 141,
@@ -144,7 +143,7 @@ fn delay(cell: &Cell, input: &str, output: &str) -> Result<u64, String> {
     })
 }
 
-/// Wires inside of a slice take no time.
+/// Delay of the wire to an input: none within a slice.
 fn wire(cell: &Cell, input: &str) -> u64 {
     match (cell.r#type.as_str(), input) {
         ("CCU2C", "CIN") | ("PFUMX", "ALUT" | "BLUT") | ("L6MUX21", "D0" | "D1") => 0,
@@ -177,7 +176,7 @@ mod tests {
         cells.collect()
     }
 
-    /// From a register through two LUTs, a carry and a RAM of LUTs into it; the last one closes it.
+    /// From a register through two LUTs, a carry and a LUT RAM back into it.
     fn chain() -> [Value; 6] {
         [
             cell("LUT4", &[("A", 5)], ("Z", 9)),
@@ -192,7 +191,7 @@ mod tests {
     #[test]
     fn levels_are_the_luts_between_registers() {
         assert_eq!(luts(&cells(&chain())), Ok(4));
-        // What a RAM of LUTs stores does not pass it; what addresses it does.
+        // There is no path from the data of a LUT RAM, but from its address.
         assert_eq!(luts(&cells(&chain()[..5])), Ok(2));
         let looped = [
             cell("LUT4", &[("A", 2)], ("Z", 1)),
@@ -206,7 +205,7 @@ mod tests {
     fn the_longest_path_counts_cells_and_wires_between_them() {
         let longest = |with: &[Value]| longest(&cells(with)).unwrap();
         let path = longest(&chain());
-        // also the RAM's data is at an end of it, as far from the register as the register's own input
+        // the path also ends at the data of the RAM, as late as at the input of the register
         assert_eq!(path.ps, 310 + 3 * 141 + 450 + 250 + 6 * WIRE);
         assert_eq!(path.from, "block.signal1");
         assert!(["block.signal1", "block.signal5"].contains(&&*path.to));

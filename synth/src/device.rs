@@ -2,7 +2,7 @@
 
 use warpline_hdl::Config;
 
-/// The device of a bitstream: 4 streams with rings of 16 KiB, the rest as the simulated card has it.
+/// The device of a bitstream: 4 streams with rings of 16 KiB, everything else as in the simulated card.
 #[must_use]
 pub const fn config(width: usize) -> Config {
     Config {

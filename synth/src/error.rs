@@ -1,9 +1,9 @@
-//! What keeps a device from becoming a bitstream. Each error prints as one line and says what to do.
+//! Errors of the flow. Each prints as one line and says what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// There is no bitstream.
+/// Why a step of the flow failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
     NoTool {
         /// Its program.
         program: &'static str,
-        /// Where it was looked for.
+        /// The paths that were searched.
         searched: Vec<PathBuf>,
     },
     /// The netlist needs more than the part has.
@@ -45,7 +45,7 @@ pub enum Error {
         width: usize,
         /// The part.
         part: &'static str,
-        /// What there is too little of, and by how much.
+        /// Resources that do not suffice, with the excess.
         needs: Vec<String>,
     },
     /// A tool ended with an error.
@@ -53,22 +53,22 @@ pub enum Error {
     Tool {
         /// Its program.
         program: &'static str,
-        /// Its error; if it named none, how it ended and what it said last.
+        /// Its error message; without one, its status and last line.
         reason: String,
-        /// What it said.
+        /// Its log.
         log: PathBuf,
     },
-    /// A tool took too long, and was stopped.
+    /// A tool exceeded its time limit and was killed.
     #[error("{program} was stopped, it did not end in {seconds} s (all of it: {})", log.display())]
     Slow {
         /// Its program.
         program: &'static str,
-        /// How long it was waited for.
+        /// The limit.
         seconds: u64,
-        /// What it said.
+        /// Its log.
         log: PathBuf,
     },
-    /// Somebody else works in the folder.
+    /// Another process works in the folder.
     #[error("{}: another warpline works there, or a tool that one has left running: wait for it, or give another folder", folder.display())]
     InUse {
         /// The folder.
@@ -82,7 +82,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A tool wrote something else than expected.
+    /// The output of a tool is not as expected.
     #[error("{}: {what}; is the tool's version the pinned one?", path.display())]
     Output {
         /// The file.
@@ -101,7 +101,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the user asked for what cannot be, rather than that something failed.
+    /// Whether the request is at fault, not a tool.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         matches!(
@@ -130,7 +130,7 @@ impl Error {
     }
 }
 
-/// What a tool said, as a part of one line: no control characters, and not too much.
+/// Output of a tool as part of one line: without control characters, and cut to 300 characters.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 300;
     let plain = |c: char| if c.is_control() { ' ' } else { c };

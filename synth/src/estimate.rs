@@ -1,4 +1,4 @@
-//! How large a device is and how many LUTs lie between its registers, by yosys alone: no placement, so no clock.
+//! Area and logic levels of a device, by yosys alone: without placement there is no clock.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::regression::{growth, summary};
 use crate::report::Tool;
 use crate::tools::yosys_version;
 
-/// What yosys makes of a device, its ports left open. An estimate: a vendor's tools, and placement, make something else of it.
+/// What yosys makes of a device with open ports. An estimate: placement and vendor tools change it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Family: `ecp5`, or `xcup`, UltraScale+.
@@ -28,19 +28,19 @@ pub struct Estimate {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
-    /// LUTs: LUT4 of ECP5; LUT1 to LUT6 of UltraScale+. Neither carry chains nor RAM of LUTs.
+    /// LUTs: LUT4 of ECP5, LUT1 to LUT6 of UltraScale+; without carry chains and LUT RAM.
     pub lut: u64,
     /// Carry cells: CCU2C, 2 bits each; CARRY4 or CARRY8.
     pub carry: u64,
     /// Flip-flops.
     pub ff: u64,
-    /// Memories made of LUTs: TRELLIS_DPR16X4, or RAM…M and others.
+    /// LUT RAMs: TRELLIS_DPR16X4, or RAM…M and others.
     pub lut_ram: u64,
     /// Block RAMs of 18 kbit; one of 36 kbit counts as two.
     pub ram18: u64,
     /// LUTs on the longest path between registers or ports.
     pub lut_levels: usize,
-    /// The longest path when every wire takes the same time; known of ECP5 only.
+    /// The longest path with the same delay for every wire; for ECP5 only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_path: Option<LongestPath>,
     /// All cells by kind.
@@ -49,7 +49,7 @@ pub struct Estimate {
     pub tools: Vec<Tool>,
 }
 
-/// Makes a netlist of the device of `width` bits in `folder`, and counts.
+/// Makes a netlist of the device of `width` bits in `folder`, and counts its cells.
 ///
 /// # Errors
 /// [`Error`] when the device cannot be written, or yosys fails.
@@ -69,7 +69,7 @@ pub fn estimate(
 }
 
 impl Estimate {
-    /// What `netlist`, of `family` and the device that `config` describes, holds.
+    /// Counts the cells of `netlist`, made for `family` from the device that `config` describes.
     fn of(
         family: Family,
         config: &Config,
@@ -99,7 +99,7 @@ impl Estimate {
         })
     }
 
-    /// What is more than 5 % larger or deeper than `before`, which is of the same device.
+    /// Figures that are more than 5 % larger or deeper than in `before`, an estimate of the same device.
     #[must_use]
     pub fn regression(&self, before: &Self) -> Option<String> {
         let levels = |estimate: &Self| estimate.lut_levels as u64;

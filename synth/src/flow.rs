@@ -1,4 +1,4 @@
-//! The way through the tools, with a log of each.
+//! The flow from sources to a bitstream: yosys, nextpnr, ecppack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,34 +14,35 @@ use crate::folder_lock::{self, acquire};
 use crate::module::NETLIST_JSON;
 use crate::netlist::{Family, MADE_BY, Netlist, RTL, Source, netlist};
 use crate::part::Part;
-use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, settings, usual_placer};
+use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, default_placer, settings};
 use crate::process::call;
 use crate::report::{Late, Placed, Report, WorstPath, late, rounded, worst_path};
 use crate::selftest::{BOARD, PINS, sources};
 use crate::side_by_side::side_by_side;
 use crate::tools::Tools;
 
-/// How it is placed and routed. The router routes again what misses the aim, up to fifty times; that made 168.0 MHz of a
-/// placement that had come to 154.2.
+/// Options for placing and routing. The router rips up and reroutes nets that miss the target, up to fifty times; that took one
+/// placement from 154.2 to 168.0 MHz.
 ///
-/// The device of 512 bits takes nearly all block RAMs of the largest part. What the tool's usual placer made of it was not routed
-/// in 20 min by either of its routers; what its static placer makes has an eighth less wire, and is.
+/// The device of 512 bits needs nearly all block RAMs of the largest part. Neither router finished the placement of the default
+/// placer in 20 min; the static placer needs an eighth less wire, and its placement routes.
 ///
-/// At 256 bits, late wires weigh more: of three seeds the slowest has 161.5 MHz with 1000, and 147.0 with the other widths' 300.
-fn way(width: usize) -> Vec<String> {
+/// At 256 bits the timing weight is higher: the slowest of three seeds reaches 161.5 MHz with 1000, and 147.0 with the 300 of the
+/// other widths.
+fn placement(width: usize) -> Vec<String> {
     let weight = match width {
         512 => return vec!["--placer".into(), "static".into()],
         256 => 1000,
         _ => TIMING_WEIGHT,
     };
-    let mut way = usual_placer(weight);
-    way.push("--tmg-ripup".into());
-    way
+    let mut options = default_placer(weight);
+    options.push("--tmg-ripup".into());
+    options
 }
 
-/// What nextpnr aims at, and routes again for: 156.25 MHz and what is wanted to spare, 10 % at 64 bits, and 2 % beyond. No clock
-/// is wanted of the device of 512 bits, and nothing of it routed again.
-const fn aim_mhz(width: usize) -> u32 {
+/// Target clock of nextpnr: 156.25 MHz and a margin, 10 % at 64 bits and 2 % at the widths above. The device of 512 bits has no
+/// required clock, and is not rerouted.
+const fn target_mhz(width: usize) -> u32 {
     match width {
         64 => 172,
         512 => 100,
@@ -49,44 +50,44 @@ const fn aim_mhz(width: usize) -> u32 {
     }
 }
 
-/// What to make.
+/// A bitstream to make.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// For which part.
+    /// The part.
     pub part: &'static Part,
     /// Bits of the data path.
     pub width: usize,
     /// Seeds of placement, at least one.
     pub seeds: Vec<u32>,
-    /// How often each seed is placed and routed, at least once; its fastest start counts.
+    /// Starts of each seed, at least one; a seed counts by its fastest start.
     pub starts: u32,
-    /// How many are placed at a time, each on a processor with a gigabyte and a half of memory.
+    /// Placements at a time; each needs a processor and 1.5 GB of memory.
     pub jobs: usize,
-    /// Octets a cycle that were measured at this width.
+    /// Octets per cycle that were measured at this width.
     pub octets_per_cycle: f64,
     /// Folder for all files.
     pub out: PathBuf,
 }
 
-/// What is being done.
+/// A step of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// SystemVerilog is written.
     Generate,
     /// yosys makes a netlist.
     Synthesise,
-    /// nextpnr places and routes, with this seed of the tool's.
+    /// nextpnr places and routes with this seed.
     Place(u32),
     /// ecppack writes the bitstream.
     Pack,
 }
 
-/// Makes a bitstream, [`BITSTREAM`] in `out`, of the seed with the fastest clock, and the report of all seeds.
+/// Makes [`BITSTREAM`] in `out` from the seed with the fastest clock, and reports all seeds.
 ///
 /// # Errors
 /// [`Error`] when the device is too large for the part, or a tool fails.
 pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<Report, Error> {
-    let versions = tools.versions()?; // not after hours
+    let versions = tools.versions()?; // before hours of work
     progress(Stage::Generate);
     let device = config(job.width);
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
@@ -95,8 +96,8 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     let _lock = acquire(&job.out)?;
     let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
-    let aim = aim_mhz(job.width);
-    let text = format!("{text}\nFREQUENCY NET \"clk\" {aim} MHZ;\n");
+    let target = target_mhz(job.width);
+    let text = format!("{text}\nFREQUENCY NET \"clk\" {target} MHZ;\n");
     fs::write(&pins, text).map_err(Error::at(&pins))?;
 
     progress(Stage::Synthesise);
@@ -112,9 +113,9 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
     let mut settings = settings(job.part, job.part.board);
-    settings.extend(way(job.width));
+    settings.extend(placement(job.width));
     let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
-    // each of the tool's seeds once: seed 1001 is also the second start of seed 1
+    // each seed of nextpnr once: 1001 is also the second start of seed 1
     let of_seed = |&seed| (0..job.starts).map(move |start| (seed, start));
     let starts: Vec<(u32, u32)> = job.seeds.iter().flat_map(of_seed).collect();
     let seeds: BTreeSet<_> = starts
@@ -175,7 +176,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     })
 }
 
-/// Whether what has this path in the folder of a [`Job`] or of an estimate is the flow's own.
+/// Whether `path`, relative to the folder of a [`Job`] or an estimate, is a file of the flow.
 #[must_use]
 pub fn is_of_flow(path: &Path) -> bool {
     let mut names = path.iter().map(|name| name.to_string_lossy());
@@ -204,15 +205,15 @@ pub fn is_of_flow(path: &Path) -> bool {
     once.contains(&name) || of_a_seed.iter().any(|start| name.starts_with(start))
 }
 
-/// From one start of a seed to the next one, in seeds of nextpnr.
+/// Distance between the seeds of nextpnr for two starts of a seed.
 const NEXT_START: u32 = 1000;
 
-/// What nextpnr is given for a start of a seed.
+/// Seed of nextpnr for a start of a seed.
 fn tools_seed(seed: u32, start: u32) -> u32 {
     seed.wrapping_add(start.wrapping_mul(NEXT_START))
 }
 
-/// The slowest of all seeds, each by its fastest start, and the fastest start of all.
+/// The slowest seed, each counted by its fastest start, and the fastest start of all.
 fn slowest_and_fastest(runs: &[Run]) -> Option<(&Run, &Run)> {
     let by_clock = |a: &&Run, b: &&Run| a.placed.fmax_mhz.total_cmp(&b.placed.fmax_mhz);
     let seeds = runs.chunk_by(|a, b| a.placed.seed == b.placed.seed);
@@ -223,7 +224,7 @@ fn slowest_and_fastest(runs: &[Run]) -> Option<(&Run, &Run)> {
     Some((slowest, seeds.iter().copied().max_by(by_clock)?))
 }
 
-/// What a start of a seed gave.
+/// Result of a start of a seed.
 #[derive(Clone)]
 struct Run {
     placed: Placed,
@@ -234,7 +235,7 @@ struct Run {
     ebr: u64,
 }
 
-/// What nextpnr's `report` says; which start of which seed it is, is for the caller to say.
+/// Reads the `report` of nextpnr; the caller fills in seed and start.
 fn run_of(report: &Value, blocks: &[String]) -> Result<Run, String> {
     let (fmax_mhz, worst) = worst_path(report, blocks)?;
     Ok(Run {
@@ -251,13 +252,13 @@ fn run_of(report: &Value, blocks: &[String]) -> Result<Run, String> {
     })
 }
 
-/// How many of `kind` a placement uses, from nextpnr's report.
+/// Number of `kind` that a placement uses, from the report of nextpnr.
 fn used(report: &Value, kind: &str) -> Result<u64, String> {
     let used = report["utilization"][kind]["used"].as_u64();
     used.ok_or_else(|| format!("no utilization of {kind}"))
 }
 
-/// The bitstream's file. One that is there is whole.
+/// File name of the bitstream. It appears only when it is complete.
 pub const BITSTREAM: &str = "warpline.bit";
 
 fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
@@ -272,17 +273,17 @@ fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
     fs::rename(&made, &path).map_err(Error::at(&path))
 }
 
-/// Path of the block that a module is, from the header of its text; none for what is not of the device.
+/// Path of a module in the device, from the header of its text; none for other files.
 fn block(text: &str) -> Option<String> {
     let header = text.lines().next()?.strip_prefix("// ")?;
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     (header != warpline_design::TOP && header.chars().all(name)).then(|| header.to_owned())
 }
 
-/// Compares what the netlist needs with what the part has.
+/// Checks that the netlist fits into the part.
 fn fits(job: &Job, netlist: &Netlist) -> Result<(), Error> {
     let count = |kind: &str| netlist.count(|other| other == kind);
-    // A carry takes two LUTs, a RAM of LUTs four and two slots for its write port.
+    // A carry takes two LUTs; a LUT RAM takes four, and two slots for its write port.
     let lut4 = count("LUT4") + 2 * count("CCU2C") + 6 * count("TRELLIS_DPR16X4");
     let needs: Vec<_> = [
         ("LUT4", lut4, job.part.lut4),

@@ -1,6 +1,6 @@
-//! One at a time in a folder: a lock on a file in it, which every tool that is started there holds as well.
+//! One process at a time works in a folder: it locks a file there, and so does every tool that it starts.
 //!
-//! A tool has the file as its standard input, so what a killed `warpline` has left running still holds the folder.
+//! The file is the tool's standard input, so a tool that outlives a killed `warpline` still holds the lock.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -21,10 +21,10 @@ fn open(folder: &Path) -> Result<File, Error> {
     file.map_err(Error::at(path))
 }
 
-/// Takes a folder for as long as the file is open.
+/// Locks `folder` until the file is closed.
 ///
 /// # Errors
-/// [`Error::InUse`] when somebody else has it, [`Error::File`].
+/// [`Error::InUse`] when another process holds the lock, [`Error::File`].
 pub(crate) fn acquire(folder: &Path) -> Result<File, Error> {
     let file = open(folder)?;
     match file.try_lock() {
@@ -36,12 +36,12 @@ pub(crate) fn acquire(folder: &Path) -> Result<File, Error> {
         }
         Err(TryLockError::Error(error)) => return Err(Error::at(folder)(error)),
     }
-    // with the tools that are started here
+    // shared with the tools that this process starts
     file.lock_shared().map_err(Error::at(folder))?;
     Ok(file)
 }
 
-/// The same for a tool, as its standard input: nothing is in it.
+/// The lock for a tool, as its standard input; the file is empty.
 ///
 /// # Errors
 /// [`Error::File`].
@@ -55,9 +55,11 @@ pub(crate) fn share(folder: &Path) -> Result<File, Error> {
 mod tests {
     use super::*;
     use std::process::Command;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     #[test]
-    fn a_folder_is_taken_until_its_last_tool_has_ended() {
+    fn a_folder_is_locked_until_its_last_tool_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let first = acquire(folder).unwrap();
@@ -71,6 +73,11 @@ mod tests {
         assert!(matches!(acquire(folder), Err(Error::InUse { .. })));
         orphan.kill().unwrap();
         orphan.wait().unwrap();
-        acquire(folder).unwrap();
+        // a process that another test is starting holds copies of this one's files until it executes its program
+        let end = Instant::now() + Duration::from_secs(60);
+        while let Err(error) = acquire(folder) {
+            assert!(Instant::now() < end, "{error}");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }

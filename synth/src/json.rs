@@ -14,7 +14,7 @@ use crate::error::Error;
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string());
     let text = text.map_err(Error::output(path))?;
-    // yosys writes a comment line in front
+    // yosys begins with a comment line
     let start = text.find('{').unwrap_or_default();
     serde_json::from_str(&text[start..])
         .map_err(|error| error.to_string())

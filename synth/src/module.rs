@@ -1,4 +1,4 @@
-//! A netlist as yosys writes it: ports, and cells that are joined by numbered nets.
+//! A netlist of yosys: ports, and cells that are connected by numbered nets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -16,7 +16,7 @@ struct Json {
     modules: HashMap<String, Module>,
 }
 
-/// A module of nothing but cells.
+/// A flat module: only cells.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Module {
     pub(crate) ports: HashMap<String, Port>,
@@ -37,12 +37,12 @@ pub(crate) struct Cell {
     pub(crate) connections: HashMap<String, Vec<Bit>>,
 }
 
-/// What a pin is joined with. yosys numbers nets from 2 on.
+/// What a pin is connected to. yosys numbers nets from 2 on.
 #[derive(Debug, Deserialize, PartialEq, Eq, Hash, Clone, Copy)]
 #[serde(untagged)]
 pub(crate) enum Bit {
     Net(usize),
-    /// '0', '1', or 'x' and 'z' for what is of no matter.
+    /// '0', '1', or 'x' and 'z' for don't care.
     Constant(char),
 }
 
@@ -58,7 +58,7 @@ impl Module {
 }
 
 impl Cell {
-    /// Stands between paths: registers, memories with a register at their output, clocks.
+    /// Whether paths begin and end there: registers, memories with a registered output, clocks.
     pub(crate) fn is_register(&self) -> bool {
         let starts = ["TRELLIS_FF", "DP16KD", "FD", "RAMB", "URAM", "EHXPLLL"];
         starts.iter().any(|start| self.r#type.starts_with(start))
@@ -71,7 +71,7 @@ impl Cell {
                 .any(|start| self.r#type.starts_with(start))
     }
 
-    /// Pins and nets of that direction, those with constants left out.
+    /// Pins and nets of that direction, without constants.
     pub(crate) fn nets<'c>(
         &'c self,
         direction: &'c str,
@@ -87,7 +87,7 @@ impl Cell {
     }
 }
 
-/// Order in which each cell stands behind those that drive it, of cells that are given by the nets at their inputs and outputs.
+/// Topological order of cells, each given by the nets at its inputs and outputs: a cell follows those that drive it.
 ///
 /// # Errors
 /// A cell on a loop.
@@ -118,7 +118,7 @@ pub(crate) fn ordered(cells: &[(Vec<usize>, Vec<usize>)]) -> Result<Vec<usize>, 
     let Some(mut at) = waits.iter().position(|&waits| waits > 0) else {
         return Ok(order);
     };
-    // What waits is on a loop, or behind one: as many steps back as there are cells lead onto it.
+    // What is left is on a loop or driven by one; as many steps back as there are cells reach it.
     for _ in 0..cells.len() {
         let mut before = cells[at].0.iter().filter_map(|net| driver.get(net));
         at = before
@@ -141,7 +141,7 @@ mod tests {
             (vec![9], vec![5]),
         ];
         assert_eq!(ordered(&chain), Ok(vec![2, 0, 1]));
-        // 0 is behind the loop of 1 and 2
+        // 0 is driven by the loop of 1 and 2
         let looped = [(vec![6], vec![5]), (vec![7], vec![6]), (vec![6], vec![7])];
         assert!(matches!(ordered(&looped), Err(1 | 2)));
     }

@@ -16,7 +16,7 @@ use crate::module::{Module, NETLIST_JSON};
 use crate::process::call;
 use crate::tools::yosys_version;
 
-/// A family of parts that yosys knows the cells of.
+/// A family of parts that yosys supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Lattice ECP5 and ECP5-5G.
@@ -42,7 +42,7 @@ impl Family {
         all.into_iter().find(|family| family.name() == name)
     }
 
-    /// yosys' way to the cells.
+    /// Commands of yosys that map to its cells.
     fn commands(self, top: &str) -> String {
         match self {
             Self::Ecp5 => format!("synth_ecp5 -top {top}\n"),
@@ -54,10 +54,10 @@ impl Family {
     }
 }
 
-/// What to make a netlist of.
+/// Sources of a netlist.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'s> {
-    /// Top module.
+    /// The top module.
     pub top: &'s str,
     /// Names and texts of all files.
     pub files: &'s [(String, String)],
@@ -70,16 +70,17 @@ pub(crate) struct Source<'s> {
 pub struct Netlist {
     /// The folder.
     pub folder: PathBuf,
-    /// How many there are of each kind of cell.
+    /// Number of cells of each kind.
     pub cells: BTreeMap<String, u64>,
-    /// The top module, with all others inside.
+    /// The top module, flat.
     pub(crate) module: Module,
 }
 
-/// [`netlist`] of a design with nothing around it.
+/// Has yosys make a netlist of `design` alone; sources, script and log are in `folder` as well. A netlist of the same text by
+/// the same yosys is reused.
 ///
 /// # Errors
-/// As [`netlist`].
+/// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
 pub fn netlist_of(
     design: &Design,
     yosys: &Path,
@@ -94,14 +95,14 @@ pub fn netlist_of(
     netlist(yosys, family, &source, folder)
 }
 
-/// Folder of the sources, in the netlist's.
+/// Folder of the sources, below that of the netlist.
 pub(crate) const RTL: &str = "rtl";
 
-/// Which yosys made the netlist.
+/// File with the version of yosys that made the netlist.
 pub(crate) const MADE_BY: &str = "made-by";
 
-/// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist that the same yosys made of the same
-/// text by the same script, into this folder, is taken as it is: yosys makes no other.
+/// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist of the same text and script by the same
+/// yosys in this folder is reused: yosys would make the same one.
 ///
 /// # Errors
 /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
@@ -152,7 +153,7 @@ pub(crate) fn netlist(
         })?;
     let cells = statistics.design.num_cells_by_type.into_iter();
     let cells = cells
-        .filter(|(kind, _)| !kind.starts_with('$')) // where modules were: no cells
+        .filter(|(kind, _)| !kind.starts_with('$')) // scopes of former modules, no cells
         .map(|(kind, count)| (kind, count.into()))
         .collect();
     Ok(Netlist {
@@ -173,14 +174,14 @@ pub(crate) fn run(yosys: &Path, folder: &Path, name: &str, script: &str) -> Resu
 }
 
 impl Netlist {
-    /// How many cells there are of kinds that `is` picks.
+    /// Number of cells of the kinds that `is` accepts.
     pub(crate) fn count(&self, is: impl Fn(&str) -> bool) -> u64 {
         let picked = self.cells.iter().filter(|(kind, _)| is(kind));
         picked.map(|(_, count)| count).sum()
     }
 
-    /// LUTs on the longest path between two registers or ports. A RAM of LUTs that is read on the way is one; carry
-    /// chains and wide multiplexers are none.
+    /// LUTs on the longest path between two registers or ports. A LUT RAM on the path counts as one; carry chains and wide
+    /// multiplexers do not count.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -188,7 +189,7 @@ impl Netlist {
         depth::luts(&self.module.cells).map_err(self.wrong())
     }
 
-    /// The longest path between two registers, of a netlist of ECP5.
+    /// The longest path between two registers, for ECP5.
     ///
     /// # Errors
     /// As [`lut_levels`](Self::lut_levels).
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Netlists that were made, of a yosys of that version that notes each.
+    /// Number of netlists made so far; the stand-in for yosys, of that version, records each.
     fn made(folder: &Path, version: &str, text: &str) -> usize {
         let yosys = folder.join("yosys");
         let script = format!(
@@ -241,7 +242,7 @@ exit 0
         assert_eq!(made("0.70", "two"), 2);
         assert_eq!(made("0.71", "two"), 3);
         assert_eq!(made("0.71", "two"), 3);
-        // What failed is tried again, and what it left is of no text.
+        // a failed run is repeated, and its output is not reused
         assert_eq!(made("0.71", "broken"), 4);
         assert_eq!(made("0.71", "broken"), 5);
         assert_eq!(made("0.71", "two"), 6);

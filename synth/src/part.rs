@@ -1,4 +1,4 @@
-//! The parts that there are open tools for, and what they hold.
+//! Parts that the open tools support, and their resources.
 
 use crate::error::Error;
 
@@ -7,9 +7,9 @@ use crate::error::Error;
 /// Sizes: ECP5 and ECP5-5G Family Data Sheet (Lattice FPGA-DS-02012), table 1.1. A LUT4 has a flip-flop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Name, as in `--part`.
+    /// Name, as for `--part`.
     pub name: &'static str,
-    /// What nextpnr calls it.
+    /// Option of nextpnr.
     pub(crate) device: &'static str,
     /// Package.
     pub package: &'static str,
@@ -19,7 +19,7 @@ pub struct Part {
     pub lut4: u64,
     /// Block RAMs of 18 kbit.
     pub ebr: u64,
-    /// Pins of the board are known.
+    /// Whether the pins of a board are known.
     pub board: bool,
 }
 
@@ -51,7 +51,7 @@ const PARTS: [Part; 3] = [
 /// The part of that name.
 ///
 /// # Errors
-/// [`Error::Part`], which names all.
+/// [`Error::Part`], which lists all.
 pub fn part(name: &str) -> Result<&'static Part, Error> {
     let found = PARTS
         .iter()

@@ -1,4 +1,4 @@
-//! Places and routes a netlist, once a seed.
+//! Places and routes a netlist, once per seed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,18 +20,17 @@ use crate::tools::nextpnr_version;
 /// Pins and clock.
 pub(crate) const PINS_LPF: &str = "pins.lpf";
 
-/// How much more wires that are late weigh in the placer than others; the tool's own number is 10. A netlist of the 64-bit
-/// device came to 110.2 MHz with 30 instead of 103.2 with 10, a later one to 154.5 with this instead of 137.4 with 100. With
-/// 1000, one of that netlist came to 159.5, but of six placements of a later one two fell apart, at 146 MHz; with this it has
-/// 154.2 at least.
+/// Weight of late wires in the placer; the default of nextpnr is 10. A netlist of the 64-bit device reached 103.2 MHz with 10 and
+/// 110.2 with 30, a later one 137.4 with 100 and 154.5 with 300. With 1000 that netlist reached 159.5, but two of six placements
+/// of the next one reached only 146; with 300 all reached at least 154.2.
 pub(crate) const TIMING_WEIGHT: u32 = 300;
 
-/// Options of nextpnr for its usual placer, with that weight of late wires.
-pub(crate) fn usual_placer(weight: u32) -> Vec<String> {
+/// Options of nextpnr for its default placer, with this weight of late wires.
+pub(crate) fn default_placer(weight: u32) -> Vec<String> {
     vec!["--placer-heap-timingweight".into(), weight.to_string()]
 }
 
-/// Options of nextpnr besides netlist, pins and seed, and the way to place and to route.
+/// Options of nextpnr for the part; netlist, pins, seed and placer come on top.
 pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     let speed = part.speed.to_string();
     let mut settings: Vec<String> = [
@@ -50,7 +49,7 @@ pub(crate) fn settings(part: &Part, board: bool) -> Vec<String> {
     settings
 }
 
-/// File in which nextpnr tells how far it is with `seed`.
+/// Progress log of nextpnr for `seed`.
 pub(crate) fn progress(seed: u32) -> String {
     format!("progress-{seed}.log")
 }
@@ -60,13 +59,13 @@ pub(crate) struct Placer<'a> {
     folder: &'a Path,
     nextpnr: &'a Path,
     settings: &'a [String],
-    /// What a placement is made of, besides its seed.
-    parts: String,
+    /// Inputs of a placement, besides its seed.
+    inputs: String,
     patience: Option<Duration>,
 }
 
 impl<'a> Placer<'a> {
-    /// For the netlist and the pins that are in `folder` now.
+    /// A placer for the netlist and the pins in `folder`.
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::File`], [`Error::Output`].
@@ -76,25 +75,25 @@ impl<'a> Placer<'a> {
         settings: &'a [String],
     ) -> Result<Self, Error> {
         let version = nextpnr_version(nextpnr)?.version;
-        let mut parts = format!("nextpnr {version}\n{}\n", settings.join(" "));
+        let mut inputs = format!("nextpnr {version}\n{}\n", settings.join(" "));
         for name in [NETLIST_JSON, PINS_LPF] {
             let path = folder.join(name);
             let text = fs::read(&path).map_err(Error::at(&path))?;
             for octet in Sha256::digest(&text) {
-                let _ = write!(parts, "{octet:02x}"); // into a string: cannot fail
+                let _ = write!(inputs, "{octet:02x}"); // into a string: cannot fail
             }
-            parts += &format!(" {name}\n");
+            inputs += &format!(" {name}\n");
         }
         Ok(Self {
             folder,
             nextpnr,
             settings,
-            parts,
+            inputs,
             patience: None,
         })
     }
 
-    /// The same, whose tool is stopped after that time.
+    /// The same, which kills nextpnr after that time.
     pub(crate) fn with_patience(self, patience: Duration) -> Self {
         Self {
             patience: Some(patience),
@@ -102,12 +101,12 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Gives what `read` finds in the report of a seed. What the same nextpnr has made there of the same netlist, pins, settings
-    /// and seed is taken as it is: it makes no other, and takes a quarter of an hour and more. So a run that was interrupted
-    /// goes on behind the last seed that was done.
+    /// Returns what `read` finds in the report of a seed. A placement takes a quarter of an hour or more, and the same nextpnr with
+    /// the same netlist, pins, settings and seed makes the same one: it is reused. So an interrupted run continues after the last
+    /// complete seed.
     ///
     /// # Errors
-    /// [`Error::Start`], [`Error::Tool`], [`Error::Slow`], [`Error::File`], [`Error::Output`], the last with what `read` says.
+    /// [`Error::Start`], [`Error::Tool`], [`Error::Slow`], [`Error::File`]; [`Error::Output`] with the error of `read`.
     pub(crate) fn place<T>(
         &self,
         seed: u32,
@@ -127,7 +126,7 @@ impl<'a> Placer<'a> {
                 .args(["--textcfg", &placed])
                 .args(["--report", &report])
                 .arg("--detailed-timing-report")
-                // All of it into a file as it comes, warnings on standard error only.
+                // the log grows during the run; standard error has warnings only
                 .args(["-q", "--log", &progress(seed)]);
             let log = format!("nextpnr-{seed}.log");
             call_within(
@@ -138,7 +137,7 @@ impl<'a> Placer<'a> {
                 self.patience,
             )
         };
-        make_once(&mark, &self.parts, there, make, || {
+        make_once(&mark, &self.inputs, there, make, || {
             read(&read_json(&path)?).map_err(Error::output(&path))
         })
     }
@@ -157,7 +156,7 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
 "#;
 
     #[test]
-    fn what_takes_too_long_is_stopped_and_begun_anew() {
+    fn a_placement_that_takes_too_long_is_killed_and_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let nextpnr = folder.join("nextpnr");
@@ -203,7 +202,7 @@ echo '{}' > "$report"; : > "$config"; echo once >> calls
         fs::remove_file(folder.join("placed-1.config")).unwrap();
         assert_eq!(placed(&["--force"], 1), 5);
         assert_eq!(placed(&["--force"], 1), 5);
-        // One that was interrupted leaves nothing that the next one takes.
+        // an interrupted placement is not reused
         fs::write(folder.join(NETLIST_JSON), "a third").unwrap();
         fs::write(&nextpnr, COUNTS.replace("echo '{}'", "exit 1; echo")).unwrap();
         let settings = ["--force".to_owned()];

@@ -48,7 +48,7 @@ pub fn prefixed(design: &Design, prefix: &Prefix) -> Design {
     }
 }
 
-/// `text` with other names of modules: behind `module`, and in front of the name of an instance.
+/// `text` with modules renamed: after `module`, and before the name of an instance.
 fn renamed(text: &str, names: &HashMap<&str, String>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -57,14 +57,14 @@ fn renamed(text: &str, names: &HashMap<&str, String>) -> String {
         let mut rest = code;
         while let Some(start) = rest.find(is_of_name) {
             let (gap, from) = rest.split_at(start);
-            let (name, behind) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
+            let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
             let declared = before == "module" && gap.trim().is_empty();
             out += gap;
             match names.get(name) {
-                Some(new) if declared || is_instance(behind) => out += new,
+                Some(new) if declared || is_instance(after) => out += new,
                 _ => out += name,
             }
-            (before, rest) = (name, behind);
+            (before, rest) = (name, after);
         }
         out += rest;
         out += comment;
@@ -77,16 +77,16 @@ fn is_of_name(c: char) -> bool {
 }
 
 /// Whether what follows a name makes it that of a module: parameters, or the name of an instance and its ports.
-fn is_instance(behind: &str) -> bool {
-    let Some(behind) = behind.strip_prefix(' ') else {
+fn is_instance(after: &str) -> bool {
+    let Some(after) = after.strip_prefix(' ') else {
         return false;
     };
-    let behind = behind.trim_start();
-    if behind.starts_with("#(") {
+    let after = after.trim_start();
+    if after.starts_with("#(") {
         return true;
     }
-    let instance = behind.trim_start_matches(is_of_name);
-    instance.len() < behind.len() && instance.trim_start().starts_with('(')
+    let instance = after.trim_start_matches(is_of_name);
+    instance.len() < after.len() && instance.trim_start().starts_with('(')
 }
 
 #[cfg(test)]

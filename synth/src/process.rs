@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, quoted};
 use crate::folder_lock::share;
 
-/// How often a tool is asked whether it has ended.
+/// Interval at which a running tool is polled.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Runs a tool in the output folder: names in its files are then the same everywhere.
+/// Runs a tool in `folder`, with its output in the file `log` there. File names are relative, so the same run writes the same text
+/// in any folder.
 pub(crate) fn call(
     program: &'static str,
     command: &mut Command,
@@ -22,7 +23,7 @@ pub(crate) fn call(
     call_within(program, command, folder, log, None)
 }
 
-/// The same, and stops it when it has not ended after `patience`.
+/// As [`call`], and kills the tool after `patience`.
 pub(crate) fn call_within(
     program: &'static str,
     command: &mut Command,
@@ -49,7 +50,7 @@ pub(crate) fn call_within(
         match ended.map_err(Error::at(&log))? {
             Some(status) => break status,
             None if end.is_some_and(|end| Instant::now() >= end) => {
-                // it may have ended meanwhile
+                // fails when it has just ended
                 let _ = child.kill();
                 child.wait().map_err(Error::at(&log))?;
                 let seconds = patience.unwrap_or_default().as_secs();
@@ -71,7 +72,7 @@ pub(crate) fn call_within(
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     let reason = match (error, last) {
         (Some(error), _) => quoted(error),
-        // how it ended says more than a warning that happened to be its last line
+        // the status tells more than a last line that may be a warning
         (None, Some(last)) => format!("{status}, said last: {}", quoted(last)),
         (None, None) => status.to_string(),
     };

@@ -1,9 +1,9 @@
-//! What is more than 5 % worse than before, in words.
+//! Regressions: figures that are more than 5 % worse than those of an earlier report.
 
-/// How much is too much.
+/// What is tolerated, as a fraction of the earlier figure.
 pub(crate) const TOLERANCE: f64 = 0.05;
 
-/// Those of what, now, then that have grown too much.
+/// Describes each of (name, now, before) that grew by more than the tolerance.
 pub(crate) fn growth(all: &[(&str, u64, u64)]) -> Vec<String> {
     all.iter()
         .filter(|&&(_, now, then)| now as f64 > then as f64 * (1.0 + TOLERANCE))
@@ -11,7 +11,12 @@ pub(crate) fn growth(all: &[(&str, u64, u64)]) -> Vec<String> {
         .collect()
 }
 
-/// All that is wrong, if anything is.
-pub(crate) fn summary(wrong: Vec<String>) -> Option<String> {
-    (!wrong.is_empty()).then(|| format!("more than 5 % worse than before: {}", wrong.join(", ")))
+/// All regressions in one line, if there is one.
+pub(crate) fn summary(regressions: Vec<String>) -> Option<String> {
+    (!regressions.is_empty()).then(|| {
+        format!(
+            "more than 5 % worse than before: {}",
+            regressions.join(", ")
+        )
+    })
 }

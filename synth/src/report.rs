@@ -1,4 +1,4 @@
-//! What came out: area, clock, and the worst path in terms of our own blocks.
+//! Reports: area, clock, and the worst path by block of the device.
 
 use std::collections::BTreeMap;
 
@@ -22,38 +22,38 @@ pub struct Report {
     pub ring_octets: usize,
     /// Seeds of placement.
     pub seeds: Vec<u32>,
-    /// How often each seed was placed and routed; the fastest one counts.
+    /// Starts of each seed; the fastest one counts.
     #[serde(default = "one")]
     pub starts: u32,
-    /// Best clock of all seeds.
+    /// Fastest clock of all seeds.
     pub fmax_mhz: f64,
-    /// Worst clock of all seeds, each with its fastest start.
+    /// Slowest clock of all seeds, each with its fastest start.
     pub fmax_mhz_min: f64,
-    /// LUT4s after packing, carry chains and RAM of LUTs included.
+    /// LUT4s after packing, with carry chains and LUT RAM.
     pub lut4: u64,
     /// Flip-flops.
     pub ff: u64,
     /// Block RAMs.
     pub ebr: u64,
-    /// Octets that the receive path takes in a cycle, FPDUs of 1442-octet ULPDUs without markers (`docs/bench`).
+    /// Octets that the receive path accepts per cycle, for FPDUs of 1442-octet ULPDUs without markers (`docs/bench`).
     pub octets_per_cycle: f64,
-    /// What the worst clock carries: octets per cycle × 8 × clock.
+    /// Throughput at the slowest clock: octets per cycle × 8 × clock.
     pub gbit_per_second: f64,
-    /// The path that limits the clock of the worst seed.
+    /// The path that limits the clock of the slowest seed.
     pub worst_path: WorstPath,
-    /// What of that seed comes later than [`PERIOD_NS`], by block, the latest first.
+    /// Inputs that are later than [`PERIOD_NS`] in that seed, by block, the latest first.
     #[serde(default)]
     pub late: Vec<Late>,
-    /// Seed by seed, start by start.
+    /// All seeds and starts.
     pub placed: Vec<Placed>,
-    /// Options of nextpnr that repeat it, beside netlist, pins and seed.
+    /// Options of nextpnr, besides netlist, pins and seed.
     pub settings: Vec<String>,
     /// Tools and their versions.
     pub tools: Vec<Tool>,
 }
 
 impl Report {
-    /// What is more than 5 % slower or larger than `before`, which is of the same device.
+    /// Figures that are more than 5 % slower or larger than in `before`, a report of the same device.
     #[must_use]
     pub fn regression(&self, before: &Self) -> Option<String> {
         let (now, then) = (self.fmax_mhz_min, before.fmax_mhz_min);
@@ -73,7 +73,7 @@ impl Report {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// Its version, as it says.
+    /// Its version, as it prints it.
     pub version: String,
 }
 
@@ -81,7 +81,7 @@ fn one() -> u32 {
     1
 }
 
-/// What a start of a seed gave.
+/// Result of a start of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placed {
     /// The seed.
@@ -102,43 +102,43 @@ pub struct WorstPath {
     pub to: String,
     /// Its delay.
     pub ns: f64,
-    /// Of that, wires.
+    /// Part of it that is wires.
     pub wires_ns: f64,
-    /// The blocks it goes through, with what it spends in each; a wire counts where it ends.
+    /// The blocks on the path and the delay in each; a wire counts where it ends.
     pub blocks: Vec<Hop>,
 }
 
-/// A block that a path goes through.
+/// A block on a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hop {
     /// Block, as in the header of its file.
     pub block: String,
-    /// Time in it.
+    /// Delay in it.
     pub ns: f64,
-    /// LUTs, carries and memories on the way.
+    /// LUTs, carries and memories on the path.
     pub cells: usize,
 }
 
-/// Period of 156.25 MHz, that all of it should keep.
+/// Period of 156.25 MHz, the target.
 pub const PERIOD_NS: f64 = 6.4;
 
-/// Inputs of registers and memories of a block that come too late.
+/// Late inputs of registers and memories of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Late {
     /// Block, as in the header of its file.
     pub block: String,
-    /// How many.
+    /// Number of inputs.
     pub inputs: usize,
-    /// When the latest one comes.
+    /// Arrival of the latest one.
     pub ns: f64,
 }
 
-/// Two decimals: the tool gives picoseconds, and nobody reads more.
+/// Two decimals: nextpnr gives picoseconds, which placement varies by far more.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// Reads the clock and the worst path of a report that nextpnr wrote; the error is what is missing in it.
+/// Reads clock and worst path from a report of nextpnr; the error names what is missing.
 pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, WorstPath), String> {
     let clocks = report["fmax"].as_object().ok_or("no clocks")?;
     let achieved = |clock: &Value| clock["achieved"].as_f64();
@@ -202,7 +202,7 @@ pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, Wors
     Ok((rounded(fmax), worst))
 }
 
-/// Reads which inputs come later than [`PERIOD_NS`] from a report of nextpnr with timing of all nets.
+/// Reads the inputs that are later than [`PERIOD_NS`] from a report of nextpnr with timing of all nets.
 pub(crate) fn late(report: &Value, blocks: &[String]) -> Result<Vec<Late>, String> {
     let nets = report["detailed_net_timings"].as_array();
     let ends = nets.ok_or("no timing of nets")?.iter();
@@ -217,19 +217,19 @@ pub(crate) fn late(report: &Value, blocks: &[String]) -> Result<Vec<Late>, Strin
             *latest = latest.max(ns);
         }
     }
-    let told = |(block, (inputs, ns))| Late {
+    let of_block = |(block, (inputs, ns))| Late {
         block,
         inputs,
         ns: rounded(ns),
     };
-    let mut late: Vec<_> = late.into_iter().map(told).collect();
-    late.sort_by(|a, b| b.ns.total_cmp(&a.ns)); // equal ones stay in the order of their names
+    let mut late: Vec<_> = late.into_iter().map(of_block).collect();
+    late.sort_by(|a, b| b.ns.total_cmp(&a.ns)); // stable: equal ones stay in the order of names
     Ok(late)
 }
 
 const DEVICE: &str = "selftest.device.";
 
-/// A cell's name without what the tools put behind the register's.
+/// Name of the register in the sources: the tools append the kind of the cell.
 fn register(cell: &str) -> String {
     let cell = cell.strip_prefix(DEVICE).unwrap_or(cell);
     let ends = ["_TRELLIS", "_LUT4", "_PFUMX", "_L6MUX", "_CCU2C", "_DP16KD"];
@@ -237,7 +237,7 @@ fn register(cell: &str) -> String {
     cell[..end.unwrap_or(cell.len())].to_owned()
 }
 
-/// The innermost of `blocks` (`check.judge`, …) that `cell` lies in; `top` for what lies in none.
+/// The innermost of `blocks` (`check.judge`, …) that contains `cell`; `top` if none does.
 fn block_of(cell: &str, blocks: &[String]) -> String {
     let Some(cell) = cell.strip_prefix(DEVICE) else {
         return "selftest".into();
@@ -259,7 +259,7 @@ mod tests {
         json!({"type": kind, "delay": ns, "from": {"cell": from}, "to": {"cell": to}})
     }
 
-    /// A report as nextpnr 0.11.1 writes it, less what is not read.
+    /// A report of nextpnr 0.11.1, reduced to what is read.
     fn sample() -> Value {
         let start = "selftest.device.check.judge.sum_q_TRELLIS_FF_Q_3";
         let lut = "selftest.device.check.wide_LUT4_Z";

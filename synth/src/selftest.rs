@@ -1,12 +1,12 @@
-//! What the self-test does on a board: both of its ROMs, made from the register description and the sender.
+//! The self-test of a board: its two ROMs, made from the register description and the sender.
 //!
 //! ```text
 //!  streams, regions, buffers ─► program: one register access a row
 //!  messages ─► FPDUs ─► segments of all streams, mixed ─► traffic: one beat a row, or half a beat
-//!           └─► memory as it has to be ─► its CRC32C, compared on the board
+//!           └─► expected memory ─► its CRC32C, compared on the board
 //! ```
 //!
-//! `constraints/warpline_selftest.sv` says what a row means.
+//! `constraints/warpline_selftest.sv` defines the rows.
 
 use warpline_hdl::parts::axi::USER_FIN;
 use warpline_regmap::layout::{close, receive_buffer, stag_entry, stream_context};
@@ -20,8 +20,7 @@ use crate::error::Error;
 /// Top module of the evaluation board's bitstream.
 pub const BOARD: &str = "warpline_ecp5_evn";
 
-/// Clock that the PLL of [`BOARD`] makes for a device of `width` bits, in MHz: the bitstream of a slower placement is not for
-/// the board.
+/// Clock of the PLL of [`BOARD`] for a device of `width` bits, in MHz; a placement has to reach it.
 #[must_use]
 pub const fn board_mhz(width: usize) -> f64 {
     if width == 512 { 120.0 } else { 156.0 }
@@ -32,13 +31,13 @@ const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_
 /// Pins of the board.
 pub(crate) const PINS: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.lpf");
 
-/// Octets of memory whose CRC is compared, from address 0 on; the completion queue lies behind them.
+/// Octets of memory whose CRC is compared, from address 0 on; the completion queue follows them.
 const OCTETS_SUMMED: usize = 12 << 10;
 const COMPLETIONS_AT: u32 = OCTETS_SUMMED as u32;
 const COMPLETION_ENTRIES: u32 = 64;
 /// Octets of each stream's region.
 const REGION: usize = 2 << 10;
-/// Where receive buffers lie, and how long each is.
+/// Address of the receive buffers, and length of each.
 const BUFFERS_AT: usize = 8 << 10;
 const BUFFER: usize = 512;
 const STREAMS: usize = 4;
@@ -46,15 +45,15 @@ const MULPDU: u16 = 600;
 const DOMAIN: u64 = 7;
 const PROGRAM: &str = "warpline_selftest_program";
 const TRAFFIC: &str = "warpline_selftest_traffic";
-/// What tells `constraints/warpline_selftest.sv` that a device leaves few block RAMs.
+/// Makes `constraints/warpline_selftest.sv` use few block RAMs.
 const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
 
-/// A mistake to plant, for tests of the test.
+/// A planted fault, for tests of the self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A bit of the traffic is wrong: its FPDU fails the CRC.
+    /// A bit of the traffic is inverted: its FPDU fails the CRC.
     Traffic,
-    /// The expected memory is another.
+    /// The expected CRC of memory is wrong.
     Memory,
 }
 
@@ -74,7 +73,7 @@ pub struct SelfTest {
     width: usize,
     program: Vec<u64>,
     traffic: Vec<Beat>,
-    /// Memory as it has to be afterwards.
+    /// Expected memory after the test.
     pub memory: Vec<u8>,
 }
 
@@ -109,7 +108,7 @@ impl SelfTest {
             test.traffic[20].octets[0] ^= 1;
         }
         test.row(Operation::Traffic, 0, 0);
-        // on each stream a message of each kind, and its end
+        // on each stream a message of each kind, and the close event
         let completions = 3 * STREAMS as u32;
         test.expect(register::COMPLETION_PRODUCER, completions);
         test.expect(register::ERRORS, 0);
@@ -145,7 +144,7 @@ impl SelfTest {
         self.row(Operation::Command, register::COMMAND.at(0), 0);
     }
 
-    /// Finds the device and gives it a completion queue.
+    /// Checks identity and version, and sets up the completion queue.
     fn queue(&mut self) {
         self.expect(register::IDENTITY, register::IDENTITY_VALUE);
         self.expect(register::VERSION, register::VERSION_VALUE);
@@ -190,7 +189,7 @@ impl SelfTest {
         receive_buffer::ADDRESS.put(&mut words, buffer as u64);
         self.command(command::POST_RECEIVE, &words);
 
-        // Neither lengths nor places are multiples of a beat.
+        // Neither lengths nor addresses are multiples of a beat.
         let mut octets = Octets(0x9e37_79b9 ^ stream as u32);
         let (at, length) = (5 + 3 * stream, 1900 + stream);
         let tagged = octets.take(length);
@@ -215,7 +214,7 @@ impl SelfTest {
         Ok(pieces(stream as u8, start, &bytes))
     }
 
-    /// Segments of all streams, one of each in turn, in beats.
+    /// Segments of all streams in beats, one segment of each stream in turn.
     fn send(&mut self, streams: Vec<Vec<Piece>>) {
         let octets = self.width / 8;
         let most = streams.iter().map(Vec::len).max().unwrap_or_default();
@@ -291,7 +290,7 @@ struct Piece {
     fin: bool,
 }
 
-/// Segments of odd lengths; the second one comes before the first.
+/// Segments of odd lengths; the second is sent before the first.
 fn pieces(stream: u8, start: u32, bytes: &[u8]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -311,7 +310,7 @@ fn pieces(stream: u8, start: u32, bytes: &[u8]) -> Vec<Piece> {
     pieces
 }
 
-/// Octets without a pattern: xorshift.
+/// Pseudo-random octets: xorshift.
 struct Octets(u32);
 
 impl Octets {
@@ -326,12 +325,12 @@ impl Octets {
     }
 }
 
-/// Whether the device leaves few block RAMs of the largest part.
+/// Whether the device leaves few block RAMs in the largest part.
 const fn few_block_rams(width: usize) -> bool {
     width > 256
 }
 
-/// Where a ROM lies.
+/// What a ROM is made of.
 #[derive(Clone, Copy)]
 enum Style {
     BlockRam,
@@ -389,7 +388,7 @@ module {name} (
     (format!("{name}.sv"), text)
 }
 
-/// The same in half as many block RAMs: its rows are halves, the lower one first. The whole is there while the upper one is
+/// The same in half as many block RAMs: rows are halves, the lower one first. The whole row is valid while the upper half is
 /// read.
 fn rom_of_halves(
     name: &str,

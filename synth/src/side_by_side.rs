@@ -1,4 +1,4 @@
-//! Placements side by side: nextpnr uses one processor, and takes minutes.
+//! Placements in parallel: nextpnr uses one processor, and takes minutes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -6,17 +6,17 @@ use std::thread;
 
 use crate::error::Error;
 
-enum Told<T> {
+enum Progress<T> {
     Begun(u32),
-    /// Which one of the seeds, and what came of it.
+    /// Index of the seed, and its result.
     Done(usize, Result<T, Error>),
 }
 
-/// Calls `place` with each of `seeds`, at most `jobs` at a time and at least one, and tells `begun` of each that begins. Gives
-/// what came of them in the order of `seeds`. After an error no further one begins; those that have begun are waited for.
+/// Calls `place` with each of `seeds`, at most `jobs` at a time and at least one, and calls `begun` when a placement begins. Returns
+/// the results in the order of `seeds`. After an error no further placement begins; running ones end first.
 ///
 /// # Errors
-/// The first that `place` gave.
+/// The first error of `place`.
 pub(crate) fn side_by_side<T: Send>(
     seeds: &[u32],
     jobs: usize,
@@ -27,32 +27,32 @@ pub(crate) fn side_by_side<T: Send>(
     let mut made: Vec<Option<T>> = seeds.iter().map(|_| None).collect();
     let mut wrong = None;
     thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         for _ in 0..jobs.clamp(1, seeds.len().max(1)) {
-            let (tell, next, place) = (tell.clone(), &next, &place);
+            let (sender, next, place) = (sender.clone(), &next, &place);
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&seed) = seeds.get(at) else { break };
-                    let done = match tell.send(Told::Begun(seed)) {
+                    let done = match sender.send(Progress::Begun(seed)) {
                         Ok(()) => place(seed),
-                        Err(_) => break, // nobody listens: the caller is gone
+                        Err(_) => break, // the receiver is gone
                     };
                     if done.is_err() {
                         next.store(seeds.len(), Ordering::Relaxed);
                     }
-                    if tell.send(Told::Done(at, done)).is_err() {
+                    if sender.send(Progress::Done(at, done)).is_err() {
                         break;
                     }
                 }
             });
         }
-        drop(tell);
-        for said in told {
-            match said {
-                Told::Begun(seed) => begun(seed),
-                Told::Done(at, Ok(one)) => made[at] = Some(one),
-                Told::Done(_, Err(error)) => wrong = wrong.take().or(Some(error)),
+        drop(sender);
+        for progress in receiver {
+            match progress {
+                Progress::Begun(seed) => begun(seed),
+                Progress::Done(at, Ok(one)) => made[at] = Some(one),
+                Progress::Done(_, Err(error)) => wrong = wrong.take().or(Some(error)),
             }
         }
     });
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn as_many_at_a_time_as_there_are_jobs() {
-        let both = Barrier::new(2); // with one at a time the first would wait for ever
+        let both = Barrier::new(2); // with one at a time the first would never return
         let mut begun = vec![];
         let made = side_by_side(&[4, 3, 2, 1], 2, &mut |seed| begun.push(seed), |seed| {
             both.wait();

@@ -1,9 +1,9 @@
-//! A netlist of ECP5 cells as SystemVerilog that a simulator takes: RTL and netlist can run side by side.
+//! A netlist of ECP5 cells as SystemVerilog for a simulator, so that RTL and netlist can run side by side.
 //!
 //! ```text
 //!  netlist.v ─┐
 //!  yosys' models of carry, flip-flop, LUT RAM, … ──┼─► yosys: flattened ─► simulation.v
-//!  our own of block RAM, which yosys lacks, and LUT ┘
+//!  our models of block RAM, which yosys lacks, and LUT ┘
 //! ```
 
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use crate::netlist::{Family, netlist_of, run};
 pub fn simulation(folder: &Path, yosys: &Path, top: &str, name: &str) -> Result<String, Error> {
     let models = folder.join("models.v");
     fs::write(&models, LUT.to_owned() + &block_ram()).map_err(Error::at(&models))?;
-    // The cells' file includes another one twice.
+    // cells_sim.v includes a file twice, hence -overwrite
     let script = format!(
         "read_verilog netlist.v
 read_verilog -overwrite +/ecp5/cells_sim.v
@@ -39,7 +39,7 @@ write_verilog -noattr simulation.v
     run(yosys, folder, "simulation", &script)?;
     let path = folder.join("simulation.v");
     let text = fs::read_to_string(&path).map_err(Error::at(&path))?;
-    // What a tool wrote is not held to the rules of what people read.
+    // text of a tool: style warnings do not apply
     let off = lint_off(&[
         "UNUSEDSIGNAL",
         "UNDRIVEN",
@@ -55,7 +55,7 @@ write_verilog -noattr simulation.v
     Ok(off + &text)
 }
 
-/// Lines that switch warnings of Verilator off for the text behind them.
+/// Lines that switch off warnings of Verilator for the text after them.
 pub(crate) fn lint_off(codes: &[&str]) -> String {
     let line = |code| format!("/* verilator lint_off {code} */\n");
     codes.iter().map(line).collect()
@@ -72,10 +72,10 @@ pub fn mapped(design: &Design, yosys: &Path, folder: &Path) -> Result<String, Er
 
 /// Suffix of the RTL's top module beside a netlist.
 const RTL: &str = "_rtl";
-/// Suffix of the netlist's.
+/// Suffix of the top module of the netlist.
 pub const NETLIST: &str = "_netlist";
 
-/// RTL and netlist as one device with the RTL's name and ports: both have the same inputs, and an output that differs at a
+/// RTL and netlist as one device with the name and ports of the RTL: both get the same inputs, and an output that differs at a
 /// rising edge of `clock` ends the simulation. `netlist` is the text of a module `<top>_netlist`.
 #[must_use]
 pub fn side_by_side(design: &Design, netlist: String, clock: &str) -> Vec<(String, String)> {
@@ -127,7 +127,7 @@ endmodule
     files
 }
 
-/// A LUT in a line; yosys' own has seven multiplexers, and the text becomes three times as long.
+/// A LUT as a table; the model of yosys has seven multiplexers, which makes the text three times as long.
 const LUT: &str = "module LUT4 (input A, B, C, D, output Z);
     parameter [15:0] INIT = 0;
     assign Z = INIT[{D, C, B, A}];
@@ -135,7 +135,7 @@ endmodule
 ";
 
 /// ECP5's block RAM, DP16KD: 1024 rows of 18 bits, seen 1 to 36 bits wide by each port (ECP5 Memory Usage Guide, Lattice
-/// FPGA-TN-02204). Modes that yosys does not make are refused by a module that does not exist; the reset of the outputs, which
+/// FPGA-TN-02204). Modes that yosys does not use instantiate a missing module, which is an error; the reset of the outputs, which
 /// the device does not use, is synchronous.
 pub(crate) fn block_ram() -> String {
     let each = |count: usize, name: &str| -> Vec<String> {

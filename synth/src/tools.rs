@@ -1,4 +1,4 @@
-//! Where yosys and nextpnr are.
+//! Finds yosys, nextpnr and ecppack.
 
 use std::env;
 use std::path::{self, Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::error::{Error, quoted};
 use crate::report::Tool;
 
-/// The programs of the flow, as [`tool`] finds them.
+/// The programs of the flow.
 #[derive(Clone, Debug)]
 pub struct Tools {
     pub(crate) yosys: PathBuf,
@@ -28,10 +28,10 @@ impl Tools {
         })
     }
 
-    /// Names and versions of the programs that make the figures.
+    /// Names and versions of the programs that determine the figures.
     ///
     /// # Errors
-    /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not say its version.
+    /// [`Error::Start`] when one does not start, [`Error::Output`] when it does not print its version.
     pub fn versions(&self) -> Result<Vec<Tool>, Error> {
         Ok(vec![
             yosys_version(&self.yosys)?,
@@ -48,7 +48,7 @@ pub(crate) fn nextpnr_version(nextpnr: &Path) -> Result<Tool, Error> {
     version("nextpnr", nextpnr)
 }
 
-/// The version that a program says behind its name.
+/// The version that a program prints after its name.
 fn version(name: &str, path: &Path) -> Result<Tool, Error> {
     let output = Command::new(path).arg("--version").output();
     let output = output.map_err(Error::start(path))?;
@@ -72,10 +72,10 @@ fn version(name: &str, path: &Path) -> Result<Tool, Error> {
     })
 }
 
-/// Finds a program of the project's own environment, as its wheel calls it.
+/// Finds a program of the project's Python environment.
 ///
-/// The folder, the first that holds it: the environment variable `WARPLINE_FPGA_TOOLS`; else `.venv/bin` in the current
-/// directory, this program's folder or any folder above.
+/// Searches the folder in the environment variable `WARPLINE_FPGA_TOOLS`; without it `.venv/bin` in the current directory, the
+/// folder of this program and all folders above.
 ///
 /// # Errors
 /// [`Error::NoTool`].
@@ -94,7 +94,7 @@ fn find_in(folders: &[PathBuf], program: &'static str) -> Result<PathBuf, Error>
 
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("WARPLINE_FPGA_TOOLS").filter(|it| !it.is_empty()) {
-        // Said explicitly: no silent fall-back to another version. The tools run in another folder: no relative path.
+        // Explicit, so there is no fall-back to another version. Absolute, since tools run in another folder.
         return vec![path::absolute(&folder).unwrap_or(folder.into())];
     }
     let starts = [env::current_dir().ok(), env::current_exe().ok()];
@@ -131,7 +131,7 @@ mod tests {
         assert!(said.contains("there is no .venv/bin"), "{said}");
     }
 
-    /// Tools that are all this shell script.
+    /// Tools that all are this shell script.
     fn scripts(folder: &Path, script: &str) -> Tools {
         let path = folder.join("tool");
         fs::write(&path, script).unwrap();

@@ -1,4 +1,4 @@
-//! The CRC unit that the device's is compared with computes CRC32C, at the beats and tails that the device's computes.
+//! The CRC unit of the comparison computes CRC32C, for the same beats and tails as the device's.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -56,7 +56,7 @@ impl Unit {
         said
     }
 
-    /// Verdicts on FPDUs one behind the other.
+    /// Verdicts on consecutive FPDUs.
     fn verdicts(&mut self, fpdus: &[Vec<u8>]) -> Vec<(bool, u32, u32)> {
         let octets = self.width / 8;
         let mut said = Vec::new();
@@ -64,7 +64,7 @@ impl Unit {
             let beats = fpdu.chunks(octets);
             let count = beats.len();
             for (number, beat) in beats.enumerate() {
-                // lanes behind the last dword hold anything
+                // lanes after the last dword hold random bits
                 let mut data = vec![0xa5; octets];
                 data[..beat.len()].copy_from_slice(beat);
                 let words = data

@@ -1,4 +1,4 @@
-//! Constraint files name what is there: ports of the board and of the device, and files that exist.
+//! Constraint files name existing ports of the board and the device, and existing files.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn pins() -> BTreeSet<String> {
     pins
 }
 
-/// What stands in quotation marks behind `word` in lines of `text` that are no comments.
+/// Quoted names after `word` in lines of `text`, without comments.
 fn named(text: &str, word: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let names = lines.filter_map(|line| line.split_once(&format!("{word} \"")));

@@ -1,4 +1,4 @@
-//! What READMEs say of area and clock is what `constraints/reports` hold: no figure outlives the run that it is of.
+//! Area and clock in the READMEs equal those in `constraints/reports`.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// With one digit behind the point, where reports have two.
+/// With one decimal; reports have two.
 fn rounded(number: f64) -> String {
     format!("{:.1}", (number * 10.0).round() / 10.0)
 }
@@ -43,7 +43,7 @@ fn paragraph(text: &str, start: &str) -> String {
     found.unwrap_or_default().replace('\n', " ")
 }
 
-/// What the texts do not say as the report does.
+/// Figures of the report that the texts lack.
 fn missing(report: &Report, readme: &str, constraints: &str) -> Vec<String> {
     let Report { width, .. } = *report;
     let clock = rounded(report.fmax_mhz_min);

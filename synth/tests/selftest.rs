@@ -1,4 +1,4 @@
-//! The self-test of the evaluation board in Verilator: what its UART says when all is well, and when something is not.
+//! The self-test of the evaluation board in Verilator: its UART output for a good device and for faults.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use warpline_synth::{BOARD, Fault, SelfTest, config, sources};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;
 
-/// Stands for the PLL: the clock as it comes.
+/// A model of the PLL that passes the clock through.
 const PLL: &str = "
 /* verilator lint_off DECLFILENAME */
 /* verilator lint_off UNUSEDSIGNAL */
@@ -141,7 +141,7 @@ fn a_board_that_works_says_so() {
     assert_eq!(said.verdict, "PASS", "step {}", said.step);
     assert_eq!(said.step, test.rows() as u32 - 1, "the last row");
     assert_eq!(said.crc, crc32c(&test.memory));
-    // one beat a cycle in, and the last payload and completion behind it
+    // one beat per cycle, then the last payload and completion
     let beats = test.beats() as u32;
     assert!(
         (beats..2 * beats).contains(&said.cycles),
@@ -150,7 +150,7 @@ fn a_board_that_works_says_so() {
     );
 }
 
-/// At 512 bits, memory is of other block RAMs, and a beat takes two rows of its ROM.
+/// At 512 bits, memory uses other block RAMs, and a beat takes two rows of its ROM.
 #[test]
 fn a_wide_board_that_works_says_so() {
     let test = SelfTest::new(512, None).unwrap();
@@ -171,7 +171,7 @@ fn an_octet_that_changed_on_the_way_is_told() {
     let said = run(&DEVICE, Some(Fault::Traffic));
     let right = SelfTest::new(64, None).unwrap();
     assert_eq!(said.verdict, "FAIL");
-    // It stops where it waits for the completions, and sums nothing.
+    // It stops at the wait for the completions, before the CRC.
     assert_ne!(said.crc, crc32c(&right.memory));
 }
 
@@ -183,7 +183,7 @@ fn memory_with_other_octets_is_told() {
     assert_eq!(said.crc, crc32c(&right.memory));
 }
 
-/// In the device's place something whose outputs are 0 but for these expressions.
+/// Replaces the device: all outputs are 0 except for these expressions.
 fn stub(outputs: &[(&str, String)]) -> Design {
     let mut stub = DEVICE.clone();
     let range = |width| match width {
@@ -232,7 +232,7 @@ fn a_device_that_does_not_answer_is_told() {
     assert_eq!((&*said.verdict, said.step), ("FAIL", 2), "the first write");
 }
 
-/// Every row is right, but something was read from memory, which the self-test does not ask for.
+/// All rows pass, but memory was read, which the self-test does not request.
 #[test]
 fn the_step_that_ended_the_test_is_the_one_that_is_told() {
     let reads = [

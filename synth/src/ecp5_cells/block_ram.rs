@@ -20,7 +20,7 @@ pub(super) struct RamPort {
     pub(super) address: Vec<Net>,
     pub(super) data: Vec<Net>,
     pub(super) to: Vec<Net>,
-    /// What is read while a row is written: what was there, or nothing.
+    /// Whether a read during a write returns the old row, or leaves the output.
     pub(super) reads_before_write: bool,
 }
 
@@ -133,13 +133,13 @@ impl BlockRam {
     }
 }
 
-/// The bits of a row that are written: wide ports have an enable for each octet in place of the lowest address bits.
+/// Bits of a row that are written: the lowest address bits of a wide port are enables of the octets.
 pub(super) fn octets(enables: usize) -> u32 {
     let bits = |enable: usize, octet: u32| if enables >> enable & 1 == 1 { octet } else { 0 };
     bits(0, 0x1ff) | bits(1, 0x3fe00)
 }
 
-/// Where a narrow port's bits begin in a row: 16 bits are numbered, the ninth one of each octet is seen by 9 and more.
+/// First bit of a narrow port in a row: 16 bits are numbered; only ports of 9 bits and more see the ninth of each octet.
 pub(super) fn low(width: usize, address: usize) -> usize {
     let bit = |at: usize, weight: usize| (address >> at & 1) * weight;
     match width {

@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::module::{self, Module, NETLIST_JSON, ordered};
 
 impl Ecp5Cells {
-    /// The netlist that yosys left in `folder`, as it is after power-up. `design` is what it was made of; it has one `clock`.
+    /// Reads the netlist that yosys made of `design` in `folder`, in its state after power-up. The design has one `clock`.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::Output`] when a cell is not known, or drives itself.
+    /// [`Error::File`], [`Error::Output`] when a cell has no model, or drives itself.
     pub fn read(folder: &Path, design: &Design, clock: &str) -> Result<Self, Error> {
         let module = Module::read(folder, design.top())?;
         let cells = Self::of(&module, &design.ports, clock);
@@ -52,7 +52,7 @@ impl Ecp5Cells {
         let nets = nets.flat_map(|(_, bits)| bits).map(|bit| bit.net());
         let ports = module.ports.values().flat_map(|port| &port.bits);
         let highest = nets.chain(ports.map(|bit| bit.net())).max().unwrap_or(1);
-        // one more for outputs that lead nowhere
+        // one more, for open outputs
         let nowhere = highest.max(1) + 1;
         for cell in module.cells.values() {
             let clocks = ["CLK", "WCK", "CLKA", "CLKB"];
@@ -144,7 +144,7 @@ impl Ecp5Cells {
         Ok(())
     }
 
-    /// Each cell behind those that its inputs come from.
+    /// Sorts cells: each follows those that drive its inputs.
     fn sort(&mut self) -> Result<(), String> {
         let nets: Vec<_> = (self.cells.iter())
             .map(|cell| {

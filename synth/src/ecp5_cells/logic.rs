@@ -2,7 +2,7 @@
 
 use super::pins::Net;
 
-/// A cell whose outputs follow its inputs.
+/// A combinational cell.
 #[derive(Clone, Copy)]
 pub(super) enum Cell {
     Lut {
@@ -24,7 +24,7 @@ pub(super) enum Cell {
         select: Net,
         to: Net,
     },
-    /// Read port of a RAM of LUTs.
+    /// Read port of a LUT RAM.
     Read {
         ram: usize,
         row: [Net; 4],
@@ -36,7 +36,7 @@ pub(super) enum Cell {
 pub(super) struct FlipFlop {
     pub(super) data: Net,
     pub(super) enable: Net,
-    /// The enable that lets it take its data.
+    /// Level of `enable` at which it samples its data.
     pub(super) enabled_at: u8,
     pub(super) reset: Net,
     pub(super) value: u8,

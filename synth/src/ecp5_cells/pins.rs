@@ -2,14 +2,14 @@
 
 use crate::module::{self, Bit};
 
-/// Where a signal's value is. yosys numbers from 2 on: 0 and 1 are the constants.
+/// Number of a net. yosys numbers from 2 on: 0 and 1 are the constants.
 pub(super) type Net = usize;
 
 impl Bit {
     pub(super) fn net(self) -> Net {
         match self {
             Self::Net(net) => net,
-            // what is of no matter is zero
+            // don't care is zero
             Self::Constant(value) => usize::from(value == '1'),
         }
     }
@@ -44,19 +44,19 @@ impl module::Cell {
         ["A", "B", "C", "D"].map(|pin| self.bit(&format!("{pin}{suffix}")))
     }
 
-    /// Text of a parameter, "" where the netlist says nothing.
+    /// Text of a parameter, "" where the netlist has none.
     pub(super) fn text(&self, name: &str) -> &str {
         self.parameters.get(name).map_or("", |text| text.trim_end())
     }
 
-    /// Bits `low..low + count` of a number, of which the text has the highest bit first.
+    /// Bits `low..low + count` of a number; its text has the highest bit first.
     pub(super) fn number(&self, name: &str, low: usize, count: usize) -> u64 {
         let text = self.text(name);
         let digits = text.bytes().rev().skip(low).take(count).enumerate();
         digits.fold(0, |sum, (at, digit)| sum | u64::from(digit == b'1') << at)
     }
 
-    /// The parameters are among those that are known.
+    /// Checks that each parameter has one of the values that are modelled.
     pub(super) fn expects(&self, known: &[(&str, &[&str])]) -> Result<(), String> {
         for (name, texts) in known {
             let text = self.text(name);
@@ -68,7 +68,7 @@ impl module::Cell {
     }
 }
 
-/// Value of nets, the lowest first.
+/// Value of nets, the lowest bit first.
 pub(super) fn number(nets: &[Net], values: &[u8]) -> usize {
     let bits = nets.iter().rev();
     bits.fold(0, |sum, &net| sum << 1 | usize::from(values[net]))

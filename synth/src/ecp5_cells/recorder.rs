@@ -5,7 +5,7 @@ use std::path::Path;
 
 use warpline_sv_writer::{Design, Direction, Port};
 
-/// All ports but the clock, inputs in front.
+/// All ports but the clock, inputs first.
 pub(super) fn recorded<'p>(ports: &'p [Port], clock: &str) -> impl Iterator<Item = &'p Port> {
     let of = move |direction| ports.iter().filter(move |port| port.direction == direction);
     let all = of(Direction::Input).chain(of(Direction::Output));
@@ -13,10 +13,10 @@ pub(super) fn recorded<'p>(ports: &'p [Port], clock: &str) -> impl Iterator<Item
     all.filter(move |port| port.name != clock)
 }
 
-/// The design with its name and ports, which writes a line into `file` at each rising edge of `clock`: inputs, then outputs,
-/// as they are in front of it. Opened anew it begins the file anew.
+/// The design with its name and ports, which writes a line to `file` at each rising edge of `clock`: inputs, then outputs, with
+/// their values before the edge. Each simulation starts a new file.
 ///
-/// Memories start with zeros, as those of a bitstream do: what is read from a row that nobody wrote is then the same.
+/// Memories start with zeros, as in a bitstream: rows that were never written read the same.
 #[must_use]
 pub fn recorder(design: &Design, clock: &str, file: &Path) -> Vec<(String, String)> {
     let (mut files, top) = (design.sources(), design.top());
@@ -43,7 +43,7 @@ pub fn recorder(design: &Design, clock: &str, file: &Path) -> Vec<(String, Strin
         .map(|port| port.name.as_str())
         .collect();
     let wrapper = format!(
-        "// Says what its ports are.
+        "// Records its ports.
 module {top} (
 {}
 );
@@ -66,7 +66,7 @@ endmodule
     files
 }
 
-/// Memories of `text` that start with zeros.
+/// `text` with memories that start with zeros.
 fn with_zeros(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The cells at work: a cycle is evaluation of what changed, and a rising edge.
+//! The simulation: in a cycle it evaluates the cells whose inputs changed, then clocks registers and memories.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, BufRead};
@@ -17,39 +17,39 @@ pub struct Ecp5Cells {
     pub(super) flip_flops: Vec<FlipFlop>,
     pub(super) lut_rams: Vec<LutRam>,
     pub(super) block_rams: Vec<BlockRam>,
-    /// The cell that reads a RAM of LUTs.
+    /// The cell that reads each LUT RAM.
     pub(super) read_by: Vec<usize>,
     pub(super) wires: Wires,
     pub(super) next: Vec<(Net, u8)>,
 }
 
-/// Something wrong with a cell.
+/// A planted fault in a cell.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// One of the [`luts`](Ecp5Cells::luts) has the other value in a row.
+    /// One of the [`luts`](Ecp5Cells::luts) has an inverted bit.
     Bit {
         /// The LUT.
         lut: usize,
         /// The row, 0 to 15.
         row: usize,
     },
-    /// One of the [`flip_flops`](Ecp5Cells::flip_flops) stays as it is after power-up.
+    /// One of the [`flip_flops`](Ecp5Cells::flip_flops) keeps its value of power-up.
     Stuck {
         /// The flip-flop.
         flip_flop: usize,
     },
 }
 
-/// A port that is not what was recorded.
+/// A port that differs from the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Cycle from power-up.
     pub cycle: u64,
     /// Output.
     pub port: String,
-    /// What was recorded, hexadecimal.
+    /// Recorded value, hexadecimal.
     pub recorded: String,
-    /// What the netlist has.
+    /// Value of the netlist, hexadecimal.
     pub netlist: String,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Difference {
 }
 
 impl Ecp5Cells {
-    /// Registers and memories as the bitstream sets them.
+    /// Sets registers and memories to their values in the bitstream.
     pub fn power_up(&mut self) {
         let wires = &mut self.wires;
         wires.values.fill(0);
@@ -90,10 +90,11 @@ impl Ecp5Cells {
         }
     }
 
-    /// Runs from power-up on the inputs of a [`recorder`](super::recorder), and compares the outputs in every cycle; gives the number of cycles.
+    /// Replays the inputs of a [`recorder`](super::recorder) from power-up, compares the outputs in every cycle, and returns the
+    /// number of cycles.
     ///
     /// # Errors
-    /// Those of `recording`, and what is no recording of this design.
+    /// Those of `recording`, and a recording of another design.
     pub fn replay(&mut self, recording: impl BufRead) -> io::Result<Result<u64, Difference>> {
         self.power_up();
         let mut cycle = 0;
@@ -138,7 +139,7 @@ impl Ecp5Cells {
         })
     }
 
-    /// Cells whose inputs changed, in their order: what one changes stands behind it.
+    /// Evaluates cells whose inputs changed, in order: a cell changes only inputs of later ones.
     pub(super) fn settle(&mut self) {
         for word in 0..self.wires.words {
             while self.wires.changed[word] != 0 {
@@ -149,12 +150,12 @@ impl Ecp5Cells {
         }
     }
 
-    /// A rising edge: all cells see what was there in front of it.
+    /// A rising edge: all cells sample the values before it.
     pub(super) fn edge(&mut self) {
         let (wires, next) = (&mut self.wires, &mut self.next);
         next.clear();
         for (word, changed) in wires.changed[wires.words..].iter_mut().enumerate() {
-            // Others have seen these inputs at an edge, and nothing new comes of them.
+            // The others sampled the same inputs at an earlier edge.
             while *changed != 0 {
                 let flip_flop = &self.flip_flops[64 * word + changed.trailing_zeros() as usize];
                 *changed &= *changed - 1;
@@ -180,13 +181,13 @@ impl Ecp5Cells {
         }
     }
 
-    /// How many LUTs there are.
+    /// Number of LUTs.
     #[must_use]
     pub fn luts(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_lut()).count()
     }
 
-    /// The row that one of the [`luts`](Self::luts) shows at present.
+    /// The row that one of the [`luts`](Self::luts) selects at present.
     #[must_use]
     pub fn row(&self, lut: usize) -> Option<usize> {
         match self.cells.iter().filter(|cell| cell.is_lut()).nth(lut)? {
@@ -195,13 +196,13 @@ impl Ecp5Cells {
         }
     }
 
-    /// How many flip-flops there are.
+    /// Number of flip-flops.
     #[must_use]
     pub fn flip_flops(&self) -> usize {
         self.flip_flops.len()
     }
 
-    /// With a fault to be found.
+    /// A copy with a planted fault.
     ///
     /// # Panics
     /// When there is no such LUT, row or flip-flop.

@@ -1,15 +1,15 @@
-//! Values of nets, and which cells have to be evaluated again since they changed.
+//! Values of nets, and the cells whose inputs changed.
 
 use super::logic::{Cell, FlipFlop};
 use super::pins::Net;
 
-/// Values of all nets, and what has to be looked at again since they changed: in most cycles, few cells.
+/// Values of all nets, and what has to be evaluated again: in most cycles, few cells.
 #[derive(Clone)]
 pub(super) struct Wires {
     pub(super) values: Vec<u8>,
-    /// Where a net's readers begin.
+    /// Index of the first reader of each net.
     pub(super) first: Vec<usize>,
-    /// Cells, and flip-flops behind them.
+    /// Cells, followed by flip-flops.
     pub(super) readers: Vec<usize>,
     /// A bit for each cell, then from a new word on for each flip-flop.
     pub(super) changed: Vec<u64>,

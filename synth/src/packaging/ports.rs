@@ -107,7 +107,7 @@ impl Interface {
     }
 }
 
-/// The range of a port in a declaration, with a blank behind it; nothing for one bit.
+/// The range of a port in a declaration, followed by a blank; empty for one bit.
 pub(super) fn range(port: &Port) -> String {
     match port.width {
         1 => String::new(),
@@ -115,7 +115,7 @@ pub(super) fn range(port: &Port) -> String {
     }
 }
 
-/// The port list of an instance, each port explained; `connect` gives what goes into each port's parentheses.
+/// The port list of an instance with comments; `connect` returns the expression for a port.
 pub(super) fn connections(ports: &[Port], connect: impl Fn(&Port) -> String) -> String {
     let mut text = String::new();
     let mut said = None;

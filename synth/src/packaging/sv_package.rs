@@ -22,7 +22,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
 // entries in memory have it.
 package {name};
 
-    // what a design does not use is no mistake of the package
+    // a design need not use all of it
     // verilator lint_off UNUSEDPARAM
 "
     );

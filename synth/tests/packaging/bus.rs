@@ -1,11 +1,11 @@
-//! What the comments say of the bus, measured at the write mux.
+//! Limits of the bus that the comments state, measured at the write mux.
 
 use warpline_synth::packaging::{ADDRESSES_AHEAD, AWAITING_RESPONSES};
 use warpline_verilate::{Build, Model};
 
 use crate::{DEVICE, file};
 
-/// The write mux with single beats of payload that are always there.
+/// The write mux with bursts of one beat that are always valid.
 struct Mux(Model);
 
 impl Mux {

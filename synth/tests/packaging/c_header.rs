@@ -10,7 +10,7 @@ use warpline_wire::error::{ErrorNumber, check_bit};
 
 use crate::file;
 
-/// A program that prints what the header says, and what it should print.
+/// A program that prints values of the header, and its expected output.
 fn program() -> (String, String) {
     let (mut body, mut expected) = (String::new(), String::new());
     let mut number = |name: &str, value: u64| {

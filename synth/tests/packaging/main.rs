@@ -1,4 +1,4 @@
-//! What `warpline rtl` writes for integrators, in their tools.
+//! The files that `warpline rtl` writes for integrators, in their tools.
 
 mod bus;
 mod c_header;
@@ -107,7 +107,7 @@ fn licences_are_those_of_the_repository() {
     }
 }
 
-/// What constraints say beside comments.
+/// Commands of a constraints file, without comments.
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter(|line| !line.is_empty()).collect()
@@ -128,7 +128,7 @@ fn constraints_make_every_clock_of_the_device_and_nothing_else() {
     }
 }
 
-/// Has FuseSoC prepare a target; gives what it said when it failed.
+/// Has FuseSoC prepare a target; the error is its output.
 fn fusesoc(root: &Path, target: &str) -> Result<(), String> {
     let output = Command::new(tool("fusesoc").unwrap_or_else(|e| panic!("{e}")))
         .current_dir(root)
@@ -151,7 +151,7 @@ fn fusesoc(root: &Path, target: &str) -> Result<(), String> {
     }
 }
 
-/// What Verilator has to say of the command file that FuseSoC prepared.
+/// Output of Verilator for the command file that FuseSoC prepared.
 fn verilator(root: &Path, target: &str) -> String {
     let tools = Tools::find().unwrap_or_else(|e| panic!("{e}"));
     let version = env!("CARGO_PKG_VERSION");

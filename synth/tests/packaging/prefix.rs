@@ -36,7 +36,7 @@ fn wrapper(designs: [&Design; 2]) -> String {
     text + "endmodule\n"
 }
 
-/// What Verilator says of both devices in one design.
+/// Messages of Verilator for both devices in one design.
 fn said(a: (&Design, &Config), b: (&Design, &Config)) -> Vec<String> {
     let build = Build::new("both");
     let build = with(build, a.0, a.1, "");

@@ -74,7 +74,7 @@ fn build(package: &str) -> Build {
         .source("user.sv", user())
 }
 
-/// What differs from the description.
+/// Ports that differ from the description.
 fn differences(package: &str) -> Vec<String> {
     let mut model = build(package).open().unwrap_or_else(|e| panic!("{e}"));
     let mut random = fastrand::Rng::with_seed(1);
