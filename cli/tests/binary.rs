@@ -596,6 +596,8 @@ fn rtl_is_one_file_a_module_and_a_list() {
     let listing = fs::read_to_string(prefixed.join("nic_warpline.f")).unwrap();
     let with_prefix = list.lines().map(|name| format!("nic_{name}\n"));
     assert_eq!(listing, with_prefix.collect::<Vec<_>>().concat());
+    let registers = fs::read_to_string(prefixed.join("nic_registers.rdl")).unwrap();
+    assert!(registers.contains("\naddrmap nic_warpline {"));
     assert!(prefixed.join("nic_warpline.h").exists() && !prefixed.join("warpline.h").exists());
     let top = |out: &Path| fs::read_to_string(out.join("warpline.sv")).unwrap();
     let many = folder.path().join("many");

@@ -16,6 +16,14 @@ pub struct Prefix(String);
 )]
 pub struct PrefixError;
 
+impl Prefix {
+    /// `name` with the prefix.
+    #[must_use]
+    pub fn name(&self, name: &str) -> String {
+        format!("{}_{name}", self.0)
+    }
+}
+
 impl FromStr for Prefix {
     type Err = PrefixError;
 
@@ -35,9 +43,7 @@ impl FromStr for Prefix {
 #[must_use]
 pub fn prefixed(design: &Design, prefix: &Prefix) -> Design {
     let names = design.modules.iter().map(|module| module.name.as_str());
-    let names: HashMap<&str, String> = names
-        .map(|name| (name, format!("{}_{name}", prefix.0)))
-        .collect();
+    let names: HashMap<&str, String> = names.map(|name| (name, prefix.name(name))).collect();
     let modules = design.modules.iter().map(|module| Module {
         name: names[module.name.as_str()].clone(),
         text: renamed(&module.text, &names),

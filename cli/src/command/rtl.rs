@@ -30,7 +30,13 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         design = prefixed(&design, prefix);
     }
     let mut files = design.files();
-    files.push((REGISTERS.into(), rdl::registers()));
+    let registers = match &options.prefix {
+        Some(prefix) => prefix.name(REGISTERS),
+        None => REGISTERS.into(),
+    };
+    let map = |name| format!("addrmap {name} ");
+    let text = rdl::registers().replacen(&map(rdl::ADDRESS_MAP), &map(design.top()), 1);
+    files.push((registers.clone(), text));
     files.extend(packaging::files(&design, &config));
     let files: Vec<_> = files
         .into_iter()
@@ -44,7 +50,7 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let top = design.top();
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
-        "{}: {} modules, {lines} lines; compile the files of {top}.f in its order, top module {top}; registers in {REGISTERS}\n",
+        "{}: {} modules, {lines} lines; compile the files of {top}.f in its order, top module {top}; registers in {registers}\n",
         folder.display(),
         design.modules.len(),
     ))?;

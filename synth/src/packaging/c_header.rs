@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use warpline_regmap::layout::LAYOUTS;
 
 use super::facts::{self, Constant};
-use super::package::{Package, VERSION};
+use super::package::{LICENSE, Package, VERSION};
 
 pub(super) fn text(package: &Package<'_>) -> String {
     let Package { top, .. } = package;
     let prefix = &package.macros;
     let mut text = format!(
         "/* Registers, commands, error numbers and records of {top} {VERSION}, for C99 and C++. Generated; do not edit.
+ * SPDX-License-Identifier: {LICENSE}
  *
  * Offsets are octets from the start of the register space. Registers and the words of records have 32 bits; in memory a
  * record is little-endian, word 0 first. _SHIFT and _MASK are of a field within its word, _LSB counts from bit 0 of word 0.

@@ -9,7 +9,7 @@ use warpline_wire::error::{Checks, ErrorNumber};
 pub(super) struct Constant {
     pub(super) name: String,
     pub(super) value: u64,
-    /// Bits that a value of its kind takes.
+    /// Bits that a value of its kind takes; 0 of a plain number, which is shown in decimal.
     pub(super) width: usize,
     pub(super) doc: String,
 }
@@ -63,8 +63,8 @@ pub(super) fn places(register: &Register) -> Vec<Constant> {
     };
     let mut places = vec![constant("", register.offset, OFFSET_BITS, register.doc)];
     if register.count > 1 {
-        places.push(constant("_ELEMENTS", register.count, 32, ""));
-        places.push(constant("_STRIDE", register.stride, 32, ""));
+        places.push(constant("_ELEMENTS", register.count, 0, ""));
+        places.push(constant("_STRIDE", register.stride, 0, ""));
     }
     places
 }

@@ -24,9 +24,11 @@ const VIEW: &str = "rtl";
 const PLAIN: &str = "VALUE";
 
 pub(super) fn text(package: &Package<'_>) -> String {
-    let mut xml = Xml(String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Generated; do not edit. -->\n",
-    ));
+    let mut xml = Xml {
+        text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Generated; do not edit. -->\n"
+            .into(),
+        depth: 0,
+    };
     let root = format!(
         "component xmlns:ipxact=\"{NAMESPACE}\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
          xsi:schemaLocation=\"{NAMESPACE} {NAMESPACE}/index.xsd\""
@@ -46,29 +48,40 @@ pub(super) fn text(package: &Package<'_>) -> String {
         xml.element("fileSets", |xml| file_set(xml, package));
         xml.leaf("description", &package.device);
     });
-    xml.0
+    xml.text
 }
 
 /// XML as it is written: elements of the standard's namespace.
-struct Xml(String);
+struct Xml {
+    text: String,
+    /// Elements that are open.
+    depth: usize,
+}
 
 impl Xml {
+    fn line(&mut self, line: &str) {
+        let indent = 2 * self.depth;
+        self.text += &format!("{:indent$}{line}\n", "");
+    }
+
     /// An element with what `inside` writes; `tag` may have attributes.
     fn element(&mut self, tag: &str, inside: impl FnOnce(&mut Self)) {
-        self.0 += &format!("<ipxact:{tag}>\n");
+        self.line(&format!("<ipxact:{tag}>"));
+        self.depth += 1;
         inside(self);
+        self.depth -= 1;
         let name = tag.split(' ').next().unwrap_or_default();
-        self.0 += &format!("</ipxact:{name}>\n");
+        self.line(&format!("</ipxact:{name}>"));
     }
 
     /// An element with a text.
     fn leaf(&mut self, tag: &str, text: &str) {
-        self.0 += &format!("<ipxact:{tag}>{}</ipxact:{tag}>\n", escaped(text));
+        self.line(&format!("<ipxact:{tag}>{}</ipxact:{tag}>", escaped(text)));
     }
 
     /// An element with attributes only.
     fn empty(&mut self, tag: &str) {
-        self.0 += &format!("<ipxact:{tag}/>\n");
+        self.line(&format!("<ipxact:{tag}/>"));
     }
 }
 

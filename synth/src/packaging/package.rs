@@ -4,7 +4,7 @@ use warpline_hdl::Config;
 use warpline_sv_writer::Design;
 
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
-const LICENSE: &str = env!("CARGO_PKG_LICENSE");
+pub(super) const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// A device and the names of its files.
 pub(super) struct Package<'d> {

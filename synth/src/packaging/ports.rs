@@ -37,7 +37,7 @@ the range from the last acknowledged to the last sent octet.",
     ),
     (
         "s_axil_",
-        "Registers, AXI4-Lite, 4 KiB: see registers.rdl and the generated C header.",
+        "Registers, AXI4-Lite, 4 KiB: see the SystemRDL description and the C header.",
     ),
     (
         "m_axi_aw",

@@ -8,7 +8,7 @@ use warpline_regmap::Layout;
 use warpline_regmap::layout::LAYOUTS;
 
 use super::facts::{self, Constant};
-use super::package::{Package, VERSION};
+use super::package::{LICENSE, Package, VERSION};
 
 /// Names of fields that are keywords of SystemVerilog, or C++ words of which Verilator warns; an underscore follows them.
 const TAKEN: [&str; 2] = ["type", "queue"];
@@ -17,6 +17,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
     let (top, name) = (package.top, package.package());
     let mut text = format!(
         "// Register offsets, field positions, numbers and records of {top} {VERSION}. Generated; do not edit.
+// SPDX-License-Identifier: {LICENSE}
 //
 // Offsets are octets on s_axil. A record is a packed structure with word 0 in bits 31:0, as the words of ARGUMENT and the
 // entries in memory have it.
@@ -39,7 +40,7 @@ package {name};
                 [("LSB", field.lsb), ("WIDTH", field.width)].map(|(suffix, value)| Constant {
                     name: format!("{name}_{suffix}"),
                     value: value as u64,
-                    width: 32,
+                    width: 0,
                     doc: String::new(),
                 }),
             );
@@ -94,12 +95,17 @@ fn constants(text: &mut String, title: &str, constants: &[Constant]) {
         if !constant.doc.is_empty() {
             let _ = writeln!(text, "    // {}", constant.doc);
         }
-        let (name, high) = (&constant.name, constant.width - 1);
-        let _ = writeln!(
-            text,
-            "    localparam logic [{high}:0] {name} = {};",
-            literal(constant)
-        );
+        let Constant {
+            name, value, width, ..
+        } = constant;
+        let _ = match width {
+            0 => writeln!(text, "    localparam int {name} = {value};"),
+            width => {
+                let high = width - 1;
+                let value = literal(constant);
+                writeln!(text, "    localparam logic [{high}:0] {name} = {value};")
+            }
+        };
     }
 }
 
@@ -153,12 +159,15 @@ fn record(layout: &Layout) -> String {
         doc,
     } in members.iter().rev()
     {
-        let bits = format!("{}:{lsb}", lsb + width - 1);
-        let _ = writeln!(
-            text,
-            "        logic [{}:0] {name}; // {bits} {doc}",
-            width - 1
-        );
+        let high = lsb + width - 1;
+        let _ = match width {
+            1 => writeln!(text, "        logic {name}; // {lsb}: {doc}"),
+            _ => writeln!(
+                text,
+                "        logic [{}:0] {name}; // {high}:{lsb}: {doc}",
+                width - 1
+            ),
+        };
     }
     text + &format!("    }} {}_t;\n", layout.name)
 }
