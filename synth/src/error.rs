@@ -59,7 +59,7 @@ pub enum Error {
         log: PathBuf,
     },
     /// A tool exceeded its time limit and was killed.
-    #[error("{program} was stopped, it did not end in {seconds} s (all of it: {})", log.display())]
+    #[error("{program} exceeded {seconds} s and was killed (log: {})", log.display())]
     Slow {
         /// Its program.
         program: &'static str,
@@ -75,7 +75,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// A tool does not start.
-    #[error("{}: does not start: {source}; tools/setup.sh fpga installs it anew when .venv/requirements-fpga.txt is removed", path.display())]
+    #[error("{}: does not start: {source}; to reinstall it, remove .venv/requirements-fpga.txt and run tools/setup.sh fpga", path.display())]
     Start {
         /// Its path.
         path: PathBuf,
