@@ -87,6 +87,28 @@ pub enum Error {
         /// An STag of it.
         stag: u32,
     },
+    /// A region for one stream that is armed in another protection domain could never be used (AMB-59).
+    #[error(
+        "stream {stream} is armed in protection domain {domain}: register the region for it in that domain"
+    )]
+    StreamDomain {
+        /// The stream.
+        stream: u8,
+        /// Its protection domain.
+        domain: u16,
+    },
+    /// A region for the stream is of another protection domain and could never be used (AMB-59).
+    #[error(
+        "STag {stag:#010x} was registered for stream {stream} in protection domain {domain}: arm the stream there, or revoke it"
+    )]
+    RegionDomain {
+        /// The stream.
+        stream: u8,
+        /// The STag.
+        stag: u32,
+        /// Its protection domain.
+        domain: u16,
+    },
     /// The stream met an error and accepts no more buffers.
     #[error("stream {stream} has met an error: close it; its error record has the details")]
     StreamFailed {

@@ -18,7 +18,8 @@ pub enum Scope {
     /// All streams of the region's protection domain.
     #[default]
     ProtectionDomain,
-    /// That stream alone, until it is closed; a stream that is not armed may be armed once (DDP-SEC-02).
+    /// That stream alone, until it is closed; a stream that is not armed may be armed once (DDP-SEC-02). It must be
+    /// of the region's protection domain (AMB-59).
     Stream(u8),
 }
 
@@ -132,7 +133,15 @@ impl MemoryRegion {
         let mut state = shared.state();
         let stream = match scope {
             Scope::ProtectionDomain => None,
-            Scope::Stream(stream) => Some((stream, state.streams[usize::from(stream)].generation)),
+            Scope::Stream(stream) => {
+                let state = &state.streams[usize::from(stream)];
+                if state.armed && state.domain != domain.id {
+                    let domain = state.domain;
+                    let error = Error::StreamDomain { stream, domain };
+                    return Err(back(mapped.unmap().ok())(error));
+                }
+                Some((stream, state.generation))
+            }
         };
         let picked = match stag {
             Some(stag) => Ok(stag),
@@ -141,7 +150,11 @@ impl MemoryRegion {
                 .and_then(|random| state.stags.pick(random)),
         };
         let taken = picked.and_then(|stag| {
-            let holder = Holder { stag, stream };
+            let holder = Holder {
+                stag,
+                domain: domain.id,
+                stream,
+            };
             state.stags.take(holder).map(|()| stag)
         });
         let stag = match taken {

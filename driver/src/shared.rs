@@ -66,6 +66,8 @@ pub(crate) struct StreamState {
     pub failed: bool,
     /// The peer has closed it.
     pub closed: bool,
+    /// Its protection domain, while it is armed.
+    pub domain: u16,
     /// How often it was closed: a memory region of an earlier generation must not serve the present one.
     pub generation: u64,
     /// Its untagged queues, by number.

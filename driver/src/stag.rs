@@ -19,6 +19,8 @@ use crate::error::Error;
 pub(crate) struct Holder {
     /// The STag.
     pub stag: u32,
+    /// Its protection domain.
+    pub domain: u16,
     /// The only stream that may use it, and that stream's generation.
     pub stream: Option<(u8, u64)>,
 }
@@ -85,7 +87,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn holder(stag: u32) -> Holder {
-        Holder { stag, stream: None }
+        Holder {
+            stag,
+            domain: 0,
+            stream: None,
+        }
     }
 
     // req: AMB-50

@@ -108,6 +108,18 @@ impl Stream {
                 stag,
             });
         }
+        let of_it = |stream| matches!(stream, Some((n, _)) if n == number);
+        let mut holders = state.stags.holders();
+        if let Some(holder) =
+            holders.find(|holder| of_it(holder.stream) && holder.domain != domain_id)
+        {
+            return Err(Error::RegionDomain {
+                stream: number,
+                stag: holder.stag,
+                domain: holder.domain,
+            });
+        }
+        drop(holders);
 
         let mut words = [0; stream_context::WORDS];
         stream_context::STREAM.put(&mut words, number.into());
@@ -134,6 +146,7 @@ impl Stream {
         // Record the stream before arming it: completions may come at once.
         let stream = &mut state.streams[usize::from(number)];
         stream.queues = posted;
+        stream.domain = domain_id;
         (stream.armed, stream.failed, stream.closed) = (true, false, false);
         if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
             let stream = &mut state.streams[usize::from(number)];

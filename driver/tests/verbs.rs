@@ -567,6 +567,45 @@ fn a_new_stream_does_not_inherit_regions() {
     arm(&domain, 1);
 }
 
+// req: AMB-59, DDP-SEC-17
+#[test]
+fn a_region_of_a_stream_is_of_its_domain() {
+    let card = SoftwareCard::default();
+    let context = open(&card, 64);
+    let [ours, theirs] = [0; 2].map(|_| context.protection_domain().unwrap());
+    let registration = Registration {
+        scope: Scope::Stream(1),
+        ..Default::default()
+    };
+    let memory = || DmaMemory::new(8).unwrap();
+
+    let stream = arm(&ours, 1);
+    let refused = theirs.register(memory(), registration).unwrap_err();
+    assert!(refused.item.is_some(), "the memory comes back");
+    assert!(
+        matches!(refused.error, Error::StreamDomain { stream: 1, domain } if domain == ours.id()),
+        "{}",
+        refused.error
+    );
+    ours.register(memory(), registration).unwrap();
+    stream.close().unwrap();
+
+    // Closed, it may be armed in any domain: in that of its regions.
+    let region = theirs.register(memory(), registration).unwrap();
+    let refused = ours.arm(1, StreamOptions::default());
+    let refused = refused.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(refused, Error::RegionDomain { stream: 1, stag, domain }
+            if (stag, domain) == (region.stag(), theirs.id())),
+        "{refused}"
+    );
+    arm(&ours, 2);
+    arm(&theirs, 1).close().unwrap();
+    drop(region);
+    arm(&ours, 1);
+    card.assert_no_violations();
+}
+
 #[test]
 fn domains_are_reused_when_nothing_needs_them() {
     let card = SoftwareCard::default();

@@ -239,8 +239,9 @@ fn what_passes_the_tagged_checks_lies_inside_of_its_region() {
         "address_high_2_d = address_high_1_q + (32'(address_low_1_q[32]));",
         "address_high_2_d = address_high_1_q;",
     );
-    let others = ("associated = entry[56:49] == stream;", "associated = 1'b1;");
-    let faults = [at_the_end, carry, others];
+    let others = ("(entry[56:49] == stream)", "1'b1");
+    let other_domain = ("(entry[48:33] == protection_domain)", "entry[57]");
+    let faults = [at_the_end, carry, others, other_domain];
     show("tagged checks", &proof, 6, &faults, 6);
 }
 

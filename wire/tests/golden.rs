@@ -733,7 +733,10 @@ fn tagged_validation_cases() {
         ..writable(7, 0, 64)
     };
     let other_stream = StagEntry {
-        scope: Scope::Stream(4),
+        scope: Scope::Stream {
+            stream: 4,
+            protection_domain: 7,
+        },
         ..writable(7, 0, 64)
     };
     let table = [

@@ -675,15 +675,16 @@ fn with_strict_mos_each_segment_begins_where_the_last_one_ended() {
     );
 }
 
-// req: DDP-SEC-01, DDP-SEC-02, DDP-SEC-03, DDP-SEC-05, DDP-SEC-08, DDP-SEC-17, DDP-SEC-18
+// req: DDP-SEC-01, DDP-SEC-02, DDP-SEC-03, DDP-SEC-05, DDP-SEC-08, DDP-SEC-17, DDP-SEC-18, AMB-59
 #[test]
 fn an_stag_serves_its_protection_domain_or_its_stream_only() {
     for domain in 0..4u32 {
         for stream in 0..4u32 {
-            for scope in (0..4)
-                .map(Scope::ProtectionDomain)
-                .chain((0..4).map(Scope::Stream))
-            {
+            let of_streams = (0..16).map(|i| Scope::Stream {
+                stream: i % 4,
+                protection_domain: i / 4,
+            });
+            for scope in (0..4).map(Scope::ProtectionDomain).chain(of_streams) {
                 let mut receiver = Receiver::new(ReceiverConfig::default());
                 let config = StreamConfig {
                     protection_domain: domain,
@@ -697,8 +698,13 @@ fn an_stag_serves_its_protection_domain_or_its_stream_only() {
                 receiver.set_stag(STAG, entry);
                 let wire = stream_of(false, [write(STAG, 0, true, b"x")]);
                 let log = feed(&mut receiver, stream, &wire);
-                let allowed =
-                    scope == Scope::ProtectionDomain(domain) || scope == Scope::Stream(stream);
+                let allowed = match scope {
+                    Scope::ProtectionDomain(its) => its == domain,
+                    Scope::Stream {
+                        stream: its,
+                        protection_domain,
+                    } => (its, protection_domain) == (stream, domain),
+                };
                 assert_eq!(log.placements().len(), usize::from(allowed));
                 if !allowed {
                     let record = log.only_failure();

@@ -485,9 +485,13 @@ impl Model {
                     length: get(stag_entry::LENGTH),
                     address: get(stag_entry::ADDRESS),
                 };
+                let protection_domain = get(stag_entry::PROTECTION_DOMAIN) as u32;
                 let scope = match get(stag_entry::STREAM_SCOPE) {
-                    1 => Scope::Stream(get(stag_entry::STREAM) as u32),
-                    _ => Scope::ProtectionDomain(get(stag_entry::PROTECTION_DOMAIN) as u32),
+                    1 => Scope::Stream {
+                        stream: get(stag_entry::STREAM) as u32,
+                        protection_domain,
+                    },
+                    _ => Scope::ProtectionDomain(protection_domain),
                 };
                 let entry = StagEntry {
                     valid: true,

@@ -676,7 +676,10 @@ fn place_of(scenario: &Scenario, stag: u32, to: u64) -> (usize, usize) {
 fn set_stags(receiver: &mut Receiver, scenario: &Scenario, domains: &[u16], phase: usize) {
     for region in &scenario.regions {
         let scope = match region.stream {
-            Some(stream) => Scope::Stream(stream.into()),
+            Some(stream) => Scope::Stream {
+                stream: stream.into(),
+                protection_domain: domains[region.domain].into(),
+            },
             None => Scope::ProtectionDomain(domains[region.domain].into()),
         };
         receiver.set_stag(

@@ -31,7 +31,7 @@ impl Scenario {
             .into_iter()
             .map(|number| stream(rng, number, domains))
             .collect();
-        let regions = regions(rng, &streams[0], domains, phase_count, large);
+        let regions = regions(rng, &streams, domains, phase_count, large);
         let mut traffic: Vec<Traffic> = streams
             .iter()
             .map(|stream| Traffic::new(rng, stream, config, large))
@@ -144,7 +144,7 @@ fn stream(rng: &mut Rng, number: u8, domains: usize) -> Stream {
 
 fn regions(
     rng: &mut Rng,
-    favourite: &Stream,
+    streams: &[Stream],
     domains: usize,
     phases: usize,
     large: bool,
@@ -186,11 +186,18 @@ fn regions(
         });
         if index == 0 {
             // One at least that the first stream can write to.
-            regions[0].domain = favourite.domain;
-            regions[0].stream = regions[0].stream.map(|_| favourite.number);
+            regions[0].domain = streams[0].domain;
+            regions[0].stream = regions[0].stream.map(|_| streams[0].number);
             regions[0].remote_write = true;
             regions[0].revoked = regions[0].revoked.filter(|&phase| phase > 0);
         }
+    }
+    // What belongs to one stream is of its domain: the driver refuses another one (AMB-59).
+    for region in &mut regions {
+        let owner = streams
+            .iter()
+            .find(|stream| region.stream == Some(stream.number));
+        region.domain = owner.map_or(region.domain, |stream| stream.domain);
     }
     regions
 }
@@ -198,10 +205,7 @@ fn regions(
 impl Region {
     /// Whether a stream is one of those that the region was registered for.
     pub(super) fn is_for(&self, stream: &Stream) -> bool {
-        match self.stream {
-            Some(number) => number == stream.number,
-            None => self.domain == stream.domain,
-        }
+        self.domain == stream.domain && self.stream.is_none_or(|number| number == stream.number)
     }
 }
 

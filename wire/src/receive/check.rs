@@ -20,8 +20,13 @@ use alloc::collections::BTreeMap;
 pub enum Scope {
     /// Every stream of this protection domain.
     ProtectionDomain(u32),
-    /// This stream only.
-    Stream(u32),
+    /// This stream only; it has to be of the entry's protection domain, too (AMB-59).
+    Stream {
+        /// The stream.
+        stream: u32,
+        /// Its protection domain.
+        protection_domain: u32,
+    },
 }
 
 /// One entry of the STag table. The range is `base..base + length` in Tagged Offsets, and does not
@@ -151,7 +156,10 @@ impl DdpChecker {
         };
         let associated = match entry.scope {
             Scope::ProtectionDomain(id) => id == context.protection_domain,
-            Scope::Stream(id) => id == context.stream,
+            Scope::Stream {
+                stream,
+                protection_domain,
+            } => stream == context.stream && protection_domain == context.protection_domain,
         };
         let (base, to) = (u128::from(entry.base), u128::from(header.to));
         let range_end = base + u128::from(entry.length);

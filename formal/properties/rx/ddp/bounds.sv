@@ -1,6 +1,6 @@
 // What passes the tagged checks lies inside of its region, octet for octet.
 //
-//   entry, STag, TO, n ──► 3 cycles ──► nothing fails  ⇒  entry valid, its STag, of the stream or protection domain, writable
+//   entry, STag, TO, n ──► 3 cycles ──► nothing fails  ⇒  entry valid, its STag, of the protection domain and stream, writable
 //                                                         and for each octet k < n:  base ≤ TO + k < end,
 //                                                         bus address + k = TO + k + shift
 //
@@ -59,14 +59,14 @@ module bounds_properties (
 
     always @* if (settled & passes & k <= n_less_one) begin
         region: assert (valid & its_stag == name & writable & !empty);
-        owner: assert (scope ? its_stream == origin : its_domain == domain);
+        owner: assert (its_domain == domain & (!scope | its_stream == origin));
         inside: assert (base <= octet & octet < region_end);
         where: assert (address + k == offset + k + shift);
     end
 
     // and nothing that is right is refused
     wire [65:0] behind = {2'b0, offset} + {50'b0, n_less_one} + 66'd1;
-    wire right = valid & its_stag == name & writable & !empty & (scope ? its_stream == origin : its_domain == domain)
+    wire right = valid & its_stag == name & writable & !empty & its_domain == domain & (!scope | its_stream == origin)
         & base <= offset & behind <= region_end;
     always @* if (settled & right) begin
         nothing_refused: assert (passes);

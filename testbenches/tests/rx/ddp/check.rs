@@ -72,7 +72,10 @@ struct Region {
 fn write_stag(region: Region) -> Order {
     let (domain, stream, scope) = match region.scope {
         Scope::ProtectionDomain(domain) => (domain, 0x5a, 0),
-        Scope::Stream(stream) => (0xdddd, stream, 1),
+        Scope::Stream {
+            stream,
+            protection_domain,
+        } => (protection_domain, stream, 1),
     };
     order(
         CheckCommand::WriteStag,
@@ -313,7 +316,10 @@ impl Model {
                     stag,
                     scope: match get(stag_entry::STREAM_SCOPE) {
                         0 => Scope::ProtectionDomain(number(stag_entry::PROTECTION_DOMAIN)),
-                        _ => Scope::Stream(number(stag_entry::STREAM)),
+                        _ => Scope::Stream {
+                            stream: number(stag_entry::STREAM),
+                            protection_domain: number(stag_entry::PROTECTION_DOMAIN),
+                        },
                     },
                     remote_write: get(stag_entry::REMOTE_WRITE) == 1,
                     base,
@@ -1234,8 +1240,18 @@ impl Traffic {
                     stag: rng.u32(0..24) << 8 | rng.u32(0..2) | rng.u32(0..2) << 30,
                     scope: match rng.u8(0..6) {
                         0 => Scope::ProtectionDomain(rng.u32(7..9)),
-                        1 => Scope::Stream(other),
-                        2..=3 => Scope::Stream(stream),
+                        1 => Scope::Stream {
+                            stream: other,
+                            protection_domain: self.domains[stream as usize],
+                        },
+                        2 => Scope::Stream {
+                            stream,
+                            protection_domain: self.domains[stream as usize] ^ 1 << rng.u8(0..16),
+                        },
+                        3 => Scope::Stream {
+                            stream,
+                            protection_domain: self.domains[stream as usize],
+                        },
                         _ => Scope::ProtectionDomain(self.domains[stream as usize]),
                     },
                     remote_write: chance(rng, 90),
@@ -1264,7 +1280,10 @@ impl Traffic {
         let usable = |region: &Region| {
             let here = match region.scope {
                 Scope::ProtectionDomain(domain) => domain == self.domains[stream],
-                Scope::Stream(only) => only as usize == stream,
+                Scope::Stream {
+                    stream: only,
+                    protection_domain,
+                } => only as usize == stream && protection_domain == self.domains[stream],
             };
             here && region.remote_write && region.length > 0
         };
@@ -2151,10 +2170,14 @@ fn tagged_validation_cases() {
     on_large_stack(|| {
         let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 5);
         let domain = |domain| Scope::ProtectionDomain(domain);
+        let of_stream_4 = Scope::Stream {
+            stream: 4,
+            protection_domain: 7,
+        };
         let top = 0x1000_u64.wrapping_neg();
         for (stag, scope, remote_write, base, length) in [
             (0x100, domain(7), true, 0x1000, 0x1000),
-            (0x200, Scope::Stream(4), true, 0, 64),
+            (0x200, of_stream_4, true, 0, 64),
             (0x300, domain(7), true, 0, 64),
             (0x400, domain(7), true, top, 0x1000),
             (0x500, domain(7), false, 0, 64),

@@ -35,7 +35,7 @@ pub struct Checks {
     pub version: Bit,
     /// No valid entry with that STag.
     pub stag: Bit,
-    /// The STag belongs to another stream or protection domain.
+    /// The STag belongs to another protection domain or stream.
     pub association: Bit,
     /// No remote write right, or an empty region.
     pub access: Bit,

@@ -226,10 +226,9 @@ impl Logic for TaggedChecks {
         self.shift_high.next = self.entry.val().shift.get_bits::<32>(32);
 
         comment!("stage 1: the entry, and the low halves");
-        self.associated.next = self.entry.val().protection_domain == self.protection_domain.val();
-        if self.entry.val().stream_scope {
-            self.associated.next = self.entry.val().stream == self.stream.val();
-        }
+        comment!("an STag of one stream is of its domain, too (AMB-59)");
+        self.associated.next = (self.entry.val().protection_domain == self.protection_domain.val())
+            & (!self.entry.val().stream_scope | (self.entry.val().stream == self.stream.val()));
         self.stag_1.d.next = !(self.entry.val().valid & (self.entry.val().stag == self.stag.val()));
         self.association_1.d.next = !self.associated.val();
         self.access_1.d.next = !self.entry.val().remote_write | self.entry.val().empty;
