@@ -30,8 +30,8 @@ impl ProtectionDomain {
     /// Offers `memory` to the peer under a new STag that cannot be guessed.
     ///
     /// # Errors
-    /// [`Error::Range`], [`Error::TaggedOffsets`], [`Error::NoStream`], [`Error::NoStagSlot`], [`Error::NoBusAddress`],
-    /// [`Error::Random`], those of commands and backend.
+    /// [`Error::Range`], [`Error::TaggedOffsets`], [`Error::NoStream`], [`Error::StreamDomain`], [`Error::NoStagSlot`],
+    /// [`Error::NoBusAddress`], [`Error::Random`], those of commands and backend.
     pub fn register(
         &self,
         memory: DmaMemory,
@@ -56,7 +56,8 @@ impl ProtectionDomain {
     /// Arms stream `number` in this domain.
     ///
     /// # Errors
-    /// [`Error::NoStream`], [`Error::StreamArmed`], [`Error::StreamRegions`], [`Error::QueueMask`], those of commands.
+    /// [`Error::NoStream`], [`Error::StreamArmed`], [`Error::StreamRegions`], [`Error::RegionDomain`], [`Error::QueueMask`],
+    /// those of commands.
     pub fn arm(&self, number: u8, options: StreamOptions) -> Result<Stream, Error> {
         Stream::arm(&self.inner, number, options)
     }

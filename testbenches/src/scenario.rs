@@ -16,6 +16,7 @@ mod cut;
 mod expect;
 mod generate;
 pub mod long;
+mod overtake;
 mod runs;
 mod slot;
 mod traffic;

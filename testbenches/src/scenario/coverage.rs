@@ -17,6 +17,7 @@ use warpline_driver::{Checks, ErrorDetail};
 use warpline_hdl::{Config, ISLANDS};
 use warpline_wire::{crc, ddp, marker, mpa};
 
+use super::expect::depends_on_order;
 use super::runs::error_name;
 use super::{Expected, Report, Scenario, Stream};
 
@@ -46,7 +47,7 @@ const CUTS: [&str; 7] = [
     "in the CRC",
 ];
 /// Kinds of arrival.
-const ARRIVALS: [&str; 10] = [
+const ARRIVALS: [&str; 11] = [
     "in order",
     "behind a gap",
     "closes a gap",
@@ -57,7 +58,12 @@ const ARRIVALS: [&str; 10] = [
     "received before, with other octets",
     "2 islands or more",
     "more islands than there are",
+    "an error behind a gap, close behind one that closed in front of many FPDUs",
 ];
+/// Cycles that count as close: as many as the chain in order needs for some tens of FPDUs.
+const CLOSE: u64 = 400;
+/// FPDUs that count as many.
+const MANY: usize = 4;
 /// Remarks on messages.
 const REMARKS: [&str; 5] = [
     "hole",
@@ -115,6 +121,9 @@ impl Bins {
             let Some(record) = &expected.records[index] else {
                 continue;
             };
+            if stream.options.markers && stream.options.crc && !depends_on_order(record.number) {
+                bins.error_behind_a_gap(scenario, index, record.position as usize, config);
+            }
             let number = error_name(record.number as u16);
             bins.add("errors", format!("{number}, {} bits", config.width));
             let aligned = (record.position as usize).is_multiple_of(config.octets());
@@ -272,6 +281,44 @@ impl Bins {
         }
     }
 
+    /// How the FPDU at `failed`, whose error does not depend on order, came.
+    fn error_behind_a_gap(
+        &mut self,
+        scenario: &Scenario,
+        index: usize,
+        failed: usize,
+        config: &Config,
+    ) {
+        let stream = &scenario.streams[index];
+        let fpdus: Vec<Fpdu> = chain(stream).collect();
+        let Some(failed) = fpdus.iter().find(|fpdu| fpdu.start == failed) else {
+            return;
+        };
+        let mut have = Stretches::default();
+        let mut since = CLOSE;
+        for arrival in scenario.phases.iter().flat_map(|phase| &phase.arrivals) {
+            if arrival.stream == index && !arrival.octets.is_empty() {
+                let start = arrival.sequence.wrapping_sub(stream.options.sequence_start) as usize;
+                let before = have.edge();
+                have.insert(start..start + arrival.octets.len());
+                if have.overlap(failed.start..failed.end) == failed.end - failed.start {
+                    if start > before && since < CLOSE {
+                        self.add("arrivals", ARRIVALS[10]);
+                    }
+                    return;
+                }
+                let whole = |fpdu: &&Fpdu| (before + 1..=have.edge()).contains(&fpdu.end);
+                if fpdus.iter().filter(whole).count() >= MANY
+                    && have.edge() > start + arrival.octets.len()
+                {
+                    since = 0;
+                }
+            }
+            let beats = arrival.octets.len().div_ceil(config.octets()) as u64;
+            since = since.saturating_add(beats + arrival.pause);
+        }
+    }
+
     fn reports(&mut self, stream: &Stream, reports: &[Report]) {
         let mut queues = BTreeSet::new();
         for report in reports {
@@ -355,21 +402,21 @@ fn wanted(widths: &[usize]) -> Vec<(&'static str, String)> {
 
 /// Which octets of a stream are there: stretches with gaps between them, by where they begin.
 #[derive(Debug, Default)]
-struct Stretches(BTreeMap<usize, usize>);
+pub(super) struct Stretches(BTreeMap<usize, usize>);
 
 impl Stretches {
     /// Where the first gap begins.
-    fn edge(&self) -> usize {
+    pub(super) fn edge(&self) -> usize {
         self.0.get(&0).copied().unwrap_or(0)
     }
 
     /// Stretches behind the first gap.
-    fn islands(&self) -> usize {
+    pub(super) fn islands(&self) -> usize {
         self.0.len() - usize::from(self.0.contains_key(&0))
     }
 
     /// How much of `range` is there.
-    fn overlap(&self, range: Range<usize>) -> usize {
+    pub(super) fn overlap(&self, range: Range<usize>) -> usize {
         let before = self.0.range(..range.end);
         let shared = before.map(|(&begin, &end)| {
             let end = end.min(range.end);
@@ -384,7 +431,7 @@ impl Stretches {
     }
 
     /// Now `range` is there.
-    fn insert(&mut self, range: Range<usize>) {
+    pub(super) fn insert(&mut self, range: Range<usize>) {
         let Range { mut start, mut end } = range;
         let touching = self.0.range(..=end);
         let touching = touching.filter(|&(_, &until)| until >= start);

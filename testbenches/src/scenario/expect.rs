@@ -1,12 +1,13 @@
 //! What the reference receiver makes of a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use fastrand::Rng;
 use warpline_driver::{
     Checks, CloseEvent, ErrorDetail, ErrorEvent, ErrorNumber, ErrorRecord, TaggedCompletion,
 };
-use warpline_hdl::Config;
+use warpline_hdl::{Config, ISLANDS};
 use warpline_wire::ddp::UntaggedSegment;
 use warpline_wire::error::{self, Detail};
 use warpline_wire::marker::{self, Marker};
@@ -17,6 +18,7 @@ use warpline_wire::receive::{
 };
 use warpline_wire::send::{CrcField, FpduWriter};
 
+use super::coverage::Stretches;
 use super::{Late, Phase, Post, Scenario};
 
 /// Octets of a page: memory is mapped in whole ones.
@@ -89,7 +91,8 @@ pub struct Image {
 /// else can be seen of that than the order in which memory is written. If it does, in the phase in which it fails:
 /// - the error may be another one: of a valid FPDU behind the one that fails in order, found by a marker or behind another
 ///   one found so, and one that does not depend on order (AMB-11);
-/// - then fewer messages are delivered, and their buffers come back; those that are delivered are the same;
+/// - then fewer messages are delivered, and their buffers come back; those that are delivered are the same, and none is
+///   missing that was complete in order when the FPDU of that error arrived;
 /// - valid FPDUs behind the error may be in memory, also that of an untagged one that fails because of those in front of
 ///   it, and what is in front of the error may not be there.
 ///
@@ -102,6 +105,9 @@ pub struct Ahead {
     pub fpdus: u64,
     /// Their octets.
     pub octets: u64,
+    /// Messages that were complete in order when an FPDU arrived that may fail while octets in front of it are missing, by
+    /// where it begins. In front of any other error all messages are delivered.
+    pub due: BTreeMap<u32, usize>,
 }
 
 impl Ahead {
@@ -136,6 +142,19 @@ impl Ahead {
                 self.errors
             ));
         }
+        let due = match first {
+            Report::Error(event) if !depends_on_order(event.number) => {
+                self.due.get(&event.position)
+            }
+            _ => None,
+        };
+        let due = due.copied().unwrap_or(last);
+        if at < due {
+            return Some(format!(
+                "{at} messages in front of {first:x?}\n    should be {due} at least, which were complete in order before it arrived: {:x?}",
+                &wanted[at..due]
+            ));
+        }
         // Each buffer comes back that would have held a message later.
         let buffer = |report: &Report| match *report {
             Report::Untagged {
@@ -152,6 +171,16 @@ impl Ahead {
             .iter()
             .any(|report| !matches!(report, Report::Flushed { .. }));
         (others || back != flushed).then(|| format!("{rest:x?} behind the error"))
+    }
+}
+
+/// Whether an error is found when nothing in front of its FPDU is missing, and not before (AMB-11): MPA's, and those of an
+/// untagged segment but for its first octets.
+pub(super) fn depends_on_order(number: ErrorNumber) -> bool {
+    match number.error_type() {
+        2 => number != ErrorNumber::UntaggedVersion,
+        3 => true,
+        _ => false,
     }
 }
 
@@ -343,6 +372,8 @@ impl Expected {
         let mut posted = Posted::default();
         let mut before = vec![0; scenario.streams.len()];
         let mut disordered = vec![false; scenario.streams.len()];
+        // Position behind the FPDU of each report.
+        let mut ends = vec![Vec::new(); scenario.streams.len()];
         for (number, phase) in scenario.phases.iter().enumerate() {
             set_stags(&mut receiver, scenario, domains, number);
             for post in &phase.posts {
@@ -371,15 +402,33 @@ impl Expected {
                     );
                 let ordered = !disordered[index];
                 let buffers = (!ordered).then(|| posted.clone());
-                let sink = &mut |event: Event<'_>| {
-                    expected.note(scenario, index, ordered, &mut posted, event);
+                // Dword by dword, where it matters with which one a message is complete.
+                let mut reach = before[index];
+                let (head, dwords) = match ordered {
+                    true => (octets, &[][..]),
+                    false => octets.split_at(octets.len().min(reach.next_multiple_of(4) - reach)),
                 };
-                let known = receiver.receive(stream.number.into(), octets, sink);
-                known.expect("the stream is open");
+                for piece in [head].into_iter().chain(dwords.chunks(4)) {
+                    let sink = &mut |event: Event<'_>| {
+                        expected.note(scenario, index, ordered, &mut posted, event);
+                    };
+                    let known = receiver.receive(stream.number.into(), piece, sink);
+                    known.expect("the stream is open");
+                    reach += piece.len();
+                    ends[index].resize(expected.reports[index].len(), reach);
+                }
                 if expected.records[index].is_some() && expected.failed_in[index].is_none() {
                     expected.failed_in[index] = Some(number);
                     if let Some(buffers) = buffers {
-                        expected.loosen(scenario, index, number, domains, &receiver, &buffers);
+                        let past = (number, &ends[index][..]);
+                        expected.loosen(
+                            scenario,
+                            index,
+                            past,
+                            domains,
+                            (&receiver, config),
+                            &buffers,
+                        );
                     }
                 }
             }
@@ -409,8 +458,15 @@ impl Expected {
                 expected.records[index].is_none() && receiver.at_boundary(number) == Ok(false);
             let failed = expected.records[index].is_some() && expected.failed_in[index].is_none();
             if !ordered && (stuck || failed) {
-                let last = scenario.phases.len() - 1;
-                expected.loosen(scenario, index, last, domains, &receiver, &buffers);
+                let past = (scenario.phases.len() - 1, &ends[index][..]);
+                expected.loosen(
+                    scenario,
+                    index,
+                    past,
+                    domains,
+                    (&receiver, config),
+                    &buffers,
+                );
             }
             let counters = receiver.counters(number).expect("the stream is open");
             let edge = receiver.next_sequence(number).expect("the stream is open");
@@ -429,14 +485,15 @@ impl Expected {
     }
 
     /// What the FPDUs of a stream may have done that lie behind the one that fails, as far as they were there in phase
-    /// `last`. Each may have been judged in any phase since it came, by the STags of then.
+    /// `last`. Each may have been judged in any phase since it came, by the STags of then. The reports so far were due at the
+    /// positions `ends`.
     fn loosen(
         &mut self,
         scenario: &Scenario,
         index: usize,
-        last: usize,
+        (last, ends): (usize, &[usize]),
         domains: &[u16],
-        receiver: &Receiver,
+        (receiver, device): (&Receiver, &Config),
         posted: &Posted,
     ) {
         let stream = &scenario.streams[index];
@@ -466,6 +523,10 @@ impl Expected {
             {
                 self.buffers[buffer].loosen(segment.mo() as usize, segment.payload());
             }
+            let end = position + mpa::fpdu_len(position as u32, ulpdu.len(), true);
+            let edge = edge_before(scenario, index, last, position..end, device);
+            let due = ends.iter().filter(|&&end| end <= edge).count();
+            ahead.due.insert(position as u32, due);
             if position == failed as usize {
                 continue;
             }
@@ -475,7 +536,6 @@ impl Expected {
             FpduWriter::new(false, CrcField::Zero)
                 .append(&ulpdu, &[], &mut fpdu)
                 .expect("it was an FPDU before");
-            let end = position + mpa::fpdu_len(position as u32, ulpdu.len(), true);
             let came = scenario
                 .phases
                 .iter()
@@ -507,11 +567,9 @@ impl Expected {
                 alone.close(number).expect("the stream is open");
             }
         }
-        // An untagged segment's error depends on what came before, but for its first octets (AMB-11).
-        let untagged = |record: &ErrorRecord| {
-            record.number.error_type() == 2 && record.number != ErrorNumber::UntaggedVersion
-        };
-        ahead.errors.retain(|record| !untagged(record));
+        ahead
+            .errors
+            .retain(|record| !depends_on_order(record.number));
         self.ahead[index] = Some(ahead);
     }
 
@@ -622,6 +680,38 @@ fn in_order(phase: &Phase, index: usize, start: u32, before: usize, config: &Con
         follows
     });
     follows && phase.received[index] <= config.ring_octets
+}
+
+/// Up to where the octets of a stream had been accepted without a gap when the last octet of the FPDU at `fpdu` arrived, at
+/// least. What the device may drop, and has sent again, ends the account.
+fn edge_before(
+    scenario: &Scenario,
+    index: usize,
+    last: usize,
+    fpdu: Range<usize>,
+    config: &Config,
+) -> usize {
+    let start = scenario.streams[index].options.sequence_start;
+    let phases = scenario.phases[..=last].iter();
+    let mut have = Stretches::default();
+    for arrival in phases.flat_map(|phase| &phase.arrivals) {
+        if arrival.stream != index || arrival.octets.is_empty() {
+            continue;
+        }
+        let begin = arrival.sequence.wrapping_sub(start) as usize;
+        let end = begin + arrival.octets.len();
+        let edge = have.edge();
+        let crosses = end > edge && have.overlap(begin.max(edge)..end) > 0;
+        have.insert(begin..end);
+        if have.overlap(fpdu.clone()) == fpdu.len()
+            || crosses
+            || have.islands() > ISLANDS
+            || end > config.ring_octets
+        {
+            return edge;
+        }
+    }
+    have.edge()
 }
 
 /// Valid FPDUs from the one at `failed` on that a marker points to or that follow such a one: where they begin, and their

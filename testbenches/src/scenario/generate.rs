@@ -19,6 +19,10 @@ impl Scenario {
     /// The scenario of a seed for a device. Payload lengths cluster around its beats and the size of its rings.
     #[must_use]
     pub fn new(seed: u64, config: &Config) -> Self {
+        // Drawn apart, so that the others stay what their seed made them.
+        if chance(&mut Rng::with_seed(!seed), 3) {
+            return Self::with_error_behind_a_gap(seed, config);
+        }
         let rng = &mut Rng::with_seed(seed ^ (config.width as u64) << 48);
         let large = chance(rng, 2);
         let domains = rng.usize(1..=2);
@@ -81,7 +85,7 @@ impl Scenario {
     }
 }
 
-fn back_pressure(rng: &mut Rng) -> BackPressure {
+pub(super) fn back_pressure(rng: &mut Rng) -> BackPressure {
     match rng.u8(..10) {
         0..4 => BackPressure::NONE,
         4..7 => BackPressure::RANDOM,

@@ -198,6 +198,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     picked_give: [Dff<Bit>; S],
     given_here: [Signal<Local, Bit>; S],
     busy: [Dff<Bit>; S],
+    /// A cycle before, there was no visit of it, and none was due.
+    rested: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
     // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
     stopped: [Dff<Bit>; S],
@@ -369,6 +371,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             picked_give: array(),
             given_here: array(),
             busy: array(),
+            rested: array(),
             stale: array(),
             stopped: array(),
             finished: array(),
@@ -565,6 +568,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.have[i].d.next = (self.edge_at[i].q.val() - self.at[i].q.val()).get_bits::<20>(0);
             self.busy[i].clock.next = self.clock.val();
             self.busy[i].d.next = self.busy[i].q.val();
+            self.rested[i].clock.next = self.clock.val();
+            self.rested[i].d.next = !self.busy[i].q.val() & !self.eligible[i].q.val();
             self.stale[i].clock.next = self.clock.val();
             self.stale[i].d.next = self.stale[i].q.val();
             self.eligible[i].clock.next = self.clock.val();
@@ -907,15 +912,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given.d.next = self.early.val().stream;
         }
 
-        comment!(
-            "behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits"
-        );
+        comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits. Behind a visit its");
+        comment!("stream is not busy for a cycle before it is eligible again");
         self.look_ahead.gone.next = self.leaves.q.val();
         self.look_ahead.gone_stream.next = self.leaver.q.val();
         for i in 0..S {
             self.look_ahead.allowed[i].next =
                 self.live[i].q.val() & self.with_markers[i].q.val() & self.with_crc[i].q.val();
             self.look_ahead.edge_of[i].next = self.edge_at[i].q.val().get_bits::<20>(0);
+            self.look_ahead.exhausted[i].next = self.rested[i].q.val() & !self.eligible[i].q.val();
             self.placed.at[i].next = self.at[i].q.val().get_bits::<20>(0);
             self.placed.chain[i].next = self.chain_of[i].q.val();
         }

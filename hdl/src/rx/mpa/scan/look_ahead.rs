@@ -19,6 +19,11 @@
 //! What is given out lies behind a gap that was there two cycles before: the chain in order, which takes longer to get there,
 //! comes behind it in the queue, and the ring keeps its octets until then.
 //!
+//! What came in order goes first: nothing is given out of a stream while the chain in order has something of it to look at or
+//! to give out. An error behind a gap freezes the stream (AMB-11), and the messages that were complete in order before it
+//! arrived have to be delivered. Their octets landed at least 5 cycles before a visit can give the FPDU out; the chain knows
+//! of them after 3.
+//!
 //! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
 //! from there to the next one, 4 for each marker more.
 use crate::Config;
@@ -156,6 +161,8 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     pub fpdu_valid: Signal<Out, Bit>,
     /// It is given out.
     pub taken: Signal<In, Bit>,
+    /// Of each stream, all that is whole in order has been given out; low for 2 cycles after that at least.
+    pub exhausted: [Signal<In, Bit>; S],
     /// Pulse: `fetch` has begun to read it.
     pub started: Signal<In, Bit>,
     /// As in `PlacedAhead`.
@@ -218,6 +225,7 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     back_at: Dff<Bits<32>>,
     turn: RoundRobin<S>,
 
+    in_order_first: Signal<Local, Bit>,
     pointer: Signal<Local, Bits<32>>,
     place: Signal<Local, Bits<32>>,
     beside: Signal<Local, Bits<20>>,
@@ -292,6 +300,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> LookAhea
             fpdu: d(),
             fpdu_valid: d(),
             taken: d(),
+            exhausted: array(),
             started: d(),
             heard: d(),
             heard_stream: d(),
@@ -337,6 +346,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> LookAhea
             back: d(),
             back_at: d(),
             turn: d(),
+            in_order_first: d(),
             pointer: d(),
             place: d(),
             beside: d(),
@@ -722,11 +732,21 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fpdu.next.placed = false;
         self.fpdu.next.header_only = false;
         self.fpdu_valid.next = self.offers.q.val();
+        comment!(
+            "an error of it must not overtake what was complete in order when it arrived (AMB-11)"
+        );
+        self.in_order_first.next = false;
+        for i in 0..S {
+            if self.visited[i].q.val() & !self.exhausted[i].val() {
+                self.in_order_first.next = true;
+            }
+        }
         self.offers.d.next = (self.step.q.val() == Step::Give)
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
             & self.flies.val()
+            & !self.in_order_first.val()
             & !self.taken.val()
             & !self.gone.val();
         if self.started.val() {
