@@ -13,13 +13,40 @@ pub struct Landed {
     pub receive: (String, Vec<u8>),
     /// The outcome of each buffer of queue 0: first those that were used, in order, then the others.
     pub work: Vec<Work>,
+    /// Delivered messages of all queues and regions, in order.
+    pub messages: Vec<Message>,
     /// Error type and code (RFC 5041 §7.2).
     pub error: Option<(u8, u8)>,
+    /// Stream position of the FPDU that the error is of.
+    pub failed_at: Option<u32>,
     /// Stream position at which the peer closed the stream (MPA-ERR-17).
     pub closed: Option<u32>,
 }
 
-/// The outcome of a receive buffer, identified by its index.
+/// A delivered message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Into a region; the numbers are those of its last segment.
+    Tagged {
+        /// The STag.
+        stag: u32,
+        /// Tagged Offset.
+        offset: u64,
+        /// Payload octets.
+        length: u32,
+    },
+    /// Into a posted buffer.
+    Untagged {
+        /// Queue number.
+        queue: u32,
+        /// Message sequence number.
+        msn: u32,
+        /// Octets of the message.
+        length: u32,
+    },
+}
+
+/// What became of a receive buffer, by its place among the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// It holds a message.
@@ -56,6 +83,15 @@ pub enum Difference {
         card: Option<Work>,
         /// Expected.
         expected: Option<Work>,
+    },
+    /// A delivered message.
+    Message {
+        /// Number of the message, from 0.
+        index: usize,
+        /// On the card.
+        card: Option<Message>,
+        /// As it should be.
+        expected: Option<Message>,
     },
     /// The error.
     Error {
@@ -100,7 +136,9 @@ impl Landed {
             memory: plan.regions.iter().map(image).collect(),
             receive: ("receive buffers".into(), vec![BUFFER_FILL; octets]),
             work: Vec::new(),
+            messages: Vec::new(),
             error: None,
+            failed_at: None,
             closed: None,
         }
     }
@@ -127,7 +165,7 @@ impl Landed {
         self.work.extend(unused);
     }
 
-    /// Where this result, the card's, differs from `expected`; names are those of `expected`.
+    /// Where this, the card's, differs from `expected` in memory, buffers, error and close; names are those of `expected`.
     #[must_use]
     pub fn differences(&self, expected: &Self) -> Vec<Difference> {
         let mut differences = Vec::new();
@@ -159,7 +197,22 @@ impl Landed {
     }
 }
 
-/// Index of the first element that differs.
+/// Where the messages of the card differ from those in order: it has to have delivered `due` of them, or more.
+pub(super) fn message_difference(
+    card: &[Message],
+    expected: &[Message],
+    due: usize,
+) -> Option<Difference> {
+    let index = first_difference(card, expected)?;
+    let stops = index == card.len() && index >= due;
+    (!stops).then(|| Difference::Message {
+        index,
+        card: card.get(index).copied(),
+        expected: expected.get(index).copied(),
+    })
+}
+
+/// Index of the first element that is not the same in both.
 fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
     let common = a.iter().zip(b).position(|(a, b)| a != b);
     common.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())))
@@ -197,6 +250,21 @@ impl fmt::Display for Work {
     }
 }
 
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tagged {
+                stag,
+                offset,
+                length,
+            } => write!(f, "{length} octets at {offset:#018x} of STag {stag:#010x}"),
+            Self::Untagged { queue, msn, length } => {
+                write!(f, "{length} octets with MSN {msn} of queue {queue}")
+            }
+        }
+    }
+}
+
 impl fmt::Display for OctetDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let octet = |octet: Option<u8>| Or(octet.map(|o| format!("{o:#04x}")), "nothing");
@@ -223,6 +291,16 @@ impl fmt::Display for Difference {
             } => write!(
                 f,
                 "work completion {index}: {} expected, the card says {}",
+                Or(*expected, "nothing"),
+                Or(*card, "nothing")
+            ),
+            Self::Message {
+                index,
+                card,
+                expected,
+            } => write!(
+                f,
+                "message {index}: {} expected, the card says {}",
                 Or(*expected, "nothing"),
                 Or(*card, "nothing")
             ),
@@ -264,9 +342,35 @@ mod tests {
                 },
                 Work::Unused { buffer: 1 },
             ],
+            messages: Vec::new(),
             error: None,
+            failed_at: None,
             closed: Some(9),
         }
+    }
+
+    #[test]
+    fn messages_are_compared_up_to_those_that_are_due() {
+        let message = |length| Message::Tagged {
+            stag: 1,
+            offset: 2,
+            length,
+        };
+        let all = [3, 4, 5].map(message);
+        let differs = |card: &[Message], due| {
+            let difference = message_difference(card, &all, due);
+            difference.map(|difference| difference.to_string())
+        };
+        assert_eq!(differs(&all, 3), None);
+        assert_eq!(differs(&all[..2], 2), None);
+        assert_eq!(
+            differs(&all[..2], 3).as_deref(),
+            Some(
+                "message 2: 5 octets at 0x0000000000000002 of STag 0x00000001 expected, the card says nothing"
+            )
+        );
+        assert!(differs(&[all[0], all[2]], 0).is_some());
+        assert!(differs(&[3, 4, 5, 6].map(message), 0).is_some());
     }
 
     #[test]

@@ -5,14 +5,68 @@ use warpline_wire::receive::{
     Target,
 };
 
-use super::landed::{Landed, Work};
+use std::ops::Range;
+
+use warpline_wire::{marker, mpa};
+
+use super::landed::{Landed, Message, Work};
 use super::plan::Plan;
-use crate::Flow;
+use crate::{Flow, Piece};
 
 const STREAM: u32 = 0;
 
-/// Runs the reference receiver on `octets`, which are all of `flow`.
-pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
+/// What the reference receiver does, which takes all octets in order.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    pub landed: Landed,
+    /// Up to which octet each message was complete.
+    ends: Vec<u64>,
+}
+
+impl Reference {
+    /// Messages that have to be delivered in front of the error of the FPDU at `failed_at`: those that were complete in
+    /// order when its last octet came with `pieces`, whatever octets are missing in front of it then (AMB-11).
+    pub fn due(&self, flow: &Flow, octets: &[u8], pieces: &[Piece], failed_at: u32) -> usize {
+        let Some(fpdu) = fpdu_at(flow, octets, failed_at as usize) else {
+            return self.ends.len();
+        };
+        let mut there: Vec<Range<usize>> = Vec::new();
+        for (sequence, octets) in pieces {
+            let start = marker::position(*sequence, flow.seq_start) as usize;
+            let edge = there.first().filter(|first| first.start == 0);
+            let edge = edge.map_or(0, |first| first.end);
+            let mut all = start..start + octets.len();
+            there.retain(|range| {
+                let apart = range.end < all.start || all.end < range.start;
+                if !apart {
+                    all = all.start.min(range.start)..all.end.max(range.end);
+                }
+                apart
+            });
+            if all.start <= fpdu.start && fpdu.end <= all.end {
+                return self.ends.partition_point(|&end| end <= edge as u64);
+            }
+            let place = there.partition_point(|range| range.start < all.start);
+            there.insert(place, all);
+        }
+        self.ends.len()
+    }
+}
+
+/// The FPDU that begins at `start`, if it is whole.
+fn fpdu_at(flow: &Flow, octets: &[u8], start: usize) -> Option<Range<usize>> {
+    let lead = match flow.markers && marker::is_due(start as u32) {
+        true => marker::LEN,
+        false => 0,
+    };
+    let length = octets.get(start + lead..)?.first_chunk()?;
+    let length = u16::from_be_bytes(*length);
+    let end = start + mpa::fpdu_len(start as u32, length.into(), flow.markers);
+    (end <= octets.len()).then_some(start..end)
+}
+
+/// What the reference receiver does with `octets`, which are all of `flow`.
+pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Reference {
     let mut landed = Landed::blank(plan);
     let mut receiver = Receiver::new(ReceiverConfig::default());
     // The receiver is new and its stream is open: no call names a stream or queue that it does not have.
@@ -45,9 +99,15 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
         .flat_map(|q| q.messages.ends.iter().copied())
         .collect();
     cuts.push(octets.len() as u64);
+    // And at all ends of FPDUs, to see with which one a message is complete.
+    let mut next = 0;
+    while let Some(fpdu) = fpdu_at(flow, octets, next) {
+        next = fpdu.end;
+        cuts.push(next as u64);
+    }
     cuts.sort_unstable();
     cuts.dedup();
-    let mut start = 0;
+    let (mut start, mut ends) = (0, Vec::new());
     for end in cuts {
         for ((queue, left), of) in (0..).zip(&mut left).zip(&plan.queues) {
             while *left > 0 && receiver.post(STREAM, queue, of.length).is_ok() {
@@ -58,13 +118,14 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Landed {
         known(receiver.receive(STREAM, piece, &mut |event: Event<'_>| {
             landed.take(plan, event)
         }));
+        ends.resize(landed.messages.len(), end);
         start = end as usize;
     }
     if flow.fin {
         known(receiver.finish(STREAM, &mut |event: Event<'_>| landed.take(plan, event)));
     }
     landed.add_unused(plan);
-    landed
+    Reference { landed, ends }
 }
 
 impl Landed {
@@ -90,23 +151,30 @@ impl Landed {
                     image[offset as usize..][..octets.len()].copy_from_slice(octets);
                 }
             }
-            Event::Delivered {
-                delivery:
-                    Delivery::Untagged {
-                        queue: 0,
-                        msn,
-                        length,
-                        ..
-                    },
-                ..
-            } => self.work.push(Work::Received {
-                buffer: u64::from(msn - 1),
-                length,
-            }),
-            Event::Delivered { .. } => {}
+            Event::Delivered { delivery, .. } => match delivery {
+                Delivery::Tagged {
+                    stag, to, length, ..
+                } => self.messages.push(Message::Tagged {
+                    stag,
+                    offset: to,
+                    length,
+                }),
+                Delivery::Untagged {
+                    queue, msn, length, ..
+                } => {
+                    self.messages.push(Message::Untagged { queue, msn, length });
+                    if queue == 0 {
+                        self.work.push(Work::Received {
+                            buffer: u64::from(msn - 1),
+                            length,
+                        });
+                    }
+                }
+            },
             Event::Closed { position, .. } => self.closed = Some(position),
             Event::Failed(record) => {
                 self.error = Some((record.number.error_type(), record.number.code()));
+                self.failed_at = Some(record.position);
             }
         }
     }

@@ -27,7 +27,7 @@ pub use event::{CompletionReport, ErrorReport};
 pub use report::Report;
 pub use run::Pace;
 pub use warpline_capture::replay::{
-    Difference, Landed, Messages, Plan, Queue, Region, Replay, Survey, Work,
+    Difference, Landed, Message, Messages, Plan, Queue, Region, Replay, Survey, Work,
 };
 
 /// A replay and its result.
@@ -87,11 +87,7 @@ pub fn replay_at(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
     let Replay {
-        flow,
-        survey,
-        plan,
-        expected,
-        ..
+        flow, survey, plan, ..
     } = stream;
     tracing::info!(
         fpdus = survey.fpdus,
@@ -101,8 +97,8 @@ pub fn replay_at(
     );
     let pieces = flow.resegment(segmentation).map_err(ReplayError::from)?;
     let segments = pieces.len();
-    let run = run::run(card, flow, pieces, plan, pace, progress)?;
-    let differences = run.landed.differences(expected);
+    let run = run::run(card, flow, pieces.clone(), plan, pace, progress)?;
+    let differences = stream.differences(&run.landed, &pieces);
     Ok(Replayed {
         report: Report::new(flow, &run, &differences),
         differences,

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 use std::{thread, vec};
 
-use warpline_capture::replay::{BUFFER_FILL, Landed, Plan, Queue, REGION_FILL, Region, Work};
+use warpline_capture::replay::{
+    BUFFER_FILL, Landed, Message, Plan, Queue, REGION_FILL, Region, Work,
+};
 use warpline_capture::{Flow, Piece};
 use warpline_driver::{
     Buffer, Completion, CompletionQueue, Context, Counters, DmaMemory, Error as DriverError,
@@ -328,8 +330,20 @@ impl Replay<'_, '_> {
 
     fn take(&mut self, completion: Completion) -> Result<(), Error> {
         match completion {
-            Completion::Tagged(tagged) => self.completions.push(tagged.into()),
+            Completion::Tagged(tagged) => {
+                self.landed.messages.push(Message::Tagged {
+                    stag: tagged.stag,
+                    offset: tagged.offset,
+                    length: tagged.length,
+                });
+                self.completions.push(tagged.into());
+            }
             Completion::Untagged(untagged) => {
+                self.landed.messages.push(Message::Untagged {
+                    queue: untagged.queue.into(),
+                    msn: untagged.msn,
+                    length: untagged.length,
+                });
                 self.completions.push(CompletionReport::Untagged {
                     stream: untagged.stream,
                     queue: untagged.queue,
@@ -351,6 +365,7 @@ impl Replay<'_, '_> {
             Completion::Closed(event) => self.landed.closed = Some(event.position),
             Completion::Error(event) => {
                 self.landed.error = Some((event.number.error_type(), event.number.code()));
+                self.landed.failed_at = Some(event.position);
                 self.errors.push(event.into());
             }
             _ => {}
