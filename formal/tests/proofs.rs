@@ -21,6 +21,7 @@ use warpline_hdl::rx::ddp::check::stag_table::StagTable;
 use warpline_hdl::rx::ddp::check::tagged::TaggedChecks;
 use warpline_hdl::rx::ddp::deliver::Deliver;
 use warpline_hdl::rx::ddp::place::Place;
+use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_sv_writer as writer;
 
@@ -39,6 +40,7 @@ const QUEUE: &str = include_str!("../properties/parts/queue.sv");
 const RECEIVE_QUEUES: &str = include_str!("../properties/rx/ddp/receive_queues.sv");
 const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
 const REGISTERS: &str = include_str!("../properties/host/registers.sv");
+const SCAN: &str = include_str!("../properties/rx/mpa/scan.sv");
 const STAG_TABLE: &str = include_str!("../properties/rx/ddp/stag_table.sv");
 const WINDOW: &str = include_str!("../properties/rx/mpa/window.sv");
 const WRITE_MUX: &str = include_str!("../properties/host/write_mux.sv");
@@ -424,6 +426,30 @@ fn what_an_fpdu_brings_about_comes_when_all_its_bursts_are_answered() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn what_goes_out_ahead_of_a_gap_overtakes_nothing_in_order() {
+    on_large_stack(|| {
+        let block = Scan::<32, 2, 1, 2>::new(&SMALL);
+        let proof = Proof::of(&writer::write(&block, "scan").unwrap()).unwrap();
+        let arbitrary = ["reader", "walker", "placed", "prompt", "lengths"];
+        let freed = |proof: Proof, path| proof.freed(path).unwrap();
+        let proof = arbitrary.into_iter().fold(proof, freed);
+        let proof = proof.bind("", SCAN, &[]).unwrap();
+        // without a look at the chain; as soon as a visit is over
+        let overtakes = (" & (~in_order_first)", "");
+        let hasty = (
+            "look_ahead_exhausted_1 = rested_1_q & (~eligible_1_q);",
+            "look_ahead_exhausted_1 = ~eligible_1_q;",
+        );
+        let late = (
+            "look_ahead_exhausted_1 = rested_1_q & (~eligible_1_q);",
+            "look_ahead_exhausted_1 = rested_1_q;",
+        );
+        show("scan", &proof, 36, &[overtakes, hasty, late], 36);
+    });
 }
 
 #[test]
