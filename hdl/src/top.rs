@@ -13,7 +13,9 @@
 //! ```
 //!
 //! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
-//! enough. Throughput and latency are those of the parts; `docs/bench` has what they add up to.
+//! enough. From the first rising edge that sees it on, no VALID of any port is high (IHI 0022E §A3.1.2): the registers that
+//! drive one take `port_reset`, which rises a cycle before `reset`. Throughput and latency are those of the parts;
+//! `docs/bench` has what they add up to.
 use crate::Config;
 use crate::host::command_arbiter::CommandArbiter;
 use crate::host::completion::CompletionWriter;
@@ -65,6 +67,8 @@ pub struct Warpline<
 
     reset_count: Dff<Bits<5>>,
     reset: Dff<Bit>,
+    resetting: Signal<Local, Bit>,
+    port_reset: Signal<Local, Bit>,
     ingress: Ingress<W, K, D, H, LOGK, LOGD, S>,
     window: Window<S>,
     check: Check<S>,
@@ -103,6 +107,8 @@ impl<
             m_axis_msix: d(),
             reset_count: d(),
             reset: d(),
+            resetting: d(),
+            port_reset: d(),
             ingress: Ingress::new(config),
             window: d(),
             check: Check::new(config),
@@ -138,27 +144,33 @@ impl<
             control, arbiter, refill, interrupts
         );
 
-        comment!("reset: from the first cycle of aresetn low until the count is full");
-        self.reset.d.next = self.reset_count.q.val() != self.all_ones.val();
+        comment!(
+            "reset: from the first cycle of aresetn low until the count is full; at the ports a cycle earlier"
+        );
+        self.resetting.next = self.reset_count.q.val() != self.all_ones.val();
         if self.reset_count.q.val() != self.all_ones.val() {
             self.reset_count.d.next = self.reset_count.q.val() + 1;
         }
         if !self.aresetn.val() {
             self.reset_count.d.next = 0.into();
-            self.reset.d.next = true;
+            self.resetting.next = true;
         }
+        self.reset.d.next = self.resetting.val();
+        self.port_reset.next = self.resetting.val() | self.reset.q.val();
         self.ingress.reset.next = self.reset.q.val();
-        self.window.reset.next = self.reset.q.val();
+        self.window.reset.next = self.port_reset.val();
         self.check.reset.next = self.reset.q.val();
         self.place.reset.next = self.reset.q.val();
         self.deliver.reset.next = self.reset.q.val();
         self.completion.reset.next = self.reset.q.val();
-        self.write_mux.reset.next = self.reset.q.val();
+        self.write_mux.reset.next = self.port_reset.val();
         self.registers.reset.next = self.reset.q.val();
+        self.registers.port_reset.next = self.port_reset.val();
         self.control.reset.next = self.reset.q.val();
         self.arbiter.reset.next = self.reset.q.val();
         self.refill.reset.next = self.reset.q.val();
-        self.interrupts.reset.next = self.reset.q.val();
+        self.refill.port_reset.next = self.port_reset.val();
+        self.interrupts.reset.next = self.port_reset.val();
 
         comment!("network side");
         SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.ingress.s_axis_segment);

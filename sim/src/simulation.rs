@@ -25,8 +25,8 @@ use crate::writes::{Wires, Writes};
 
 /// Cycles for which reset is held.
 const RESET_CYCLES: u64 = 16;
-/// Cycles of reset after which no channel may be valid.
-const RESET_REACTION: u64 = 8;
+/// Cycles of reset after which no channel may be valid: the first rising edge that samples it ends every offer.
+const RESET_REACTION: u64 = 1;
 /// Time limit of a register access in cycles. Registers answer while a command runs.
 const ACCESS_CYCLES: u64 = 10_000;
 /// Cycles without any transfer after which the device is idle, except for octets in its rings.

@@ -6,6 +6,7 @@
 module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     input clock,
     input reset,
+    input port_reset,
     input [63:0] m_axi_araddr,
     input [7:0] m_axi_arlen,
     input [2:0] m_axi_arsize,
@@ -30,6 +31,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     input [15:0] fetched_out,
     input [15:0] taken_out
 );
+    wire cleared = reset | port_reset;
     localparam LOAD = 1, COUNT = 2, BLOCK = 3, ROOM = 4, BURST = 5, ADDRESS = 6, BEATS = 7;
     wire asked = m_axi_arvalid & m_axi_arready;
     wire came = m_axi_rvalid & m_axi_rready;
@@ -38,7 +40,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     reg under_way = 0;
     reg [8:0] beats = 0;
     always @(posedge clock) begin
-        under_way <= !reset & (asked | (under_way & !(came & m_axi_rlast)));
+        under_way <= !cleared & (asked | (under_way & !(came & m_axi_rlast)));
         beats <= asked ? m_axi_arlen + 1 : beats - came;
     end
     wire [15:0] ahead = fetched_out - taken_out;
@@ -61,7 +63,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
     end
     always @* if (came) as_many: assert (beats != 0);
     handshake #(.WIDTH(72)) address (
-        .clock(clock), .reset(reset), .valid(m_axi_arvalid), .ready(m_axi_arready),
+        .clock(clock), .reset(cleared), .valid(m_axi_arvalid), .ready(m_axi_arready),
         .payload({m_axi_araddr, m_axi_arlen})
     );
 
@@ -81,7 +83,7 @@ module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
         if (step_q == ADDRESS) length: assert ((length_q + 1) * K + (16 * first_q[3:0]) / K * K == (octets_of_it + K - 1) / K * K);
     end
 
-    always @* if (!reset) begin
+    always @* if (!cleared) begin
         two: cover (asked & left_q == 2);
         whole_block: cover (asked & (m_axi_arlen + 1) * K == 256);
         answered: cover (came & m_axi_rlast & beats == 1 & m_axi_arlen == 3);

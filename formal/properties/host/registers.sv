@@ -7,6 +7,7 @@
 module registers_properties (
     input clock,
     input reset,
+    input port_reset,
     input s_axil_awvalid,
     input s_axil_awready,
     input s_axil_wvalid,
@@ -29,16 +30,17 @@ module registers_properties (
     input r_valid_q,
     input [1:0] step_q
 );
+    wire cleared = reset | port_reset;
     // requests taken and not answered
     reg [1:0] addresses = 0, words = 0, reads = 0;
     wire answered = s_axil_bvalid & s_axil_bready;
     wire read = s_axil_rvalid & s_axil_rready;
     always @(posedge clock) begin
-        addresses <= reset ? 0 : addresses + (s_axil_awvalid & s_axil_awready) - answered;
-        words <= reset ? 0 : words + (s_axil_wvalid & s_axil_wready) - answered;
-        reads <= reset ? 0 : reads + (s_axil_arvalid & s_axil_arready) - read;
+        addresses <= cleared ? 0 : addresses + (s_axil_awvalid & s_axil_awready) - answered;
+        words <= cleared ? 0 : words + (s_axil_wvalid & s_axil_wready) - answered;
+        reads <= cleared ? 0 : reads + (s_axil_arvalid & s_axil_arready) - read;
     end
-    always @* if (!reset) begin
+    always @* if (!cleared) begin
         write_behind_request: assert (!s_axil_bvalid | (addresses != 0 & words != 0));
         read_behind_request: assert (!s_axil_rvalid | reads != 0);
         few: assert (addresses <= 2 & words <= 2 & reads <= 1);
@@ -46,18 +48,18 @@ module registers_properties (
     end
 
     handshake #(.WIDTH(2)) response (
-        .clock(clock), .reset(reset), .valid(s_axil_bvalid), .ready(s_axil_bready), .payload(s_axil_bresp)
+        .clock(clock), .reset(cleared), .valid(s_axil_bvalid), .ready(s_axil_bready), .payload(s_axil_bresp)
     );
     handshake #(.WIDTH(34)) word (
-        .clock(clock), .reset(reset), .valid(s_axil_rvalid), .ready(s_axil_rready),
+        .clock(clock), .reset(cleared), .valid(s_axil_rvalid), .ready(s_axil_rready),
         .payload({s_axil_rdata, s_axil_rresp})
     );
 
     // no request is left without an answer: a cycle of the wait is always one nearer to it
     reg [2:0] silent = 0, silent_read = 0;
     always @(posedge clock) begin
-        silent <= reset | s_axil_bvalid | addresses == 0 | words == 0 ? 0 : silent + 1;
-        silent_read <= reset | s_axil_rvalid | reads == 0 ? 0 : silent_read + 1;
+        silent <= cleared | s_axil_bvalid | addresses == 0 | words == 0 ? 0 : silent + 1;
+        silent_read <= cleared | s_axil_rvalid | reads == 0 ? 0 : silent_read + 1;
     end
     always @* begin
         answer_in_time: assert (silent <= 2);
@@ -75,7 +77,7 @@ module registers_properties (
         applying: assert (apply_q ? silent == 1 : silent == 0 | (silent == 2 & b_valid_q));
     end
 
-    always @* if (!reset) begin
+    always @* if (!cleared) begin
         two_at_once: cover (answered & addresses == 2);
         read_waits: cover (s_axil_rvalid & !s_axil_rready & reads == 1);
         later: cover (read & answered);

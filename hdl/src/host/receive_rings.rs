@@ -102,6 +102,8 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
+    /// Rises with the reset of the ports, a cycle before `reset`, and falls with it.
+    pub port_reset: Signal<In, Bit>,
 
     /// Pulse: the host has written descriptors for a queue.
     pub doorbell: Signal<In, Bit>,
@@ -322,6 +324,7 @@ impl<const W: usize, const K: usize, const S: usize> ReceiveRings<W, K, S> {
         Self {
             clock: d(),
             reset: d(),
+            port_reset: d(),
             doorbell: d(),
             doorbell_stream: d(),
             doorbell_queue: d(),
@@ -945,6 +948,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
                 self.wants[i].d.next = 0.into();
             }
         }
+        if self.reset.val() | self.port_reset.val() {
+            self.step.d.next = Step::Seek;
+            self.address_valid.d.next = false;
+            self.held_valid.d.next = false;
+        }
         if self.reset.val() {
             self.rung.d.next = false;
             self.used_one.d.next = false;
@@ -955,9 +963,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             self.set_done.d.next = false;
             self.seek.d.next = 0.into();
             self.seek_next.d.next = 1.into();
-            self.step.d.next = Step::Seek;
-            self.address_valid.d.next = false;
-            self.held_valid.d.next = false;
             self.queued.d.next = 0.into();
             self.asked.d.next = false;
             self.ahead.d.next = 0.into();

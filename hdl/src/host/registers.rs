@@ -73,6 +73,8 @@ pub struct Registers<const S: usize> {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
+    /// Rises with the reset of the ports, a cycle before `reset`, and falls with it.
+    pub port_reset: Signal<In, Bit>,
     /// The host.
     pub s_axil: AxiLiteSlave,
 
@@ -252,6 +254,7 @@ impl<const S: usize> Registers<S> {
         Self {
             clock: d(),
             reset: d(),
+            port_reset: d(),
             s_axil: d(),
             start: d(),
             number: d(),
@@ -628,11 +631,16 @@ impl<const S: usize> Logic for Registers<S> {
                 | self.record.val();
         }
 
-        if self.reset.val() {
+        if self.reset.val() | self.port_reset.val() {
             self.aw_held.d.next = false;
             self.w_held.d.next = false;
             self.apply.d.next = false;
             self.b_valid.d.next = false;
+            self.reading.d.next = false;
+            self.step.d.next = 0.into();
+            self.r_valid.d.next = false;
+        }
+        if self.reset.val() {
             self.start_pulse.d.next = false;
             self.number_given.d.next = 0.into();
             self.restart_pulse.d.next = false;
@@ -640,9 +648,6 @@ impl<const S: usize> Logic for Registers<S> {
             self.clear_pulse.d.next = 0.into();
             self.test_pulse.d.next = 0.into();
             self.bell_pulse.d.next = false;
-            self.reading.d.next = false;
-            self.step.d.next = 0.into();
-            self.r_valid.d.next = false;
         }
     }
 }
