@@ -4,6 +4,7 @@
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
 #   make test-fpga    FuseSoC, netlists in simulation, `make area`; adds half a gigabyte of tools to .venv
+#   make cocotb       the example of a cocotb bench around the 64-bit device, examples/cocotb; adds cocotb to .venv
 #   make netlist      the netlist of the whole 64-bit device against its RTL, in every cycle; takes minutes
 #   make area         cells and longest path of the 64-bit device, at most 5 % above constraints/reports/ecp5-w64.json
 #   make area-record  the same, recorded as what `make area` compares with
@@ -45,7 +46,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga netlist area area-record test-kernel formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage docs lint miri setup setup-fpga clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage docs lint miri setup setup-fpga setup-cocotb clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -60,6 +61,10 @@ test-fpga: setup-fpga area
 	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
+
+cocotb: setup-cocotb
+	$(CARGO) run --quiet --package warpline -- rtl --width 64 --ring-octets 16384 --out $(TARGET)/cocotb/rtl
+	.venv/bin/python examples/cocotb/run.py $(TARGET)/cocotb/rtl $(TARGET)/cocotb/build
 
 # Its netlist is that of `make area`, as long as the text is the same.
 netlist: setup-fpga
@@ -146,6 +151,9 @@ setup:
 
 setup-fpga:
 	@tools/setup.sh fpga
+
+setup-cocotb:
+	@tools/setup.sh cocotb
 
 clean:
 	$(CARGO) clean

