@@ -19,9 +19,9 @@ use warpline::replay::{Replay, replay};
 use warpline_capture::{Capture, Segmentation};
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
-use warpline_hdl::writer::{Design, Direction, Port};
 use warpline_sim::{Card, CardOptions};
-use warpline_synth::cells::recorder;
+use warpline_sv_writer::{Design, Direction, Port};
+use warpline_synth::ecp5_cells::recorder;
 
 /// Forty messages on one queue of untagged buffers.
 const CAPTURE: &str = "crc1-rev2-sends";

@@ -111,7 +111,7 @@ impl Stream {
         let of_it = |stream| matches!(stream, Some((n, _)) if n == number);
         let mut holders = state.stags.holders();
         if let Some(holder) =
-            holders.find(|holder| of_it(holder.stream) && holder.domain != domain_id)
+            holders.find(|holder| of_it(holder.stream) && holder.domain != domain.id)
         {
             return Err(Error::RegionDomain {
                 stream: number,
@@ -146,7 +146,7 @@ impl Stream {
         // Record the stream before arming it: completions may come at once.
         let stream = &mut state.streams[usize::from(number)];
         stream.queues = posted;
-        stream.domain = domain_id;
+        stream.domain = domain.id;
         (stream.armed, stream.failed, stream.closed) = (true, false, false);
         if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
             let stream = &mut state.streams[usize::from(number)];

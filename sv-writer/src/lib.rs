@@ -280,7 +280,9 @@ impl Writer {
             };
             let place = &paths[0];
             Module {
-                text: format!("// {place}{more}\n{doc}{macros}module {name} (\n{body}endmodule\n"),
+                text: format!(
+                    "// Instance: {place}{more}\n{doc}{macros}module {name} (\n{body}endmodule\n"
+                ),
                 name,
             }
         };

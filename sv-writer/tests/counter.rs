@@ -30,7 +30,7 @@ impl Logic for Counter {
 
 const TEXT: &str = "\
 // SPDX-License-Identifier: MIT
-// counter
+// Instance: counter
 //
 // Counts the cycles in which `enable` is set.
 //

@@ -275,7 +275,9 @@ fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
 
 /// Path of a module in the device, from the header of its text; none for other files.
 fn block(text: &str) -> Option<String> {
-    let header = text.lines().next()?.strip_prefix("// ")?;
+    let header = text
+        .lines()
+        .find_map(|line| line.strip_prefix("// Instance: "))?;
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     (header != warpline_design::TOP && header.chars().all(name)).then(|| header.to_owned())
 }
@@ -386,8 +388,11 @@ mod tests {
 
     #[test]
     fn blocks_are_named_in_the_headers_of_the_device_only() {
-        assert_eq!(block("// check.judge\nmodule"), Some("check.judge".into()));
-        assert_eq!(block("// warpline\nmodule"), None);
+        assert_eq!(
+            block("// licence\n// Instance: check.judge\nmodule"),
+            Some("check.judge".into())
+        );
+        assert_eq!(block("// Instance: warpline\nmodule"), None);
         assert_eq!(block("// Made by warpline-synth: see\n"), None);
     }
 }

@@ -48,9 +48,9 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     let estimate = made?;
 
     show_result(options, &estimate, || counted(&estimate))?;
-    Ok(verdict(
-        &[before.and_then(|before| estimate.regression(&before))],
-    ))
+    Ok(verdict(&[
+        before.and_then(|before| estimate.regression(&before))
+    ]))
 }
 
 fn place(options: &Synth) -> Result<u8, Error> {

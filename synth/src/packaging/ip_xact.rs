@@ -7,9 +7,9 @@
 //!
 //! Bus definitions are those of Arm's AMBA 4 library, `amba.com`; they come with the tools.
 
-use warpline_sv_writer::Direction;
 use warpline_regmap::register::{self, REGISTERS};
 use warpline_regmap::{Access, Field, Register};
+use warpline_sv_writer::Direction;
 
 use super::package::{Package, VERSION};
 use super::ports::{INTERFACES, Interface, Protocol, meaning};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use roxmltree::{Document, Node};
-use warpline_sv_writer::Direction;
 use warpline_regmap::register::REGISTERS;
+use warpline_sv_writer::Direction;
 
 use crate::{DEVICE, file};
 

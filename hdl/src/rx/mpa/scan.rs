@@ -912,7 +912,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given.d.next = self.early.val().stream;
         }
 
-        comment!("behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits. Behind a visit its");
+        comment!(
+            "behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits. Behind a visit its"
+        );
         comment!("stream is not busy for a cycle before it is eligible again");
         self.look_ahead.gone.next = self.leaves.q.val();
         self.look_ahead.gone_stream.next = self.leaver.q.val();
