@@ -395,7 +395,7 @@ fn a_capture_without_regions_says_so() {
     let output = warpline(&["replay", capture, "--width", "64", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(
-        text(&output.stderr).contains("learnt"),
+        text(&output.stderr).contains("derived from the headers"),
         "{}",
         text(&output.stderr)
     );
