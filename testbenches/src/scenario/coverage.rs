@@ -18,7 +18,6 @@ use warpline_hdl::{Config, ISLANDS};
 use warpline_wire::{crc, ddp, marker, mpa};
 
 use super::expect::depends_on_order;
-use super::runs::error_name;
 use super::{Expected, Report, Scenario, Stream};
 
 /// Error numbers, type and code, that the traffic has to bring about: all that the receive path can raise.
@@ -26,6 +25,11 @@ pub const ERRORS: [u16; 15] = [
     0x000, 0x100, 0x101, 0x102, 0x103, 0x104, 0x201, 0x202, 0x203, 0x204, 0x205, 0x206, 0x301,
     0x302, 0x303,
 ];
+
+/// Type and code of an error number.
+pub(super) fn error_name(number: u16) -> String {
+    format!("{:#x}/{:#04x}", number >> 8, number & 0xFF)
+}
 
 /// Parts of an FPDU that a marker can stand in, or in front of.
 const MARKERS: [&str; 6] = [

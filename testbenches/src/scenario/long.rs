@@ -16,7 +16,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpline_hdl::Config;
 
-use super::runs::error_name;
+use super::coverage::error_name;
 use super::{CHAIN, Failed, Tally, run_streams, small};
 
 /// Scenarios that are run between two records: whole chains.

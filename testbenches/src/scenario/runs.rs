@@ -7,6 +7,7 @@ use std::path::Path;
 
 use warpline_hdl::Config;
 
+use super::coverage::error_name;
 use super::{Bench, Bins, Expected, Failure, Outcome, Scenario, small};
 
 /// Scenarios that share a card, from seeds that are a multiple of this number on.
@@ -84,11 +85,6 @@ impl fmt::Display for Tally {
         }
         Ok(())
     }
-}
-
-/// Type and code of an error number.
-pub(super) fn error_name(number: u16) -> String {
-    format!("{:#x}/{:#04x}", number >> 8, number & 0xFF)
 }
 
 /// A scenario that failed, and how to see that again.
