@@ -24,6 +24,8 @@ use crate::stimulus::chance;
 
 /// Octets of headers, markers, pads and CRCs that payloads leave room for in the ring.
 const OVERHEAD: usize = 1200;
+/// Octets of a stream, so that any part of it is a segment.
+const MOST: usize = 48 << 10;
 /// A message into the receive buffer, in octets.
 const MESSAGE: usize = 9;
 
@@ -116,7 +118,8 @@ impl Scenario {
             queues: 1,
             ..StreamOptions::default()
         };
-        let room = config.ring_octets - OVERHEAD - config.ring_octets / 64;
+        let octets = config.ring_octets.min(MOST);
+        let room = octets - OVERHEAD - octets / 64;
         let region = Region {
             stag: rng.u32(..),
             domain: 0,
