@@ -218,11 +218,11 @@ registers! {
     COMMAND: 0x020 [1 x 4] ReadWrite &[COMMAND_NUMBER, COMMAND_FAILED, COMMAND_BUSY], status &[COMMAND_FAILED, COMMAND_BUSY];
     /// Arguments of the next command, in the layout of its record. Writes while `COMMAND.BUSY` is 1 are ignored.
     ARGUMENT: 0x040 [8 x 4] ReadWrite &[];
-    /// Bus address of the completion queue, low word; 64-octet aligned.
+    /// Bus address of the completion queue, low word; 64-octet aligned. Written before `COMPLETION_ENTRIES`: a write ends the queue, and `COMPLETION_ENTRIES` becomes 0.
     COMPLETION_BASE_LOW: 0x080 [1 x 4] ReadWrite &[];
-    /// Bus address of the completion queue, high word.
+    /// Bus address of the completion queue, high word. A write ends the queue, as one to the low word does.
     COMPLETION_BASE_HIGH: 0x084 [1 x 4] ReadWrite &[];
-    /// Entries of the completion queue, a power of two up to 65536; 0: no queue, completions stall. Any write, even of the same number, restarts the queue: `COMPLETION_CONSUMER` and `COMPLETION_PRODUCER` become 0, and the first entry has phase 1.
+    /// Entries of the completion queue, a power of two up to 65536; 0: no queue, completions stall. Any write, even of the same number, restarts the queue: `COMPLETION_CONSUMER` and `COMPLETION_PRODUCER` become 0, and the first entry has phase 1. The device refuses any other number, and a queue whose base is not aligned: the register then reads 0, and there is no queue.
     COMPLETION_ENTRIES: 0x088 [1 x 4] ReadWrite &[];
     /// Entries that the host has consumed, modulo 2^32. The device never overwrites an entry before the host has consumed it.
     COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
@@ -266,6 +266,11 @@ registers! {
 pub const IDENTITY_VALUE: u32 = 0x5741_5250;
 /// What `VERSION` reads: major number in the high half, minor in the low half.
 pub const VERSION_VALUE: u32 = 0x0002_0000;
+
+/// Most entries of a completion queue, a power of two.
+pub const COMPLETION_ENTRIES_MAX: u32 = 1 << 16;
+/// Alignment of a completion queue's bus address, in octets.
+pub const COMPLETION_ALIGNMENT: u32 = 64;
 
 /// Interrupt vectors: each has the bit of its number in `INTERRUPT_STATE`, and its own message.
 pub mod interrupt {
