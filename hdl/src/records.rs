@@ -8,10 +8,37 @@
 //!
 //! In the generated text a record is one vector, its first field in the lowest bits.
 use rust_hdl_core::prelude::*;
+use warpline_wire::ddp::{control, fpdu_field};
 
 /// Dwords read of an FPDU that is placed already, or all that it has: ULPDU_Length and the longest header of DDP, and a
 /// marker, which can stand in front of them or among them.
 pub const HEADER: u64 = 6;
+
+/// Bits of [`Segment::header_0`], by octets of the FPDU.
+const fn header_0_lsb(octet: usize) -> usize {
+    8 * (3 - octet)
+}
+
+/// Lowest bit of the control octet in [`Segment::header_0`].
+const CONTROL_LSB: usize = header_0_lsb(fpdu_field::CONTROL);
+/// T, in [`Segment::header_0`].
+pub const TAGGED_BIT: usize = CONTROL_LSB + control::TAGGED.ilog2() as usize;
+/// L, in [`Segment::header_0`].
+pub const LAST_BIT: usize = CONTROL_LSB + control::LAST.ilog2() as usize;
+/// Lowest bit of DV, in [`Segment::header_0`].
+pub const VERSION_LSB: usize = CONTROL_LSB + control::VERSION.trailing_zeros() as usize;
+/// Lowest bit of the octet behind the control octet, in [`Segment::header_0`].
+pub const RSVD_ULP_FIRST_LSB: usize = header_0_lsb(fpdu_field::untagged::RSVD_ULP.start);
+
+/// The other dwords of the header are what [`Segment`] says.
+const _: () = assert!(
+    fpdu_field::tagged::STAG.start == 4
+        && fpdu_field::tagged::TO.start == 8
+        && fpdu_field::untagged::RSVD_ULP.end == 8
+        && fpdu_field::untagged::QN.start == 8
+        && fpdu_field::untagged::MSN.start == 12
+        && fpdu_field::untagged::MO.start == 16
+);
 
 /// A beat with new octets, as `admit` lets it into the ring of its stream.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]

@@ -193,10 +193,13 @@ macro_rules! registers {
     };
 }
 
-/// The slot of an STag in a table of `slots`, a power of two that [`STAG_SLOTS`] reads (AMB-50).
+/// Bits of an STag below those that choose its slot: its key (AMB-50).
+pub const STAG_KEY_BITS: usize = 8;
+
+/// The slot of an STag, of a table of `slots`, a power of two: what [`STAG_SLOTS`] says (AMB-50).
 #[must_use]
 pub const fn stag_slot(stag: u32, slots: u32) -> u32 {
-    (stag >> 8) & (slots - 1)
+    (stag >> STAG_KEY_BITS) & (slots - 1)
 }
 
 registers! {

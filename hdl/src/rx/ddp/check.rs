@@ -51,11 +51,11 @@ mod table;
 pub mod tagged;
 pub mod untagged;
 
-use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
-use crate::records::{Delivery, Placement, Segment, Verdict};
-use crate::util::{array, d};
+use crate::records::{self, Delivery, Placement, Segment, Verdict};
+use crate::util::{array, d, in_word, number};
+use crate::Config;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
@@ -65,7 +65,12 @@ use rust_hdl_widgets::dff_setup;
 use stag_table::StagTable;
 use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
-use warpline_regmap::layout::refused;
+use warpline_regmap::layout::{
+    close, kind, receive_buffer, refused, revoke, stag_entry, stream_context,
+};
+use warpline_regmap::register::STAG_KEY_BITS;
+use warpline_wire::ddp::{self, fpdu_field};
+use warpline_wire::error::ErrorNumber;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -407,6 +412,31 @@ pub struct Check<const S: usize> {
     no_error_event: Constant<ErrorEvent>,
     no_placement: Constant<Placement>,
     no_delivery: Constant<Delivery>,
+    tagged_bit: Constant<Bits<8>>,
+    last_bit: Constant<Bits<8>>,
+    rsvd_ulp_lsb: Constant<Bits<8>>,
+    tagged_header: Constant<Bits<16>>,
+    tagged_header_and_one: Constant<Bits<16>>,
+    untagged_header: Constant<Bits<16>>,
+    tagged_payload: Constant<Bits<8>>,
+    untagged_payload: Constant<Bits<8>>,
+    slot_at: Constant<Bits<8>>,
+    stream_at: Constant<Bits<8>>,
+    stag_at: Constant<Bits<8>>,
+    queue_at: Constant<Bits<8>>,
+    queue_rest_at: Constant<Bits<8>>,
+    completions_at: Constant<Bits<8>>,
+    strict_at: Constant<Bits<8>>,
+    window_at: Constant<Bits<8>>,
+    queues_at: Constant<Bits<8>>,
+    domain_at: Constant<Bits<8>>,
+    mpa_marker: Constant<Bits<12>>,
+    mpa_crc: Constant<Bits<12>>,
+    mpa_connection: Constant<Bits<12>>,
+    kind_tagged: Constant<Bits<4>>,
+    kind_untagged: Constant<Bits<4>>,
+    kind_error: Constant<Bits<4>>,
+    kind_closed: Constant<Bits<4>>,
 }
 
 /// Cycles from a `Verdict` to its pair, when the tables have answered.
@@ -427,6 +457,15 @@ impl<const S: usize> Check<S> {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!((1..=16).contains(&S) && (1..=4).contains(&config.queues));
+        assert!(
+            [stream_context::STREAM, receive_buffer::STREAM].map(|field| field.lsb)
+                == [close::STREAM.lsb; 2]
+                && stag_entry::STAG.lsb == revoke::STAG.lsb
+                && receive_buffer::LENGTH.lsb == 32
+                && receive_buffer::ADDRESS.lsb == 32 * 2
+                && stream_context::FIRST_MSN.lsb == 32 * 3,
+            "words of commands as the kernel reads them"
+        );
         Self {
             clock: d(),
             reset: d(),
@@ -614,6 +653,31 @@ impl<const S: usize> Check<S> {
             no_error_event: Constant::new(ErrorEvent::default()),
             no_placement: Constant::new(Placement::default()),
             no_delivery: Constant::new(Delivery::default()),
+            tagged_bit: number(records::TAGGED_BIT),
+            last_bit: number(records::LAST_BIT),
+            rsvd_ulp_lsb: number(records::RSVD_ULP_FIRST_LSB),
+            tagged_header: number(ddp::TAGGED_HEADER_LEN),
+            tagged_header_and_one: number(ddp::TAGGED_HEADER_LEN + 1),
+            untagged_header: number(ddp::UNTAGGED_HEADER_LEN),
+            tagged_payload: number(fpdu_field::tagged::PAYLOAD),
+            untagged_payload: number(fpdu_field::untagged::PAYLOAD),
+            slot_at: number(STAG_KEY_BITS),
+            stream_at: number(close::STREAM.lsb),
+            stag_at: number(revoke::STAG.lsb),
+            queue_at: number(receive_buffer::QUEUE.lsb),
+            queue_rest_at: number(receive_buffer::QUEUE.lsb + 2),
+            completions_at: in_word(stream_context::TAGGED_COMPLETIONS, 0),
+            strict_at: in_word(stream_context::STRICT_MO, 0),
+            window_at: in_word(stream_context::MSN_WINDOW, 0),
+            queues_at: in_word(stream_context::QUEUES, 0),
+            domain_at: in_word(stream_context::PROTECTION_DOMAIN, 1),
+            mpa_marker: number(ErrorNumber::MpaMarker as u16),
+            mpa_crc: number(ErrorNumber::MpaCrc as u16),
+            mpa_connection: number(ErrorNumber::MpaConnection as u16),
+            kind_tagged: number(kind::TAGGED),
+            kind_untagged: number(kind::UNTAGGED),
+            kind_error: number(kind::ERROR),
+            kind_closed: number(kind::CLOSED),
         }
     }
 }
@@ -776,7 +840,13 @@ impl<const S: usize> Logic for Check<S> {
         self.again.next = self.its_turn.val() & self.kept.q.val();
         self.pop.next = self.its_turn.val()
             & (!self.kept.q.val() & self.segments.m_valid.val() & self.room.q.val());
-        self.enters.next = self.pop.val() & self.segments.m_data.val().header_0.get_bit(15);
+        self.enters.next = self.pop.val()
+            & self
+                .segments
+                .m_data
+                .val()
+                .header_0
+                .get_bit(self.tagged_bit.val().index());
         self.segments.m_ready.next = self.pop.val();
         self.entered.d.next = self.enters.val();
         self.candidate.next = self.segments.m_data.val();
@@ -799,11 +869,20 @@ impl<const S: usize> Logic for Check<S> {
             }
             if self.command_valid.val() & !self.command_waits.val() {
                 self.subject.d.next = Subject::Command;
-                self.stream.d.next = self.arguments.val().get_bits::<8>(0);
-                self.stag.d.next = self.arguments.val().get_bits::<32>(0);
+                self.stream.d.next = self
+                    .arguments
+                    .val()
+                    .get_bits::<8>(self.stream_at.val().index());
+                self.stag.d.next = self
+                    .arguments
+                    .val()
+                    .get_bits::<32>(self.stag_at.val().index());
                 self.queue.d.next = 0.into();
                 if self.command.val() == CheckCommand::PostReceive {
-                    self.queue.d.next = self.arguments.val().get_bits::<2>(8);
+                    self.queue.d.next = self
+                        .arguments
+                        .val()
+                        .get_bits::<2>(self.queue_at.val().index());
                 }
             }
             if self.fault_found.q.val() {
@@ -831,19 +910,29 @@ impl<const S: usize> Logic for Check<S> {
         self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
         self.known.d.next = self.contexts.out.val();
         self.exists.d.next = self.stream.q.val() < self.streams.val();
-        self.is_tagged.next = self.fpdu.q.val().header_0.get_bit(15);
-        self.is_last.next = self.fpdu.q.val().header_0.get_bit(14);
+        self.is_tagged.next = self
+            .fpdu
+            .q
+            .val()
+            .header_0
+            .get_bit(self.tagged_bit.val().index());
+        self.is_last.next = self
+            .fpdu
+            .q
+            .val()
+            .header_0
+            .get_bit(self.last_bit.val().index());
         self.closed.d.next = true;
         for i in 0..S {
             if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                 self.closed.d.next = !self.open[i].q.val();
             }
         }
-        self.length.d.next = self.fpdu.q.val().ulpdu - 18;
+        self.length.d.next = self.fpdu.q.val().ulpdu - self.untagged_header.val();
         if self.is_tagged.val() {
-            self.length.d.next = self.fpdu.q.val().ulpdu - 14;
+            self.length.d.next = self.fpdu.q.val().ulpdu - self.tagged_header.val();
         }
-        self.last.d.next = self.fpdu.q.val().ulpdu - 15;
+        self.last.d.next = self.fpdu.q.val().ulpdu - self.tagged_header_and_one.val();
         self.queue_missing.d.next = self.fpdu.q.val().header_2.get_bits::<30>(2).any()
             | !self
                 .known
@@ -852,7 +941,11 @@ impl<const S: usize> Logic for Check<S> {
                 .queues
                 .get_bit(self.queue.q.val().index());
         self.post_missing.d.next = !self.exists.q.val()
-            | self.argument[0].q.val().get_bits::<6>(10).any()
+            | self.argument[0]
+                .q
+                .val()
+                .get_bits::<6>(self.queue_rest_at.val().index())
+                .any()
             | !self
                 .known
                 .q
@@ -894,7 +987,12 @@ impl<const S: usize> Logic for Check<S> {
         self.untagged_checks.strict_offset.next = self.known.q.val().strict_offset;
         self.untagged_checks.window.next = self.known.q.val().window;
         self.untagged_checks.last.next = self.is_last.val();
-        self.untagged_checks.rsvd_ulp_first.next = self.fpdu.q.val().header_0.get_bits::<8>(0);
+        self.untagged_checks.rsvd_ulp_first.next = self
+            .fpdu
+            .q
+            .val()
+            .header_0
+            .get_bits::<8>(self.rsvd_ulp_lsb.val().index());
         self.untagged_checks.rsvd_ulp_low.next = self.fpdu.q.val().header_1;
         self.judge.segment.next = self.fpdu.q.val();
         self.judge.empty.next = !self.length.q.val().any();
@@ -954,16 +1052,32 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.clear_row.next = self.sweep.q.val().get_bits::<8>(0);
         self.stag_table.write.next = false;
         self.stag_table.clear.next = false;
-        self.stag_table.clear_slot.next = self.stag.q.val().get_bits::<12>(8);
+        self.stag_table.clear_slot.next =
+            self.stag.q.val().get_bits::<12>(self.slot_at.val().index());
         self.contexts.write.next = self.context_now.q.val();
         self.context_now.d.next = false;
         self.contexts.write_row.next = self.stream.q.val().get_bits::<4>(0);
-        self.contexts.data.next.protection_domain = self.argument[1].q.val().get_bits::<16>(0);
-        self.contexts.data.next.tagged_completions = self.argument[0].q.val().get_bit(10);
-        self.contexts.data.next.strict_offset = self.argument[0].q.val().get_bit(11);
-        self.contexts.data.next.window = self.argument[0].q.val().get_bit(12);
-        self.contexts.data.next.queues =
-            self.argument[0].q.val().get_bits::<4>(16) & self.queue_mask.val();
+        self.contexts.data.next.protection_domain = self.argument[1]
+            .q
+            .val()
+            .get_bits::<16>(self.domain_at.val().index());
+        self.contexts.data.next.tagged_completions = self.argument[0]
+            .q
+            .val()
+            .get_bit(self.completions_at.val().index());
+        self.contexts.data.next.strict_offset = self.argument[0]
+            .q
+            .val()
+            .get_bit(self.strict_at.val().index());
+        self.contexts.data.next.window = self.argument[0]
+            .q
+            .val()
+            .get_bit(self.window_at.val().index());
+        self.contexts.data.next.queues = self.argument[0]
+            .q
+            .val()
+            .get_bits::<4>(self.queues_at.val().index())
+            & self.queue_mask.val();
         self.start_now.d.next = false;
         self.receive_queues.start.next = self.start_now.q.val();
         comment!("the next queue of a stream that is armed");
@@ -1118,12 +1232,12 @@ impl<const S: usize> Logic for Check<S> {
             self.outcome.d.next = self.loaded.val();
             if self.mpa_fails.val() {
                 self.outcome.d.next.checks = 0.into();
-                self.outcome.d.next.number = 0x303.into();
+                self.outcome.d.next.number = self.mpa_marker.val();
                 if self.bad_crc.val() & !self.is_refused.val() {
-                    self.outcome.d.next.number = 0x302.into();
+                    self.outcome.d.next.number = self.mpa_crc.val();
                 }
                 if self.waiting.m_data.val().refused >= self.ends_closed.val() {
-                    self.outcome.d.next.number = 0x301.into();
+                    self.outcome.d.next.number = self.mpa_connection.val();
                 }
             }
             self.frozen.d.next = self.shut.val();
@@ -1162,11 +1276,19 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
-        comment!(
-            "the pair of the FPDU that settles; it does not ask whether the output register is free"
-        );
-        self.has_tag.next = self.settled.q.val().header_0.get_bit(15);
-        self.ends.next = self.settled.q.val().header_0.get_bit(14);
+        comment!("the pair of the FPDU that settles; it does not ask whether the output register is free");
+        self.has_tag.next = self
+            .settled
+            .q
+            .val()
+            .header_0
+            .get_bit(self.tagged_bit.val().index());
+        self.ends.next = self
+            .settled
+            .q
+            .val()
+            .header_0
+            .get_bit(self.last_bit.val().index());
         self.is_end.next = self.settled.q.val().refused >= self.ends_closed.val();
         self.is_clean.next = self.settled.q.val().refused == self.ends_closed.val();
         self.counts.next = self.accepted.q.val() & !self.settled.q.val().ahead;
@@ -1179,18 +1301,23 @@ impl<const S: usize> Logic for Check<S> {
         }
         self.completion.next = self.no_completion.val();
         self.completion.next.stream = self.settled.q.val().stream;
-        self.completion.next.rsvd_ulp_first = self.settled.q.val().header_0.get_bits::<8>(0);
+        self.completion.next.rsvd_ulp_first = self
+            .settled
+            .q
+            .val()
+            .header_0
+            .get_bits::<8>(self.rsvd_ulp_lsb.val().index());
         if self.has_tag.val() {
-            self.next_placement.next.skip = 16.into();
-            self.completion.next.kind = 1.into();
+            self.next_placement.next.skip = self.tagged_payload.val();
+            self.completion.next.kind = self.kind_tagged.val();
             self.completion.next.unverified = !self.outcome.q.val().length.any();
             self.completion.next.target = self.settled.q.val().header_1;
             self.completion.next.length = bit_cast::<32, 16>(self.outcome.q.val().length);
             self.completion.next.offset = bit_cast::<64, 32>(self.settled.q.val().header_3)
                 | (bit_cast::<64, 32>(self.settled.q.val().header_2) << 32);
         } else {
-            self.next_placement.next.skip = 20.into();
-            self.completion.next.kind = 2.into();
+            self.next_placement.next.skip = self.untagged_payload.val();
+            self.completion.next.kind = self.kind_untagged.val();
             self.completion.next.target = self.settled.q.val().header_2;
             self.completion.next.msn = self.settled.q.val().header_3;
             self.completion.next.length = self.untagged_checks.message_length.val();
@@ -1210,9 +1337,9 @@ impl<const S: usize> Logic for Check<S> {
         self.error_event.next = self.no_error_event.val();
         self.error_event.next.stream = self.settled.q.val().stream;
         self.error_event.next.position = self.settled.q.val().position;
-        self.error_event.next.kind = 4.into();
+        self.error_event.next.kind = self.kind_closed.val();
         if self.first_error.q.val() {
-            self.error_event.next.kind = 3.into();
+            self.error_event.next.kind = self.kind_error.val();
             self.error_event.next.number = self.outcome.q.val().number;
             self.error_event.next.checks = self.outcome.q.val().checks;
             self.error_event.next.length = bit_cast::<32, 16>(self.settled.q.val().ulpdu);
@@ -1224,7 +1351,7 @@ impl<const S: usize> Logic for Check<S> {
 
         comment!("what is told without an FPDU");
         self.message.next = self.no_completion.val();
-        self.message.next.kind = 2.into();
+        self.message.next.kind = self.kind_untagged.val();
         self.message.next.stream = self.stream.q.val();
         self.message.next.target = bit_cast::<32, 2>(self.queue.q.val());
         self.message.next.msn = self.receive_queues.state.val().msn;
@@ -1234,7 +1361,7 @@ impl<const S: usize> Logic for Check<S> {
         self.message.next.rsvd_ulp_first = self.receive_queues.message.val().rsvd_ulp_first;
         self.message.next.rsvd_ulp_low = self.receive_queues.message.val().rsvd_ulp_low;
         self.fault_event.next = self.no_error_event.val();
-        self.fault_event.next.kind = 3.into();
+        self.fault_event.next.kind = self.kind_error.val();
         self.fault_event.next.stream = self.stream.q.val();
         if self.tells.q.val() {
             self.next_placement.next = self.no_placement.val();

@@ -12,11 +12,12 @@
 //!
 //! A beat a cycle. Beats come out [`LATENCY`] cycle later, so that the header is known soon; what the markers said follows
 //! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
-use crate::parts::lane_mask::LaneMask;
 use crate::rx::mpa::fetch::Beat;
-use crate::util::d;
+use crate::parts::lane_mask::LaneMask;
+use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_wire::marker;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -25,6 +26,9 @@ pub const LATENCY: usize = 1;
 
 /// Cycles from the last beat of an FPDU to what its markers said.
 pub const SAID: usize = LATENCY + 1;
+
+/// Low bits of FPDUPTR that are not looked at (MPA-MRK-12).
+const MASKED: usize = marker::FPDUPTR_MASK.trailing_zeros() as usize;
 
 /// What is known of a beat without markers besides its octets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -80,6 +84,9 @@ pub struct Strip<const W: usize, const D: usize> {
     differs: Signal<Local, Bit>,
     shift: Signal<Local, Bits<16>>,
     zero: Constant<Bits<8>>,
+    pointer_high_at: Constant<Bits<8>>,
+    pointer_low_at: Constant<Bits<8>>,
+    masked: Constant<Bits<16>>,
 }
 
 impl<const W: usize, const D: usize> Default for Strip<W, D> {
@@ -102,6 +109,9 @@ impl<const W: usize, const D: usize> Default for Strip<W, D> {
             differs: d(),
             shift: d(),
             zero: Constant::new(0_u64.into()),
+            pointer_high_at: number(8 * marker::field::FPDUPTR.start),
+            pointer_low_at: number(8 * (marker::field::FPDUPTR.end - 1) + MASKED),
+            masked: number(MASKED),
         }
     }
 }
@@ -126,8 +136,16 @@ impl<const W: usize, const D: usize> Logic for Strip<W, D> {
             .beat_data
             .val()
             .get_bits::<32>(self.shift.val().index());
-        self.pointer_1.d.next = bit_cast::<16, 6>(self.marker.val().get_bits::<6>(26)) << 2
-            | bit_cast::<16, 8>(self.marker.val().get_bits::<8>(16)) << 8;
+        self.pointer_1.d.next = bit_cast::<16, 6>(
+            self.marker
+                .val()
+                .get_bits::<6>(self.pointer_low_at.val().index()),
+        ) << self.masked.val()
+            | bit_cast::<16, 8>(
+                self.marker
+                    .val()
+                    .get_bits::<8>(self.pointer_high_at.val().index()),
+            ) << 8;
         self.plain.next.valid = self.beat_1.q.val().valid;
         self.plain.next.first = self.beat_1.q.val().first;
         self.plain.next.last = self.beat_1.q.val().last;

@@ -10,9 +10,10 @@
 //! clears every row.
 use super::table::Table;
 use crate::records::{Segment, Verdict};
-use crate::util::{array, d};
+use crate::util::{array, d, in_word, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::error_record;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -57,6 +58,10 @@ pub struct ErrorRecords {
     words: [Signal<Local, Bits<32>>; 12],
     index: [Constant<Bits<4>>; 12],
     valid_bit: Constant<Bits<32>>,
+    refused_at: Constant<Bits<8>>,
+    zeros_at: Constant<Bits<8>>,
+    received_at: Constant<Bits<8>>,
+    last_word: Constant<Bits<4>>,
 }
 
 impl Default for ErrorRecords {
@@ -85,7 +90,11 @@ impl Default for ErrorRecords {
             kept: Table::new(256),
             words: array(),
             index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            valid_bit: Constant::new(0x8000_0000_u64.into()),
+            valid_bit: number(error_record::VALID.max() << error_record::VALID.lsb),
+            refused_at: in_word(error_record::REFUSED, 0),
+            zeros_at: in_word(error_record::CRC_ZEROS, 2),
+            received_at: in_word(error_record::MARKER_RECEIVED, 9),
+            last_word: number(error_record::WORDS - 1),
         }
     }
 }
@@ -99,11 +108,11 @@ impl Logic for ErrorRecords {
 
         comment!("the record of an FPDU");
         self.words[0].next = bit_cast::<32, 12>(self.number.val())
-            | (bit_cast::<32, 3>(self.fpdu.val().refused) << 12)
+            | (bit_cast::<32, 3>(self.fpdu.val().refused) << self.refused_at.val())
             | self.valid_bit.val();
         self.words[1].next = bit_cast::<32, 16>(self.checks.val());
         self.words[2].next = bit_cast::<32, 16>(self.fpdu.val().ulpdu)
-            | (bit_cast::<32, 4>(self.verdict.val().zeros) << 16);
+            | (bit_cast::<32, 4>(self.verdict.val().zeros) << self.zeros_at.val());
         self.words[3].next = self.fpdu.val().position;
         self.words[4].next = self.fpdu.val().header_0;
         self.words[5].next = self.fpdu.val().header_1;
@@ -111,7 +120,7 @@ impl Logic for ErrorRecords {
         self.words[7].next = self.fpdu.val().header_3;
         self.words[8].next = self.fpdu.val().header_4;
         self.words[9].next = bit_cast::<32, 16>(self.verdict.val().marker_expected)
-            | (bit_cast::<32, 16>(self.verdict.val().marker_received) << 16);
+            | (bit_cast::<32, 16>(self.verdict.val().marker_received) << self.received_at.val());
         self.words[10].next = self.verdict.val().received;
         self.words[11].next = self.verdict.val().state;
 
@@ -137,7 +146,7 @@ impl Logic for ErrorRecords {
             self.word.d.next = self.word.q.val() - 1;
         }
         if self.write.val() {
-            self.word.d.next = 11.into();
+            self.word.d.next = self.last_word.val();
             self.active.d.next = true;
         }
         self.kept.write.next = self.store.q.val();

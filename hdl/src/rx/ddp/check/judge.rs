@@ -14,10 +14,12 @@
 //! An FPDU a cycle. Its `fails_` inputs come [`TABLES`] cycles behind `segment`, the verdict [`LATENCY`] cycles later.
 use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
-use crate::records::Segment;
-use crate::util::d;
+use crate::records::{self, Segment};
+use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_wire::ddp;
+use warpline_wire::error::ErrorNumber;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -121,6 +123,23 @@ pub struct Judge {
     final_number: Dff<Bits<12>>,
     final_checks: Dff<Checks>,
     none: Constant<Checks>,
+    tagged_bit: Constant<Bits<8>>,
+    version_lsb: Constant<Bits<8>>,
+    ddp_version: Constant<Bits<2>>,
+    tagged_header: Constant<Bits<16>>,
+    untagged_header: Constant<Bits<16>>,
+    tagged_bounds: Constant<Bits<12>>,
+    tagged_wrap: Constant<Bits<12>>,
+    tagged_invalid_stag: Constant<Bits<12>>,
+    tagged_not_associated: Constant<Bits<12>>,
+    untagged_too_long: Constant<Bits<12>>,
+    untagged_mo: Constant<Bits<12>>,
+    untagged_no_buffer: Constant<Bits<12>>,
+    untagged_msn_range: Constant<Bits<12>>,
+    untagged_qn: Constant<Bits<12>>,
+    local_catastrophic: Constant<Bits<12>>,
+    untagged_version: Constant<Bits<12>>,
+    tagged_version: Constant<Bits<12>>,
 }
 
 impl Default for Judge {
@@ -154,6 +173,23 @@ impl Default for Judge {
             final_number: d(),
             final_checks: d(),
             none: Constant::new(Checks::default()),
+            tagged_bit: number(records::TAGGED_BIT),
+            version_lsb: number(records::VERSION_LSB),
+            ddp_version: number(ddp::VERSION),
+            tagged_header: number(ddp::TAGGED_HEADER_LEN),
+            untagged_header: number(ddp::UNTAGGED_HEADER_LEN),
+            tagged_bounds: number(ErrorNumber::TaggedBounds as u16),
+            tagged_wrap: number(ErrorNumber::TaggedWrap as u16),
+            tagged_invalid_stag: number(ErrorNumber::TaggedInvalidStag as u16),
+            tagged_not_associated: number(ErrorNumber::TaggedNotAssociated as u16),
+            untagged_too_long: number(ErrorNumber::UntaggedTooLong as u16),
+            untagged_mo: number(ErrorNumber::UntaggedMo as u16),
+            untagged_no_buffer: number(ErrorNumber::UntaggedNoBuffer as u16),
+            untagged_msn_range: number(ErrorNumber::UntaggedMsnRange as u16),
+            untagged_qn: number(ErrorNumber::UntaggedQn as u16),
+            local_catastrophic: number(ErrorNumber::LocalCatastrophic as u16),
+            untagged_version: number(ErrorNumber::UntaggedVersion as u16),
+            tagged_version: number(ErrorNumber::TaggedVersion as u16),
         }
     }
 }
@@ -171,10 +207,19 @@ impl Logic for Judge {
             final_checks
         );
         clock!(self, clock, early);
-        self.is_tagged.next = self.segment.val().header_0.get_bit(15);
-        self.short.next = (self.segment.val().ulpdu < 14)
-            | (!self.is_tagged.val() & (self.segment.val().ulpdu < 18));
-        self.version.next = self.segment.val().header_0.get_bits::<2>(8) != 1;
+        self.is_tagged.next = self
+            .segment
+            .val()
+            .header_0
+            .get_bit(self.tagged_bit.val().index());
+        self.short.next = (self.segment.val().ulpdu < self.tagged_header.val())
+            | (!self.is_tagged.val() & (self.segment.val().ulpdu < self.untagged_header.val()));
+        self.version.next = self
+            .segment
+            .val()
+            .header_0
+            .get_bits::<2>(self.version_lsb.val().index())
+            != self.ddp_version.val();
 
         comment!("the FPDU alone");
         self.first.d.next.is_tagged = self.is_tagged.val();
@@ -196,18 +241,18 @@ impl Logic for Judge {
                 | self.fails_offset.val()
                 | self.fails_wrap.val()
                 | self.fails_end.val();
-            self.final_number.d.next = 0x101.into();
+            self.final_number.d.next = self.tagged_bounds.val();
             if self.fails_wrap.val() {
-                self.final_number.d.next = 0x103.into();
+                self.final_number.d.next = self.tagged_wrap.val();
             }
             if self.fails_offset.val() {
-                self.final_number.d.next = 0x101.into();
+                self.final_number.d.next = self.tagged_bounds.val();
             }
             if self.fails_access.val() {
-                self.final_number.d.next = 0x100.into();
+                self.final_number.d.next = self.tagged_invalid_stag.val();
             }
             if self.fails_association.val() {
-                self.final_number.d.next = 0x102.into();
+                self.final_number.d.next = self.tagged_not_associated.val();
             }
             self.final_checks.d.next.association = self.fails_association.val();
             self.final_checks.d.next.access = self.fails_access.val();
@@ -215,7 +260,7 @@ impl Logic for Judge {
             self.final_checks.d.next.wrap = self.fails_wrap.val();
             self.final_checks.d.next.end = self.fails_end.val();
             if self.fails_stag.val() {
-                self.final_number.d.next = 0x100.into();
+                self.final_number.d.next = self.tagged_invalid_stag.val();
                 self.final_checks.d.next = self.none.val();
                 self.final_checks.d.next.stag = true;
             }
@@ -226,24 +271,24 @@ impl Logic for Judge {
                 | self.fails_buffer.val()
                 | self.fails_message_offset.val()
                 | self.fails_length.val();
-            self.final_number.d.next = 0x205.into();
+            self.final_number.d.next = self.untagged_too_long.val();
             if self.fails_message_offset.val() {
-                self.final_number.d.next = 0x204.into();
+                self.final_number.d.next = self.untagged_mo.val();
             }
             self.final_checks.d.next.message_offset = self.fails_message_offset.val();
             self.final_checks.d.next.length = self.fails_length.val();
             if self.fails_buffer.val() {
-                self.final_number.d.next = 0x202.into();
+                self.final_number.d.next = self.untagged_no_buffer.val();
                 self.final_checks.d.next = self.none.val();
                 self.final_checks.d.next.buffer = true;
             }
             if self.fails_msn.val() {
-                self.final_number.d.next = 0x203.into();
+                self.final_number.d.next = self.untagged_msn_range.val();
                 self.final_checks.d.next = self.none.val();
                 self.final_checks.d.next.msn = true;
             }
             if self.fails_queue.val() {
-                self.final_number.d.next = 0x201.into();
+                self.final_number.d.next = self.untagged_qn.val();
                 self.final_checks.d.next = self.none.val();
                 self.final_checks.d.next.queue = true;
             }
@@ -251,20 +296,49 @@ impl Logic for Judge {
         if self.early.q.val().version | self.early.q.val().short {
             self.final_failed.d.next = true;
             self.final_postponed.d.next = false;
-            self.final_number.d.next = 0x000.into();
+            self.final_number.d.next = self.local_catastrophic.val();
             self.final_checks.d.next = self.none.val();
             self.final_checks.d.next.short = self.early.q.val().short;
             self.final_checks.d.next.version = self.early.q.val().version;
             if self.early.q.val().version {
-                self.final_number.d.next = 0x206.into();
+                self.final_number.d.next = self.untagged_version.val();
             }
             if self.early.q.val().version & self.early.q.val().is_tagged {
-                self.final_number.d.next = 0x104.into();
+                self.final_number.d.next = self.tagged_version.val();
             }
         }
         self.failed.next = self.final_failed.q.val();
         self.postponed.next = self.final_postponed.q.val();
         self.number.next = self.final_number.q.val();
         self.checks.next = self.final_checks.q.val();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpline_wire::error::check_bit;
+
+    #[test]
+    fn checks_have_the_bit_numbers_of_the_error_record() {
+        let bit = |check: &dyn Fn(&mut Checks), number: u32| {
+            let mut checks = Checks::default();
+            check(&mut checks);
+            let bits: Bits<16> = checks.into();
+            assert_eq!(bits, (1_u64 << number).into(), "check {number}");
+        };
+        bit(&|c| c.short = true, check_bit::SHORT);
+        bit(&|c| c.version = true, check_bit::VERSION);
+        bit(&|c| c.stag = true, check_bit::STAG);
+        bit(&|c| c.association = true, check_bit::ASSOC);
+        bit(&|c| c.access = true, check_bit::ACCESS);
+        bit(&|c| c.offset = true, check_bit::TO);
+        bit(&|c| c.wrap = true, check_bit::WRAP);
+        bit(&|c| c.end = true, check_bit::END);
+        bit(&|c| c.queue = true, check_bit::QN);
+        bit(&|c| c.buffer = true, check_bit::NOBUF);
+        bit(&|c| c.message_offset = true, check_bit::MO);
+        bit(&|c| c.length = true, check_bit::LEN);
+        bit(&|c| c.msn = true, check_bit::MSN);
     }
 }

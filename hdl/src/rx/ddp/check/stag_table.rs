@@ -11,9 +11,11 @@
 //! held for [`PREPARATION`] cycles before `write` and one behind it, since what is to be done to a slot is a register: a
 //! question in that cycle may still find what was there. After a reset the caller clears every slot.
 use super::table::{self, Table};
-use crate::util::{array, d};
+use crate::util::{array, d, in_word, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
+use warpline_regmap::layout::stag_entry;
+use warpline_regmap::register::STAG_KEY_BITS;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -79,12 +81,29 @@ pub struct StagTable {
     clearing: Dff<Bit>,
     row: Dff<Bits<12>>,
     nothing: Constant<StagEntry>,
+    slot_at: Constant<Bits<8>>,
+    domain_at: Constant<Bits<8>>,
+    stream_at: Constant<Bits<8>>,
+    scope_at: Constant<Bits<8>>,
+    write_at: Constant<Bits<8>>,
 }
 
 impl StagTable {
     /// A table of `slots` slots.
     #[must_use]
     pub fn new(slots: usize) -> Self {
+        let first_bits = [
+            stag_entry::STAG,
+            stag_entry::BASE,
+            stag_entry::LENGTH,
+            stag_entry::ADDRESS,
+        ]
+        .map(|field| field.lsb);
+        assert_eq!(
+            first_bits,
+            [0, 32 * 2, 32 * 4, 32 * 6],
+            "words as the kernel reads them"
+        );
         Self {
             clock: d(),
             stag: d(),
@@ -107,6 +126,11 @@ impl StagTable {
             clearing: d(),
             row: d(),
             nothing: Constant::new(StagEntry::default()),
+            slot_at: number(STAG_KEY_BITS),
+            domain_at: in_word(stag_entry::PROTECTION_DOMAIN, 1),
+            stream_at: in_word(stag_entry::STREAM, 1),
+            scope_at: in_word(stag_entry::STREAM_SCOPE, 1),
+            write_at: in_word(stag_entry::REMOTE_WRITE, 1),
         }
     }
 }
@@ -130,7 +154,7 @@ impl Logic for StagTable {
             row
         );
         clock!(self, clock, slots);
-        self.slots.read_row.next = self.stag.val().get_bits::<12>(8);
+        self.slots.read_row.next = self.stag.val().get_bits::<12>(self.slot_at.val().index());
         self.entry.next = self.slots.read_data.val();
 
         comment!("words 2 and 3: BASE, 4 and 5: LENGTH, 6 and 7: ADDRESS");
@@ -153,7 +177,9 @@ impl Logic for StagTable {
         comment!("word 0: STAG; word 1: PROTECTION_DOMAIN, STREAM, STREAM_SCOPE, REMOTE_WRITE");
         self.writing.d.next = self.write.val();
         self.clearing.d.next = self.clear.val();
-        self.row.d.next = self.argument[0].val().get_bits::<12>(8);
+        self.row.d.next = self.argument[0]
+            .val()
+            .get_bits::<12>(self.slot_at.val().index());
         if self.clear.val() {
             self.row.d.next = self.clear_slot.val();
         }
@@ -161,10 +187,16 @@ impl Logic for StagTable {
         self.slots.write_row.next = self.row.q.val();
         self.slots.write_data.next.valid = true;
         self.slots.write_data.next.stag = self.argument[0].val();
-        self.slots.write_data.next.protection_domain = self.argument[1].val().get_bits::<16>(0);
-        self.slots.write_data.next.stream = self.argument[1].val().get_bits::<8>(16);
-        self.slots.write_data.next.stream_scope = self.argument[1].val().get_bit(24);
-        self.slots.write_data.next.remote_write = self.argument[1].val().get_bit(25);
+        self.slots.write_data.next.protection_domain = self.argument[1]
+            .val()
+            .get_bits::<16>(self.domain_at.val().index());
+        self.slots.write_data.next.stream = self.argument[1]
+            .val()
+            .get_bits::<8>(self.stream_at.val().index());
+        self.slots.write_data.next.stream_scope =
+            self.argument[1].val().get_bit(self.scope_at.val().index());
+        self.slots.write_data.next.remote_write =
+            self.argument[1].val().get_bit(self.write_at.val().index());
         self.slots.write_data.next.empty = self.empty.q.val();
         self.slots.write_data.next.base = bit_cast::<64, 32>(self.argument[2].val())
             | (bit_cast::<64, 32>(self.argument[3].val()) << 32);
