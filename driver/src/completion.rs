@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use warpline_regmap::layout::{close_event, completion, error_event, kind};
+use warpline_regmap::register;
 use warpline_wire::error::{Checks, ErrorNumber};
 
 use crate::buffer::Buffer;
@@ -21,7 +22,7 @@ use crate::memory::DmaMemory;
 /// Words of an entry.
 pub(crate) const WORDS: usize = completion::WORDS;
 /// Most entries of a queue.
-pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
+pub(crate) const MOST_ENTRIES: u32 = register::COMPLETION_ENTRIES_MAX;
 
 /// A work completion, or the event that a stream failed.
 #[derive(Debug)]

@@ -73,7 +73,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::NotWarpline`], [`Error::Version`], [`Error::Shape`], [`Error::CompletionEntries`], [`Error::Holdoff`],
-    /// those of memory and backend.
+    /// [`Error::CompletionQueueRefused`], those of memory and backend.
     pub fn open(device: Box<dyn Device>, options: Options) -> Result<Self, Error> {
         let holdoff = options.interrupt_holdoff;
         if u64::from(holdoff) > register::HOLDOFF_CYCLES.max() {
@@ -115,6 +115,17 @@ impl Context {
         shared.write(register::COMPLETION_BASE_LOW, 0, iova as u32)?;
         shared.write(register::COMPLETION_BASE_HIGH, 0, (iova >> 32) as u32)?;
         shared.write(register::COMPLETION_ENTRIES, 0, entries)?;
+        match shared.read(register::COMPLETION_ENTRIES, 0)? {
+            found if found == entries => {}
+            u32::MAX => return Err(Error::Gone),
+            found => {
+                return Err(Error::CompletionQueueRefused {
+                    entries,
+                    iova,
+                    found,
+                });
+            }
+        }
         shared.write(register::INTERRUPT_HOLDOFF, 0, holdoff)?;
         let vectors = (1 << interrupt::COUNT) - 1;
         shared.write(register::INTERRUPT_ENABLE, 0, vectors)?;

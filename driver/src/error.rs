@@ -51,6 +51,19 @@ pub enum Error {
         /// Entries asked for.
         entries: u32,
     },
+    /// The device does not accept the completion queue.
+    #[error(
+        "the device refused a completion queue of {entries} entries at bus address {iova:#x}, COMPLETION_ENTRIES reads \
+{found}: use a driver and a device that match"
+    )]
+    CompletionQueueRefused {
+        /// Entries asked for.
+        entries: u32,
+        /// Bus address of the queue.
+        iova: u64,
+        /// What `COMPLETION_ENTRIES` reads.
+        found: u32,
+    },
     /// A receive ring of that size is not possible.
     #[error("{entries} entries of a receive ring: use a power of two from 16 to 32768")]
     ReceiveEntries {

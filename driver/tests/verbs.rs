@@ -980,4 +980,22 @@ fn other_devices_are_refused() {
         let refused = Context::open(card, options).map(|_| ()).unwrap_err();
         assert!(matches!(refused, Error::CompletionEntries { entries: e } if e == entries));
     }
+
+    let entries = register::COMPLETION_ENTRIES.offset;
+    for found in [0, 512] {
+        let card = SoftwareCard::default();
+        card.model().overrides.insert(entries, found);
+        let refused = Context::open(Box::new(card), Options::default()).map(|_| ());
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused, Error::CompletionQueueRefused { entries: 1024, iova, found: f }
+                if f == found && iova.is_multiple_of(64)),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("queue of 1024 entries"));
+    }
+    let card = SoftwareCard::default();
+    card.model().overrides.insert(entries, u32::MAX);
+    let refused = Context::open(Box::new(card), Options::default()).map(|_| ());
+    assert!(matches!(refused.unwrap_err(), Error::Gone));
 }

@@ -16,6 +16,9 @@
 //! Latency: a write is answered three cycles after its second half, a read four cycles after its address, with what was
 //! there two cycles before. A write every three cycles and a read every five, each on their own.
 //!
+//! A completion queue that cannot be ends before an entry could go to it: three cycles behind the write to
+//! `COMPLETION_ENTRIES` its entries are zero, which is what the host reads then. Writes to its base end a queue at once.
+//!
 //! While a command runs, writes to COMMAND and ARGUMENT do nothing, so that `arguments` holds still for whoever works on
 //! the command. Counters lag two cycles behind their pulses.
 use crate::Config;
@@ -45,11 +48,10 @@ const STATUS: [Register; 3] = [
     register::COMPLETION_PRODUCER,
     register::INTERRUPT_STATE,
 ];
-/// The completion queue, in the order in which the kernel reads `completion`.
-const COMPLETION: [Register; 3] = [
+/// Where the completion queue is, in the order in which the kernel reads `completion`.
+const COMPLETION: [Register; 2] = [
     register::COMPLETION_BASE_LOW,
     register::COMPLETION_BASE_HIGH,
-    register::COMPLETION_ENTRIES,
 ];
 /// How interrupts are sent, in the order in which the kernel reads `interrupts`.
 const INTERRUPTS: [Register; 2] = [register::INTERRUPT_ENABLE, register::INTERRUPT_HOLDOFF];
@@ -91,11 +93,12 @@ pub struct Registers<const S: usize> {
 
     /// Bus address of the completion queue.
     pub completion_base: Signal<Out, Bits<64>>,
-    /// Entries of the completion queue, as the host wrote them.
+    /// Entries of the completion queue: as the host wrote them, and zero from the second cycle behind `restart` on if
+    /// there is no such queue.
     pub completion_entries: Signal<Out, Bits<32>>,
     /// Entries that the host has consumed.
     pub completion_consumer: Signal<Out, Bits<32>>,
-    /// Pulse: `completion_entries` was written; the queue starts anew.
+    /// Pulse: the base or `completion_entries` was written; the queue ends, or starts anew.
     pub restart: Signal<Out, Bit>,
     /// Entries that the device has written since `restart`.
     pub completion_producer: Signal<In, Bits<32>>,
@@ -161,7 +164,12 @@ pub struct Registers<const S: usize> {
     b_valid: Dff<Bit>,
     idle: Dff<Bit>,
     argument: Storage<ARGUMENTS>,
-    completion: Storage<3>,
+    completion: Storage<2>,
+    queue_size: Storage<1>,
+    refused: Dff<Bit>,
+    base_written: Signal<Local, Bit>,
+    entries_low: Signal<Local, Bits<17>>,
+    base_low: Signal<Local, Bits<6>>,
     consumer: Storage<1>,
     interrupts: Storage<2>,
     start_pulse: Dff<Bit>,
@@ -185,7 +193,8 @@ pub struct Registers<const S: usize> {
     identity_words: Words<7>,
     status_words: Words<3>,
     argument_words: Words<ARGUMENTS>,
-    completion_words: Words<3>,
+    completion_words: Words<2>,
+    entries_words: Words<1>,
     consumer_words: Words<1>,
     interrupt_words: Words<2>,
     counter_words: Words<7>,
@@ -201,6 +210,8 @@ pub struct Registers<const S: usize> {
 
     identity: [Constant<Bits<32>>; 7],
     command_row: Constant<Bits<10>>,
+    base_low_row: Constant<Bits<10>>,
+    base_high_row: Constant<Bits<10>>,
     entries_row: Constant<Bits<10>>,
     arm_row: Constant<Bits<10>>,
     arm_octets: Constant<Bits<4>>,
@@ -237,6 +248,10 @@ impl<const S: usize> Registers<S> {
         assert!(
             register::RECEIVE_PRODUCER.mask() == 0xffff && register::RECEIVE_PRODUCER_STRIDE == 8,
             "16-bit doorbells, 8 of them a stream"
+        );
+        assert!(
+            register::COMPLETION_ENTRIES_MAX == 1 << 16 && register::COMPLETION_ALIGNMENT == 1 << 6,
+            "entries in 17 bits, six zeros at the end of their address"
         );
         let mut shape = [0];
         register::SHAPE_WIDTH.put(&mut shape, config.octets() as u64);
@@ -299,6 +314,11 @@ impl<const S: usize> Registers<S> {
             idle: d(),
             argument: Storage::new(elements(register::ARGUMENT), [u32::MAX; ARGUMENTS]),
             completion: Storage::new(singles(COMPLETION), COMPLETION.map(|r| r.mask())),
+            queue_size: Storage::new(singles([register::COMPLETION_ENTRIES]), [u32::MAX]),
+            refused: d(),
+            base_written: d(),
+            entries_low: d(),
+            base_low: d(),
             consumer: Storage::new(singles([register::COMPLETION_CONSUMER]), [u32::MAX]),
             interrupts: Storage::new(singles(INTERRUPTS), INTERRUPTS.map(|r| r.mask())),
             start_pulse: d(),
@@ -321,6 +341,7 @@ impl<const S: usize> Registers<S> {
             status_words: Words::new(singles(STATUS)),
             argument_words: Words::new(elements(register::ARGUMENT)),
             completion_words: Words::new(singles(COMPLETION)),
+            entries_words: Words::new(singles([register::COMPLETION_ENTRIES])),
             consumer_words: Words::new(singles([register::COMPLETION_CONSUMER])),
             interrupt_words: Words::new(singles(INTERRUPTS)),
             counter_words: Words::new(singles(COUNTERS)),
@@ -334,6 +355,8 @@ impl<const S: usize> Registers<S> {
             counter: array(),
             identity: identity.map(|value| Constant::new(value.into())),
             command_row: Constant::new(row(register::COMMAND.offset)),
+            base_low_row: Constant::new(row(register::COMPLETION_BASE_LOW.offset)),
+            base_high_row: Constant::new(row(register::COMPLETION_BASE_HIGH.offset)),
             entries_row: Constant::new(row(register::COMPLETION_ENTRIES.offset)),
             arm_row: Constant::new(row(register::COMPLETION_ARM.offset)),
             arm_octets: Constant::new(u64::from(register::COMPLETION_ARM.octets()).into()),
@@ -367,7 +390,14 @@ impl<const S: usize> Logic for Registers<S> {
             idle,
             b_valid
         );
-        dff_setup!(self, clock, start_pulse, number_given, restart_pulse);
+        dff_setup!(
+            self,
+            clock,
+            start_pulse,
+            number_given,
+            restart_pulse,
+            refused
+        );
         dff_setup!(
             self,
             clock,
@@ -379,10 +409,8 @@ impl<const S: usize> Logic for Registers<S> {
             bell_element,
             bell_count
         );
-        dff_setup!(
-            self, clock, reading, read_row, step, r_valid, r_data, record_hit
-        );
-        clock!(self, clock, argument, completion, consumer, interrupts);
+        dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
+        clock!(self, clock, argument, completion, queue_size, consumer, interrupts);
         clock!(
             self,
             clock,
@@ -390,6 +418,7 @@ impl<const S: usize> Logic for Registers<S> {
             status_words,
             argument_words,
             completion_words,
+            entries_words,
             consumer_words,
             interrupt_words
         );
@@ -437,6 +466,25 @@ impl<const S: usize> Logic for Registers<S> {
         self.completion.row.next = self.write_row.q.val();
         self.completion.data.next = self.write_data.q.val();
         self.completion.strobe.next = self.write_strobe.q.val();
+        comment!(
+            "a queue of a power of two of entries up to 65536, at a multiple of 64 octets, or none"
+        );
+        self.base_written.next = self.apply.q.val()
+            & self.write_strobe.q.val().any()
+            & ((self.write_row.q.val() == self.base_low_row.val())
+                | (self.write_row.q.val() == self.base_high_row.val()));
+        self.entries_low.next = self.queue_size.word[0].val().get_bits::<17>(0);
+        self.base_low.next = self.completion.word[0].val().get_bits::<6>(0);
+        self.refused.d.next = !self.refused.q.val()
+            & (self.queue_size.word[0].val().get_bits::<15>(17).any()
+                | (self.entries_low.val() & (self.entries_low.val() - 1)).any()
+                | (self.entries_low.val().any() & self.base_low.val().any()));
+        self.queue_size.reset.next =
+            self.reset.val() | self.refused.q.val() | self.base_written.val();
+        self.queue_size.write.next = self.apply.q.val();
+        self.queue_size.row.next = self.write_row.q.val();
+        self.queue_size.data.next = self.write_data.q.val();
+        self.queue_size.strobe.next = self.write_strobe.q.val();
         self.consumer.reset.next = self.reset.val() | self.restart_pulse.q.val();
         self.consumer.write.next = self.apply.q.val();
         self.consumer.row.next = self.write_row.q.val();
@@ -460,9 +508,10 @@ impl<const S: usize> Logic for Registers<S> {
                 .val()
                 .get_bits::<8>(self.number_at.val().index());
         }
-        self.restart_pulse.d.next = self.apply.q.val()
-            & self.write_strobe.q.val().any()
-            & (self.write_row.q.val() == self.entries_row.val());
+        self.restart_pulse.d.next = self.base_written.val()
+            | (self.apply.q.val()
+                & self.write_strobe.q.val().any()
+                & (self.write_row.q.val() == self.entries_row.val()));
         self.start.next = self.start_pulse.q.val();
         self.number.next = self.number_given.q.val();
         self.restart.next = self.restart_pulse.q.val();
@@ -476,7 +525,7 @@ impl<const S: usize> Logic for Registers<S> {
             | (bit_cast::<256, 32>(self.argument.word[7].val()) << 224);
         self.completion_base.next = bit_cast::<64, 32>(self.completion.word[0].val())
             | (bit_cast::<64, 32>(self.completion.word[1].val()) << 32);
-        self.completion_entries.next = self.completion.word[2].val();
+        self.completion_entries.next = self.queue_size.word[0].val();
         self.completion_consumer.next = self.consumer.word[0].val();
 
         self.interrupt_enable.next = self.interrupts.word[0].val().get_bits::<2>(0);
@@ -572,6 +621,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.status_words.row.next = self.read_row.q.val();
         self.argument_words.row.next = self.read_row.q.val();
         self.completion_words.row.next = self.read_row.q.val();
+        self.entries_words.row.next = self.read_row.q.val();
         self.consumer_words.row.next = self.read_row.q.val();
         self.interrupt_words.row.next = self.read_row.q.val();
         self.counter_words.row.next = self.read_row.q.val();
@@ -583,9 +633,10 @@ impl<const S: usize> Logic for Registers<S> {
         for i in 0..8 {
             self.argument_words.value[i].next = self.argument.word[i].val();
         }
-        for i in 0..3 {
+        for i in 0..2 {
             self.completion_words.value[i].next = self.completion.word[i].val();
         }
+        self.entries_words.value[0].next = self.queue_size.word[0].val();
         self.consumer_words.value[0].next = self.consumer.word[0].val();
         for i in 0..2 {
             self.interrupt_words.value[i].next = self.interrupts.word[i].val();
@@ -623,6 +674,7 @@ impl<const S: usize> Logic for Registers<S> {
                 | self.status_words.word.val()
                 | self.argument_words.word.val()
                 | self.completion_words.word.val()
+                | self.entries_words.word.val()
                 | self.consumer_words.word.val()
                 | self.interrupt_words.word.val()
                 | self.counter_words.word.val()
@@ -644,6 +696,7 @@ impl<const S: usize> Logic for Registers<S> {
             self.start_pulse.d.next = false;
             self.number_given.d.next = 0.into();
             self.restart_pulse.d.next = false;
+            self.refused.d.next = false;
             self.arm_pulse.d.next = false;
             self.clear_pulse.d.next = 0.into();
             self.test_pulse.d.next = 0.into();

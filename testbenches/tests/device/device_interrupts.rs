@@ -548,6 +548,7 @@ fn every_register_reads_its_reset_value_and_takes_what_it_should() {
                     u32::MAX
                 };
                 let expected = match access {
+                    Some(("COMPLETION_ENTRIES", _)) => 0, // no queue has so many
                     Some((_, Access::ReadWrite)) => register.unwrap().writable() & upper,
                     _ => before,
                 };

@@ -24,6 +24,11 @@ fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
     Some((register, index as usize, word as usize))
 }
 
+/// Whether there can be a completion queue of so many entries at an address with that low word.
+fn is_queue(entries: u32, base_low: u32) -> bool {
+    entries == 0 || entries.is_power_of_two() && entries <= 65536 && base_low.is_multiple_of(64)
+}
+
 /// Bits of the octets that `strobe` names.
 fn octets(strobe: u8) -> u32 {
     (0..4)
@@ -68,6 +73,8 @@ struct Model {
     arguments: [u32; 8],
     base: [u32; 2],
     entries: u32,
+    /// `entries` are taken back in the next cycle: there is no such queue.
+    refused: bool,
     consumer: u32,
     number: u32,
     counts: [u32; 7],
@@ -88,6 +95,11 @@ impl Model {
     fn advance(&mut self, write: Option<Write>, busy: bool) {
         if std::mem::take(&mut self.restart) {
             self.consumer = 0;
+        }
+        let refused = self.refused;
+        self.refused = !refused && !is_queue(self.entries, self.base[0]);
+        if refused {
+            self.entries = 0;
         }
         self.start = false;
         (self.arm, self.doorbell) = (None, None);
@@ -111,8 +123,13 @@ impl Model {
                 self.start = true;
                 self.number = COMMAND_NUMBER.get(&[write.data]) as u32;
             }
-            "COMPLETION_BASE_LOW" => put(&mut self.base[0]),
-            "COMPLETION_BASE_HIGH" => put(&mut self.base[1]),
+            "COMPLETION_BASE_LOW" | "COMPLETION_BASE_HIGH" => {
+                put(&mut self.base[usize::from(register.name == "COMPLETION_BASE_HIGH")]);
+                self.restart = mask != 0;
+                if self.restart {
+                    self.entries = 0;
+                }
+            }
             "COMPLETION_ENTRIES" => {
                 put(&mut self.entries);
                 self.restart = mask != 0;
@@ -679,6 +696,12 @@ fn traffic(bench: &mut Bench, accesses: usize) -> Result<(), String> {
             1 => register::ARGUMENT.at(rng.u32(0..8)),
             _ => offset,
         };
+        // queues that there can be as well
+        let data = match locate(offset) {
+            Some((r, ..)) if r.name == "COMPLETION_ENTRIES" => 1 << rng.u32(0..20),
+            Some((r, ..)) if r.name == "COMPLETION_BASE_LOW" && rng.bool() => data & !63,
+            _ => data,
+        };
         bench.write(offset, data, strobe);
         bench.reads.push_back(read);
     }
@@ -707,6 +730,8 @@ fn after_reset(offset: u32) -> u32 {
 fn after_write(offset: u32, data: u32) -> Option<u32> {
     let (register, ..) = locate(offset)?;
     match register.access {
+        // the pattern is no power of two
+        Access::ReadWrite if register.name == "COMPLETION_ENTRIES" => Some(0),
         // a command is over at once in this bench, and not refused
         Access::ReadWrite => Some(data & register.writable()),
         Access::ReadOnly | Access::WriteOnly | Access::WriteOneToClear => None,
@@ -758,6 +783,7 @@ fn every_register_heeds_its_octet_strobes() {
                 let expected = match (register.name, register.access) {
                     ("COMMAND", _) if strobe & 1 == 1 => data & 0xff,
                     ("COMMAND", _) => before,
+                    ("COMPLETION_ENTRIES", _) => 0, // the base was given any number before
                     (_, Access::ReadWrite) => {
                         let mask = octets(strobe);
                         (before & !mask | data & mask) & register.mask()
@@ -772,6 +798,62 @@ fn every_register_heeds_its_octet_strobes() {
     }
     // one set of strobes of 16 makes an ARM; with the low two of four set, there are four of each first doorbell
     assert_eq!((bench.arms, bench.doorbells), (2, 4));
+}
+
+/// A queue that cannot be is refused: `COMPLETION_ENTRIES` reads 0. What the other outputs show meanwhile the model knows.
+#[test]
+fn a_completion_queue_that_cannot_be_is_refused() {
+    let mut bench = Bench::new("registers", 10, Pace::Always);
+    let [low, high, entries] = [
+        register::COMPLETION_BASE_LOW.offset,
+        register::COMPLETION_BASE_HIGH.offset,
+        register::COMPLETION_ENTRIES.offset,
+    ];
+    let numbers = (0..32).map(|bit| 1_u32 << bit);
+    let others = [0, 3, 6, 0xffff, 0x1_0001, 0x1_8000, 0x8000_0002, u32::MAX];
+    let numbers: Vec<u32> = numbers.chain(others).collect();
+    let mut queues = 0;
+    for base in [0x1000, 0x40, 0x20, 0x1, 0xffff_ffc0, 0xffff_ffff] {
+        bench.write(low, base, 15);
+        for &number in &numbers {
+            bench.write(entries, number, 15);
+            bench.finish().unwrap();
+            let is = bench.read_now(entries);
+            let should = if is_queue(number, base) { number } else { 0 };
+            assert_eq!(is, should, "{number} entries at {base:#x}");
+            queues += usize::from(is != 0);
+        }
+    }
+    assert_eq!(queues, 3 * 17);
+    // octet by octet
+    bench.write(low, 0x1000, 15);
+    for (data, strobe, should) in [
+        (0x100, 0b0010, 0x100),
+        (0x101, 0b0001, 0), // 0x101
+        (0x1_0100, 0b0100, 0x1_0000),
+        (0, 0b0000, 0x1_0000),
+    ] {
+        bench.write(entries, data, strobe);
+        bench.finish().unwrap();
+        assert_eq!(bench.read_now(entries), should);
+    }
+    // a write to the base ends the queue, whatever it writes
+    for (offset, data, strobe, should) in [
+        (high, 0, 0b0000, 16),
+        (high, 0, 0b0001, 0),
+        (low, 0x1000, 0b1000, 0),
+        (low, 0x1001, 0b1111, 0),
+    ] {
+        bench.write(low, 0x1000, 15);
+        bench.write(entries, 16, 15);
+        bench.write(offset, data, strobe);
+        bench.finish().unwrap();
+        assert_eq!(
+            bench.read_now(entries),
+            should,
+            "{offset:#x}, {strobe:#06b}"
+        );
+    }
 }
 
 #[test]
