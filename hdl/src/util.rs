@@ -24,8 +24,3 @@ pub fn in_word(field: Field, word: usize) -> Constant<Bits<8>> {
     assert_eq!(field.lsb / 32, word, "word of {}", field.name);
     number(field.lsb % 32)
 }
-
-/// A line of comment for the generated text; nothing in simulation.
-macro_rules! comment {
-    ($text:literal) => {};
-}

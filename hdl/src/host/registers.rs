@@ -409,8 +409,12 @@ impl<const S: usize> Logic for Registers<S> {
             bell_element,
             bell_count
         );
-        dff_setup!(self, clock, reading, read_row, step, r_valid, r_data, record_hit);
-        clock!(self, clock, argument, completion, queue_size, consumer, interrupts);
+        dff_setup!(
+            self, clock, reading, read_row, step, r_valid, r_data, record_hit
+        );
+        clock!(
+            self, clock, argument, completion, queue_size, consumer, interrupts
+        );
         clock!(
             self,
             clock,

@@ -51,11 +51,11 @@ mod table;
 pub mod tagged;
 pub mod untagged;
 
+use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
 use crate::records::{self, Delivery, Placement, Segment, Verdict};
 use crate::util::{array, d, in_word, number};
-use crate::Config;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
@@ -69,10 +69,10 @@ use warpline_regmap::layout::{
     close, kind, receive_buffer, refused, revoke, stag_entry, stream_context,
 };
 use warpline_regmap::register::STAG_KEY_BITS;
-use warpline_wire::ddp::{self, fpdu_field};
-use warpline_wire::error::ErrorNumber;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
+use warpline_wire::ddp::{self, fpdu_field};
+use warpline_wire::error::ErrorNumber;
 
 /// What `control` asks for. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -1276,7 +1276,9 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
-        comment!("the pair of the FPDU that settles; it does not ask whether the output register is free");
+        comment!(
+            "the pair of the FPDU that settles; it does not ask whether the output register is free"
+        );
         self.has_tag.next = self
             .settled
             .q

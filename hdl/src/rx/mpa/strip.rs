@@ -12,14 +12,14 @@
 //!
 //! A beat a cycle. Beats come out [`LATENCY`] cycle later, so that the header is known soon; what the markers said follows
 //! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
-use crate::rx::mpa::fetch::Beat;
 use crate::parts::lane_mask::LaneMask;
+use crate::rx::mpa::fetch::Beat;
 use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_wire::marker;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
+use warpline_wire::marker;
 
 /// Cycles from a beat with markers to the beat without.
 pub const LATENCY: usize = 1;

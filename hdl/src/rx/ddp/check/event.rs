@@ -64,8 +64,8 @@ pub struct ErrorEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpline_regmap::layout::{completion, error_event};
     use warpline_regmap::Field;
+    use warpline_regmap::layout::{completion, error_event};
 
     /// Bits that are set.
     fn ones(record: impl Into<Bits<256>>) -> Vec<usize> {

@@ -18,10 +18,10 @@ use crate::records::{self, Segment};
 use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
 use rust_hdl_widgets::dff_setup;
-use warpline_wire::ddp;
-use warpline_wire::error::ErrorNumber;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
+use warpline_wire::ddp;
+use warpline_wire::error::ErrorNumber;
 
 /// Cycles from an FPDU to what the tables say of it.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
@@ -325,7 +325,7 @@ mod tests {
             let mut checks = Checks::default();
             check(&mut checks);
             let bits: Bits<16> = checks.into();
-            assert_eq!(bits, (1_u64 << number).into(), "check {number}");
+            assert_eq!(bits, Bits::<16>::from(1_u64 << number), "check {number}");
         };
         bit(&|c| c.short = true, check_bit::SHORT);
         bit(&|c| c.version = true, check_bit::VERSION);
