@@ -249,10 +249,13 @@ impl<const S: usize> Registers<S> {
             register::RECEIVE_PRODUCER.mask() == 0xffff && register::RECEIVE_PRODUCER_STRIDE == 8,
             "16-bit doorbells, 8 of them a stream"
         );
-        assert!(
-            register::COMPLETION_ENTRIES_MAX == 1 << 16 && register::COMPLETION_ALIGNMENT == 1 << 6,
-            "entries in 17 bits, six zeros at the end of their address"
-        );
+        const {
+            assert!(
+                register::COMPLETION_ENTRIES_MAX == 1 << 16
+                    && register::COMPLETION_ALIGNMENT == 1 << 6,
+                "entries in 17 bits, six zeros at the end of their address"
+            );
+        }
         let mut shape = [0];
         register::SHAPE_WIDTH.put(&mut shape, config.octets() as u64);
         register::SHAPE_STREAMS.put(&mut shape, config.streams as u64);
