@@ -128,6 +128,11 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "OCTETS", value_parser = ring_octets)]
     #[arg(allow_negative_numbers = true, default_value = "131072")]
     pub ring_octets: usize,
+    /// Bits of constant AXI ID signals, 0 to 32, for an interconnect or a checker that demands them: AWID and ARID are zero, BID
+    /// and RID are ignored; 0 leaves them out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=32))]
+    #[arg(allow_negative_numbers = true, default_value = "0")]
+    pub axi_ids: u8,
     /// Begin the names of all modules, packages, macros and files with NAME and an underscore: the top module is NAME_warpline.
     /// So several configurations fit into one design; give each its own NAME and folder. Macros have it in upper case
     #[arg(long, value_name = "NAME")]

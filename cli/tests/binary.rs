@@ -134,6 +134,10 @@ fn impossible_options_are_refused_in_one_line() {
         let arguments = ["--width", "64", "--out", "nowhere", "--prefix", prefix];
         unusable(&[&["rtl"], &arguments[..]].concat(), "--prefix");
     }
+    for bits in ["33", "-1", "wide", ""] {
+        let arguments = ["--width", "64", "--out", "nowhere", "--axi-ids", bits];
+        unusable(&[&["rtl"], &arguments[..]].concat(), "--axi-ids");
+    }
     unusable(&["synth", "--part", "xc7", "--width", "64"], "xc7");
     let synth = ["synth", "--part", "lfe5um5g-85f", "--width"];
     unusable(&[&synth[..], &["96"]].concat(), "--width");
@@ -619,6 +623,17 @@ fn rtl_is_one_file_a_module_and_a_list() {
         others += usize::from(read(&out, &name) != text);
     }
     assert!(others > 0, "larger rings change the text");
+    // IDs change the top only
+    let ids = folder.path().join("ids");
+    let arguments = ["rtl", "--width", "128", "--axi-ids", "6", "--out"];
+    let output = warpline(&[&arguments[..], &[ids.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for file in &listed {
+        let same = read(&out, file) == read(&ids, file);
+        assert_eq!(same, file != "warpline.sv", "{file}");
+    }
+    assert!(top(&ids).contains("output logic [5:0] m_axi_awid,\n"));
+    assert!(!top(&out).contains("m_axi_awid"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use warpline_design::design;
+use warpline_design::{add_axi_ids, design};
 use warpline_hdl::Config;
 use warpline_regmap::rdl;
 use warpline_synth::{packaging, prefixed};
@@ -26,6 +26,7 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         ..Config::simulated(options.width)
     };
     let mut design = design(&config)?;
+    add_axi_ids(&mut design, options.axi_ids.into());
     if let Some(prefix) = &options.prefix {
         design = prefixed(&design, prefix);
     }

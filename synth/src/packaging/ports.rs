@@ -9,8 +9,11 @@ pub const ADDRESSES_AHEAD: usize = 19;
 /// likewise.
 pub const AWAITING_RESPONSES: usize = 129;
 
+/// Of the ports that `--axi-ids` adds.
+const IDS: &str = "AXI4 IDs, added by --axi-ids: all transactions use one ID. AWID and ARID are zero; BID and RID are ignored.";
+
 /// Ports by the beginning of their names, with their purpose; signals of AXI interfaces have the standard's meaning.
-const PORTS: [(&str, &str); 9] = [
+const PORTS: [(&str, &str); 13] = [
     ("aclk", "The clock of all ports."),
     (
         "aresetn",
@@ -39,6 +42,10 @@ the range from the last acknowledged to the last sent octet.",
         "s_axil_",
         "Registers, AXI4-Lite, 4 KiB: see the SystemRDL description and the C header.",
     ),
+    ("m_axi_awid", IDS),
+    ("m_axi_arid", IDS),
+    ("m_axi_bid", IDS),
+    ("m_axi_rid", IDS),
     (
         "m_axi_aw",
         "Host memory, AXI4: write bursts of payload and completions; no burst crosses 4 KiB. Up to {ahead} addresses go ahead of their \
@@ -48,7 +55,7 @@ the device writes a completion, and ends a revocation, only after the responses 
     ),
     (
         "m_axi_",
-        "Host memory, AXI4. No ID signals: responses come in order. The device reads nothing but receive descriptors, one burst at a time.",
+        "Host memory, AXI4. All transactions use one ID, so responses come in order; there are no ID signals unless --axi-ids adds them. The device reads nothing but receive descriptors, one burst at a time.",
     ),
     (
         "m_axis_msix_",

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use warpline_design::design;
+use warpline_design::{add_axi_ids, design};
 use warpline_hdl::Config;
-use warpline_sv_writer::Design;
+use warpline_sv_writer::{Design, Direction};
 use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
 
@@ -60,6 +60,68 @@ fn the_example_with_registers_only_is_free_of_warnings() {
         )
     };
     assert_eq!(warnings(short).len(), 1);
+}
+
+/// The device with IDs of `bits`.
+fn with_ids(bits: usize) -> Design {
+    let mut device = DEVICE.clone();
+    add_axi_ids(&mut device, bits);
+    device
+}
+
+/// What Verilator warns about in a device and in the example around it, the device's top changed by `edit`.
+fn warnings_of(device: &Design, edit: impl Fn(&str) -> String) -> Vec<String> {
+    let files = packaging::files(device, &CONFIG);
+    let example = files
+        .iter()
+        .find(|(name, _)| name.ends_with("_example.sv"))
+        .unwrap();
+    let build = Build::new("warpline_registers_example").source(&example.0, &*example.1);
+    let build = device.modules.iter().fold(build, |build, m| {
+        let top = m.name == device.top();
+        let text = if top { edit(&m.text) } else { m.text.clone() };
+        build.source(format!("{}.sv", m.name), text)
+    });
+    let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn constant_ids_are_ports_like_any_other_and_free_of_warnings() {
+    assert_eq!(with_ids(0), *DEVICE, "none");
+    for bits in [1, 4, 32] {
+        let device = with_ids(bits);
+        let added: Vec<_> = device
+            .ports
+            .iter()
+            .filter(|port| !DEVICE.ports.contains(port))
+            .map(|port| (&*port.name, port.direction, port.width))
+            .collect();
+        let expected = [
+            ("m_axi_awid", Direction::Output, bits),
+            ("m_axi_bid", Direction::Input, bits),
+            ("m_axi_arid", Direction::Output, bits),
+            ("m_axi_rid", Direction::Input, bits),
+        ];
+        assert_eq!(added, expected);
+        assert_eq!(device.ports.len(), DEVICE.ports.len() + 4);
+        assert_eq!(warnings_of(&device, str::to_owned), [""; 0], "{bits} bits");
+        let files = packaging::files(&device, &CONFIG);
+        let instance = &files
+            .iter()
+            .find(|(name, _)| name.ends_with(".svh"))
+            .unwrap()
+            .1;
+        assert!(instance.contains(".m_axi_rid(m_axi_rid),"));
+    }
+    // an ID that nothing drives, and one that is not said to be ignored
+    for (from, to, signal) in [
+        ("assign m_axi_awid = 4'h0;", "", "m_axi_awid"),
+        ("m_axi_bid, m_axi_rid}", "m_axi_bid}", "m_axi_rid"),
+    ] {
+        let found = warnings_of(&with_ids(4), |text| text.replacen(from, to, 1));
+        assert!(found.len() == 1 && found[0].contains(signal), "{found:?}");
+    }
 }
 
 #[test]
