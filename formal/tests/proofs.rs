@@ -439,7 +439,7 @@ fn what_goes_out_ahead_of_a_gap_overtakes_nothing_in_order() {
         let proof = arbitrary.into_iter().fold(proof, freed);
         let proof = proof.bind("", SCAN, &[]).unwrap();
         // without a look at the chain; as soon as a visit is over
-        let overtakes = (" & (~in_order_first)", "");
+        let overtakes = ("conclusive_d = ~in_order_first;", "conclusive_d = 1'b1;");
         let hasty = (
             "look_ahead_exhausted_1 = rested_1_q & (~eligible_1_q);",
             "look_ahead_exhausted_1 = ~eligible_1_q;",

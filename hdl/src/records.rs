@@ -66,7 +66,8 @@ pub struct Fpdu {
     pub dwords: Bits<16>,
     /// The stream carries markers.
     pub markers: Bit,
-    /// CRCs are checked.
+    /// CRCs are checked. They are in any case when it is `ahead`: then, an error of it that is one whatever is missing
+    /// freezes the stream, since all that was whole in order has gone out before it.
     pub crc: Bit,
     /// `regmap::layout::refused`: not zero when the length was refused, or the stream ends here; nothing but `position` and
     /// `ulpdu` is then valid.

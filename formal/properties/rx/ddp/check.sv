@@ -199,7 +199,7 @@ module check_properties (
     reg [79:0] out_region = 0;
     always @(posedge clock) begin
         if (load) begin
-            right <= waiting_m_data[75:73] == 0 & (verdicts_m_data[0] | !waiting_m_data[72] | waiting_m_data[93])
+            right <= waiting_m_data[75:73] == 0 & (verdicts_m_data[0] | !(waiting_m_data[72] | waiting_m_data[92]) | waiting_m_data[93])
                 & !verdicts_m_data[69] & !loaded[0];
             its <= waiting_m_data;
             region <= loaded[109:30];
@@ -315,6 +315,7 @@ module check_properties (
             settled_is: assert (settled_q == its & outcome_q[109:30] == region & its[109] == (state_q != Give));
             held_is_its: assert (state_q != Give | fpdu_q == its);
             accepted_is: assert (!accepted_q | (right & open & !first_error_q));
+            freezes_in_turn: assert (!first_error_q | !its[92] | its[72]);
         end
     end
 

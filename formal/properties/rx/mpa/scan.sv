@@ -1,7 +1,7 @@
-// What `scan` gives out ahead of a gap does not overtake what its stream has in order.
+// An error of what `scan` gives out ahead of a gap counts at once only if it does not overtake what its stream has in order.
 //
 //   visit of the chain, FPDU that waits ─► busy ─┐
-//   octets for another one ────────────► eligible┴─► for two cycles neither ─► an FPDU of that stream may go ahead
+//   octets for another one ────────────► eligible┴─► for two cycles neither ─► an FPDU of that stream goes ahead with `crc`
 //
 // A stream is eligible when enough octets have landed for the chain in order, from then on it is chosen, busy and eligible
 // again without a pause but for one cycle behind a visit; an FPDU leaves `busy` only when it is in the queue. So nothing in
@@ -13,6 +13,7 @@ module scan_properties (
     input clock,
     input reset,
     input ahead_goes,
+    input look_ahead__conclusive_q,
     input eligible_0_q,
     input eligible_1_q,
     input busy_0_q,
@@ -36,7 +37,7 @@ module scan_properties (
         busy_1 <= busy;
         busy_2 <= busy_1;
     end
-    always @* if (ahead_goes) begin
+    always @* if (ahead_goes & look_ahead__conclusive_q) begin
         in_order_first: assert ((here & (eligible_1 | eligible_2 | busy_2)) == 0);
         of_a_stream: assert (here != 0);
     end
@@ -44,14 +45,15 @@ module scan_properties (
     // helpers
     always @* begin
         steps: assert (look_ahead__step_q <= Give);
-        offered: assert (!look_ahead__offers_q | (here != 0 & (here & (eligible_1 | eligible_2 | busy_2)) == 0));
+        offered: assert (!(look_ahead__offers_q & look_ahead__conclusive_q) | (here != 0 & (here & (eligible_1 | eligible_2 | busy_2)) == 0));
         rests: assert (({rested_1_q, rested_0_q} & (busy_1 | eligible_1)) == 0);
         if (look_ahead__step_q > Pick) visits: assert (visited == here);
         if (look_ahead__step_q != Rest) of_two: assert (look_ahead__stream_q < 2);
     end
 
     always @* if (!reset) begin
-        goes: cover (ahead_goes);
+        goes: cover (ahead_goes & look_ahead__conclusive_q);
+        goes_early: cover (ahead_goes & !look_ahead__conclusive_q);
         goes_of_the_other: cover (ahead_goes & look_ahead__stream_q == 1);
     end
 endmodule

@@ -36,7 +36,8 @@
 //! for at most 6·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 6 cycles more at most.
 //!
 //! **An FPDU that is `ahead`** of a gap is placed if all is well with it, and changes nothing else. If not, a DDP error that
-//! does not depend on what is missing freezes its stream at once (AMB-11); what does, and any error of MPA, is judged when
+//! does not depend on what is missing freezes its stream at once (AMB-11) if `crc` says that all that was whole in order has
+//! gone out before it; else it, what depends on order, and any error of MPA, is judged when
 //! the FPDU comes in order, and only its rows are given back now. When it comes in order it is `placed`: judged, counted
 //! and delivered like any other, but not written again. `ahead_done` tells what became of it.
 //!
@@ -1011,7 +1012,7 @@ impl<const S: usize> Logic for Check<S> {
             "MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead"
         );
         self.is_refused.next = self.waiting.m_data.val().refused.any();
-        self.bad_crc.next = self.waiting.m_data.val().crc
+        self.bad_crc.next = (self.waiting.m_data.val().crc | self.waiting.m_data.val().ahead)
             & !self.waiting.m_data.val().placed
             & !self.verdicts.m_data.val().good;
         self.mpa_fails.next =
@@ -1208,7 +1209,9 @@ impl<const S: usize> Logic for Check<S> {
         self.closes_clean.next = self.waiting.m_data.val().refused == self.ends_closed.val();
         self.wrong.next = (self.loaded.val().failed | self.mpa_fails.val())
             & !self.closes_clean.val()
-            & !((self.loaded.val().postponed | self.mpa_fails.val())
+            & !((self.loaded.val().postponed
+                | self.mpa_fails.val()
+                | !self.waiting.m_data.val().crc)
                 & self.waiting.m_data.val().ahead);
         if self.settle.val() {
             self.settling.d.next = false;

@@ -403,7 +403,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 position: found.position,
                 dwords: (planned.octets / 4).into(),
                 markers: source.markers,
-                crc: source.crc,
+                // of one that is ahead it says whether an error counts at once
+                crc: if found.ahead { found.crc } else { source.crc },
                 refused: 0.into(),
                 ulpdu: u64::from(planned.ulpdu).into(),
                 ahead: found.ahead,

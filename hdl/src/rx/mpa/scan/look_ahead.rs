@@ -19,9 +19,9 @@
 //! What is given out lies behind a gap that was there two cycles before: the chain in order, which takes longer to get there,
 //! comes behind it in the queue, and the ring keeps its octets until then.
 //!
-//! What came in order goes first: nothing is given out of a stream while the chain in order has something of it to look at or
-//! to give out. An error behind a gap freezes the stream (AMB-11), and the messages that were complete in order before it
-//! arrived have to be delivered. Their octets landed at least 5 cycles before a visit can give the FPDU out; the chain knows
+//! An error behind a gap freezes its stream (AMB-11), and the messages that were complete in order before its FPDU arrived
+//! have to be delivered. So an FPDU goes out with `crc`, which says that an error of it counts at once, only when the chain in
+//! order has nothing of its stream to look at or to give out; else an error is found in its turn. Their octets landed at least 5 cycles before a visit can give the FPDU out; the chain knows
 //! of them after 3.
 //!
 //! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
@@ -226,6 +226,8 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     turn: RoundRobin<S>,
 
     in_order_first: Signal<Local, Bit>,
+    /// An error of what is offered counts at once.
+    conclusive: Dff<Bit>,
     pointer: Signal<Local, Bits<32>>,
     place: Signal<Local, Bits<32>>,
     beside: Signal<Local, Bits<20>>,
@@ -347,6 +349,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> LookAhea
             back_at: d(),
             turn: d(),
             in_order_first: d(),
+            conclusive: d(),
             pointer: d(),
             place: d(),
             beside: d(),
@@ -412,7 +415,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             gone_before,
             gone_of,
             back,
-            back_at
+            back_at,
+            conclusive
         );
         for i in 0..S {
             self.wanted[i].clock.next = self.clock.val();
@@ -725,7 +729,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fpdu.next.position = self.given_at.q.val();
         self.fpdu.next.dwords = self.dwords.q.val();
         self.fpdu.next.markers = true;
-        self.fpdu.next.crc = true;
+        self.fpdu.next.crc = self.conclusive.q.val();
         self.fpdu.next.refused = 0.into();
         self.fpdu.next.ulpdu = self.length.q.val();
         self.fpdu.next.ahead = true;
@@ -741,12 +745,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.in_order_first.next = true;
             }
         }
+        self.conclusive.d.next = !self.in_order_first.val();
         self.offers.d.next = (self.step.q.val() == Step::Give)
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
             & self.flies.val()
-            & !self.in_order_first.val()
             & !self.taken.val()
             & !self.gone.val();
         if self.started.val() {
