@@ -190,9 +190,9 @@ fn hosts_that_arm_a_stream_get_the_traffic_again_and_again() {
             "{complaint}"
         );
         drop(context);
-        card.says("the host has left");
+        card.says("the host has disconnected");
         card.says("a host has connected"); // the one that timed out
-        card.says("the host has left");
+        card.says("the host has disconnected");
     }
     let output = command(&["stat", path]).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! Proofs about the generated RTL: what holds for all inputs and for ever, not only in the runs that tests make.
 //!
 //! ```text
-//!  block ─► hdl::writer ─► its text ─┐
+//!  block ─► sv-writer ─► its text ─┐
 //!                                    ├─► yosys ─► SMT ─► yices   first states: no counterexample
 //!  properties/<block>.sv ─► bound ───┘                           any state that keeps the properties: the next one does
 //!                                                                covers: each is reached
