@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn every_port_is_explained_and_every_explanation_printed() {
         let config = warpline_hdl::Config::simulated(64);
-        let design = warpline_design::design(&config).unwrap();
+        let mut design = warpline_design::design(&config).unwrap();
+        warpline_design::add_axi_ids(&mut design, 4);
         for port in &design.ports {
             assert!(meaning(&port.name).is_some(), "{}", port.name);
         }
