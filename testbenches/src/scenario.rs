@@ -19,6 +19,7 @@ pub mod long;
 mod overtake;
 mod runs;
 mod slot;
+mod stretches;
 mod traffic;
 
 pub use bench::{Bench, Failure, Outcome};

@@ -18,7 +18,7 @@ use warpline_wire::receive::{
 };
 use warpline_wire::send::{CrcField, FpduWriter};
 
-use super::coverage::Stretches;
+use super::stretches::Stretches;
 use super::{Late, Phase, Post, Scenario};
 
 /// Octets of a page: memory is mapped in whole ones.
