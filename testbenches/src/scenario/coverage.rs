@@ -11,7 +11,6 @@
 //! A bin that can be reached and is not says that the traffic has a hole there, whatever the number of streams.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use warpline_driver::{Checks, ErrorDetail};
 use warpline_hdl::{Config, ISLANDS};
