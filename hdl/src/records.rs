@@ -66,8 +66,8 @@ pub struct Fpdu {
     pub dwords: Bits<16>,
     /// The stream carries markers.
     pub markers: Bit,
-    /// CRCs are checked. They are in any case when it is `ahead`: then, an error of it that is one whatever is missing
-    /// freezes the stream, since all that was whole in order has gone out before it.
+    /// CRCs are checked. An FPDU that is `ahead` always has its CRC checked, so there the bit says something else: the chain in
+    /// order had nothing left of the stream when the FPDU was issued, and an order-independent error freezes the stream at once.
     pub crc: Bit,
     /// `regmap::layout::refused`: not zero when the length was refused, or the stream ends here; nothing but `position` and
     /// `ulpdu` is then valid.
