@@ -520,7 +520,7 @@ fn equal_modules_are_written_once_and_the_same_each_time() {
     assert!(
         design.modules[0]
             .text
-            .starts_with("// first and 2 more\nmodule pipeline_first (\n")
+            .starts_with("// Instance: first and 2 more\n")
     );
     let files: Vec<String> = design.files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(files, ["pipeline_first.sv", "pipeline.sv", "pipeline.f"]);
