@@ -143,8 +143,10 @@ impl Design {
     }
 }
 
-/// The lines of a text that a tool reads. The writer puts no `//` into a string.
-fn code(text: &str) -> String {
+/// What a tool reads of a SystemVerilog text: without comments that begin with `//`, blank lines and indentation. The text
+/// must have no `//` in a string; the writer puts none there.
+#[must_use]
+pub fn code(text: &str) -> String {
     let lines = text
         .lines()
         .map(|line| line.split_once("//").map_or(line, |(code, _)| code).trim());

@@ -6,11 +6,6 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Whether the file at `path` holds exactly `text`.
-pub(crate) fn holds(path: &Path, text: &str) -> bool {
-    fs::read(path).is_ok_and(|had| had == text.as_bytes())
-}
-
 /// Returns what `read` finds. Calls `make` first, unless the artifact is `there` and its `mark` holds `inputs`. The mark is removed
 /// before `make` and written after `read`, so an interrupted call leaves no mark. An artifact that cannot be read is made again.
 ///
@@ -24,7 +19,7 @@ pub(crate) fn make_once<T>(
     read: impl Fn() -> Result<T, Error>,
 ) -> Result<T, Error> {
     if there
-        && holds(mark, inputs)
+        && fs::read(mark).is_ok_and(|had| had == inputs.as_bytes())
         && let Ok(made) = read()
     {
         return Ok(made);

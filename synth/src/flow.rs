@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use warpline_design::design;
+use warpline_design::{design, key_of};
 
 use crate::device::config;
 use crate::error::Error;
@@ -159,6 +159,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         width: job.width,
         streams: device.streams,
         ring_octets: device.ring_octets,
+        text: key_of([&design]),
         seeds: job.seeds.clone(),
         starts: job.starts,
         fmax_mhz: fastest.placed.fmax_mhz,

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
+use warpline_design::key;
 use warpline_sv_writer::Design;
 
-use crate::artifact::{holds, make_once};
+use crate::artifact::make_once;
 use crate::depth::{self, LongestPath};
 use crate::error::Error;
 use crate::json::read;
@@ -76,7 +77,7 @@ pub struct Netlist {
     pub(crate) module: Module,
 }
 
-/// Has yosys make a netlist of `design` alone; sources, script and log are in `folder` as well. A netlist of the same text by
+/// Has yosys make a netlist of `design` alone; sources, script and log are in `folder` as well. A netlist of the same code by
 /// the same yosys is reused.
 ///
 /// # Errors
@@ -98,11 +99,11 @@ pub fn netlist_of(
 /// Folder of the sources, below that of the netlist.
 pub(crate) const RTL: &str = "rtl";
 
-/// File with the version of yosys that made the netlist.
+/// File that says of what the netlist was made: yosys, code and commands.
 pub(crate) const MADE_BY: &str = "made-by";
 
-/// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist of the same text and script by the same
-/// yosys in this folder is reused: yosys would make the same one.
+/// Has yosys make a netlist; sources, script and log are in `folder` as well. A netlist of the same code ([`key`]) and
+/// commands by the same yosys in this folder is reused: yosys would make the same one.
 ///
 /// # Errors
 /// [`Error::Start`], [`Error::Tool`], [`Error::File`], [`Error::Output`].
@@ -118,19 +119,19 @@ pub(crate) fn netlist(
     for (name, _) in source.files {
         script += &format!(" {RTL}/{name}");
     }
-    script += "\n";
+    let mut commands = String::from("\n");
     for (name, value) in source.parameters {
-        script += &format!("chparam -set {name} {value} {}\n", source.top);
+        commands += &format!("chparam -set {name} {value} {}\n", source.top);
     }
-    script += &family.commands(source.top);
-    script += &format!("write_json {NETLIST_JSON}\nwrite_verilog -noattr netlist.v\n");
-    script += "tee -q -o statistics.json stat -json\n";
+    commands += &family.commands(source.top);
+    commands += &format!("write_json {NETLIST_JSON}\nwrite_verilog -noattr netlist.v\n");
+    commands += "tee -q -o statistics.json stat -json\n";
+    script += &commands;
 
     let made_by = folder.join(MADE_BY);
     let version = yosys_version(yosys)?.version;
-    let mut files = source.files.iter();
-    let of_this = holds(&folder.join("synth.ys"), &script)
-        && files.all(|(name, text)| holds(&rtl.join(name), text));
+    let text = key(source.files.iter().map(|(_, text)| text));
+    let inputs = format!("yosys {version}\ntext {text}\n{commands}");
     #[derive(Deserialize)]
     struct Statistics {
         design: Counts,
@@ -139,18 +140,15 @@ pub(crate) fn netlist(
     struct Counts {
         num_cells_by_type: BTreeMap<String, u32>,
     }
-    let make = || {
-        for (name, text) in source.files {
-            let path = rtl.join(name);
-            fs::write(&path, text).map_err(Error::at(&path))?;
-        }
-        run(yosys, folder, "synth", &script)
-    };
-    let (statistics, module): (Statistics, _) =
-        make_once(&made_by, &version, of_this, make, || {
-            let statistics = read(&folder.join("statistics.json"))?;
-            Ok((statistics, Module::read(folder, source.top)?))
-        })?;
+    for (name, text) in source.files {
+        let path = rtl.join(name);
+        fs::write(&path, text).map_err(Error::at(&path))?;
+    }
+    let make = || run(yosys, folder, "synth", &script);
+    let (statistics, module): (Statistics, _) = make_once(&made_by, &inputs, true, make, || {
+        let statistics = read(&folder.join("statistics.json"))?;
+        Ok((statistics, Module::read(folder, source.top)?))
+    })?;
     let cells = statistics.design.num_cells_by_type.into_iter();
     let cells = cells
         .filter(|(kind, _)| !kind.starts_with('$')) // scopes of former modules, no cells
@@ -240,6 +238,7 @@ exit 0
         assert_eq!(made("0.70", "one"), 1);
         assert_eq!(made("0.70", "one"), 1);
         assert_eq!(made("0.70", "two"), 2);
+        assert_eq!(made("0.70", "// a comment\n\n  two // and another\n"), 2);
         assert_eq!(made("0.71", "two"), 3);
         assert_eq!(made("0.71", "two"), 3);
         // a failed run is repeated, and its output is not reused

@@ -20,6 +20,9 @@ pub struct Report {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
+    /// Names the code: `warpline_design::key_of`. Empty in records from before there was one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// Seeds of placement.
     pub seeds: Vec<u32>,
     /// Starts of each seed; the fastest one counts.

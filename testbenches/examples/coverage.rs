@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use warpline_design::design;
+use warpline_design::{design, key_of};
 use warpline_hdl::Config;
 use warpline_testbenches::coverage::{self, Report, Run};
 use warpline_testbenches::scenario::{Tally, run_chain, run_missing};
@@ -48,7 +48,13 @@ fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::E
             });
         }
     }
-    Ok(Report::new(streams, widths, &all.bins, &runs, &waivers))
+    let designs = widths
+        .iter()
+        .map(|&width| design(&Config::simulated(width)));
+    Ok(Report {
+        text: key_of(&designs.collect::<Result<Vec<_>, _>>()?),
+        ..Report::new(streams, widths, &all.bins, &runs, &waivers)
+    })
 }
 
 fn write(report: &Report) -> Result<(), Box<dyn std::error::Error>> {

@@ -16,8 +16,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
-use warpline_design::design;
+use warpline_design::{design, key_of};
 use warpline_testbenches::scenario::long::Record;
 
 const USAGE: &str =
@@ -61,18 +60,10 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Arguments> {
     })
 }
 
-/// A hash of the code of all devices: comments and names of files do not count.
+/// Names the code of all devices.
 fn text(record: &Record) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let mut hash = Sha256::new();
-    for run in &record.devices {
-        hash.update(design(&run.config())?.code());
-    }
-    let hash = hash.finalize();
-    Ok(hash
-        .iter()
-        .take(8)
-        .map(|octet| format!("{octet:02x}"))
-        .collect())
+    let designs = record.devices.iter().map(|run| design(&run.config()));
+    Ok(key_of(&designs.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The file is never half written.

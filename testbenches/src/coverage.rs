@@ -199,6 +199,8 @@ pub struct Run {
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Report {
+    /// Names the code of all devices: `warpline_design::key_of`.
+    pub text: String,
     /// Streams of each width.
     pub streams: usize,
     /// Widths.
@@ -289,6 +291,7 @@ impl Report {
             blocks.insert(run.width, run.blocks(waivers, &mut problems));
         }
         Self {
+            text: String::new(),
             streams,
             widths: widths.to_vec(),
             bins: bins.all(widths),

@@ -313,6 +313,7 @@ mod tests {
             width: 64,
             streams: 4,
             ring_octets: 16 << 10,
+            text: String::new(),
             seeds: vec![1],
             starts: 1,
             fmax_mhz,
