@@ -1,11 +1,4 @@
-//! `ingress`: TCP streams with and without markers, cut, sent twice, too early or too late, in lockstep; what reaches the
-//! commit buffer is what `warpline_wire` finds in the streams.
-//!
-//! ```text
-//!  FpduWriter ─► faults ─► TCP sender ─ segments ─►┌─────────┐─ Segment ────┐
-//!      └──────► Framing                  arm,close │ ingress │─ Verdict ────┴► Host: as Framing says?
-//!               └─► Expected ◄─ edge, limit ───────└─────────┘◄ rows, freed, consumed ─┘
-//! ```
+//! The receive path up to the commit buffer, and what must come out of it.
 
 use fastrand::Rng;
 use std::collections::VecDeque;
@@ -14,7 +7,7 @@ use warpline_hdl::parts::lane_ram;
 use warpline_hdl::records::{Segment, Verdict};
 use warpline_hdl::rx::mpa::ingress::Ingress;
 use warpline_regmap::layout::refused;
-use warpline_testbenches::lockstep::{Lockstep, on_large_stack};
+use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets::{lowest, noisy_beat, octets};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 use warpline_wire::error::Detail;
@@ -22,14 +15,14 @@ use warpline_wire::receive::{Framing, FramingConfig};
 use warpline_wire::send::{CrcField, FpduWriter};
 use warpline_wire::{crc, marker, mpa};
 
-const STREAMS: usize = 4;
-const RING: usize = 8 << 10;
+pub const STREAMS: usize = 4;
+pub const RING: usize = 8 << 10;
 /// Cycles after `close` until nothing of the stream moves in front of `scan` any more (see `control`).
-const SETTLE: usize = 64;
+pub const SETTLE: usize = 64;
 /// Cycles without progress after which a sender sends again what is not acknowledged.
-const TIMEOUT: usize = 150;
+pub const TIMEOUT: usize = 150;
 
-const fn config(width: usize) -> Config {
+pub const fn config(width: usize) -> Config {
     Config {
         ring_octets: RING,
         commit_octets: RING,
@@ -39,20 +32,20 @@ const fn config(width: usize) -> Config {
 
 /// An FPDU as `warpline_wire` sees it.
 #[derive(Clone, Debug)]
-struct Expected {
-    position: u32,
-    ulpdu: u16,
-    refused: u64,
+pub struct Expected {
+    pub position: u32,
+    pub ulpdu: u16,
+    pub refused: u64,
     /// Octets on the wire, and without markers.
-    wire: Vec<u8>,
-    content: Vec<u8>,
+    pub wire: Vec<u8>,
+    pub content: Vec<u8>,
     /// What the first wrong marker should have held, and held.
-    marker: Option<(u16, u16)>,
+    pub marker: Option<(u16, u16)>,
 }
 
 impl Expected {
     /// Finds the one FPDU that begins `wire`.
-    fn of(position: u32, markers: bool, wire: &[u8]) -> Self {
+    pub fn of(position: u32, markers: bool, wire: &[u8]) -> Self {
         let config = FramingConfig {
             markers,
             crc: false,
@@ -100,7 +93,7 @@ impl Expected {
         expected
     }
 
-    fn crc(&self) -> (u32, u32) {
+    pub fn crc(&self) -> (u32, u32) {
         let (covered, field) = self.wire.split_last_chunk().unwrap();
         (crc::crc32c(covered), crc::from_wire(*field))
     }
@@ -108,42 +101,42 @@ impl Expected {
 
 /// A TCP connection and the FPDUs in it.
 #[derive(Clone, Debug, Default)]
-struct Stream {
-    armed: bool,
-    start: u32,
-    markers: bool,
-    crc: bool,
-    wire: Vec<u8>,
-    fpdus: VecDeque<Expected>,
+pub struct Stream {
+    pub armed: bool,
+    pub start: u32,
+    pub markers: bool,
+    pub crc: bool,
+    pub wire: Vec<u8>,
+    pub fpdus: VecDeque<Expected>,
     /// Position of the next octet to send, acknowledged up to, free up to; and when the latter moved.
-    next: usize,
-    acked: usize,
+    pub next: usize,
+    pub acked: usize,
     /// Behind the last octet that was sent, gaps or not.
-    furthest: usize,
-    limit: usize,
-    moved: usize,
+    pub furthest: usize,
+    pub limit: usize,
+    pub moved: usize,
     /// FPDUs between `issued` and `consumed`.
-    under_way: usize,
-    closed: usize,
+    pub under_way: usize,
+    pub closed: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    fpdus: usize,
-    with_markers: usize,
-    bad_crc: usize,
-    wrong_marker: usize,
-    refused: usize,
-    closed_early: usize,
-    sent_again: usize,
-    dropped: usize,
-    segments: usize,
-    octets: usize,
+pub struct Seen {
+    pub fpdus: usize,
+    pub with_markers: usize,
+    pub bad_crc: usize,
+    pub wrong_marker: usize,
+    pub refused: usize,
+    pub closed_early: usize,
+    pub sent_again: usize,
+    pub dropped: usize,
+    pub segments: usize,
+    pub octets: usize,
     /// Octets of streams that are closed now.
-    of_closed: usize,
+    pub of_closed: usize,
 }
 
-struct Bench<
+pub struct Bench<
     const W: usize,
     const K: usize,
     const D: usize,
@@ -151,25 +144,25 @@ struct Bench<
     const LOGK: usize,
     const LOGD: usize,
 > {
-    lockstep: Lockstep<Ingress<W, K, D, H, LOGK, LOGD, STREAMS>>,
-    rng: Rng,
-    streams: [Stream; STREAMS],
+    pub lockstep: Lockstep<Ingress<W, K, D, H, LOGK, LOGD, STREAMS>>,
+    pub rng: Rng,
+    pub streams: [Stream; STREAMS],
     /// Beats of the segment that is being sent.
-    beats: VecDeque<(usize, u32, Vec<u8>, bool)>,
-    segments: VecDeque<Segment>,
-    verdicts: VecDeque<Verdict>,
+    pub beats: VecDeque<(usize, u32, Vec<u8>, bool)>,
+    pub segments: VecDeque<Segment>,
+    pub verdicts: VecDeque<Verdict>,
     /// FPDUs that are checked and to be read: first row, rows, octets, rows read.
-    readable: VecDeque<(usize, usize, Vec<u8>, usize)>,
-    reads: VecDeque<Vec<Option<u8>>>,
-    segment_cycles: Vec<usize>,
+    pub readable: VecDeque<(usize, usize, Vec<u8>, usize)>,
+    pub reads: VecDeque<Vec<Option<u8>>>,
+    pub segment_cycles: Vec<usize>,
     /// FPDUs with faults.
-    faults: bool,
-    check: Rhythm,
-    place: Rhythm,
-    segments_sent: usize,
-    cycle: usize,
-    wrong: usize,
-    seen: Seen,
+    pub faults: bool,
+    pub check: Rhythm,
+    pub place: Rhythm,
+    pub segments_sent: usize,
+    pub cycle: usize,
+    pub wrong: usize,
+    pub seen: Seen,
 }
 
 impl<
@@ -181,7 +174,7 @@ impl<
     const LOGD: usize,
 > Bench<W, K, D, H, LOGK, LOGD>
 {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let block = Box::new(Ingress::new(&config(W)));
         let top = format!("ingress_{W}");
         let lockstep = Lockstep::new(&top, block, |b, level| b.clock.next = level.into());
@@ -208,7 +201,7 @@ impl<
     }
 
     /// Resets the block for as long as its longest line without reset is.
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.lockstep.block.reset.next = true;
         self.lockstep.block.s_axis_segment.tvalid.next = false;
         for _ in 0..40 {
@@ -228,7 +221,7 @@ impl<
         self.seen.segments = 0;
     }
 
-    fn arm(&mut self, stream: usize, start: u32, markers: bool, crc: bool) {
+    pub fn arm(&mut self, stream: usize, start: u32, markers: bool, crc: bool) {
         let b = &mut self.lockstep.block;
         b.arm.next = true;
         b.stream.next = (stream as u64).into();
@@ -252,7 +245,7 @@ impl<
     }
 
     /// Sends what is missing in front of what has been sent: octets behind a gap are accepted, but not acknowledged.
-    fn fill(&mut self, stream: usize) {
+    pub fn fill(&mut self, stream: usize) {
         let Stream { next, furthest, .. } = &mut self.streams[stream];
         if *next < *furthest {
             let (from, length) = (*next, *furthest - *next);
@@ -261,7 +254,7 @@ impl<
         }
     }
 
-    fn close(&mut self, stream: usize) {
+    pub fn close(&mut self, stream: usize) {
         self.fill(stream);
         // the TCP engine has stopped before
         while !self.beats.is_empty() {
@@ -283,7 +276,7 @@ impl<
     }
 
     /// Appends an FPDU with `ulpdu` octets, and some fault.
-    fn append(&mut self, stream: usize, ulpdu: usize) {
+    pub fn append(&mut self, stream: usize, ulpdu: usize) {
         let rng = &mut self.rng;
         let Stream {
             markers,
@@ -322,7 +315,7 @@ impl<
     }
 
     /// Appends what begins with a length that is refused.
-    fn append_refused(&mut self, stream: usize) {
+    pub fn append_refused(&mut self, stream: usize) {
         let rng = &mut self.rng;
         let Stream {
             markers,
@@ -344,7 +337,7 @@ impl<
     }
 
     /// Queues the beats of a segment.
-    fn segment(&mut self, stream: usize, from: usize, length: usize) {
+    pub fn segment(&mut self, stream: usize, from: usize, length: usize) {
         let Stream { start, wire, .. } = &self.streams[stream];
         let sequence = start.wrapping_add(from as u32);
         let octets = &wire[from..from + length];
@@ -358,7 +351,7 @@ impl<
     }
 
     /// The next segment of some stream: as a rule new octets that the window has room for.
-    fn send_something(&mut self) {
+    pub fn send_something(&mut self) {
         let rng = &mut self.rng;
         let stream = rng.usize(0..STREAMS);
         let Stream {
@@ -403,7 +396,7 @@ impl<
         }
     }
 
-    fn cycle(&mut self, send: bool) {
+    pub fn cycle(&mut self, send: bool) {
         let b = &mut self.lockstep.block;
         let beat = if send { self.beats.pop_front() } else { None };
         let s = &mut b.s_axis_segment;
@@ -433,7 +426,7 @@ impl<
     }
 
     /// Holds what came out against the stream's next FPDU, or the one of its position.
-    fn judge(&mut self, segment: Segment, verdict: Verdict) {
+    pub fn judge(&mut self, segment: Segment, verdict: Verdict) {
         let stream = &mut self.streams[segment.stream.index()];
         // one behind a gap comes again in order
         let expected = if segment.ahead {
@@ -486,7 +479,7 @@ impl<
     }
 
     /// Reads the oldest FPDU that `check` has taken, K octets a cycle from any octet on, and frees its rows.
-    fn read(&mut self) {
+    pub fn read(&mut self) {
         let all = RING / K;
         let b = &mut self.lockstep.block;
         b.freed.next = false;
@@ -515,7 +508,7 @@ impl<
         *read += 1;
     }
 
-    fn compare(&mut self) {
+    pub fn compare(&mut self) {
         let b = &self.lockstep.block;
         if self.reads.len() > lane_ram::LATENCY {
             let found = octets(b.read_data.val());
@@ -555,7 +548,7 @@ impl<
     }
 
     /// Random traffic until `fpdus` more have come through.
-    fn traffic(&mut self, fpdus: usize) {
+    pub fn traffic(&mut self, fpdus: usize) {
         let until = self.seen.fpdus + fpdus;
         let mut rhythm = Rhythm::new(Pace::Percent(90));
         let mut patience = fpdus * 3000 / K + 100_000;
@@ -598,7 +591,7 @@ impl<
     }
 
     /// Lets everything that is under way come through.
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         for stream in 0..STREAMS {
             if self.streams[stream].armed {
                 self.fill(stream);
@@ -618,222 +611,4 @@ impl<
     }
 }
 
-type Bench64 = Bench<64, 8, 2, 32, 3, 1>;
-
-fn assert_traffic<
-    const W: usize,
-    const K: usize,
-    const D: usize,
-    const H: usize,
-    const LOGK: usize,
-    const LOGD: usize,
->(
-    fpdus: usize,
-    seed: u64,
-) -> Seen {
-    let mut bench = Bench::<W, K, D, H, LOGK, LOGD>::new(seed);
-    for (check, place) in [
-        (Pace::Always, Pace::Always),
-        (Pace::Percent(5), Pace::Always),
-        (Pace::Percent(50), Pace::Percent(30)),
-        (Pace::Bursts(400), Pace::Bursts(400)),
-    ] {
-        bench.check = Rhythm::new(check);
-        bench.place = Rhythm::new(place);
-        bench.traffic(fpdus / 4);
-    }
-    bench.drain();
-    let acked: usize = bench
-        .streams
-        .iter()
-        .filter(|s| s.armed)
-        .map(|s| s.acked)
-        .sum();
-    let seen = bench.seen;
-    assert_eq!(bench.wrong, 0, "{seen:?}");
-    assert_eq!(seen.octets, acked + seen.of_closed, "{seen:?}");
-    assert_eq!(seen.segments, bench.segments_sent, "{seen:?}");
-    seen
-}
-
-// req: MPA-FMT-07, MPA-FMT-08, MPA-FMT-09, MPA-FMT-14, MPA-MRK-12, MPA-MRK-16, MPA-MRK-21, MPA-CRC-13, MPA-CRC-14
-// req: MPA-CRC-15, MPA-CRC-17, MPA-CRC-18, MPA-CRC-19, MPA-RCV-02, MPA-RCV-03, MPA-RCV-05, MPA-RCV-08, MPA-RCV-09
-// req: MPA-RCV-10, MPA-RCV-11, MPA-RCV-17, MPA-RCV-19, MPA-RCV-20, MPA-RCV-25, MPA-RCV-26, MPA-RCV-31, MPA-RCV-36
-// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40, MPA-RCV-14
-#[test]
-fn streams_cut_anyhow_reach_the_commit_buffer_at_64_bits() {
-    let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(320, 66));
-    assert!(
-        seen.with_markers > 40 && seen.bad_crc > 5 && seen.wrong_marker > 2,
-        "{seen:?}"
-    );
-    assert!(
-        seen.refused > 0 && seen.sent_again > 3 && seen.dropped > 0,
-        "{seen:?}"
-    );
-    assert!(seen.closed_early > 0, "{seen:?}");
-}
-
-// req: MPA-FMT-14, MPA-MRK-12, MPA-MRK-21, MPA-CRC-14, MPA-CRC-15, MPA-CRC-19, MPA-RCV-17, MPA-ERR-05
-#[test]
-fn streams_cut_anyhow_reach_the_commit_buffer_at_512_bits() {
-    let seen = on_large_stack(|| assert_traffic::<512, 64, 16, 256, 6, 4>(60, 512));
-    assert!(
-        seen.with_markers > 10 && seen.bad_crc > 2 && seen.wrong_marker > 1,
-        "{seen:?}"
-    );
-}
-
-// req: MPA-RCV-17
-#[test]
-fn a_beat_a_cycle_without_loss() {
-    on_large_stack(|| {
-        let mut bench = Bench64::new(5);
-        bench.faults = false;
-        bench.arm(2, 99, true, true);
-        (0..40).for_each(|_| bench.append(2, 1442));
-        for from in (0..bench.streams[2].wire.len()).step_by(1460) {
-            let length = (bench.streams[2].wire.len() - from).min(1460);
-            bench.segment(2, from, length);
-        }
-        let beats = bench.beats.len();
-        let before = bench.cycle;
-        while bench.seen.fpdus < 40 && bench.cycle < before + 2 * beats {
-            bench.cycle(true);
-        }
-        // every segment at once, and the last FPDU checked shortly after its last beat
-        assert_eq!(
-            (bench.seen.dropped, bench.seen.fpdus, bench.wrong),
-            (0, 40, 0)
-        );
-        let late = bench.cycle - before - beats;
-        assert!(late < 1442 / 8 + 60, "{late} cycles behind the last beat");
-    });
-}
-
-/// FPDUs that land as fast as the bus brings them are in the commit buffer at a rate of one for as many cycles as it
-/// has beats, or as it takes to land, whichever is more; from one stream and from four in turn.
-fn assert_rate<
-    const W: usize,
-    const K: usize,
-    const D: usize,
-    const H: usize,
-    const LOGK: usize,
-    const LOGD: usize,
->(
-    streams: &[usize],
-    markers: bool,
-    ulpdu: usize,
-    fpdus: usize,
-) {
-    let mut bench = Bench::<W, K, D, H, LOGK, LOGD>::new(11);
-    bench.faults = false;
-    for stream in streams {
-        bench.arm(*stream, 5, markers, true);
-        (0..fpdus).for_each(|_| bench.append(*stream, ulpdu));
-    }
-    let length = bench.streams[streams[0]].wire.len();
-    for from in (0..length).step_by(1460) {
-        for stream in streams {
-            bench.segment(*stream, from, (length - from).min(1460));
-        }
-    }
-    let octets = bench.streams[streams[0]].fpdus[1].wire.len();
-    let all = fpdus * streams.len();
-    let due = (bench.beats.len()).max(all * octets.div_ceil(K));
-    let before = bench.cycle;
-    while bench.seen.fpdus < all && bench.cycle < before + 2 * due + 200 {
-        bench.cycle(true);
-    }
-    assert_eq!(
-        (bench.seen.dropped, bench.seen.fpdus, bench.wrong),
-        (0, all, 0)
-    );
-    let first = bench.segment_cycles[0];
-    let taken = bench.segment_cycles[all - 1] - first;
-    assert!(
-        taken <= due + 20,
-        "{W} bits, {ulpdu} octets: {taken} cycles for {due}"
-    );
-}
-
-#[test]
-fn small_fpdus_take_no_more_cycles_than_their_beats() {
-    on_large_stack(|| {
-        for markers in [false, true] {
-            assert_rate::<64, 8, 2, 32, 3, 1>(&[2], markers, 20, 200);
-            assert_rate::<512, 64, 16, 256, 6, 4>(&[2], markers, 20, 200);
-            assert_rate::<512, 64, 16, 256, 6, 4>(&[0, 1, 2, 3], markers, 20, 50);
-            assert_rate::<512, 64, 16, 256, 6, 4>(&[1], markers, 100, 60);
-        }
-    });
-}
-
-#[test]
-fn the_header_of_an_fpdu_of_three_beats_is_known_22_cycles_after_its_last_beat() {
-    on_large_stack(|| {
-        let mut bench = Bench64::new(6);
-        bench.faults = false;
-        bench.arm(1, 1, false, true);
-        bench.append(1, 16);
-        bench.segment(1, 0, 24);
-        (0..3).for_each(|_| bench.cycle(true));
-        let last = bench.cycle - 1;
-        bench.drain();
-        (0..100).for_each(|_| bench.cycle(false));
-        assert_eq!((bench.segment_cycles[0] - last, bench.wrong), (22, 0));
-    });
-}
-
-// req: AMB-10, AMB-21, AMB-22
-#[test]
-fn a_stream_whose_lengths_are_lost_does_not_hold_its_sender() {
-    on_large_stack(|| {
-        let mut bench = Bench64::new(9);
-        bench.arm(3, 0xFFFF_FFFF, true, true);
-        bench.append(3, 200);
-        bench.append_refused(3);
-        let length = bench.streams[3].wire.len();
-        bench.segment(3, 0, length);
-        bench.drain();
-        (0..length / 8).for_each(|_| bench.cycle(true));
-        assert_eq!((bench.streams[3].acked, bench.seen.dropped), (length, 0));
-        assert_eq!(
-            (bench.seen.fpdus, bench.seen.refused, bench.wrong),
-            (1, 1, 0)
-        );
-    });
-}
-
-#[test]
-fn reset_in_the_middle_leaves_nothing_behind() {
-    on_large_stack(|| {
-        let mut bench = Bench64::new(7);
-        for _ in 0..3 {
-            bench.traffic(20);
-            bench.reset();
-        }
-        bench.traffic(20);
-        assert_eq!(bench.wrong, 0);
-    });
-}
-
-// req: MPA-RCV-03
-#[test]
-fn a_scoreboard_with_another_payload_sees_it() {
-    on_large_stack(|| {
-        let mut bench = Bench64::new(8);
-        bench.faults = false;
-        bench.arm(0, 1, true, true);
-        bench.append(0, 700);
-        let length = bench.streams[0].wire.len();
-        bench.streams[0].wire[300] ^= 1;
-        bench.segment(0, 0, length);
-        while bench.seen.fpdus == 0 {
-            bench.cycle(true);
-        }
-        bench.drain();
-        // the verdict on its CRC, and one row
-        assert_eq!(bench.wrong, 2);
-    });
-}
+pub type Bench64 = Bench<64, 8, 2, 32, 3, 1>;

@@ -1,36 +1,31 @@
-//! The register block over AXI4-Lite, against `warpline_regmap::register` and a plain model.
-//!
-//! The model knows the documented latencies, so every output is compared in every cycle, and every word read must be the
-//! one that was there two cycles after its address was taken.
+//! Register block, its model, and the channels of the bus.
 
 use fastrand::Rng;
 use num_bigint::BigUint;
-use rust_hdl_core::prelude::Block;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
-use warpline_hdl::host::registers::{Counter, Registers};
-use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER, REGISTERS};
+use warpline_hdl::host::registers::Registers;
+use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
-use warpline_verilate::Build;
 
-const CONFIG: Config = Config::simulated(64);
-const STREAMS: usize = CONFIG.streams;
+pub const CONFIG: Config = Config::simulated(64);
+pub const STREAMS: usize = CONFIG.streams;
 
 /// What lies at an octet offset: the register, the element, and the word of the element.
-fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
+pub fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
     let (register, index, word) = register::locate(offset)?;
     Some((register, index as usize, word as usize))
 }
 
 /// Whether there can be a completion queue of so many entries at an address with that low word.
-fn is_queue(entries: u32, base_low: u32) -> bool {
+pub fn is_queue(entries: u32, base_low: u32) -> bool {
     entries == 0 || entries.is_power_of_two() && entries <= 65536 && base_low.is_multiple_of(64)
 }
 
 /// Bits of the octets that `strobe` names.
-fn octets(strobe: u8) -> u32 {
+pub fn octets(strobe: u8) -> u32 {
     (0..4)
         .filter(|lane| strobe >> lane & 1 == 1)
         .map(|lane| 0xff << (8 * lane))
@@ -38,7 +33,7 @@ fn octets(strobe: u8) -> u32 {
 }
 
 /// What a register shows that is a matter of the device's configuration.
-fn identity(register: &Register) -> Option<u32> {
+pub fn identity(register: &Register) -> Option<u32> {
     Some(match register.name {
         "SHAPE" => 0x0404_0008,
         "RING_OCTETS" => 128 << 10,
@@ -51,48 +46,48 @@ fn identity(register: &Register) -> Option<u32> {
 
 /// What the neighbours of the block show in one cycle.
 #[derive(Clone, Copy, Default)]
-struct Inputs {
-    busy: bool,
-    failed: bool,
-    producer: u32,
-    happened: u8,
-    edge: [u32; STREAMS],
-    limit: [u32; STREAMS],
+pub struct Inputs {
+    pub busy: bool,
+    pub failed: bool,
+    pub producer: u32,
+    pub happened: u8,
+    pub edge: [u32; STREAMS],
+    pub limit: [u32; STREAMS],
     /// In the order of the counters in the register map.
-    amounts: [u32; 7],
+    pub amounts: [u32; 7],
 }
 
 /// What `check` would have in its error records.
-fn record_word(row: usize) -> u32 {
+pub fn record_word(row: usize) -> u32 {
     (row as u32 + 1).wrapping_mul(0x9e37_79b9)
 }
 
 /// The registers as plain numbers.
 #[derive(Clone, Default)]
-struct Model {
-    arguments: [u32; 8],
-    base: [u32; 2],
-    entries: u32,
+pub struct Model {
+    pub arguments: [u32; 8],
+    pub base: [u32; 2],
+    pub entries: u32,
     /// `entries` are taken back in the next cycle: there is no such queue.
-    refused: bool,
-    consumer: u32,
-    number: u32,
-    counts: [u32; 7],
-    amounts: VecDeque<[u32; 7]>,
-    enable: u32,
-    holdoff: u32,
-    start: bool,
-    restart: bool,
-    arm: Option<u32>,
-    clear: u32,
-    test: u32,
+    pub refused: bool,
+    pub consumer: u32,
+    pub number: u32,
+    pub counts: [u32; 7],
+    pub amounts: VecDeque<[u32; 7]>,
+    pub enable: u32,
+    pub holdoff: u32,
+    pub start: bool,
+    pub restart: bool,
+    pub arm: Option<u32>,
+    pub clear: u32,
+    pub test: u32,
     /// Stream, queue, value.
-    doorbell: Option<(usize, usize, u32)>,
+    pub doorbell: Option<(usize, usize, u32)>,
 }
 
 impl Model {
     /// A cycle begins; `write` is the one that has just been applied, `busy` what was seen while it was.
-    fn advance(&mut self, write: Option<Write>, busy: bool) {
+    pub fn advance(&mut self, write: Option<Write>, busy: bool) {
         if std::mem::take(&mut self.restart) {
             self.consumer = 0;
         }
@@ -150,7 +145,7 @@ impl Model {
     }
 
     /// What a read of `offset` finds in this cycle.
-    fn read(&self, offset: u32, inputs: &Inputs) -> u32 {
+    pub fn read(&self, offset: u32, inputs: &Inputs) -> u32 {
         let Some((register, index, word)) = locate(offset) else {
             return 0;
         };
@@ -197,20 +192,20 @@ impl Model {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Write {
-    offset: u32,
-    data: u32,
-    strobe: u8,
+pub struct Write {
+    pub offset: u32,
+    pub data: u32,
+    pub strobe: u8,
 }
 
 /// A channel that the device drives: once valid it stays so, with the same payload, until it is taken.
 #[derive(Default)]
-struct Channel {
-    waiting: Option<u64>,
+pub struct Channel {
+    pub waiting: Option<u64>,
 }
 
 impl Channel {
-    fn watch(
+    pub fn watch(
         &mut self,
         name: &str,
         valid: bool,
@@ -237,16 +232,16 @@ impl Channel {
 }
 
 /// How fast the host's five channels go.
-struct Paces {
-    aw: Rhythm,
-    w: Rhythm,
-    b: Rhythm,
-    ar: Rhythm,
-    r: Rhythm,
+pub struct Paces {
+    pub aw: Rhythm,
+    pub w: Rhythm,
+    pub b: Rhythm,
+    pub ar: Rhythm,
+    pub r: Rhythm,
 }
 
 impl Paces {
-    fn all(pace: Pace) -> Self {
+    pub fn all(pace: Pace) -> Self {
         let rhythm = || Rhythm::new(pace);
         Self {
             aw: rhythm(),
@@ -258,53 +253,53 @@ impl Paces {
     }
 }
 
-struct Bench {
-    sim: Lockstep<Registers<STREAMS>>,
-    rng: Rng,
-    paces: Paces,
-    model: Model,
-    inputs: Inputs,
+pub struct Bench {
+    pub sim: Lockstep<Registers<STREAMS>>,
+    pub rng: Rng,
+    pub paces: Paces,
+    pub model: Model,
+    pub inputs: Inputs,
     /// Neighbours that change at random; otherwise all is quiet.
-    lively: bool,
+    pub lively: bool,
     /// A planted fault: this bit of the edge of stream 2 is inverted on its way to the block.
-    broken_wire: u32,
-    running: u32,
-    pending_busy: Option<u32>,
+    pub broken_wire: u32,
+    pub running: u32,
+    pub pending_busy: Option<u32>,
 
-    writes: VecDeque<Write>,
-    data: VecDeque<Write>,
-    given: VecDeque<Write>,
-    aw: Option<Write>,
-    w: Option<Write>,
-    aw_taken: usize,
-    w_taken: usize,
-    b_was_valid: bool,
+    pub writes: VecDeque<Write>,
+    pub data: VecDeque<Write>,
+    pub given: VecDeque<Write>,
+    pub aw: Option<Write>,
+    pub w: Option<Write>,
+    pub aw_taken: usize,
+    pub w_taken: usize,
+    pub b_was_valid: bool,
     /// A cycle, and two cycles before: what is applied knows the latter.
-    busy_before: bool,
-    busy_then: bool,
-    b_channel: Channel,
+    pub busy_before: bool,
+    pub busy_then: bool,
+    pub b_channel: Channel,
 
-    reads: VecDeque<u32>,
-    ar: Option<u32>,
-    reading: Option<u32>,
-    r_was_valid: bool,
-    r_channel: Channel,
+    pub reads: VecDeque<u32>,
+    pub ar: Option<u32>,
+    pub reading: Option<u32>,
+    pub r_was_valid: bool,
+    pub r_channel: Channel,
     /// What `reading` would have found in the last cycles, the latest last.
-    history: VecDeque<u32>,
-    rows: VecDeque<usize>,
+    pub history: VecDeque<u32>,
+    pub rows: VecDeque<usize>,
 
-    answered: Vec<u64>,
-    got: Vec<(u64, u32)>,
-    addressed: Vec<u64>,
-    completed: Vec<u64>,
-    starts: usize,
-    ignored: usize,
-    arms: usize,
-    doorbells: usize,
+    pub answered: Vec<u64>,
+    pub got: Vec<(u64, u32)>,
+    pub addressed: Vec<u64>,
+    pub completed: Vec<u64>,
+    pub starts: usize,
+    pub ignored: usize,
+    pub arms: usize,
+    pub doorbells: usize,
 }
 
 impl Bench {
-    fn new(top: &str, seed: u64, pace: Pace) -> Self {
+    pub fn new(top: &str, seed: u64, pace: Pace) -> Self {
         let block = Box::new(Registers::new(&CONFIG));
         let sim = Lockstep::new(top, block, |b, level| b.clock.next = level.into())
             .unwrap_or_else(|e| panic!("{e}"));
@@ -355,7 +350,7 @@ impl Bench {
         bench
     }
 
-    fn write(&mut self, offset: u32, data: u32, strobe: u8) {
+    pub fn write(&mut self, offset: u32, data: u32, strobe: u8) {
         let write = Write {
             offset,
             data,
@@ -366,7 +361,7 @@ impl Bench {
     }
 
     /// Runs until nothing is under way any more.
-    fn finish(&mut self) -> Result<(), String> {
+    pub fn finish(&mut self) -> Result<(), String> {
         let busy = |bench: &Self| {
             !bench.data.is_empty()
                 || !bench.writes.is_empty()
@@ -388,14 +383,14 @@ impl Bench {
     }
 
     /// Reads `offset` and runs until the answer is there.
-    fn read_now(&mut self, offset: u32) -> u32 {
+    pub fn read_now(&mut self, offset: u32) -> u32 {
         self.reads.push_back(offset);
         self.finish().unwrap_or_else(|e| panic!("{e}"));
         self.got[self.got.len() - 1].1
     }
 
     /// The neighbours move on.
-    fn stir(&mut self) {
+    pub fn stir(&mut self) {
         let rng = &mut self.rng;
         self.inputs.amounts = [0; 7];
         if !self.lively {
@@ -429,7 +424,7 @@ impl Bench {
         }
     }
 
-    fn drive(&mut self) {
+    pub fn drive(&mut self) {
         self.stir();
         let rng = &mut self.rng;
         if self.aw.is_none() && !self.writes.is_empty() && self.paces.aw.go(rng) {
@@ -485,7 +480,7 @@ impl Bench {
         block.record_data.next = u64::from(record_word(row)).into();
     }
 
-    fn cycle(&mut self) -> Result<(), String> {
+    pub fn cycle(&mut self) -> Result<(), String> {
         self.drive();
         self.sim.settle().map_err(|e| e.to_string())?;
         let now = self.sim.cycles();
@@ -590,7 +585,7 @@ impl Bench {
         self.sim.edge().map_err(|e| e.to_string())
     }
 
-    fn compare_outputs(&self, now: u64) -> Result<(), String> {
+    pub fn compare_outputs(&self, now: u64) -> Result<(), String> {
         let (block, model) = (&*self.sim.block, &self.model);
         let big = |words: &[u32]| BigUint::new(words.to_vec());
         let pulse = |pulse: bool| big(&[u32::from(pulse)]);
@@ -670,322 +665,4 @@ impl Bench {
             )),
         }
     }
-}
-
-/// An offset that is mostly one of a register, with stray low bits.
-fn some_offset(rng: &mut Rng) -> u32 {
-    if chance(rng, 15) {
-        return rng.u32(0..register::SPACE);
-    }
-    let register = &REGISTERS[rng.usize(0..REGISTERS.len())];
-    register.at(rng.u32(0..register.count)) + rng.u32(0..4)
-}
-
-fn traffic(bench: &mut Bench, accesses: usize) -> Result<(), String> {
-    bench.lively = true;
-    for _ in 0..accesses {
-        let rng = &mut bench.rng;
-        let (offset, read) = (some_offset(rng), some_offset(rng));
-        let (data, strobe) = (
-            rng.u32(..),
-            if chance(rng, 50) { 15 } else { rng.u8(0..16) },
-        );
-        // commands and their arguments more often than others
-        let offset = match rng.u8(0..5) {
-            0 => register::COMMAND.offset,
-            1 => register::ARGUMENT.at(rng.u32(0..8)),
-            _ => offset,
-        };
-        // queues that there can be as well
-        let data = match locate(offset) {
-            Some((r, ..)) if r.name == "COMPLETION_ENTRIES" => 1 << rng.u32(0..20),
-            Some((r, ..)) if r.name == "COMPLETION_BASE_LOW" && rng.bool() => data & !63,
-            _ => data,
-        };
-        bench.write(offset, data, strobe);
-        bench.reads.push_back(read);
-    }
-    bench.finish()
-}
-
-/// What a word reads when nothing has happened since reset.
-fn after_reset(offset: u32) -> u32 {
-    match locate(offset) {
-        None => 0,
-        // the bench's own numbers stand in for what `check` would have
-        Some((r, index, word)) if r.name == "ERROR_RECORD" && index < STREAMS => {
-            record_word(16 * index + word)
-        }
-        Some((r, ..)) if r.name == "STREAM_LIMIT" => 0, // as the bench has it
-        Some((r, ..)) => r.reset.or_else(|| identity(r)).unwrap_or_else(|| {
-            panic!(
-                "{} has no reset value, and no configuration says one",
-                r.name
-            )
-        }),
-    }
-}
-
-/// Bits of a word that a write of `data` with all octets leaves readable; `None`: the word does not change.
-fn after_write(offset: u32, data: u32) -> Option<u32> {
-    let (register, ..) = locate(offset)?;
-    match register.access {
-        // the pattern is no power of two
-        Access::ReadWrite if register.name == "COMPLETION_ENTRIES" => Some(0),
-        // a command is over at once in this bench, and not refused
-        Access::ReadWrite => Some(data & register.writable()),
-        Access::ReadOnly | Access::WriteOnly | Access::WriteOneToClear => None,
-    }
-}
-
-#[test]
-fn the_map_is_as_described() {
-    let mut bench = Bench::new("registers", 1, Pace::Percent(80));
-    let pattern = |offset: u32| (offset + 4).wrapping_mul(0x0101_4359) | 0x8000_0001;
-    let offsets = || (0..register::SPACE).step_by(4);
-    for offset in offsets() {
-        let (is, should) = (bench.read_now(offset), after_reset(offset));
-        assert_eq!(is, should, "{offset:#05x} after reset");
-    }
-    for offset in offsets() {
-        bench.write(offset, pattern(offset), 15);
-    }
-    bench.finish().unwrap();
-    let mut kept = 0;
-    for offset in offsets() {
-        // a write to ENTRIES takes CONSUMER back, but here CONSUMER is written behind it
-        let should = after_write(offset, pattern(offset));
-        let is = bench.read_now(offset);
-        assert_eq!(
-            is,
-            should.unwrap_or(after_reset(offset)),
-            "{offset:#05x} after a write"
-        );
-        kept += usize::from(should.is_some());
-    }
-    let writable = |r: &&Register| r.access == Access::ReadWrite;
-    let words = |r: &Register| (r.count * r.words()) as usize;
-    let described: usize = REGISTERS.iter().filter(writable).map(words).sum();
-    assert_eq!(kept, described, "words that can be read and written");
-}
-
-#[test]
-fn every_register_heeds_its_octet_strobes() {
-    let mut bench = Bench::new("registers", 8, Pace::Always);
-    // in ascending order, CONSUMER is looked at behind ENTRIES, which clears it
-    for register in REGISTERS {
-        for index in [0, register.count - 1] {
-            let offset = register.at(index);
-            for strobe in 0..16 {
-                let (before, data) = (bench.read_now(offset), bench.rng.u32(..));
-                bench.write(offset, data, strobe);
-                bench.finish().unwrap();
-                let expected = match (register.name, register.access) {
-                    ("COMMAND", _) if strobe & 1 == 1 => data & 0xff,
-                    ("COMMAND", _) => before,
-                    ("COMPLETION_ENTRIES", _) => 0, // the base was given any number before
-                    (_, Access::ReadWrite) => {
-                        let mask = octets(strobe);
-                        (before & !mask | data & mask) & register.mask()
-                    }
-                    _ => before,
-                };
-                let name = register.name;
-                let is = bench.read_now(offset);
-                assert_eq!(is, expected, "{name} with strobes {strobe:#06b}");
-            }
-        }
-    }
-    // one set of strobes of 16 makes an ARM; with the low two of four set, there are four of each first doorbell
-    assert_eq!((bench.arms, bench.doorbells), (2, 4));
-}
-
-/// A queue that cannot be is refused: `COMPLETION_ENTRIES` reads 0. What the other outputs show meanwhile the model knows.
-#[test]
-fn a_completion_queue_that_cannot_be_is_refused() {
-    let mut bench = Bench::new("registers", 10, Pace::Always);
-    let [low, high, entries] = [
-        register::COMPLETION_BASE_LOW.offset,
-        register::COMPLETION_BASE_HIGH.offset,
-        register::COMPLETION_ENTRIES.offset,
-    ];
-    let numbers = (0..32).map(|bit| 1_u32 << bit);
-    let others = [0, 3, 6, 0xffff, 0x1_0001, 0x1_8000, 0x8000_0002, u32::MAX];
-    let numbers: Vec<u32> = numbers.chain(others).collect();
-    let mut queues = 0;
-    for base in [0x1000, 0x40, 0x20, 0x1, 0xffff_ffc0, 0xffff_ffff] {
-        bench.write(low, base, 15);
-        for &number in &numbers {
-            bench.write(entries, number, 15);
-            bench.finish().unwrap();
-            let is = bench.read_now(entries);
-            let should = if is_queue(number, base) { number } else { 0 };
-            assert_eq!(is, should, "{number} entries at {base:#x}");
-            queues += usize::from(is != 0);
-        }
-    }
-    assert_eq!(queues, 3 * 17);
-    // octet by octet
-    bench.write(low, 0x1000, 15);
-    for (data, strobe, should) in [
-        (0x100, 0b0010, 0x100),
-        (0x101, 0b0001, 0), // 0x101
-        (0x1_0100, 0b0100, 0x1_0000),
-        (0, 0b0000, 0x1_0000),
-    ] {
-        bench.write(entries, data, strobe);
-        bench.finish().unwrap();
-        assert_eq!(bench.read_now(entries), should);
-    }
-    // a write to the base ends the queue, whatever it writes
-    for (offset, data, strobe, should) in [
-        (high, 0, 0b0000, 16),
-        (high, 0, 0b0001, 0),
-        (low, 0x1000, 0b1000, 0),
-        (low, 0x1001, 0b1111, 0),
-    ] {
-        bench.write(low, 0x1000, 15);
-        bench.write(entries, 16, 15);
-        bench.write(offset, data, strobe);
-        bench.finish().unwrap();
-        assert_eq!(
-            bench.read_now(entries),
-            should,
-            "{offset:#x}, {strobe:#06b}"
-        );
-    }
-}
-
-#[test]
-fn every_doorbell_rings_for_its_own_queue() {
-    let mut bench = Bench::new("registers", 9, Pace::Always);
-    let bells = register::RECEIVE_PRODUCER;
-    for index in 0..bells.count {
-        let value = bench.rng.u32(..);
-        bench.write(bells.at(index), value, 15);
-        bench.finish().unwrap(); // the model says which, the bench compares in every cycle
-    }
-    assert_eq!(bench.doorbells, 8 * STREAMS);
-}
-
-#[test]
-fn random_traffic_meets_the_model() {
-    for (seed, pace) in [
-        (2, Pace::Always),
-        (3, Pace::Percent(40)),
-        (4, Pace::Bursts(12)),
-    ] {
-        let mut bench = Bench::new("registers", seed, pace);
-        traffic(&mut bench, 500).unwrap();
-        assert_eq!(
-            (bench.answered.len(), bench.got.len()),
-            (500, 500),
-            "every access is answered once"
-        );
-        assert!(
-            bench.starts > 10 && bench.ignored > 10,
-            "{} commands, {} ignored",
-            bench.starts,
-            bench.ignored
-        );
-        assert!(
-            bench.arms > 0 && bench.doorbells > 0,
-            "{} arms, {} doorbells",
-            bench.arms,
-            bench.doorbells
-        );
-    }
-}
-
-#[test]
-fn latency_and_throughput() {
-    let mut bench = Bench::new("registers", 5, Pace::Always);
-    traffic(&mut bench, 200).unwrap();
-    assert!(
-        bench
-            .completed
-            .iter()
-            .zip(&bench.answered)
-            .all(|(given, done)| done - given == 3),
-        "a write is answered three cycles after its second half"
-    );
-    assert!(
-        bench
-            .addressed
-            .iter()
-            .zip(&bench.got)
-            .all(|(given, (done, _))| done - given == 4),
-        "a read is answered four cycles after its address"
-    );
-    assert!(
-        bench.answered.windows(2).all(|two| two[1] - two[0] == 3),
-        "a write every three cycles"
-    );
-    assert!(
-        bench.got.windows(2).all(|two| two[1].0 - two[0].0 == 5),
-        "a read every five cycles"
-    );
-}
-
-#[test]
-fn counters_wrap() {
-    let mut sim = Lockstep::new("counter", Box::new(Counter::default()), |b, level| {
-        b.clock.next = level.into();
-    })
-    .unwrap_or_else(|e| panic!("{e}"));
-    let additions = (1_u64 << 32) / 0xffff + 5;
-    for _ in 0..additions {
-        sim.cycle(|b| b.amount.next = 0xffff_u64.into(), |_| ())
-            .unwrap();
-    }
-    for _ in 0..2 {
-        sim.cycle(|b| b.amount.next = 0.into(), |_| ()).unwrap();
-    }
-    let sum = additions * 0xffff;
-    assert!(sum > u64::from(u32::MAX));
-    assert_eq!(u64::from(sim.block.count.val()), sum & 0xffff_ffff);
-}
-
-#[test]
-fn the_scoreboard_sees_a_broken_wire() {
-    let mut bench = Bench::new("registers", 7, Pace::Percent(60));
-    bench.broken_wire = 0x0001_0000;
-    let error = traffic(&mut bench, 500).unwrap_err();
-    let edge = register::STREAM_EDGE.at(2);
-    assert!(
-        (edge..edge + 4).any(|offset| error.contains(&format!("{offset:#05x} reads"))),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_monitor_sees_what_a_channel_must_not_do() {
-    let mut channel = Channel::default();
-    channel.watch("R", true, false, 5, 1).unwrap();
-    assert!(channel.watch("R", false, true, 5, 1).is_err(), "withdrawn");
-    let mut channel = Channel::default();
-    channel.watch("R", true, false, 5, 1).unwrap();
-    assert!(channel.watch("R", true, true, 6, 1).is_err(), "changed");
-    let mut channel = Channel::default();
-    assert!(channel.watch("R", true, true, 5, 0).is_err(), "not asked");
-    channel.watch("R", true, true, 5, 1).unwrap();
-    channel.watch("R", false, true, 5, 0).unwrap();
-}
-
-fn lint<B: Block>(top: &str, block: B) {
-    let design = warpline_sv_writer::write(&block, top).unwrap();
-    let build = design
-        .modules
-        .iter()
-        .fold(Build::new(top), |build, module| {
-            build.source(format!("{}.sv", module.name), module.text.clone())
-        });
-    assert_eq!(build.lint().unwrap(), []);
-}
-
-#[test]
-fn other_sizes_are_free_of_warnings() {
-    let config = |streams| Config { streams, ..CONFIG };
-    lint("registers_1", Registers::<1>::new(&config(1)));
-    lint("registers_16", Registers::<16>::new(&config(16)));
 }

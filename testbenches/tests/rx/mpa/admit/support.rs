@@ -1,104 +1,97 @@
-//! `admit`: random segments of four streams, in order and not, against positions that never wrap.
-//!
-//! ```text
-//!  Sender ─ beats, arm, close, tails ─►┌───────┐─ beats, pulses, edges, limits ─► equal to what Model says?
-//!    │ positions as i64                │ admit │
-//!    └───────────────────────────────► Model   LATENCY cycles later
-//! ```
+//! `admit` beside its model, in lockstep.
 
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::parts::axi::{USER_ABORT, USER_FIN};
 use warpline_hdl::rx::mpa::admit::{Admit, LATENCY};
 use warpline_hdl::{Config, ISLANDS};
-use warpline_sv_writer as writer;
-use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
+use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets::{lowest, noisy_beat, octets};
-use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
+use warpline_testbenches::stimulus::chance;
 
-const STREAMS: usize = 4;
+pub const STREAMS: usize = 4;
 /// Cycles from a beat to the moment in which its stream's `tail` counts.
-const TAIL: usize = 1;
+pub const TAIL: usize = 1;
 /// Cycles from an accepted beat to its stream's `edge_sequence`, and from a `tail` to its `limit_sequence`.
-const EDGE_SEQUENCE: usize = LATENCY + 1;
-const LIMIT_SEQUENCE: usize = 2;
+pub const EDGE_SEQUENCE: usize = LATENCY + 1;
+pub const LIMIT_SEQUENCE: usize = 2;
 /// What ends this far in front of the ring's limit is not taken for the stream's.
-const OLD: i64 = 1 << 30;
+pub const OLD: i64 = 1 << 30;
 /// Cycles from a question for an island to the answer.
-const ISLAND_TOLD: usize = 2;
+pub const ISLAND_TOLD: usize = 2;
 
 /// A beat of a segment whose octets have the stream positions from `from` on; in front of position 0 they are negative.
 #[derive(Clone, Debug)]
-struct Beat {
-    stream: usize,
+pub struct Beat {
+    pub stream: usize,
     /// Sequence number of the segment, which goes with all its beats.
-    sequence: u32,
-    from: i64,
-    octets: Vec<u8>,
-    last: bool,
+    pub sequence: u32,
+    pub from: i64,
+    pub octets: Vec<u8>,
+    pub last: bool,
     /// With the segment's last beat they count, with others not.
-    fin: bool,
-    abort: bool,
+    pub fin: bool,
+    pub abort: bool,
 }
 
 /// What comes out in a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Out {
-    beat: Option<Accepted>,
-    segment: bool,
-    dropped: bool,
-    octets: usize,
-    mark: Option<Mark>,
+pub struct Out {
+    pub beat: Option<Accepted>,
+    pub segment: bool,
+    pub dropped: bool,
+    pub octets: usize,
+    pub mark: Option<Mark>,
     /// A segment ends behind a gap: its stream, and the position of its last beat.
-    beyond: Option<(usize, u32)>,
+    pub beyond: Option<(usize, u32)>,
 }
 
 /// What `ending` is told.
 #[derive(Clone, Debug, PartialEq)]
-struct Mark {
-    stream: usize,
-    edge: u32,
-    fin: Option<u32>,
-    abort: bool,
+pub struct Mark {
+    pub stream: usize,
+    pub edge: u32,
+    pub fin: Option<u32>,
+    pub abort: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Accepted {
-    stream: usize,
-    position: u32,
-    skip: usize,
-    edge: u32,
-    octets: Vec<u8>,
+pub struct Accepted {
+    pub stream: usize,
+    pub position: u32,
+    pub skip: usize,
+    pub edge: u32,
+    pub octets: Vec<u8>,
 }
 
 /// A stream of the model. Positions do not wrap.
 #[derive(Clone, Debug, Default)]
-struct Stream {
-    armed: bool,
-    start: u32,
-    edge: i64,
-    tail: i64,
+pub struct Stream {
+    pub armed: bool,
+    pub start: u32,
+    pub edge: i64,
+    pub tail: i64,
     /// Octets that were accepted, those in front of the edge included.
-    accepted: Vec<bool>,
+    pub accepted: Vec<bool>,
 }
 
 /// Begin and end of an island.
-type Island = Option<(u32, u32)>;
+pub type Island = Option<(u32, u32)>;
 
 impl Stream {
-    fn has(&self, position: i64) -> bool {
+    pub fn has(&self, position: i64) -> bool {
         position < self.edge || self.accepted.get(position as usize) == Some(&true)
     }
 
     /// Positions behind the edge where accepted octets begin or end.
-    fn shores(&self) -> Vec<i64> {
+    pub fn shores(&self) -> Vec<i64> {
         let behind = self.edge..=self.accepted.len() as i64;
         let changes = behind.filter(|&at| at > 0 && self.has(at) != self.has(at - 1));
         changes.collect()
     }
 
     /// The island that a position lies in.
-    fn island(&self, position: i64) -> Island {
+    pub fn island(&self, position: i64) -> Island {
         let there = |at: i64| at >= self.edge && self.accepted.get(at as usize) == Some(&true);
         let begin = (0..=position).rev().take_while(|at| there(*at)).last()?;
         let end = (position..).find(|at| !there(*at))?;
@@ -106,7 +99,7 @@ impl Stream {
     }
 
     /// Accepts octets.
-    fn fill(&mut self, from: i64, end: i64) {
+    pub fn fill(&mut self, from: i64, end: i64) {
         let length = self.accepted.len().max(end as usize);
         self.accepted.resize(length, false);
         self.accepted[from as usize..end as usize].fill(true);
@@ -117,63 +110,63 @@ impl Stream {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    beats: usize,
-    trimmed: usize,
+pub struct Seen {
+    pub beats: usize,
+    pub trimmed: usize,
     /// Accepted beats whose predecessor was accepted for the same stream in the cycle before.
-    forwarded: usize,
-    duplicates: usize,
-    islands: usize,
-    jumps: usize,
-    overflows: usize,
-    rests: usize,
-    inner_duplicates: usize,
-    beyond: usize,
-    unarmed: usize,
-    empty: usize,
-    before_start: usize,
-    sequence_wraps: usize,
-    dropped_segments: usize,
-    tail_moved_in_segment: usize,
-    fins: usize,
-    fins_beyond: usize,
-    aborts: usize,
-    beyond_gap: usize,
-    islands_told: usize,
-    islands_denied: usize,
+    pub forwarded: usize,
+    pub duplicates: usize,
+    pub islands: usize,
+    pub jumps: usize,
+    pub overflows: usize,
+    pub rests: usize,
+    pub inner_duplicates: usize,
+    pub beyond: usize,
+    pub unarmed: usize,
+    pub empty: usize,
+    pub before_start: usize,
+    pub sequence_wraps: usize,
+    pub dropped_segments: usize,
+    pub tail_moved_in_segment: usize,
+    pub fins: usize,
+    pub fins_beyond: usize,
+    pub aborts: usize,
+    pub beyond_gap: usize,
+    pub islands_told: usize,
+    pub islands_denied: usize,
 }
 
-struct Bench<const W: usize, const K: usize> {
-    lockstep: Lockstep<Admit<W, K, STREAMS, ISLANDS>>,
-    rng: Rng,
-    ring: i64,
-    streams: [Stream; STREAMS],
+pub struct Bench<const W: usize, const K: usize> {
+    pub lockstep: Lockstep<Admit<W, K, STREAMS, ISLANDS>>,
+    pub rng: Rng,
+    pub ring: i64,
+    pub streams: [Stream; STREAMS],
     /// Beats that are not decided yet, with the cycle in which they came and whether their stream was armed.
-    coming: VecDeque<(usize, Beat, bool)>,
-    due: VecDeque<(usize, Out)>,
+    pub coming: VecDeque<(usize, Beat, bool)>,
+    pub due: VecDeque<(usize, Out)>,
     /// `edge_sequence` that is due: cycle, stream, value; and all `limit_sequence` of the last cycles.
-    edges: Vec<(usize, usize, u32)>,
-    limits: VecDeque<[u32; STREAMS]>,
-    edge_now: [u32; STREAMS],
+    pub edges: Vec<(usize, usize, u32)>,
+    pub limits: VecDeque<[u32; STREAMS]>,
+    pub edge_now: [u32; STREAMS],
     /// The streams as the block's registers have them in this cycle, and what they answer to the last questions.
-    shown: [Stream; STREAMS],
-    asked: VecDeque<Island>,
-    ask: Rng,
-    lost: bool,
-    in_segment: bool,
-    last_accepted: Option<(usize, usize)>,
+    pub shown: [Stream; STREAMS],
+    pub asked: VecDeque<Island>,
+    pub ask: Rng,
+    pub lost: bool,
+    pub in_segment: bool,
+    pub last_accepted: Option<(usize, usize)>,
     /// Stream that is armed in this cycle, and the tail of its former connection: `fetch` puts it back a cycle later.
-    former_tail: Option<(usize, i64)>,
+    pub former_tail: Option<(usize, i64)>,
     /// What is counted of the beat that came out a cycle ago.
-    counts: (bool, bool, usize),
-    cycle: usize,
-    wrong: usize,
-    seen: Seen,
+    pub counts: (bool, bool, usize),
+    pub cycle: usize,
+    pub wrong: usize,
+    pub seen: Seen,
 }
 
 impl<const W: usize, const K: usize> Bench<W, K> {
     /// A bench whose model has rings of `model_ring` octets.
-    fn new(config: &Config, model_ring: i64, seed: u64) -> Self {
+    pub fn new(config: &Config, model_ring: i64, seed: u64) -> Self {
         let block = Box::new(Admit::new(config));
         let top = format!("admit_{W}");
         let lockstep = Lockstep::new(&top, block, |b, level| b.clock.next = level.into());
@@ -208,15 +201,15 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         bench
     }
 
-    fn arm(&mut self, stream: usize, start: u32) {
+    pub fn arm(&mut self, stream: usize, start: u32) {
         self.command(stream, start, true);
     }
 
-    fn close(&mut self, stream: usize) {
+    pub fn close(&mut self, stream: usize) {
         self.command(stream, 0, false);
     }
 
-    fn command(&mut self, stream: usize, start: u32, arm: bool) {
+    pub fn command(&mut self, stream: usize, start: u32, arm: bool) {
         let b = &mut self.lockstep.block;
         b.arm.next = arm;
         b.close.next = !arm;
@@ -244,7 +237,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 
     /// One cycle with a beat, or without.
-    fn cycle(&mut self, beat: Option<Beat>) {
+    pub fn cycle(&mut self, beat: Option<Beat>) {
         let b = &mut self.lockstep.block;
         b.tvalid.next = beat.is_some();
         let noise: Vec<u8> = (0..self.rng.usize(0..=K)).map(|_| 0xEE).collect();
@@ -304,7 +297,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 
     /// A position in some stream, mostly where something begins or ends.
-    fn question(&mut self) -> (usize, i64) {
+    pub fn question(&mut self) -> (usize, i64) {
         let stream = self.ask.usize(0..STREAMS);
         let shown = &self.shown[stream];
         let shores = shown.shores();
@@ -316,7 +309,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 
     /// What becomes of a beat that came in cycle `came`.
-    fn decide(&mut self, beat: Beat, armed: bool, came: usize) -> Out {
+    pub fn decide(&mut self, beat: Beat, armed: bool, came: usize) -> Out {
         let count = beat.octets.len() as i64;
         let end = beat.from + count;
         let first = !self.in_segment;
@@ -433,7 +426,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         out
     }
 
-    fn compare(&mut self) {
+    pub fn compare(&mut self) {
         let b = &self.lockstep.block;
         let count = b.beat.val().count.index();
         let found = Out {
@@ -499,7 +492,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 
     /// Beats of the segment from `from` to `end`.
-    fn segment(&mut self, stream: usize, from: i64, end: i64) -> Vec<Beat> {
+    pub fn segment(&mut self, stream: usize, from: i64, end: i64) -> Vec<Beat> {
         let start = self.streams.get(stream).map_or(0, |stream| stream.start);
         let sequence = start.wrapping_add(from as u32);
         let octets: Vec<u8> = (from..end).map(|_| self.rng.u8(..)).collect();
@@ -520,7 +513,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
 
     /// A segment as a careless sender makes it, which believes to have `sent` so much: mostly the next octets, now and
     /// then anything else.
-    fn any_segment(&mut self, sent: &mut [i64; STREAMS]) -> Vec<Beat> {
+    pub fn any_segment(&mut self, sent: &mut [i64; STREAMS]) -> Vec<Beat> {
         let (k, rng) = (K as i64, &mut self.rng);
         let stream = match chance(rng, 2) {
             true => STREAMS + rng.usize(0..3),
@@ -566,7 +559,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 
     /// Moves a tail up to some octet that was accepted.
-    fn consume(&mut self) {
+    pub fn consume(&mut self) {
         let stream = &mut self.streams[self.rng.usize(0..STREAMS)];
         if chance(&mut self.rng, 1) {
             let to = (stream.tail + self.rng.i64(0..=self.ring / 4)) & !3;
@@ -575,348 +568,10 @@ impl<const W: usize, const K: usize> Bench<W, K> {
     }
 }
 
-/// Random traffic of `cycles` cycles; the rings that the model believes in, and how much the block did otherwise.
-fn traffic<const W: usize, const K: usize>(
-    config: &Config,
-    model_ring: i64,
-    cycles: usize,
-) -> (usize, Seen) {
-    let mut bench = Bench::<W, K>::new(config, model_ring, W as u64);
-    let mut sent = [0; STREAMS];
-    // sequence numbers wrap early, later, or start in the middle
-    for (stream, start) in [0xFFFF_FF00, 0x7FFF_F000, 0, 0xFFFF_0000]
-        .into_iter()
-        .enumerate()
-    {
-        bench.cycle(None);
-        bench.arm(stream, start);
-    }
-    let paces = [Pace::Always, Pace::Percent(60), Pace::Bursts(12)];
-    let mut closed: Option<(usize, usize)> = None;
-    for pace in paces {
-        let mut rhythm = Rhythm::new(pace);
-        let until = bench.cycle + cycles / paces.len();
-        while bench.cycle < until {
-            let segment = bench.any_segment(&mut sent);
-            let (stream, beats) = (segment[0].stream, segment.len());
-            let tail = bench.streams.get(stream).map(|stream| stream.tail);
-            for beat in segment {
-                while !rhythm.go(&mut bench.rng) {
-                    bench.consume();
-                    bench.cycle(None);
-                }
-                bench.consume();
-                bench.cycle(Some(beat));
-            }
-            let after = bench.streams.get(stream).map(|stream| stream.tail);
-            bench.seen.tail_moved_in_segment += usize::from(beats > 1 && tail != after);
-            // what was lost is sent again from the edge
-            if chance(&mut bench.rng, 20) {
-                for _ in 0..LATENCY {
-                    bench.cycle(None);
-                }
-                sent = bench.streams.each_ref().map(|stream| stream.edge);
-            }
-            match closed {
-                None if chance(&mut bench.rng, 1) => {
-                    let stream = bench.rng.usize(0..STREAMS);
-                    bench.close(stream);
-                    closed = Some((stream, bench.cycle));
-                }
-                Some((stream, at)) if bench.cycle > at + 64 => {
-                    let start = bench.rng.u32(..);
-                    bench.arm(stream, start);
-                    closed = None;
-                    // a segment of the start-up phase, and the first octets behind it
-                    let (before, after) = (bench.rng.i64(1..=20), bench.rng.i64(1..=20));
-                    for beat in bench.segment(stream, -before, after) {
-                        bench.cycle(Some(beat));
-                    }
-                    sent[stream] = after;
-                }
-                _ => {}
-            }
-        }
-    }
-    for _ in 0..2 * LATENCY {
-        bench.cycle(None);
-    }
-    (bench.wrong, bench.seen)
-}
-
-const fn config(width: usize) -> Config {
+pub const fn config(width: usize) -> Config {
     Config {
         ring_octets: 4 << 10,
         commit_octets: 4 << 10,
         ..Config::simulated(width)
     }
-}
-
-fn assert_traffic<const W: usize, const K: usize>(cycles: usize) {
-    let (wrong, seen) = traffic::<W, K>(&config(W), 4 << 10, cycles);
-    assert_eq!(wrong, 0, "{seen:?}");
-    for (what, count) in [
-        ("accepted", seen.beats),
-        ("trimmed", seen.trimmed),
-        ("forwarded", seen.forwarded),
-        ("duplicate", seen.duplicates),
-        ("islands", seen.islands),
-        ("jumps of the edge", seen.jumps),
-        ("one island too many", seen.overflows),
-        ("behind a whole island", seen.rests),
-        ("duplicate in an island", seen.inner_duplicates),
-        ("beyond the ring", seen.beyond),
-        ("of no armed stream", seen.unarmed),
-        ("empty", seen.empty),
-        ("dropped", seen.dropped_segments),
-        ("with a moving tail", seen.tail_moved_in_segment),
-        ("FIN", seen.fins),
-        ("FIN beyond the ring", seen.fins_beyond),
-        ("abort", seen.aborts),
-        ("behind a gap", seen.beyond_gap),
-        ("islands told", seen.islands_told),
-        ("islands denied", seen.islands_denied),
-    ] {
-        assert!(count > 4, "{what}: {count}");
-    }
-    assert!(seen.sequence_wraps > 0 && seen.before_start > 0, "{seen:?}");
-}
-
-// req: MPA-RCV-17, MPA-RCV-24, MPA-RCV-25, MPA-MRK-04, AMB-40
-#[test]
-fn segments_of_four_streams_at_64_bits() {
-    assert_traffic::<64, 8>(20_000);
-}
-
-// req: MPA-RCV-17, MPA-RCV-24, MPA-RCV-25, MPA-MRK-04, AMB-40
-#[test]
-fn segments_of_four_streams_at_512_bits() {
-    on_large_stack(|| assert_traffic::<512, 64>(8_000));
-}
-
-#[test]
-fn a_model_with_rings_of_another_size_is_seen() {
-    let (wrong, _) = traffic::<64, 8>(&config(64), (4 << 10) - 1, 3_000);
-    assert!(wrong > 10, "{wrong}");
-}
-
-/// A bench at 64 bits with stream 1 armed at sequence number 1000.
-fn armed() -> Bench<64, 8> {
-    let mut bench = Bench::new(&config(64), 4 << 10, 1);
-    bench.arm(1, 1000);
-    bench
-}
-
-/// Drives `beats` back to back and lets them come through; beats that came out and dropped segments.
-fn through(bench: &mut Bench<64, 8>, beats: Vec<Beat>) -> (Vec<Accepted>, usize) {
-    let mut found = vec![];
-    let mut dropped = 0;
-    let idle = std::iter::repeat_n(None, LATENCY + 1);
-    for beat in beats.into_iter().map(Some).chain(idle) {
-        bench.cycle(beat);
-        // the scoreboard has just held this cycle's outputs against the model
-        let b = &bench.lockstep.block;
-        dropped += usize::from(b.segments_dropped.val());
-        if b.beat_valid.val() {
-            let count = b.beat.val().count.index();
-            found.push(Accepted {
-                stream: b.beat.val().stream.index(),
-                position: b.beat.val().position.to_u32(),
-                skip: b.beat.val().skip.index(),
-                edge: b.beat.val().new_edge.to_u32(),
-                octets: octets(b.beat_data.val())[..count].to_vec(),
-            });
-        }
-    }
-    assert_eq!(bench.wrong, 0);
-    (found, dropped)
-}
-
-// req: MPA-RCV-25
-#[test]
-fn a_beat_a_cycle_comes_out_five_cycles_later() {
-    assert_eq!(LATENCY, 5);
-    let mut bench = armed();
-    let beats = bench.segment(1, 0, 800);
-    let came = bench.cycle;
-    for (number, beat) in beats.into_iter().enumerate() {
-        bench.cycle(Some(beat));
-        // outputs as they are after the edge belong to the next cycle
-        let expected = bench.cycle >= came + LATENCY;
-        assert_eq!(bench.lockstep.block.beat_valid.val(), expected, "{number}");
-    }
-    assert_eq!(bench.wrong, 0);
-}
-
-// req: MPA-RCV-17, AMB-40
-#[test]
-fn beats_of_one_octet_in_consecutive_cycles_see_each_others_edge() {
-    let mut bench = armed();
-    let beats: Vec<Beat> = (0..100)
-        .flat_map(|at| bench.segment(1, at, at + 1))
-        .collect();
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.len(), dropped), (100, 0));
-    assert_eq!(found[99].edge, 100);
-    // and each again: of a pair of equal beats one is taken
-    let beats: Vec<Beat> = (100..150)
-        .flat_map(|at| [at, at])
-        .flat_map(|at| bench.segment(1, at, at + 1))
-        .collect();
-    assert_eq!(beats.len(), 100);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.len(), dropped), (50, 0));
-}
-
-// req: MPA-RCV-17, MPA-RCV-24, AMB-40
-#[test]
-fn a_gap_is_closed_and_the_edge_jumps() {
-    let mut bench = armed();
-    for (from, end, edge) in [
-        (16, 32, 0),
-        (40, 41, 0),
-        (0, 16, 32),
-        (32, 40, 41),
-        (41, 50, 50),
-    ] {
-        let beats = bench.segment(1, from, end);
-        let (found, dropped) = through(&mut bench, beats);
-        assert_eq!((found.last().unwrap().edge, dropped), (edge, 0), "{from}");
-    }
-}
-
-// req: MPA-RCV-24, AMB-40
-#[test]
-fn islands_are_kept_up_to_their_number_and_octets_once() {
-    let mut bench = armed();
-    for island in 1..=ISLANDS as i64 {
-        let beats = bench.segment(1, 100 * island, 100 * island + 3);
-        assert_eq!(through(&mut bench, beats).1, 0);
-    }
-    // one too many; one that grows an island needs none
-    let beats = bench.segment(1, 50, 58);
-    assert_eq!(through(&mut bench, beats), (vec![], 1));
-    let beats = bench.segment(1, 95, 103);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found[0].octets.len(), dropped), (5, 0));
-    // an island of three octets inside a beat: what lies behind it is dropped and counted
-    let beats = bench.segment(1, 198, 206);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found[0].octets.len(), dropped), (2, 1));
-    // the stream goes on at its edge, with all islands in use
-    let beats = bench.segment(1, 0, 8);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found[0].edge, dropped), (8, 0));
-    // armed again, nothing of them is left
-    bench.close(1);
-    bench.arm(1, 5);
-    let beats = bench.segment(1, 0, 410);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.last().unwrap().edge, dropped), (410, 0));
-}
-
-// req: MPA-RCV-25, AMB-40
-#[test]
-fn a_segment_that_begins_in_front_of_the_stream_is_trimmed() {
-    let mut bench = armed();
-    let beats = bench.segment(1, -13, 20);
-    let (found, dropped) = through(&mut bench, beats);
-    let places: Vec<(u32, usize, u32)> =
-        found.iter().map(|a| (a.position, a.skip, a.edge)).collect();
-    // the beat from -13 to -5 is old, that from -5 to 3 has three new octets
-    let expected = [
-        (0u32.wrapping_sub(5), 5, 3),
-        (3, 0, 11),
-        (11, 0, 19),
-        (19, 0, 20),
-    ];
-    assert_eq!((places, dropped), (expected.to_vec(), 0));
-}
-
-// req: MPA-RCV-24
-#[test]
-fn what_the_ring_has_no_room_for_is_dropped_until_the_tail_moves() {
-    let mut bench = armed();
-    let beats = bench.segment(1, 0, 4096);
-    assert_eq!(through(&mut bench, beats).1, 0);
-    let beats = bench.segment(1, 4096, 4097);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.len(), dropped), (0, 1));
-    bench.streams[1].tail = 4;
-    let beats = bench.segment(1, 4096, 4096 + 5);
-    assert_eq!(through(&mut bench, beats).1, 1);
-    let beats = bench.segment(1, 4096, 4096 + 4);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.len(), dropped), (1, 0));
-}
-
-// req: MPA-RCV-24, MPA-START-08, MPA-START-34
-#[test]
-fn nothing_is_taken_before_arm_and_after_close() {
-    let mut bench = Bench::<64, 8>::new(&config(64), 4 << 10, 1);
-    let beats = bench.segment(2, 0, 24);
-    let (found, dropped) = through(&mut bench, beats);
-    assert_eq!((found.len(), dropped), (0, 1));
-    bench.arm(2, 77);
-    let beats = bench.segment(2, 0, 24);
-    assert_eq!(through(&mut bench, beats).0.len(), 3);
-    bench.close(2);
-    let beats = bench.segment(2, 24, 48);
-    assert_eq!(through(&mut bench, beats), (vec![], 1));
-    // another connection begins at position 0 again
-    bench.arm(2, 78);
-    let beats = bench.segment(2, 0, 8);
-    let (found, _) = through(&mut bench, beats);
-    assert_eq!((found[0].position, found[0].edge), (0, 8));
-}
-
-/// Runs a block whose text has a fault: beats of one octet back to back, then some behind gaps, then those between.
-fn is_seen(fault: &str, correct: &str, wrong: &str) -> bool {
-    let block = Box::new(Admit::<64, 8, STREAMS, ISLANDS>::new(&config(64)));
-    let mut design = writer::write(&*block, fault).unwrap();
-    let text = &mut design.modules.last_mut().unwrap().text;
-    assert!(text.contains(correct), "{text}");
-    *text = text.replace(correct, wrong);
-    let clock: fn(&mut Admit<64, 8, STREAMS, ISLANDS>, bool) =
-        |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design(fault, block, &design, clock).unwrap();
-    let sequences = (0..17)
-        .chain([18, 20, 22, 20, 17, 21, 19, 40, 30])
-        .chain(23..44);
-    let beats = [None; 3]
-        .into_iter()
-        .chain(sequences.map(Some))
-        .chain([None; 8]);
-    for (cycle, beat) in beats.enumerate() {
-        let b = &mut bench.block;
-        b.reset.next = cycle == 0;
-        b.arm.next = cycle == 1;
-        b.tvalid.next = beat.is_some();
-        b.tkeep.next = 1.into();
-        b.tlast.next = true;
-        b.tuser.next = beat.unwrap_or(0_u64).into();
-        if let Err(error) = bench.settle().and_then(|()| bench.edge()) {
-            return matches!(error, LockstepError::Differ { .. });
-        }
-    }
-    false
-}
-
-#[test]
-fn planted_faults_are_seen() {
-    let forward = "if (near_2_q)";
-    assert!(!is_seen("admit_sound", forward, forward));
-    let late = "if (near_2_q & valid_4_q)";
-    assert!(
-        is_seen("admit_late", forward, late),
-        "an edge that is not forwarded"
-    );
-    let jump = "edge_after = finish_3_0_q";
-    assert!(
-        is_seen("admit_stays", jump, "edge_after = end_3_q"),
-        "an edge that does not jump"
-    );
-    let place = ".items_0 (begin_3_0_q)";
-    let lost = ".items_0 (begin_3_1_q)";
-    assert!(is_seen("admit_lost", place, lost), "an island lost");
 }

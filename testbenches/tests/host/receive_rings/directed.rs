@@ -1,0 +1,205 @@
+//! Bursts, failed reads, refused buffers, closing, and rates.
+
+use super::support::*;
+use warpline_testbenches::lockstep::on_large_stack;
+use warpline_testbenches::read_bus::{Burst, Manner};
+use warpline_testbenches::stimulus::{Pace, Rhythm};
+
+/// A burst for every first descriptor and every number of them: neither the others nor the beats around are taken.
+fn bursts<const W: usize, const K: usize>() {
+    let mut rig = Rig::<W, K>::new(Manner::quick(3), Check::Random(0));
+    rig.takes = Rhythm::new(Pace::Percent(50));
+    rig.give_ring((1, 2), 0x4000, 16);
+    let mut produced = 0;
+    let mut expected = vec![];
+    for count in (1..=SLOTS).cycle().take(64) {
+        let first = produced % 16;
+        let mut from = first;
+        while from < first + count {
+            let to = (first + count).min((from / 16 + 1) * 16);
+            let octets = (16 * (from % 16), 16 * (from % 16 + to - from));
+            let beats = (octets.0 / K as u32)..octets.1.div_ceil(K as u32);
+            expected.push(Burst {
+                address: 0x4000 + u64::from(beats.start) * K as u64,
+                length: (beats.len() - 1) as u8,
+            });
+            from = to;
+        }
+        produced += count;
+        rig.ring((1, 2), produced);
+        while rig.rows[&(1, 2)].taken != produced {
+            rig.run(1);
+        }
+    }
+    let seen: Vec<Burst> = rig.bus.bursts.iter().map(|(_, burst)| *burst).collect();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn bursts_are_whole_beats_and_as_long_as_they_can_be() {
+    on_large_stack(|| {
+        bursts::<64, 8>();
+        bursts::<128, 16>();
+        bursts::<256, 32>();
+        bursts::<512, 64>();
+    });
+}
+
+/// A refused beat, or a burst that ends too early, ends its stream: nothing is read for it any more, what waits goes on
+/// waiting (until the stream is frozen), and other streams do not notice.
+// req: DDP-ERR-23, AMB-10
+#[test]
+fn a_failed_read_ends_its_stream() {
+    on_large_stack(|| {
+        for short in [false, true] {
+            let mut rig = Rig::<256, 32>::new(Manner::quick(20), Check::Random(3));
+            rig.takes = Rhythm::new(Pace::Percent(30));
+            for key in [(0, 0), (2, 0), (2, 1)] {
+                rig.give_ring(key, base(key), 16);
+            }
+            if short {
+                rig.bus.manner.most_beats = 1;
+            } else {
+                rig.bus.manner.faulty = base((2, 1)) + 50..base((2, 1)) + 51;
+            }
+            // the second beat of four is bad, or the first one the last
+            rig.ring((2, 1), 8);
+            rig.run(100);
+            assert_eq!(rig.faults, [2], "short: {short}");
+            assert_eq!(rig.rows[&(2, 1)].posted, 2, "those of the good beat");
+            rig.bus.manner = Manner::quick(20);
+            rig.broken.insert(2);
+            let reads = rig.bus.bursts.len();
+            rig.ring((2, 0), 3);
+            rig.ring((2, 1), 10);
+            rig.run(200);
+            assert_eq!(rig.bus.bursts.len(), reads, "the stream rests");
+            while rig.key != (2, 1) {
+                rig.run(1);
+            }
+            rig.run(1);
+            rig.ring((0, 0), 5);
+            rig.drain().unwrap();
+            // closed and given new rings it is as new
+            rig.close(2);
+            rig.give_ring((2, 1), base((2, 1)), 32);
+            rig.ring((2, 1), 8);
+            rig.drain().unwrap();
+            assert_eq!(rig.faults, [2]);
+        }
+    });
+}
+
+/// A buffer that `check` refuses is a fault of its stream.
+#[test]
+fn a_refused_buffer_is_a_fault() {
+    on_large_stack(|| {
+        let mut rig = Rig::<64, 8>::new(Manner::quick(1), Check::Real);
+        rig.give_ring((3, 1), 0x8000, 16);
+        rig.refuse = true;
+        rig.ring((3, 1), 1);
+        rig.run(60);
+        assert_eq!(rig.faults, [3]);
+    });
+}
+
+/// A close during a slow read: the rings are gone at once, `quiet` comes with the last beat, nothing of it is posted.
+// req: DDP-TEAR-15
+#[test]
+fn close_waits_for_its_read_only() {
+    on_large_stack(|| {
+        for closed in [1, 0] {
+            let mut rig = Rig::<64, 8>::new(Manner::quick(700), Check::Real);
+            rig.give_ring((0, 3), 0x8000, 16);
+            rig.give_ring((1, 3), 0x9000, 16);
+            rig.ring((1, 3), 4);
+            while rig.bus.bursts.is_empty() {
+                rig.run(1);
+            }
+            let asked = rig.now();
+            rig.close(closed);
+            let waited = rig.now() - asked;
+            if closed == 1 {
+                assert!((700..730).contains(&waited), "{waited}");
+                rig.run(200);
+                assert!(rig.posts.is_empty());
+            } else {
+                assert!(
+                    waited < 10,
+                    "the read of another stream is none of its business"
+                );
+                rig.drain().unwrap();
+            }
+        }
+    });
+}
+
+/// Cycles from a doorbell to AR and on to the first buffer when the pointer stands at the row: the shortest of 16 times.
+fn latency<const W: usize, const K: usize>() -> (u64, u64) {
+    let mut rig = Rig::<W, K>::new(Manner::quick(0), Check::Real);
+    rig.takes = Rhythm::new(Pace::Always);
+    (rig.key, rig.key_changes) = ((0, 0), 0);
+    rig.give_ring((0, 0), 0x8000, 16);
+    let mut best = (u64::MAX, u64::MAX);
+    for count in 1..=16 {
+        while rig.rows[&(0, 0)].taken + 1 != count {
+            rig.run(1);
+        }
+        rig.run(40); // the row is seen to have caught up
+        while !rig.now().is_multiple_of(16) {
+            rig.run(1);
+        }
+        rig.run(count.into()); // another place of the pointer each time
+        let (bell, seen) = (rig.now(), rig.bus.bursts.len());
+        rig.ring((0, 0), count);
+        while rig.shown.is_none() {
+            rig.run(1);
+        }
+        let address = rig.bus.bursts[seen].0;
+        let buffer = rig.now() - 1 - address;
+        best = (best.0.min(address - bell), best.1.min(buffer));
+        rig.drain().unwrap();
+    }
+    best
+}
+
+/// Cycles a buffer, and a burst of 16, when what is posted is used at once.
+fn throughput<const W: usize, const K: usize>(delay: u64) -> (u64, u64) {
+    let mut rig = Rig::<W, K>::with_slots(Manner::quick(delay), Check::Real, 64);
+    rig.takes = Rhythm::new(Pace::Always);
+    (rig.key, rig.key_changes) = ((0, 0), 0);
+    rig.give_ring((0, 0), 0x8000, 256);
+    rig.ring((0, 0), 112);
+    while rig.posts.len() < 112 {
+        rig.run(1);
+    }
+    assert!(
+        rig.bus
+            .bursts
+            .iter()
+            .all(|(_, b)| usize::from(b.length) == 256 / K - 1)
+    );
+    let bursts = &rig.bus.bursts;
+    (
+        (rig.posts[111] - rig.posts[47]) / 64,
+        (bursts[6].0 - bursts[4].0) / 2,
+    )
+}
+
+#[test]
+fn latencies() {
+    let latencies = on_large_stack(latency::<64, 8>);
+    assert_eq!(latencies, (8, 4));
+}
+
+/// 16 buffers take 192 cycles to be posted.
+#[test]
+fn throughput_of_a_quick_bus() {
+    assert_eq!(on_large_stack(|| throughput::<64, 8>(0)), (12, 192));
+}
+
+/// A burst takes 41 cycles and what the bus takes.
+#[test]
+fn throughput_of_a_slow_bus() {
+    assert_eq!(on_large_stack(|| throughput::<64, 8>(250)), (18, 291));
+}

@@ -1,0 +1,19 @@
+//! `check`: every FPDU of random traffic judged as the reference receiver judges it, with commands, bus faults and
+//! back-pressure in between, in lockstep; and the validation cases of the conformance table, one by one.
+//!
+//! ```text
+//!  Sender ─ Segment, Verdict ────►┌───────┐─ Placement, Delivery ─► compared
+//!         ─ commands, faults ────►│ check │─ pulses ──────────────► say in which order the block took things
+//!         ─ coming ──────────────►└───────┘                             │
+//!                                   Model (DdpChecker of warpline-wire) ◄┘
+//! ```
+
+mod around;
+mod bench;
+mod cases;
+mod messages;
+mod model;
+mod random;
+mod stimulus;
+mod traffic;
+mod validation;

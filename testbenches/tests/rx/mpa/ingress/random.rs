@@ -1,0 +1,102 @@
+//! Streams cut at random reach the commit buffer; a wrong payload is seen.
+
+use super::support::*;
+use warpline_testbenches::lockstep::on_large_stack;
+use warpline_testbenches::stimulus::{Pace, Rhythm};
+
+fn assert_traffic<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+>(
+    fpdus: usize,
+    seed: u64,
+) -> Seen {
+    let mut bench = Bench::<W, K, D, H, LOGK, LOGD>::new(seed);
+    for (check, place) in [
+        (Pace::Always, Pace::Always),
+        (Pace::Percent(5), Pace::Always),
+        (Pace::Percent(50), Pace::Percent(30)),
+        (Pace::Bursts(400), Pace::Bursts(400)),
+    ] {
+        bench.check = Rhythm::new(check);
+        bench.place = Rhythm::new(place);
+        bench.traffic(fpdus / 4);
+    }
+    bench.drain();
+    let acked: usize = bench
+        .streams
+        .iter()
+        .filter(|s| s.armed)
+        .map(|s| s.acked)
+        .sum();
+    let seen = bench.seen;
+    assert_eq!(bench.wrong, 0, "{seen:?}");
+    assert_eq!(seen.octets, acked + seen.of_closed, "{seen:?}");
+    assert_eq!(seen.segments, bench.segments_sent, "{seen:?}");
+    seen
+}
+
+// req: MPA-FMT-07, MPA-FMT-08, MPA-FMT-09, MPA-FMT-14, MPA-MRK-12, MPA-MRK-16, MPA-MRK-21, MPA-CRC-13, MPA-CRC-14
+// req: MPA-CRC-15, MPA-CRC-17, MPA-CRC-18, MPA-CRC-19, MPA-RCV-02, MPA-RCV-03, MPA-RCV-05, MPA-RCV-08, MPA-RCV-09
+// req: MPA-RCV-10, MPA-RCV-11, MPA-RCV-17, MPA-RCV-19, MPA-RCV-20, MPA-RCV-25, MPA-RCV-26, MPA-RCV-31, MPA-RCV-36
+// req: MPA-RCV-38, MPA-ERR-05, DDP-ORD-07, AMB-10, AMB-13, AMB-21, AMB-22, AMB-40, MPA-RCV-14
+#[test]
+fn streams_cut_anyhow_reach_the_commit_buffer_at_64_bits() {
+    let seen = on_large_stack(|| assert_traffic::<64, 8, 2, 32, 3, 1>(320, 66));
+    assert!(
+        seen.with_markers > 40 && seen.bad_crc > 5 && seen.wrong_marker > 2,
+        "{seen:?}"
+    );
+    assert!(
+        seen.refused > 0 && seen.sent_again > 3 && seen.dropped > 0,
+        "{seen:?}"
+    );
+    assert!(seen.closed_early > 0, "{seen:?}");
+}
+
+// req: MPA-FMT-14, MPA-MRK-12, MPA-MRK-21, MPA-CRC-14, MPA-CRC-15, MPA-CRC-19, MPA-RCV-17, MPA-ERR-05
+#[test]
+fn streams_cut_anyhow_reach_the_commit_buffer_at_512_bits() {
+    let seen = on_large_stack(|| assert_traffic::<512, 64, 16, 256, 6, 4>(60, 512));
+    assert!(
+        seen.with_markers > 10 && seen.bad_crc > 2 && seen.wrong_marker > 1,
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn reset_in_the_middle_leaves_nothing_behind() {
+    on_large_stack(|| {
+        let mut bench = Bench64::new(7);
+        for _ in 0..3 {
+            bench.traffic(20);
+            bench.reset();
+        }
+        bench.traffic(20);
+        assert_eq!(bench.wrong, 0);
+    });
+}
+
+// req: MPA-RCV-03
+#[test]
+fn a_scoreboard_with_another_payload_sees_it() {
+    on_large_stack(|| {
+        let mut bench = Bench64::new(8);
+        bench.faults = false;
+        bench.arm(0, 1, true, true);
+        bench.append(0, 700);
+        let length = bench.streams[0].wire.len();
+        bench.streams[0].wire[300] ^= 1;
+        bench.segment(0, 0, length);
+        while bench.seen.fpdus == 0 {
+            bench.cycle(true);
+        }
+        bench.drain();
+        // the verdict on its CRC, and one row
+        assert_eq!(bench.wrong, 2);
+    });
+}
