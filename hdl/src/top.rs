@@ -30,9 +30,7 @@ use crate::rx::ddp::deliver::Deliver;
 use crate::rx::ddp::place::Place;
 use crate::rx::mpa::ingress::Ingress;
 use crate::rx::mpa::window::{Window, WindowStreamOut};
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -41,6 +39,7 @@ pub const RESET_CYCLES: u64 = 31;
 
 /// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Warpline<
     const W: usize,
     const K: usize,
@@ -69,18 +68,25 @@ pub struct Warpline<
     reset: Dff<Bit>,
     resetting: Signal<Local, Bit>,
     port_reset: Signal<Local, Bit>,
+    #[value(Ingress::new(config))]
     ingress: Ingress<W, K, D, H, LOGK, LOGD, S>,
     window: Window<S>,
+    #[value(Check::new(config))]
     check: Check<S>,
+    #[value(Place::new(config))]
     place: Place<W, K, LOGK>,
     deliver: Deliver<S>,
     completion: CompletionWriter<W, K>,
     write_mux: WriteMux<W, K>,
+    #[value(Registers::new(config))]
     registers: Registers<S>,
+    #[value(Control::new(config))]
     control: Control<S>,
     arbiter: CommandArbiter,
+    #[value(ReceiveRings::new(config))]
     refill: ReceiveRings<W, K, S>,
     interrupts: Interrupts,
+    #[constant(RESET_CYCLES)]
     all_ones: Constant<Bits<5>>,
 }
 
@@ -97,32 +103,7 @@ impl<
     /// The device that `config` describes.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        Self {
-            aclk: d(),
-            aresetn: d(),
-            s_axis_segment: d(),
-            m_axis_window: d(),
-            s_axil: d(),
-            m_axi: d(),
-            m_axis_msix: d(),
-            reset_count: d(),
-            reset: d(),
-            resetting: d(),
-            port_reset: d(),
-            ingress: Ingress::new(config),
-            window: d(),
-            check: Check::new(config),
-            place: Place::new(config),
-            deliver: d(),
-            completion: d(),
-            write_mux: d(),
-            registers: Registers::new(config),
-            control: Control::new(config),
-            arbiter: d(),
-            refill: ReceiveRings::new(config),
-            interrupts: d(),
-            all_ones: Constant::new(RESET_CYCLES.into()),
-        }
+        Self::assemble(config)
     }
 }
 
@@ -138,12 +119,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, aclk, reset_count, reset);
-        clock!(
-            self, aclk, ingress, window, check, place, deliver, completion, write_mux, registers,
-            control, arbiter, refill, interrupts
-        );
-
         comment!(
             "reset: from the first cycle of aresetn low until the count is full; at the ports a cycle earlier"
         );

@@ -1,5 +1,6 @@
 //! The tree of blocks below a top block, as rust-hdl's `Probe` shows it.
 
+use crate::clocked;
 use crate::dff;
 use crate::doc;
 use crate::error::{Problem, WriteError};
@@ -24,6 +25,8 @@ pub struct Node {
     pub doc: Vec<String>,
     /// What its owner says of the field.
     pub field_doc: Vec<String>,
+    /// Clock of its owner that the derive gives it; see [`clocked`].
+    pub clock: Option<String>,
 }
 
 /// One port, local signal or constant.
@@ -82,13 +85,21 @@ pub fn collect(block: &dyn Block, top: &str) -> Result<Node, WriteError> {
     }
 }
 
+/// A block that is being visited.
+struct Open {
+    node: Node,
+    namespace: Vec<String>,
+    /// What its derive clocks the field at hand by.
+    clock: Option<String>,
+}
+
 #[derive(Default)]
 struct Collector {
     /// Of the field that comes next.
     field_doc: Vec<String>,
     /// A block has just been opened.
     block_doc: bool,
-    stack: Vec<(Node, Vec<String>)>,
+    stack: Vec<Open>,
     root: Option<Node>,
     refused: Option<WriteError>,
 }
@@ -98,7 +109,7 @@ impl Collector {
         let module = self
             .stack
             .last()
-            .map_or_else(String::new, |(node, _)| node.path.clone());
+            .map_or_else(String::new, |open| open.node.path.clone());
         self.refused.get_or_insert(WriteError { module, problem });
     }
 }
@@ -107,7 +118,7 @@ impl Probe for Collector {
     fn visit_start_scope(&mut self, name: &str, node: &dyn Block) {
         let shown = names::shown(name);
         let path = match self.stack.last() {
-            Some((parent, _)) if self.stack.len() > 1 => format!("{}.{shown}", parent.path),
+            Some(parent) if self.stack.len() > 1 => format!("{}.{shown}", parent.node.path),
             _ => shown,
         };
         let node = Node {
@@ -118,29 +129,39 @@ impl Probe for Collector {
             code: node.hdl(),
             doc: vec![],
             field_doc: std::mem::take(&mut self.field_doc),
+            clock: self.stack.last().and_then(|open| open.clock.clone()),
         };
         self.block_doc = true;
-        self.stack.push((node, vec![]));
+        self.stack.push(Open {
+            node,
+            namespace: vec![],
+            clock: None,
+        });
     }
 
     fn visit_start_namespace(&mut self, name: &str, _: &dyn Block) {
-        if let Some((node, namespace)) = self.stack.last_mut() {
+        if let Some(open) = self.stack.last_mut() {
             if let Some(text) = name.strip_prefix(doc::MARK) {
-                // the first one of a block is the block's
+                // the first one of a block is the block's, the others open a field
                 match std::mem::take(&mut self.block_doc) {
-                    true => node.doc = doc::plain(text),
+                    true => open.node.doc = doc::plain(text),
                     false => self.field_doc = doc::plain(text),
                 }
+                open.clock = None;
             }
-            namespace.push(names::flat(name));
+            if let Some(clock) = name.strip_prefix(clocked::MARK) {
+                open.clock = Some(names::flat(clock));
+            }
+            open.namespace.push(names::flat(name));
         }
     }
 
     fn visit_atom(&mut self, name: &str, atom: &dyn Atom) {
-        let Some((_, namespace)) = self.stack.last() else {
+        let Some(open) = self.stack.last() else {
             return;
         };
-        let name = namespace
+        let name = open
+            .namespace
             .iter()
             .cloned()
             .chain([names::flat(name)])
@@ -164,22 +185,22 @@ impl Probe for Collector {
             enums,
             name,
         };
-        if let Some((node, _)) = self.stack.last_mut() {
-            node.atoms.push(info);
+        if let Some(open) = self.stack.last_mut() {
+            open.node.atoms.push(info);
         }
     }
 
     fn visit_end_namespace(&mut self, _: &str, _: &dyn Block) {
-        if let Some((_, namespace)) = self.stack.last_mut() {
-            namespace.pop();
+        if let Some(open) = self.stack.last_mut() {
+            open.namespace.pop();
         }
     }
 
     fn visit_end_scope(&mut self, _: &str, _: &dyn Block) {
         self.block_doc = false; // of a block that has none
-        if let Some((node, _)) = self.stack.pop() {
+        if let Some(Open { node, .. }) = self.stack.pop() {
             match self.stack.last_mut() {
-                Some((parent, _)) => parent.children.push(node),
+                Some(parent) => parent.node.children.push(node),
                 None => self.root = Some(node),
             }
         }

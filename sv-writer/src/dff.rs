@@ -11,12 +11,14 @@
 //! There is no reset port: a kernel that resets overrides `d` last. The [writer](crate) knows this block and
 //! writes it inline, as one line of its owner's clocked `always`.
 
+use crate::clocked::Clocked;
 use rust_hdl_core::prelude::*;
 
 /// What the text of every [`Dff`] opens with; the power-up value follows up to the end of the line.
 const MARK: &str = "// flip-flop, power-up ";
 
-/// A register of type `T`. Ports are public so that `dff_setup!` and plain loops over arrays can reach them.
+/// A register of type `T`. In a block that derives [`Block`](macro@crate::Block) and has one clock, it has that clock, and holds
+/// what it has in cycles in which the kernel does not assign `d`.
 #[derive(Clone, Debug, LogicBlock)]
 pub struct Dff<T: Synth> {
     /// Next value, sampled at the rising edge.
@@ -34,6 +36,19 @@ impl<T: Synth> Default for Dff<T> {
             q: Default::default(),
             clock: Default::default(),
         }
+    }
+}
+
+impl<T: Synth> Clocked for Dff<T> {
+    #[inline(always)]
+    fn hold(&mut self, clock: Clock) {
+        self.clock.next = clock;
+        self.d.next = self.q.val();
+    }
+
+    fn claim(&mut self) {
+        self.clock.connect();
+        self.d.connect();
     }
 }
 

@@ -120,6 +120,8 @@ pub enum Problem {
     )]
     Clock(String),
     /// The clock input of a sub-block gets no clock.
-    #[error("clock `{0}` is not connected; name the instance in dff_setup!, clock! or a loop")]
+    #[error(
+        "clock `{0}` is not connected; derive `Block` for the sub-block and for its owner, which hands on its only clock, or assign it in the kernel"
+    )]
     NoClock(String),
 }

@@ -16,7 +16,9 @@
 #![deny(missing_docs)]
 
 mod check;
+pub mod clocked;
 mod collect;
+mod constant;
 pub mod dff;
 mod doc;
 mod error;
@@ -26,6 +28,8 @@ mod names;
 mod print;
 mod schedule;
 
+pub use clocked::Clocked;
+pub use constant::{ConstantValue, constant, constants};
 pub use dff::Dff;
 pub use error::{Problem, WriteError};
 pub use print::{COMBINATIONAL, Faults};
@@ -100,14 +104,6 @@ impl Design {
         self
     }
 
-    /// The code of all modules, without comments, blank lines and indentation: what a record of a run is keyed by, so that
-    /// a better comment voids nothing.
-    #[must_use]
-    pub fn code(&self) -> String {
-        let modules = self.modules.iter();
-        modules.map(|module| code(&module.text)).collect()
-    }
-
     /// Name of the top module; empty when there is none.
     #[must_use]
     pub fn top(&self) -> &str {
@@ -143,8 +139,9 @@ impl Design {
     }
 }
 
-/// What a tool reads of a SystemVerilog text: without comments that begin with `//`, blank lines and indentation. The text
-/// must have no `//` in a string; the writer puts none there.
+/// What a tool reads of a SystemVerilog text: without comments that begin with `//`, blank lines and indentation. Records of
+/// runs are keyed by it, so that a better comment voids nothing. The text must have no `//` in a string; the writer puts none
+/// there.
 #[must_use]
 pub fn code(text: &str) -> String {
     let lines = text

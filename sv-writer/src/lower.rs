@@ -30,8 +30,9 @@ pub fn lower(node: &Node) -> Lowered<Module> {
     scope.check_member_names()?;
     let body = match &node.code {
         Verilog::Combinatorial(block) => {
-            let mut statements = vec![];
+            let mut statements = scope.hold(&children, node);
             scope.block(block, &mut statements)?;
+            scope.clock(&children, node);
             Body::Kernel(statements)
         }
         Verilog::Custom(_) if !children.is_empty() => {
@@ -194,6 +195,46 @@ impl Scope {
             }
         }
         Ok(())
+    }
+}
+
+// ---- what the derive does for fields with a clock
+
+impl Scope {
+    /// Registers hold what they have, unless the kernel says otherwise.
+    fn hold(&self, children: &[Child], node: &Node) -> Vec<Statement> {
+        let clocked = children.iter().zip(&node.children);
+        let held = clocked.filter_map(|(child, node)| match child {
+            Child::FlipFlop { d, q, .. } if node.clock.is_some() => Some(Statement::Assign {
+                target: Target {
+                    signal: *d,
+                    part: None,
+                },
+                value: Expr::Signal(*q),
+            }),
+            _ => None,
+        });
+        held.collect()
+    }
+
+    /// They, and blocks, have the clock of their owner, unless the kernel gives them another one.
+    fn clock(&mut self, children: &[Child], node: &Node) {
+        for (child, node) in children.iter().zip(&node.children) {
+            let source = node.clock.as_ref().and_then(|name| self.by_name.get(name));
+            let clock = match child {
+                Child::FlipFlop { clock, .. } => Some(*clock),
+                Child::Instance { ports, .. } => {
+                    let is_clock = |id: &SignalId| {
+                        self.signals[*id].clock && self.signals[*id].role == Role::ChildInput
+                    };
+                    let mut clocks = ports.iter().map(|(_, id)| *id).filter(is_clock);
+                    clocks.next().filter(|_| clocks.next().is_none())
+                }
+            };
+            if let (Some(source), Some(clock)) = (source, clock) {
+                self.clocks.entry(clock).or_insert(*source);
+            }
+        }
     }
 }
 

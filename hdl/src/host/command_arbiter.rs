@@ -17,9 +17,7 @@
 //! which are selected by one. A question costs 3 cycles more than `check` takes: one to choose the owner, one for `done`,
 //! and the asker's own for the next question.
 use crate::rx::ddp::check::CheckCommand;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -36,6 +34,7 @@ pub enum Phase {
 
 /// The arbiter.
 #[derive(Block)]
+#[block(default)]
 pub struct CommandArbiter {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -88,52 +87,9 @@ pub struct CommandArbiter {
     refused: Dff<Bit>,
 }
 
-impl Default for CommandArbiter {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            reset: d(),
-            control_command: d(),
-            control_arguments: d(),
-            control_valid: d(),
-            control_ready: d(),
-            control_done: d(),
-            control_failed: d(),
-            refill_arguments: d(),
-            refill_valid: d(),
-            refill_ready: d(),
-            refill_done: d(),
-            refill_failed: d(),
-            command: d(),
-            arguments: d(),
-            command_valid: d(),
-            command_ready: d(),
-            command_done: d(),
-            command_failed: d(),
-            turn: d(),
-            refill_owns: d(),
-            control_heard: d(),
-            refill_heard: d(),
-            control_finished: d(),
-            refill_finished: d(),
-            refused: d(),
-        }
-    }
-}
-
 impl Logic for CommandArbiter {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, refill_owns, refused);
-        dff_setup!(
-            self,
-            clock,
-            control_heard,
-            refill_heard,
-            control_finished,
-            refill_finished
-        );
-
         comment!("the owner's question");
         self.command.next = self.control_command.val();
         self.arguments.next = self.control_arguments.val();

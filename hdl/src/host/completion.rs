@@ -21,9 +21,7 @@
 //! Latency from `s_valid` to AW and W: 4 cycles. An entry every 4 cycles and one for each of its beats. Up to 64 entries
 //! wait for their answers.
 use crate::parts::axi::WriteRequestOut;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::completion;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -46,6 +44,7 @@ pub enum Step {
 
 /// Completion writer on a bus of W bits, K = W/8 octets.
 #[derive(Block)]
+#[block(entry: usize, beats: usize, even_lanes: u64, odd_lanes: u64, phase_bit: Bits<256>)]
 pub struct CompletionWriter<const W: usize, const K: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -109,16 +108,27 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     turn: Signal<Local, Bits<17>>,
     entry: Signal<Local, Bits<32>>,
     data: Signal<Local, Bits<W>>,
+    #[constant(ENTRY_BITS)]
     entry_bits: Constant<Bits<8>>,
+    #[constant(phase_bit)]
     phase_bit: Constant<Bits<256>>,
+    #[constant(beats - 1)]
     length: Constant<Bits<8>>,
+    #[constant(beats - 1)]
     beats_less_one: Constant<Bits<2>>,
+    #[constant(beats == 1)]
     one_beat: Constant<Bit>,
+    #[constant(if beats > 1 { W } else { 0 })]
     beat_shift: Constant<Bits<16>>,
+    #[constant(if K > entry { 8 * entry } else { 0 })]
     copy_shift: Constant<Bits<16>>,
+    #[constant(even_lanes)]
     even_lanes: Constant<Bits<K>>,
+    #[constant(odd_lanes)]
     odd_lanes: Constant<Bits<K>>,
+    #[constant(0xffff_ffff & !(K - 1))]
     aligned: Constant<Bits<32>>,
+    #[constant(0xffff_ffff_u64)]
     full: Constant<Bits<32>>,
 }
 
@@ -139,84 +149,13 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
         };
         let mut phase_bit = Bits::<256>::default();
         phase_bit.set_bits::<1>(completion::PHASE.lsb, 1_u64.into());
-        Self {
-            clock: d(),
-            reset: d(),
-            s_event: d(),
-            s_valid: d(),
-            s_ready: d(),
-            s_fence: d(),
-            fence_done: d(),
-            base: d(),
-            entries: d(),
-            consumer: d(),
-            restart: d(),
-            producer: d(),
-            fault: d(),
-            m_axi: d(),
-            b_valid: d(),
-            b_error: d(),
-            step: d(),
-            held_valid: d(),
-            held: d(),
-            given: d(),
-            used: d(),
-            room: d(),
-            slot: d(),
-            phase: d(),
-            low: d(),
-            high: d(),
-            address_valid: d(),
-            beat_valid: d(),
-            beats_left: d(),
-            last_valid: d(),
-            flight: d(),
-            draining: d(),
-            done: d(),
-            faulty: d(),
-            fenced: d(),
-            left: d(),
-            launch: d(),
-            unanswered: d(),
-            slot_mask: d(),
-            turn: d(),
-            entry: d(),
-            data: d(),
-            entry_bits: Constant::new((ENTRY_BITS as u64).into()),
-            phase_bit: Constant::new(phase_bit),
-            length: Constant::new((beats as u64 - 1).into()),
-            beats_less_one: Constant::new((beats as u64 - 1).into()),
-            one_beat: Constant::new(beats == 1),
-            beat_shift: Constant::new(if beats > 1 { W as u64 } else { 0 }.into()),
-            copy_shift: Constant::new(if K > entry { 8 * entry as u64 } else { 0 }.into()),
-            even_lanes: Constant::new(even_lanes.into()),
-            odd_lanes: Constant::new(odd_lanes.into()),
-            aligned: Constant::new((0xffff_ffff & !(K as u64 - 1)).into()),
-            full: Constant::new(0xffff_ffff_u64.into()),
-        }
+        Self::assemble(entry, beats, even_lanes, odd_lanes, phase_bit)
     }
 }
 
 impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, step, held_valid, held, given, used, room, slot, phase, low, high
-        );
-        dff_setup!(
-            self,
-            clock,
-            address_valid,
-            beat_valid,
-            beats_left,
-            last_valid,
-            flight,
-            draining,
-            done,
-            faulty
-        );
-        dff_setup!(self, clock, fenced, left);
-
         comment!("in");
         self.s_ready.next = !self.held_valid.q.val();
         if self.s_valid.val() & !self.held_valid.q.val() {

@@ -33,9 +33,7 @@
 //! does, and a close [`SETTLE`] cycles more.
 use crate::Config;
 use crate::rx::ddp::check::CheckCommand;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
 use warpline_sv_writer::dff::Dff;
@@ -67,6 +65,7 @@ pub enum Step {
 
 /// Commands for a device with S streams.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Control<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -170,22 +169,39 @@ pub struct Control<const S: usize> {
     has_queue: Signal<Local, Bit>,
     entries: Signal<Local, Bits<16>>,
 
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(SETTLE)]
     settle: Constant<Bits<8>>,
+    #[constant(stream_context::STREAM.lsb)]
     stream_at: Constant<Bits<8>>,
+    #[constant(stream_context::MARKERS.lsb)]
     markers_at: Constant<Bits<8>>,
+    #[constant(stream_context::CRC.lsb)]
     crc_at: Constant<Bits<8>>,
+    #[constant(stream_context::SEQUENCE_START.lsb)]
     sequence_at: Constant<Bits<8>>,
+    #[constant(stream_context::QUEUES.lsb)]
     queues_at: Constant<Bits<8>>,
+    #[constant((1 << config.queues) - 1)]
     queue_mask: Constant<Bits<4>>,
+    #[constant(receive_ring::QUEUE.lsb)]
     queue_at: Constant<Bits<8>>,
+    #[constant(receive_ring::ENTRIES.lsb)]
     entries_at: Constant<Bits<8>>,
+    #[constant(receive_ring::BASE.lsb)]
     base_at: Constant<Bits<8>>,
+    #[constant(command::WRITE_STAG)]
     write_stag: Constant<Bits<8>>,
+    #[constant(command::REVOKE_STAG)]
     revoke_stag: Constant<Bits<8>>,
+    #[constant(command::ARM_STREAM)]
     arm_stream: Constant<Bits<8>>,
+    #[constant(command::CLOSE_STREAM)]
     close_stream: Constant<Bits<8>>,
+    #[constant(command::POST_RECEIVE)]
     post_receive: Constant<Bits<8>>,
+    #[constant(command::SET_RECEIVE_RING)]
     set_receive_ring: Constant<Bits<8>>,
 }
 
@@ -202,131 +218,13 @@ impl<const S: usize> Control<S> {
                 && stream_context::STREAM == receive_ring::STREAM,
             "the stream lies at the same place in all commands"
         );
-        let number = |value: u32| Constant::new(u64::from(value).into());
-        let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
-        Self {
-            clock: d(),
-            reset: d(),
-            start: d(),
-            number: d(),
-            arguments: d(),
-            busy: d(),
-            failed: d(),
-            command: d(),
-            command_valid: d(),
-            command_ready: d(),
-            command_done: d(),
-            command_failed: d(),
-            arm: d(),
-            close: d(),
-            stream: d(),
-            markers: d(),
-            crc: d(),
-            sequence_start: d(),
-            set: d(),
-            set_ready: d(),
-            set_failed: d(),
-            forget: d(),
-            quiet: d(),
-            issued: d(),
-            issued_stream: d(),
-            consumed: d(),
-            consumed_stream: d(),
-            fence_done: d(),
-            step: d(),
-            refused: d(),
-            asked: d(),
-            pause: d(),
-            fenced: d(),
-            arm_pulse: d(),
-            close_pulse: d(),
-            forget_pulse: d(),
-            stream_given: d(),
-            markers_given: d(),
-            crc_given: d(),
-            sequence_given: d(),
-            queues_given: d(),
-            ring_legal: d(),
-            exists: d(),
-            is_armed: d(),
-            stream_queues: d(),
-            queue_given: d(),
-            is_other: d(),
-            is_arm: d(),
-            is_set: d(),
-            is_close: d(),
-            is_empty: d(),
-            came: d(),
-            came_stream: d(),
-            left: d(),
-            left_stream: d(),
-            armed: array(),
-            queues: array(),
-            under_way: array(),
-            up: array(),
-            down: array(),
-            named_stream: d(),
-            named_queue: d(),
-            ring_queue: d(),
-            has_queue: d(),
-            entries: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            settle: Constant::new(SETTLE.into()),
-            stream_at: place(stream_context::STREAM),
-            markers_at: place(stream_context::MARKERS),
-            crc_at: place(stream_context::CRC),
-            sequence_at: place(stream_context::SEQUENCE_START),
-            queues_at: place(stream_context::QUEUES),
-            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
-            queue_at: place(receive_ring::QUEUE),
-            entries_at: place(receive_ring::ENTRIES),
-            base_at: place(receive_ring::BASE),
-            write_stag: number(command::WRITE_STAG),
-            revoke_stag: number(command::REVOKE_STAG),
-            arm_stream: number(command::ARM_STREAM),
-            close_stream: number(command::CLOSE_STREAM),
-            post_receive: number(command::POST_RECEIVE),
-            set_receive_ring: number(command::SET_RECEIVE_RING),
-        }
+        Self::assemble(config)
     }
 }
 
 impl<const S: usize> Logic for Control<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            step,
-            refused,
-            asked,
-            pause,
-            fenced,
-            arm_pulse,
-            close_pulse,
-            forget_pulse
-        );
-        dff_setup!(
-            self,
-            clock,
-            stream_given,
-            markers_given,
-            crc_given,
-            sequence_given,
-            queues_given,
-            ring_legal
-        );
-        dff_setup!(
-            self,
-            clock,
-            exists,
-            is_armed,
-            stream_queues,
-            queue_given,
-            is_empty
-        );
-        dff_setup!(self, clock, is_other, is_arm, is_set, is_close);
-        dff_setup!(self, clock, came, came_stream, left, left_stream);
         self.busy.next = self.step.q.val() != Step::Idle;
         self.failed.next = self.refused.q.val();
         self.command.next = self.asked.q.val();
@@ -375,11 +273,8 @@ impl<const S: usize> Logic for Control<S> {
                 .val()
                 .get_bit(self.ring_queue.val().index());
         for i in 0..S {
-            self.armed[i].clock.next = self.clock.val();
             self.armed[i].d.next = self.armed[i].q.val();
-            self.queues[i].clock.next = self.clock.val();
             self.queues[i].d.next = self.queues[i].q.val();
-            self.under_way[i].clock.next = self.clock.val();
             self.under_way[i].d.next = self.under_way[i].q.val();
             self.up[i].next = self.came.q.val()
                 & (self.came_stream.q.val().get_bits::<4>(0) == self.index[i].val());

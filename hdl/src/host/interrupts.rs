@@ -20,9 +20,7 @@
 //!
 //! Latency: `producer` to `state` 2 cycles, `arm` 3 cycles, an event to `tvalid` 2 cycles. A FAULT message every 2 cycles,
 //! a COMPLETION message every `holdoff` + 3.
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::register::interrupt;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -53,6 +51,7 @@ pub struct MessageStreamIn {
 
 /// State and messages of both vectors.
 #[derive(Block)]
+#[block(default)]
 pub struct Interrupts {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -97,68 +96,21 @@ pub struct Interrupts {
     events: Signal<Local, Bits<2>>,
     wanted: Signal<Local, Bits<2>>,
     leaves: Signal<Local, Bits<2>>,
+    #[constant(0xff_ffff)]
     longest: Constant<Bits<24>>,
+    #[constant(1_u64 << interrupt::COMPLETION)]
     completion_bit: Constant<Bits<2>>,
+    #[constant(1_u64 << interrupt::FAULT)]
     fault_bit: Constant<Bits<2>>,
+    #[constant(interrupt::COMPLETION)]
     completion_vector: Constant<Bits<8>>,
+    #[constant(interrupt::FAULT)]
     fault_vector: Constant<Bits<8>>,
-}
-
-impl Default for Interrupts {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            reset: d(),
-            producer: d(),
-            restart: d(),
-            fault: d(),
-            arm: d(),
-            armed_count: d(),
-            clear: d(),
-            enable: d(),
-            test: d(),
-            holdoff: d(),
-            state: d(),
-            m_axis_msix: d(),
-            armed: d(),
-            count: d(),
-            different: d(),
-            fault_before: d(),
-            happened: d(),
-            pending: d(),
-            offered: d(),
-            vector: d(),
-            since: d(),
-            rested: d(),
-            fire: d(),
-            rise: d(),
-            events: d(),
-            wanted: d(),
-            leaves: d(),
-            longest: Constant::new(0xff_ffff_u64.into()),
-            completion_bit: Constant::new((1_u64 << interrupt::COMPLETION).into()),
-            fault_bit: Constant::new((1_u64 << interrupt::FAULT).into()),
-            completion_vector: Constant::new((interrupt::COMPLETION as u64).into()),
-            fault_vector: Constant::new((interrupt::FAULT as u64).into()),
-        }
-    }
 }
 
 impl Logic for Interrupts {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            armed,
-            count,
-            different,
-            fault_before,
-            happened,
-            pending
-        );
-        dff_setup!(self, clock, offered, vector, since, rested);
-
         comment!(
             "one shot: a difference found with an older count is worth nothing to a new arming"
         );

@@ -40,9 +40,7 @@ use crate::parts::axi::{
     AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK, size_code,
 };
 use crate::parts::queue::{Queue, Store};
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{receive_buffer, receive_descriptor, receive_ring};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -97,6 +95,7 @@ struct Buffer {
 
 /// ReceiveRings on a bus of W bits, K = W/8 octets, for S streams of four queues.
 #[derive(Block)]
+#[block(slots: usize)]
 pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -277,22 +276,39 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     breaks: Signal<Local, Bit>,
     post_stream: Signal<Local, Bits<8>>,
 
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(1)]
     one: Constant<Bits<4>>,
+    #[constant(4 * S - 1)]
     last_row: Constant<Bits<6>>,
+    #[constant(slots)]
     slots: Constant<Bits<16>>,
+    #[constant(K.ilog2())]
     beat_bits: Constant<Bits<8>>,
+    #[constant(K - 1)]
     lanes: Constant<Bits<8>>,
+    #[constant(K / 8 - 1)]
     halves_less_one: Constant<Bits<4>>,
+    #[constant(if K > 8 { 64 } else { 0 })]
     half_shift: Constant<Bits<16>>,
+    #[constant(0xffff_ffff & !(K - 1))]
     aligned: Constant<Bits<32>>,
+    #[constant(receive_ring::STREAM.lsb)]
     stream_at: Constant<Bits<8>>,
+    #[constant(receive_ring::QUEUE.lsb)]
     queue_at: Constant<Bits<8>>,
+    #[constant(receive_ring::ENTRIES.lsb)]
     entries_at: Constant<Bits<8>>,
+    #[constant(receive_ring::BASE.lsb)]
     base_at: Constant<Bits<8>>,
+    #[constant(size_code(K))]
     size: Constant<Bits<3>>,
+    #[constant(BURST_INCR)]
     burst: Constant<Bits<2>>,
+    #[constant(CACHE_NOT_BUFFERABLE)]
     cache: Constant<Bits<4>>,
+    #[constant(PROT_DATA)]
     prot: Constant<Bits<3>>,
 }
 
@@ -320,232 +336,13 @@ impl<const W: usize, const K: usize, const S: usize> ReceiveRings<W, K, S> {
                 && DESCRIPTOR == 16,
             "the kernel puts a buffer together field by field"
         );
-        let place = |field: warpline_regmap::Field| Constant::new((field.lsb as u64).into());
-        Self {
-            clock: d(),
-            reset: d(),
-            port_reset: d(),
-            doorbell: d(),
-            doorbell_stream: d(),
-            doorbell_queue: d(),
-            doorbell_value: d(),
-            set: d(),
-            arguments: d(),
-            set_ready: d(),
-            set_failed: d(),
-            close: d(),
-            stream: d(),
-            quiet: d(),
-            m_axi: d(),
-            buffer: d(),
-            buffer_valid: d(),
-            buffer_ready: d(),
-            buffer_done: d(),
-            buffer_failed: d(),
-            key_stream: d(),
-            key_queue: d(),
-            key_distance: d(),
-            took: d(),
-            coming: d(),
-            fault: d(),
-            fault_stream: d(),
-            rings: d(),
-            fetched: d(),
-            produced: d(),
-            produced_key: d(),
-            taken: d(),
-            taken_key: d(),
-            ring: array(),
-            dirty: array(),
-            full: array(),
-            wants: array(),
-            broken: array(),
-            one_more: d(),
-            rung: d(),
-            rung_stream: d(),
-            rung_bit: d(),
-            rung_row: d(),
-            rung_value: d(),
-            used_one: d(),
-            used_stream: d(),
-            used_bit: d(),
-            closed: d(),
-            closed_stream: d(),
-            set_new: d(),
-            set_writes: d(),
-            set_refuses: d(),
-            set_had: d(),
-            set_row: d(),
-            set_mask: d(),
-            set_done: d(),
-            set_refused: d(),
-            known: d(),
-            known_ring: d(),
-            expects: d(),
-            seek: d(),
-            seek_next: d(),
-            step: d(),
-            row: d(),
-            row_open: d(),
-            place: d(),
-            first: d(),
-            written: d(),
-            gone: d(),
-            behind: d(),
-            used: d(),
-            most: d(),
-            room: d(),
-            left: d(),
-            some_left: d(),
-            low: d(),
-            high: d(),
-            address_valid: d(),
-            length: d(),
-            held_valid: d(),
-            held: d(),
-            halves: d(),
-            at_last_half: d(),
-            ends: d(),
-            bad: d(),
-            skip: d(),
-            skips: d(),
-            second: d(),
-            address: d(),
-            buffers: d(),
-            queued: d(),
-            asked: d(),
-            ahead: d(),
-            still: d(),
-            fault_now: d(),
-            fault_of: d(),
-            doorbell_bit: d(),
-            given_stream: d(),
-            given_queue: d(),
-            set_stream: d(),
-            set_bit: d(),
-            set_now: d(),
-            set_good: d(),
-            key_row: d(),
-            key_bit: d(),
-            key_ring: d(),
-            seek_stream: d(),
-            seek_bit: d(),
-            wanted: d(),
-            moves: d(),
-            row_stream: d(),
-            row_bit: d(),
-            loads: d(),
-            behind_still: d(),
-            has_room: d(),
-            dirty_left: array(),
-            full_left: array(),
-            to_block_end: d(),
-            offset: d(),
-            from: d(),
-            to: d(),
-            to_skip: d(),
-            takes: d(),
-            wants_half: d(),
-            push: d(),
-            stalled: d(),
-            pop: d(),
-            refused: d(),
-            waiting: d(),
-            last_half: d(),
-            breaks: d(),
-            post_stream: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            one: Constant::new(1_u64.into()),
-            last_row: Constant::new((4 * S as u64 - 1).into()),
-            slots: Constant::new((slots as u64).into()),
-            beat_bits: Constant::new(u64::from(K.ilog2()).into()),
-            lanes: Constant::new((K as u64 - 1).into()),
-            halves_less_one: Constant::new((K as u64 / 8 - 1).into()),
-            half_shift: Constant::new(if K > 8 { 64_u64 } else { 0 }.into()),
-            aligned: Constant::new((0xffff_ffff & !(K as u64 - 1)).into()),
-            stream_at: place(receive_ring::STREAM),
-            queue_at: place(receive_ring::QUEUE),
-            entries_at: place(receive_ring::ENTRIES),
-            base_at: place(receive_ring::BASE),
-            size: Constant::new(size_code(K).into()),
-            burst: Constant::new(BURST_INCR.into()),
-            cache: Constant::new(CACHE_NOT_BUFFERABLE.into()),
-            prot: Constant::new(PROT_DATA.into()),
-        }
+        Self::assemble(slots)
     }
 }
 
 impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K, S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            set_done,
-            set_refused,
-            known,
-            known_ring,
-            expects,
-            seek,
-            seek_next,
-            step,
-            row,
-            row_open
-        );
-        dff_setup!(
-            self,
-            clock,
-            closed,
-            closed_stream,
-            set_new,
-            set_writes,
-            set_refuses,
-            set_had,
-            set_row,
-            set_bit,
-            set_mask
-        );
-        dff_setup!(
-            self, clock, place, first, written, gone, behind, used, most, room
-        );
-        dff_setup!(self, clock, left, some_left, low, high);
-        dff_setup!(self, clock, used_one, used_stream, used_bit, one_more);
-        dff_setup!(
-            self,
-            clock,
-            rung,
-            rung_stream,
-            rung_bit,
-            rung_row,
-            rung_value
-        );
-        dff_setup!(
-            self,
-            clock,
-            address_valid,
-            length,
-            held_valid,
-            held,
-            halves,
-            at_last_half,
-            ends,
-            bad
-        );
-        dff_setup!(
-            self, clock, skip, skips, second, address, queued, asked, ahead, still
-        );
-        dff_setup!(self, clock, fault_now, fault_of);
-        clock!(
-            self,
-            clock,
-            rings,
-            fetched,
-            produced,
-            produced_key,
-            taken,
-            taken_key,
-            buffers
-        );
         self.buffers.reset.next = self.reset.val();
 
         comment!("rows, and their bits in the vectors of their streams");
@@ -582,11 +379,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.wanted.next = false;
         self.row_open.d.next = false;
         for i in 0..S {
-            self.ring[i].clock.next = self.clock.val();
-            self.dirty[i].clock.next = self.clock.val();
-            self.full[i].clock.next = self.clock.val();
-            self.wants[i].clock.next = self.clock.val();
-            self.broken[i].clock.next = self.clock.val();
             if self.doorbell_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.rung.d.next = self.doorbell.val()
                     & !self.doorbell_queue.val().get_bits::<6>(2).any()
@@ -890,8 +682,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.closed.d.next = self.close.val();
         self.closed_stream.d.next = self.stream.val();
         for i in 0..S {
-            self.ring[i].d.next = self.ring[i].q.val();
-            self.broken[i].d.next = self.broken[i].q.val();
             self.dirty_left[i].next = self.dirty[i].q.val();
             self.full_left[i].next = self.full[i].q.val();
             if self.row_stream.val().get_bits::<4>(0) == self.index[i].val() {

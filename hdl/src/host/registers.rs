@@ -23,9 +23,7 @@
 //! the command. Counters lag two cycles behind their pulses.
 use crate::Config;
 use crate::parts::axi::AxiLiteSlave;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::Register;
 use warpline_regmap::layout::error_record;
 use warpline_regmap::register;
@@ -70,6 +68,7 @@ const ARGUMENTS: usize = register::ARGUMENT.count as usize;
 
 /// The registers of a device with S streams.
 #[derive(Block)]
+#[block(identity: [u64; 7])]
 pub struct Registers<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -163,14 +162,19 @@ pub struct Registers<const S: usize> {
     apply: Dff<Bit>,
     b_valid: Dff<Bit>,
     idle: Dff<Bit>,
+    #[value(Storage::new(elements(register::ARGUMENT), [u32::MAX; ARGUMENTS]))]
     argument: Storage<ARGUMENTS>,
+    #[value(Storage::new(singles(COMPLETION), COMPLETION.map(|r| r.mask())))]
     completion: Storage<2>,
+    #[value(Storage::new(singles([register::COMPLETION_ENTRIES]), [u32::MAX]))]
     queue_size: Storage<1>,
     refused: Dff<Bit>,
     base_written: Signal<Local, Bit>,
     entries_low: Signal<Local, Bits<17>>,
     base_low: Signal<Local, Bits<6>>,
+    #[value(Storage::new(singles([register::COMPLETION_CONSUMER]), [u32::MAX]))]
     consumer: Storage<1>,
+    #[value(Storage::new(singles(INTERRUPTS), INTERRUPTS.map(|r| r.mask())))]
     interrupts: Storage<2>,
     start_pulse: Dff<Bit>,
     number_given: Dff<Bits<8>>,
@@ -190,15 +194,25 @@ pub struct Registers<const S: usize> {
     step: Dff<Bits<2>>,
     r_valid: Dff<Bit>,
     r_data: Dff<Bits<32>>,
+    #[value(Words::new(singles(IDENTITY)))]
     identity_words: Words<7>,
+    #[value(Words::new(singles(STATUS)))]
     status_words: Words<3>,
+    #[value(Words::new(elements(register::ARGUMENT)))]
     argument_words: Words<ARGUMENTS>,
+    #[value(Words::new(singles(COMPLETION)))]
     completion_words: Words<2>,
+    #[value(Words::new(singles([register::COMPLETION_ENTRIES])))]
     entries_words: Words<1>,
+    #[value(Words::new(singles([register::COMPLETION_CONSUMER])))]
     consumer_words: Words<1>,
+    #[value(Words::new(singles(INTERRUPTS)))]
     interrupt_words: Words<2>,
+    #[value(Words::new(singles(COUNTERS)))]
     counter_words: Words<7>,
+    #[value(Words::new(elements(register::STREAM_EDGE)))]
     edge_words: Words<S>,
+    #[value(Words::new(elements(register::STREAM_LIMIT)))]
     limit_words: Words<S>,
     record_word: Signal<Local, Bits<10>>,
     record_hit: Dff<Bit>,
@@ -208,23 +222,41 @@ pub struct Registers<const S: usize> {
 
     counter: [Counter; 7],
 
+    #[constant(|i| identity[i])]
     identity: [Constant<Bits<32>>; 7],
+    #[constant(row(register::COMMAND.offset))]
     command_row: Constant<Bits<10>>,
+    #[constant(row(register::COMPLETION_BASE_LOW.offset))]
     base_low_row: Constant<Bits<10>>,
+    #[constant(row(register::COMPLETION_BASE_HIGH.offset))]
     base_high_row: Constant<Bits<10>>,
+    #[constant(row(register::COMPLETION_ENTRIES.offset))]
     entries_row: Constant<Bits<10>>,
+    #[constant(row(register::COMPLETION_ARM.offset))]
     arm_row: Constant<Bits<10>>,
+    #[constant(register::COMPLETION_ARM.octets())]
     arm_octets: Constant<Bits<4>>,
+    #[constant(row(register::INTERRUPT_STATE.offset))]
     state_row: Constant<Bits<10>>,
+    #[constant(row(register::INTERRUPT_TEST.offset))]
     test_row: Constant<Bits<10>>,
+    #[constant(row(register::RECEIVE_PRODUCER.offset))]
     bell_base: Constant<Bits<10>>,
+    #[constant(register::RECEIVE_PRODUCER_STRIDE * S as u32)]
     bell_end: Constant<Bits<10>>,
+    #[constant(register::RECEIVE_PRODUCER.octets())]
     bell_octets: Constant<Bits<4>>,
+    #[constant(row(register::ERROR_RECORD.offset))]
     record_base: Constant<Bits<10>>,
+    #[constant(row(register::ERROR_RECORD.stride * S as u32))]
     record_end: Constant<Bits<10>>,
+    #[constant(error_record::WORDS)]
     record_words: Constant<Bits<4>>,
+    #[constant(register::COMMAND_NUMBER.lsb)]
     number_at: Constant<Bits<8>>,
+    #[constant(1_u64 << register::COMMAND_BUSY.lsb)]
     busy_mask: Constant<Bits<32>>,
+    #[constant(1_u64 << register::COMMAND_FAILED.lsb)]
     failed_mask: Constant<Bits<32>>,
 }
 
@@ -269,168 +301,13 @@ impl<const S: usize> Registers<S> {
             config.receive_slots as u64,
             config.max_ulpdu() as u64,
         ];
-        Self {
-            clock: d(),
-            reset: d(),
-            port_reset: d(),
-            s_axil: d(),
-            start: d(),
-            number: d(),
-            arguments: d(),
-            busy: d(),
-            failed: d(),
-            completion_base: d(),
-            completion_entries: d(),
-            completion_consumer: d(),
-            restart: d(),
-            completion_producer: d(),
-            arm: d(),
-            armed_count: d(),
-            interrupt_state: d(),
-            interrupt_clear: d(),
-            interrupt_enable: d(),
-            interrupt_test: d(),
-            holdoff: d(),
-            doorbell: d(),
-            doorbell_stream: d(),
-            doorbell_queue: d(),
-            doorbell_value: d(),
-            segments: d(),
-            octets: d(),
-            segments_dropped: d(),
-            fpdus: d(),
-            discarded: d(),
-            payload: d(),
-            payload_valid: d(),
-            errors: d(),
-            edge_sequence: array(),
-            limit_sequence: array(),
-            record_row: d(),
-            record_data: d(),
-            aw_held: d(),
-            w_held: d(),
-            write_row: d(),
-            write_data: d(),
-            write_strobe: d(),
-            apply: d(),
-            b_valid: d(),
-            idle: d(),
-            argument: Storage::new(elements(register::ARGUMENT), [u32::MAX; ARGUMENTS]),
-            completion: Storage::new(singles(COMPLETION), COMPLETION.map(|r| r.mask())),
-            queue_size: Storage::new(singles([register::COMPLETION_ENTRIES]), [u32::MAX]),
-            refused: d(),
-            base_written: d(),
-            entries_low: d(),
-            base_low: d(),
-            consumer: Storage::new(singles([register::COMPLETION_CONSUMER]), [u32::MAX]),
-            interrupts: Storage::new(singles(INTERRUPTS), INTERRUPTS.map(|r| r.mask())),
-            start_pulse: d(),
-            number_given: d(),
-            restart_pulse: d(),
-            arm_pulse: d(),
-            count_given: d(),
-            clear_pulse: d(),
-            test_pulse: d(),
-            bell: d(),
-            bell_pulse: d(),
-            bell_element: d(),
-            bell_count: d(),
-            reading: d(),
-            read_row: d(),
-            step: d(),
-            r_valid: d(),
-            r_data: d(),
-            identity_words: Words::new(singles(IDENTITY)),
-            status_words: Words::new(singles(STATUS)),
-            argument_words: Words::new(elements(register::ARGUMENT)),
-            completion_words: Words::new(singles(COMPLETION)),
-            entries_words: Words::new(singles([register::COMPLETION_ENTRIES])),
-            consumer_words: Words::new(singles([register::COMPLETION_CONSUMER])),
-            interrupt_words: Words::new(singles(INTERRUPTS)),
-            counter_words: Words::new(singles(COUNTERS)),
-            edge_words: Words::new(elements(register::STREAM_EDGE)),
-            limit_words: Words::new(elements(register::STREAM_LIMIT)),
-            record_word: d(),
-            record_hit: d(),
-            record: d(),
-            busy_word: d(),
-            failed_word: d(),
-            counter: array(),
-            identity: identity.map(|value| Constant::new(value.into())),
-            command_row: Constant::new(row(register::COMMAND.offset)),
-            base_low_row: Constant::new(row(register::COMPLETION_BASE_LOW.offset)),
-            base_high_row: Constant::new(row(register::COMPLETION_BASE_HIGH.offset)),
-            entries_row: Constant::new(row(register::COMPLETION_ENTRIES.offset)),
-            arm_row: Constant::new(row(register::COMPLETION_ARM.offset)),
-            arm_octets: Constant::new(u64::from(register::COMPLETION_ARM.octets()).into()),
-            state_row: Constant::new(row(register::INTERRUPT_STATE.offset)),
-            test_row: Constant::new(row(register::INTERRUPT_TEST.offset)),
-            bell_base: Constant::new(row(register::RECEIVE_PRODUCER.offset)),
-            bell_end: Constant::new(u64::from(register::RECEIVE_PRODUCER_STRIDE * S as u32).into()),
-            bell_octets: Constant::new(u64::from(register::RECEIVE_PRODUCER.octets()).into()),
-            record_base: Constant::new(row(record.offset)),
-            record_end: Constant::new(row(record.stride * S as u32)),
-            record_words: Constant::new((error_record::WORDS as u64).into()),
-            number_at: Constant::new((register::COMMAND_NUMBER.lsb as u64).into()),
-            busy_mask: Constant::new((1_u64 << register::COMMAND_BUSY.lsb).into()),
-            failed_mask: Constant::new((1_u64 << register::COMMAND_FAILED.lsb).into()),
-        }
+        Self::assemble(identity)
     }
 }
 
 impl<const S: usize> Logic for Registers<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            aw_held,
-            w_held,
-            write_row,
-            write_data,
-            write_strobe,
-            apply,
-            idle,
-            b_valid
-        );
-        dff_setup!(
-            self,
-            clock,
-            start_pulse,
-            number_given,
-            restart_pulse,
-            refused
-        );
-        dff_setup!(
-            self,
-            clock,
-            arm_pulse,
-            count_given,
-            clear_pulse,
-            test_pulse,
-            bell_pulse,
-            bell_element,
-            bell_count
-        );
-        dff_setup!(
-            self, clock, reading, read_row, step, r_valid, r_data, record_hit
-        );
-        clock!(
-            self, clock, argument, completion, queue_size, consumer, interrupts
-        );
-        clock!(
-            self,
-            clock,
-            identity_words,
-            status_words,
-            argument_words,
-            completion_words,
-            entries_words,
-            consumer_words,
-            interrupt_words
-        );
-        clock!(self, clock, counter_words, edge_words, limit_words);
-
         comment!(
             "write: hold the address and the word, whichever comes first, then apply and answer"
         );
@@ -572,7 +449,6 @@ impl<const S: usize> Logic for Registers<S> {
 
         comment!("what is counted");
         for i in 0..7 {
-            self.counter[i].clock.next = self.clock.val();
             self.counter[i].reset.next = self.reset.val();
             self.counter_words.value[i].next = self.counter[i].count.val();
         }
@@ -718,6 +594,7 @@ impl<const S: usize> Logic for Registers<S> {
 ///  row ──►(= at)──►[hit]──► AND value ─► OR ─►[found]──► word
 /// ```
 #[derive(Block)]
+#[block(offsets: [u32; N])]
 pub struct Words<const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -727,6 +604,7 @@ pub struct Words<const N: usize> {
     pub value: [Signal<In, Bits<32>>; N],
     /// The answer.
     pub word: Signal<Out, Bits<32>>,
+    #[constant(|i| row(offsets[i]))]
     at: [Constant<Bits<10>>; N],
     hit: [Dff<Bit>; N],
     chosen: [Signal<Local, Bits<32>>; N],
@@ -738,26 +616,14 @@ impl<const N: usize> Words<N> {
     /// Words at the octet `offsets`.
     #[must_use]
     pub fn new(offsets: [u32; N]) -> Self {
-        Self {
-            clock: d(),
-            row: d(),
-            value: array(),
-            word: d(),
-            at: offsets.map(|offset| Constant::new(row(offset))),
-            hit: array(),
-            chosen: array(),
-            sum: array(),
-            found: d(),
-        }
+        Self::assemble(offsets)
     }
 }
 
 impl<const N: usize> Logic for Words<N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, found);
         for i in 0..N {
-            self.hit[i].clock.next = self.clock.val();
             self.hit[i].d.next = self.row.val() == self.at[i].val();
             self.chosen[i].next = 0.into();
             if self.hit[i].q.val() {
@@ -777,6 +643,7 @@ impl<const N: usize> Logic for Words<N> {
 
 /// Words that the host writes.
 #[derive(Block)]
+#[block(offsets: [u32; N], masks: [u32; N])]
 pub struct Storage<const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -792,10 +659,13 @@ pub struct Storage<const N: usize> {
     pub strobe: Signal<In, Bits<4>>,
     /// Present values.
     pub word: [Signal<Out, Bits<32>>; N],
+    #[constant(|i| row(offsets[i]))]
     at: [Constant<Bits<10>>; N],
+    #[constant(|i| masks[i])]
     writable: [Constant<Bits<32>>; N],
     held: [Dff<Bits<32>>; N],
     lane: [Signal<Local, Bits<32>>; 4],
+    #[constant(|lane| 0xff_u64 << (8 * lane))]
     lane_mask: [Constant<Bits<32>>; 4],
     mask: Signal<Local, Bits<32>>,
 }
@@ -804,21 +674,7 @@ impl<const N: usize> Storage<N> {
     /// Words at the octet `offsets`, of which the bits of `masks` can be written.
     #[must_use]
     pub fn new(offsets: [u32; N], masks: [u32; N]) -> Self {
-        Self {
-            clock: d(),
-            reset: d(),
-            write: d(),
-            row: d(),
-            data: d(),
-            strobe: d(),
-            word: array(),
-            at: offsets.map(|offset| Constant::new(row(offset))),
-            writable: masks.map(|mask| Constant::new(u64::from(mask).into())),
-            held: array(),
-            lane: array(),
-            lane_mask: std::array::from_fn(|lane| Constant::new((0xff_u64 << (8 * lane)).into())),
-            mask: d(),
-        }
+        Self::assemble(offsets, masks)
     }
 }
 
@@ -834,8 +690,6 @@ impl<const N: usize> Logic for Storage<N> {
         self.mask.next =
             self.lane[0].val() | self.lane[1].val() | self.lane[2].val() | self.lane[3].val();
         for i in 0..N {
-            self.held[i].clock.next = self.clock.val();
-            self.held[i].d.next = self.held[i].q.val();
             if self.write.val() & (self.row.val() == self.at[i].val()) {
                 self.held[i].d.next = (self.held[i].q.val() & !self.mask.val())
                     | (self.data.val() & self.mask.val() & self.writable[i].val());
@@ -866,7 +720,6 @@ pub struct Counter {
 impl Logic for Counter {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken, sum);
         self.taken.d.next = self.amount.val();
         self.sum.d.next = self.sum.q.val() + bit_cast::<32, 16>(self.taken.q.val());
         self.count.next = self.sum.q.val();

@@ -26,9 +26,7 @@ use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::xor_network::{self, XorNetwork};
 use crate::records::CrcVerdict;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -58,6 +56,7 @@ struct Finished {
 
 /// The CRC unit for beats of W bits, D dwords.
 #[derive(Block)]
+#[block()]
 pub struct Crc32c<const W: usize, const D: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -83,26 +82,36 @@ pub struct Crc32c<const W: usize, const D: usize> {
     beat_data: Dff<Bits<W>>,
     beat: Dff<Beat>,
     missing: Signal<Local, Bits<5>>,
+    #[constant(D)]
     dwords: Constant<Bits<5>>,
     // its last dword
     count_less_one: Signal<Local, Bits<5>>,
     last_dword: Dff<Bits<4>>,
     last_bit: Signal<Local, Bits<9>>,
     field: Dff<Bits<32>>,
+    #[value(Delay::new(xor_network::latency(W) - 1))]
     field_delayed: Delay<Bits<32>>,
     // loop
+    #[value(XorNetwork::new(columns(W, |bit| root(advance(1 << (bit % 32), W - bit / 32 * 32), W))))]
     network: XorNetwork<W, 32>,
+    #[value(Delay::new(xor_network::latency(W)))]
     summed: Delay<Beat>,
     root: Dff<Bits<32>>,
     entering: Signal<Local, Bits<32>>,
     stepped: Signal<Local, Bits<32>>,
+    #[constant(bits_of(root(PRESET, W)))]
     preset: Constant<Bits<32>>,
+    #[constant(bits_of(POLYNOMIAL))]
     polynomial: Constant<Bits<32>>,
     // register
+    #[value(XorNetwork::new(columns(32, |bit| squared(1 << bit, squarings(W)))))]
     power: XorNetwork<32, 32>,
+    #[value(Delay::new(1 + xor_network::latency(32)))]
     finished: Delay<Finished>,
     residue: Signal<Local, Bits<32>>,
+    #[constant(|zeros| zeros)]
     zeros: [Constant<Bits<4>>; D],
+    #[constant(|zeros| bits_of(advance(RESIDUE, 32 * zeros)))]
     residues: [Constant<Bits<32>>; D],
     // verdict
     said: Dff<CrcVerdict>,
@@ -117,51 +126,22 @@ impl<const W: usize, const D: usize> Default for Crc32c<W, D> {
             W == 32 * D && W.is_power_of_two() && (64..=512).contains(&W),
             "{W} bits of {D} dwords"
         );
-        let squarings = W.ilog2() as usize;
-        let root = |register| squared(register, SQUARINGS - squarings);
-        let columns = |bits: usize, column: &dyn Fn(usize) -> u32| {
-            (0..bits).map(|bit| bits_of(column(bit))).collect()
-        };
-        Self {
-            clock: d(),
-            reset: d(),
-            data: d(),
-            valid: d(),
-            first: d(),
-            last: d(),
-            count: d(),
-            verdict: d(),
-            verdict_valid: d(),
-            filled: d(),
-            beat_data: d(),
-            beat: d(),
-            missing: d(),
-            dwords: Constant::new((D as u64).into()),
-            count_less_one: d(),
-            last_dword: d(),
-            last_bit: d(),
-            field: d(),
-            field_delayed: Delay::new(xor_network::latency(W) - 1),
-            network: XorNetwork::new(columns(W, &|bit| {
-                root(advance(1 << (bit % 32), W - bit / 32 * 32))
-            })),
-            summed: Delay::new(xor_network::latency(W)),
-            root: d(),
-            entering: d(),
-            stepped: d(),
-            preset: Constant::new(bits_of(root(PRESET))),
-            polynomial: Constant::new(bits_of(POLYNOMIAL)),
-            power: XorNetwork::new(columns(32, &|bit| squared(1 << bit, squarings))),
-            finished: Delay::new(1 + xor_network::latency(32)),
-            residue: d(),
-            zeros: std::array::from_fn(|zeros| Constant::new((zeros as u64).into())),
-            residues: std::array::from_fn(|zeros| {
-                Constant::new(bits_of(advance(RESIDUE, 32 * zeros)))
-            }),
-            said: d(),
-            said_valid: d(),
-        }
+        Self::assemble()
     }
+}
+
+/// Squarings that raise to the power `width`.
+fn squarings(width: usize) -> usize {
+    width.ilog2() as usize
+}
+
+/// The `width`-th root of `register`.
+fn root(register: u32, width: usize) -> u32 {
+    squared(register, SQUARINGS - squarings(width))
+}
+
+fn columns(bits: usize, column: impl Fn(usize) -> u32) -> Vec<Bits<32>> {
+    (0..bits).map(|bit| bits_of(column(bit))).collect()
 }
 
 fn bits_of(register: u32) -> Bits<32> {
@@ -171,11 +151,6 @@ fn bits_of(register: u32) -> Bits<32> {
 impl<const W: usize, const D: usize> Logic for Crc32c<W, D> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, beat_data, beat, last_dword, field, root, said, said_valid
-        );
-        clock!(self, clock, field_delayed, network, summed, power, finished);
-
         comment!("beat: lanes behind the last dword cleared");
         self.filled.from.next = 0.into();
         self.filled.to.next = bit_cast::<8, 5>(self.count.val());

@@ -11,6 +11,7 @@ use warpline_sv_writer::Block;
 
 /// The delay line; build it with [`Delay::new`].
 #[derive(Block)]
+#[block(cycles: usize)]
 pub struct Delay<T: Synth> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -18,6 +19,7 @@ pub struct Delay<T: Synth> {
     pub d: Signal<In, T>,
     /// What went in `cycles` ago.
     pub q: Signal<Out, T>,
+    #[value(vec![T::default(); cycles])]
     _stages: Vec<T>,
 }
 
@@ -29,12 +31,7 @@ impl<T: Synth> Delay<T> {
     #[must_use]
     pub fn new(cycles: usize) -> Self {
         assert!(cycles > 0, "a delay of no cycles is a wire");
-        Self {
-            clock: Default::default(),
-            d: Default::default(),
-            q: Default::default(),
-            _stages: vec![T::default(); cycles],
-        }
+        Self::assemble(cycles)
     }
 }
 

@@ -25,6 +25,7 @@ pub const LATENCY: usize = 2;
 
 /// K lanes of one octet, W = 8·K, row addresses of A bits.
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct LaneRam<const W: usize, const K: usize, const A: usize> {
     /// Clock of both ports.
     pub clock: Signal<In, Clock>,
@@ -46,6 +47,7 @@ pub struct LaneRam<const W: usize, const K: usize, const A: usize> {
     pub read_row_1: Signal<In, Bits<A>>,
     /// Octets of the rows given two cycles ago.
     pub read_data: Signal<Out, Bits<W>>,
+    #[value(Octets::new(rows, (0..K).collect(), A))]
     _octets: Octets,
     _register: Bits<W>,
 }
@@ -58,20 +60,7 @@ impl<const W: usize, const K: usize, const A: usize> LaneRam<W, K, A> {
     #[must_use]
     pub fn new(rows: usize) -> Self {
         assert_eq!(W, 8 * K, "a lane is an octet");
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_select: Default::default(),
-            write_row_0: Default::default(),
-            write_row_1: Default::default(),
-            write_data: Default::default(),
-            read_select: Default::default(),
-            read_row_0: Default::default(),
-            read_row_1: Default::default(),
-            read_data: Default::default(),
-            _octets: Octets::new(rows, (0..K).collect(), A),
-            _register: Default::default(),
-        }
+        Self::assemble(rows)
     }
 }
 
@@ -111,6 +100,7 @@ impl<const W: usize, const K: usize, const A: usize> Logic for LaneRam<W, K, A> 
 
 /// The first two octets of each of D dword lanes, H = 16·D; the other ports as in [`LaneRam`].
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct HeaderRam<const W: usize, const K: usize, const D: usize, const A: usize, const H: usize>
 {
     /// Clock of both ports.
@@ -129,6 +119,7 @@ pub struct HeaderRam<const W: usize, const K: usize, const D: usize, const A: us
     pub read_row: Signal<In, Bits<A>>,
     /// Octets 4i and 4i+1 of the row given two cycles ago, the first in bits 16i+7 to 16i, the second above it.
     pub read_data: Signal<Out, Bits<H>>,
+    #[value(Octets::new(rows, (0..K).filter(|lane| lane % 4 < 2).collect(), A))]
     _octets: Octets,
     _register: Bits<H>,
 }
@@ -147,18 +138,7 @@ impl<const W: usize, const K: usize, const D: usize, const A: usize, const H: us
             (32 * D, 4 * D, 16 * D),
             "four octet lanes a dword, of which two are kept"
         );
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_select: Default::default(),
-            write_row_0: Default::default(),
-            write_row_1: Default::default(),
-            write_data: Default::default(),
-            read_row: Default::default(),
-            read_data: Default::default(),
-            _octets: Octets::new(rows, (0..K).filter(|lane| lane % 4 < 2).collect(), A),
-            _register: Default::default(),
-        }
+        Self::assemble(rows)
     }
 }
 

@@ -9,12 +9,12 @@
 //! the difference of pointers lies in front of them: behind them it was part of most of the longest paths, and a count of
 //! its own heard last who comes and who goes. LOG is 1 to 7.
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 /// The queue.
 #[derive(Block)]
+#[block()]
 pub struct Queue<T: Synth, const LOG: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -35,49 +35,28 @@ pub struct Queue<T: Synth, const LOG: usize> {
     take: Signal<Local, Bit>,
     nearly: Signal<Local, Bit>,
     single: Signal<Local, Bit>,
+    #[constant(1)]
     one: Constant<Bits<LOG>>,
+    #[constant((1 << LOG) - 1)]
     depth_less_one: Constant<Bits<LOG>>,
 }
 
 impl<T: Synth, const LOG: usize> Default for Queue<T, LOG> {
     fn default() -> Self {
         assert!((1..=7).contains(&LOG), "a queue holds 2 to 128 records");
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            s_data: Default::default(),
-            s_valid: Default::default(),
-            s_ready: Default::default(),
-            m_data: Default::default(),
-            m_valid: Default::default(),
-            m_ready: Default::default(),
-            store: Default::default(),
-            write: Default::default(),
-            read: Default::default(),
-            full: Default::default(),
-            some: Default::default(),
-            filled: Default::default(),
-            put: Default::default(),
-            take: Default::default(),
-            nearly: Default::default(),
-            single: Default::default(),
-            one: Constant::new(1_u64.into()),
-            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
-        }
+        Self::assemble()
     }
 }
 
 impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, read, full, some);
         self.s_ready.next = !self.full.q.val();
         self.m_valid.next = self.some.q.val();
         self.put.next = self.s_valid.val() & !self.full.q.val();
         self.take.next = self.m_ready.val() & self.some.q.val();
 
         self.m_data.next = self.store.out.val();
-        self.store.clock.next = self.clock.val();
         self.store.data.next = self.s_data.val();
         self.store.write_row.next = self.write.q.val();
         self.store.read_row.next = self.read.q.val();
@@ -109,6 +88,7 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
 /// Distributed memory: one synchronous write port, one asynchronous read port. Said so, since a tool that finds a register
 /// behind it takes a block RAM otherwise, whose output comes half a cycle later.
 #[derive(Block)]
+#[block(default)]
 pub struct Store<T: Synth, const LOG: usize> {
     pub clock: Signal<In, Clock>,
     pub write: Signal<In, Bit>,
@@ -116,21 +96,8 @@ pub struct Store<T: Synth, const LOG: usize> {
     pub data: Signal<In, T>,
     pub read_row: Signal<In, Bits<LOG>>,
     pub out: Signal<Out, T>,
+    #[value(vec![T::default(); 1 << LOG])]
     _rows: Vec<T>,
-}
-
-impl<T: Synth, const LOG: usize> Default for Store<T, LOG> {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            write: Default::default(),
-            write_row: Default::default(),
-            data: Default::default(),
-            read_row: Default::default(),
-            out: Default::default(),
-            _rows: vec![T::default(); 1 << LOG],
-        }
-    }
 }
 
 impl<T: Synth, const LOG: usize> Logic for Store<T, LOG> {

@@ -19,6 +19,7 @@ pub const fn latency(lanes: usize) -> usize {
 
 /// Rotates N lanes of W/N bits; L = log2 N.
 #[derive(Block)]
+#[block()]
 pub struct Rotate<const W: usize, const N: usize, const L: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -28,6 +29,7 @@ pub struct Rotate<const W: usize, const N: usize, const L: usize> {
     pub amount: Signal<In, Bits<L>>,
     /// Rotated lanes.
     pub out: Signal<Out, Bits<W>>,
+    #[value(vec![Default::default(); latency(N)])]
     _stages: Vec<(Bits<W>, usize)>,
 }
 
@@ -40,13 +42,7 @@ impl<const W: usize, const N: usize, const L: usize> Default for Rotate<W, N, L>
             "{N} lanes need an amount of log2 {N} bits, not {L}"
         );
         assert_eq!(W % N, 0, "lanes are equally wide");
-        Self {
-            clock: Default::default(),
-            data: Default::default(),
-            amount: Default::default(),
-            out: Default::default(),
-            _stages: vec![Default::default(); latency(N)],
-        }
+        Self::assemble()
     }
 }
 

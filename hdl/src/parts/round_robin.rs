@@ -5,12 +5,12 @@
 //! ```
 //!
 //! Who goes on asking waits for each of the others once at most. Combinational.
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
 /// A choice among S.
 #[derive(Block)]
+#[block(default)]
 pub struct RoundRobin<const S: usize> {
     /// Who asks.
     pub asks: [Signal<In, Bit>; S],
@@ -26,23 +26,8 @@ pub struct RoundRobin<const S: usize> {
     highest: Signal<Local, Bits<4>>,
     below: Signal<Local, Bits<4>>,
     some_below: Signal<Local, Bit>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
-}
-
-impl<const S: usize> Default for RoundRobin<S> {
-    fn default() -> Self {
-        Self {
-            asks: array(),
-            last: d(),
-            choice: d(),
-            any: d(),
-            reached: array(),
-            highest: d(),
-            below: d(),
-            some_below: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-        }
-    }
 }
 
 impl<const S: usize> Logic for RoundRobin<S> {

@@ -31,6 +31,7 @@ pub const fn latency(inputs: usize) -> usize {
 
 /// I bits in, O bits out.
 #[derive(Block)]
+#[block(columns: Vec<Bits<O>>)]
 pub struct XorNetwork<const I: usize, const O: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -38,7 +39,9 @@ pub struct XorNetwork<const I: usize, const O: usize> {
     pub data: Signal<In, Bits<I>>,
     /// Product.
     pub out: Signal<Out, Bits<O>>,
+    #[value(columns)]
     _columns: Vec<Bits<O>>,
+    #[value(vec![Default::default(); latency(I)])]
     _stages: Vec<Bits<O>>,
 }
 
@@ -55,13 +58,7 @@ impl<const I: usize, const O: usize> XorNetwork<I, O> {
             columns.iter().any(Bits::any),
             "a table of zeros is no network"
         );
-        Self {
-            clock: Default::default(),
-            data: Default::default(),
-            out: Default::default(),
-            _columns: columns,
-            _stages: vec![Default::default(); latency(I)],
-        }
+        Self::assemble(columns)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `#[derive(Block)]`: rust-hdl's `LogicBlock`, with the documentation of the block and its fields.
+//! `#[derive(Block)]`: rust-hdl's `LogicBlock`, with the documentation of the block and its fields, its constructor and its clocks.
 //!
 //! ```text
 //!  //! of the file ──┐
@@ -8,9 +8,15 @@
 //!
 //! rust-hdl's visitor has no place for documentation. A namespace that is opened and closed at once is one: a probe that does
 //! not know [`DOC`] sees a namespace without members.
+//!
+//! The constructor is in `construct`, clocks are in `clocked`.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod clocked;
+mod construct;
+
+use clocked::Clocks;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
@@ -24,7 +30,30 @@ const DOC: &str = "doc:";
 ///
 /// The text of a module opens with the `//!` lines of the file and the `///` lines of the struct; those of a field stand
 /// above the port, register, constant or instance that it becomes.
-#[proc_macro_derive(Block)]
+///
+/// # Attributes
+///
+/// With `#[block(…)]` on the struct the derive builds the block, too, so that a field is named once, where it is declared:
+///
+/// | attribute | on | what |
+/// |---|---|---|
+/// | `#[block(default)]` | the struct | implements `Default` |
+/// | `#[block(rows: usize, …)]` | the struct | a private `fn assemble(rows: usize, …) -> Self`; what the attributes below say of the fields may use these arguments |
+/// | `#[block()]` | the struct | `assemble` without arguments, for a `Default` of one's own that checks something first |
+/// | `#[value(Fifo::new(rows))]` | a field | this value |
+/// | `#[constant(rows - 1)]` | a `Constant` | a `Constant` of this value: an unsigned number that fits, or what the `Constant` holds |
+/// | `#[constant(\|i\| 2 * i)]` | an array of `Constant`s | the `Constant` at index `i` |
+/// | none | a field | its `Default`; of an array, that of each element, however many there are |
+///
+/// A `Constant` without a value is an error of compilation. A number that does not fit into its `Constant` panics when the
+/// block is built.
+///
+/// # Clocks
+///
+/// A struct with one `Signal<In, Clock>` gives that clock to each field that is `Clocked`: a `Dff`, a block that derives `Block` and has one clock,
+/// an array of these. `d` of a `Dff` is `q` until the kernel assigns it. Both count as the first statements of the kernel, in simulation and in
+/// the text. With several clocks, or for a foreign block, the kernel connects.
+#[proc_macro_derive(Block, attributes(block, value, constant))]
 pub fn block(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     let file = proc_macro::Span::call_site().local_file();
@@ -51,13 +80,26 @@ fn implementation(input: &DeriveInput, file: &str) -> Result<TokenStream, Error>
     let doc = format!("{DOC}{}\n\n{}", lines(&input.attrs), of_file(file));
     let block = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
+    let constructor = construct::constructor(input, data)?;
+    let (clocked, clocks) = match clocked::own_clock(data) {
+        Some(clock) => (
+            clocked::implementation(input, clock),
+            clocked::clocks(clock, &names),
+        ),
+        None => (TokenStream::new(), Clocks::none(&names)),
+    };
+    let Clocks { claim, hold, marks } = clocks;
     Ok(quote! {
+        #constructor
+        #clocked
         impl #generics ::rust_hdl_core::prelude::Block for #block #arguments #bounds {
             fn connect_all(&mut self) {
+                #claim
                 ::rust_hdl_core::prelude::Logic::connect(self);
                 #(self.#names.connect_all();)*
             }
             fn update_all(&mut self) {
+                #hold
                 ::rust_hdl_core::prelude::Logic::update(self);
                 #(self.#names.update_all();)*
             }
@@ -71,6 +113,7 @@ fn implementation(input: &DeriveInput, file: &str) -> Result<TokenStream, Error>
                 #(
                     probe.visit_start_namespace(#docs, self);
                     probe.visit_end_namespace(#docs, self);
+                    #marks
                     self.#names.accept(#shown, probe);
                 )*
                 probe.visit_end_scope(name, self);

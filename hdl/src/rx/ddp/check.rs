@@ -56,13 +56,12 @@ use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
 use crate::records::{self, Delivery, Placement, Segment, Verdict};
-use crate::util::{array, d, in_word, number};
+use crate::util::in_word;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
 use receive_queues::ReceiveQueues;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use stag_table::StagTable;
 use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
@@ -169,6 +168,7 @@ struct Outcome {
 
 /// Check for S streams.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Check<const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -280,6 +280,7 @@ pub struct Check<const S: usize> {
     fpdu_next: Dff<Bit>,
 
     // tagged FPDUs between the queues in front and the output register
+    #[value(Delay::new(PATIENCE as usize + 1))]
     entered: Delay<Bit>,
     flight: Dff<Bits<8>>,
     room: Dff<Bit>,
@@ -310,13 +311,17 @@ pub struct Check<const S: usize> {
     heard: Dff<Bit>,
     mpa_failed: Dff<Bit>,
     first: Dff<Bit>,
+    #[value(StagTable::new(config.stag_slots))]
     stag_table: StagTable,
+    #[value(Delay::new(stag_table::LATENCY as usize))]
     tagged_key: Delay<TaggedKey>,
     tagged_domain: Dff<Bits<16>>,
     tagged_last: Dff<Bits<16>>,
     tagged_address: Dff<Bits<64>>,
+    #[value(Delay::new(PATIENCE as usize - 1))]
     beside: Delay<Beside>,
     tagged_checks: TaggedChecks,
+    #[value(ReceiveQueues::new(config))]
     receive_queues: ReceiveQueues<S>,
     untagged_checks: UntaggedChecks,
     judge: Judge,
@@ -399,44 +404,83 @@ pub struct Check<const S: usize> {
     error_event: Signal<Local, ErrorEvent>,
     message: Signal<Local, Completion>,
     fault_event: Signal<Local, ErrorEvent>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(S)]
     streams: Constant<Bits<8>>,
+    #[constant((1 << config.queues) - 1)]
     queue_mask: Constant<Bits<4>>,
+    #[constant(config.stag_slots.max(256) - 1)]
     last_row: Constant<Bits<12>>,
+    #[constant(PATIENCE)]
     patience: Constant<Bits<4>>,
+    #[constant(1 + receive_queues::NEXT)]
     next_patience: Constant<Bits<4>>,
+    #[constant(0xffff_ffff & !(config.receive_slots - 1))]
     beyond: Constant<Bits<32>>,
+    #[constant(CROWD)]
     crowd: Constant<Bits<8>>,
+    #[constant(refused::CLOSED)]
     ends_closed: Constant<Bits<3>>,
+    #[constant(Context::default())]
     no_context: Constant<Context>,
+    #[constant(Completion::default())]
     no_completion: Constant<Completion>,
+    #[constant(ErrorEvent::default())]
     no_error_event: Constant<ErrorEvent>,
+    #[constant(Placement::default())]
     no_placement: Constant<Placement>,
+    #[constant(Delivery::default())]
     no_delivery: Constant<Delivery>,
+    #[constant(records::TAGGED_BIT)]
     tagged_bit: Constant<Bits<8>>,
+    #[constant(records::LAST_BIT)]
     last_bit: Constant<Bits<8>>,
+    #[constant(records::RSVD_ULP_FIRST_LSB)]
     rsvd_ulp_lsb: Constant<Bits<8>>,
+    #[constant(ddp::TAGGED_HEADER_LEN)]
     tagged_header: Constant<Bits<16>>,
+    #[constant(ddp::TAGGED_HEADER_LEN + 1)]
     tagged_header_and_one: Constant<Bits<16>>,
+    #[constant(ddp::UNTAGGED_HEADER_LEN)]
     untagged_header: Constant<Bits<16>>,
+    #[constant(fpdu_field::tagged::PAYLOAD)]
     tagged_payload: Constant<Bits<8>>,
+    #[constant(fpdu_field::untagged::PAYLOAD)]
     untagged_payload: Constant<Bits<8>>,
+    #[constant(STAG_KEY_BITS)]
     slot_at: Constant<Bits<8>>,
+    #[constant(close::STREAM.lsb)]
     stream_at: Constant<Bits<8>>,
+    #[constant(revoke::STAG.lsb)]
     stag_at: Constant<Bits<8>>,
+    #[constant(receive_buffer::QUEUE.lsb)]
     queue_at: Constant<Bits<8>>,
+    #[constant(receive_buffer::QUEUE.lsb + 2)]
     queue_rest_at: Constant<Bits<8>>,
+    #[constant(in_word(stream_context::TAGGED_COMPLETIONS, 0))]
     completions_at: Constant<Bits<8>>,
+    #[constant(in_word(stream_context::STRICT_MO, 0))]
     strict_at: Constant<Bits<8>>,
+    #[constant(in_word(stream_context::MSN_WINDOW, 0))]
     window_at: Constant<Bits<8>>,
+    #[constant(in_word(stream_context::QUEUES, 0))]
     queues_at: Constant<Bits<8>>,
+    #[constant(in_word(stream_context::PROTECTION_DOMAIN, 1))]
     domain_at: Constant<Bits<8>>,
+    #[constant(ErrorNumber::MpaMarker as u16)]
     mpa_marker: Constant<Bits<12>>,
+    #[constant(ErrorNumber::MpaCrc as u16)]
     mpa_crc: Constant<Bits<12>>,
+    #[constant(ErrorNumber::MpaConnection as u16)]
     mpa_connection: Constant<Bits<12>>,
+    #[constant(kind::TAGGED)]
     kind_tagged: Constant<Bits<4>>,
+    #[constant(kind::UNTAGGED)]
     kind_untagged: Constant<Bits<4>>,
+    #[constant(kind::ERROR)]
     kind_error: Constant<Bits<4>>,
+    #[constant(kind::CLOSED)]
     kind_closed: Constant<Bits<4>>,
 }
 
@@ -467,333 +511,23 @@ impl<const S: usize> Check<S> {
                 && stream_context::FIRST_MSN.lsb == 32 * 3,
             "words of commands as the kernel reads them"
         );
-        Self {
-            clock: d(),
-            reset: d(),
-            segment: d(),
-            segment_valid: d(),
-            verdict: d(),
-            verdict_valid: d(),
-            command: d(),
-            arguments: d(),
-            command_valid: d(),
-            command_ready: d(),
-            command_done: d(),
-            command_failed: d(),
-            bus_fault: d(),
-            bus_fault_stream: d(),
-            read_fault: d(),
-            read_fault_stream: d(),
-            key_stream: d(),
-            key_queue: d(),
-            key_distance: d(),
-            coming: d(),
-            took: d(),
-            placement: d(),
-            delivery: d(),
-            m_valid: d(),
-            m_ready: d(),
-            record_row: d(),
-            record_data: d(),
-            consumed: d(),
-            consumed_stream: d(),
-            judged: d(),
-            discarded: d(),
-            payload: d(),
-            errors: d(),
-            ahead_done: d(),
-            ahead_stream: d(),
-            ahead_position: d(),
-            ahead_accepted: d(),
-            segments: d(),
-            verdicts: d(),
-            fault: array(),
-            read_failed: array(),
-            fault_found: d(),
-            fault_of_read: d(),
-            fault_stream: d(),
-            state: d(),
-            resting: d(),
-            next_state: d(),
-            subject: d(),
-            timer: d(),
-            due: d(),
-            sweep: d(),
-            order: d(),
-            argument: array(),
-            fpdu: d(),
-            stream: d(),
-            stag: d(),
-            queue: d(),
-            kept: d(),
-            reports: d(),
-            fpdu_next: d(),
-            entered: Delay::new(PATIENCE as usize + 1),
-            flight: d(),
-            room: d(),
-            drained: d(),
-            vacant: d(),
-            waiting: d(),
-            outcomes: d(),
-            settling: d(),
-            settled: d(),
-            settled_verdict: d(),
-            outcome: d(),
-            frozen: d(),
-            accepted: d(),
-            first_error: d(),
-            recorded: d(),
-            open: array(),
-            closed: d(),
-            contexts: d(),
-            known: d(),
-            exists: d(),
-            length: d(),
-            last: d(),
-            queue_missing: d(),
-            post_missing: d(),
-            near: d(),
-            heard: d(),
-            mpa_failed: d(),
-            first: d(),
-            stag_table: StagTable::new(config.stag_slots),
-            tagged_key: Delay::new(stag_table::LATENCY as usize),
-            tagged_domain: d(),
-            tagged_last: d(),
-            tagged_address: d(),
-            beside: Delay::new(PATIENCE as usize - 1),
-            tagged_checks: d(),
-            receive_queues: ReceiveQueues::new(config),
-            untagged_checks: d(),
-            judge: d(),
-            error_records: d(),
-            freeze: d(),
-            thaw: d(),
-            refused: d(),
-            done: d(),
-            out_valid: d(),
-            out_placement: d(),
-            out_delivery: d(),
-            context_now: d(),
-            start_now: d(),
-            post_now: d(),
-            take_now: d(),
-            waited_now: d(),
-            note_now: d(),
-            closes_now: d(),
-            took_now: d(),
-            consumed_now: d(),
-            judged_now: d(),
-            discarded_now: d(),
-            payload_now: d(),
-            error_now: d(),
-            ahead_now: d(),
-            ahead_good: d(),
-            ahead_at: d(),
-            idle: d(),
-            quiet: d(),
-            fault_starts: d(),
-            command_waits: d(),
-            pop: d(),
-            enters: d(),
-            output_free: d(),
-            answer: d(),
-            makes_room: d(),
-            load_held: d(),
-            load_queued: d(),
-            load: d(),
-            loaded: d(),
-            is_refused: d(),
-            bad_crc: d(),
-            mpa_fails: d(),
-            shut: d(),
-            wrong: d(),
-            settle: d(),
-            has_tag: d(),
-            counts: d(),
-            is_judged: d(),
-            changes: d(),
-            leaves: d(),
-            settle_freezes: d(),
-            again: d(),
-            candidate: d(),
-            direct: d(),
-            follows: d(),
-            lacks: d(),
-            waits: d(),
-            answered: d(),
-            is_tagged: d(),
-            is_last: d(),
-            ends: d(),
-            is_end: d(),
-            is_clean: d(),
-            its_turn: d(),
-            tells: d(),
-            takes: d(),
-            notes: d(),
-            closes: d(),
-            closes_clean: d(),
-            give: d(),
-            next_placement: d(),
-            next_delivery: d(),
-            completion: d(),
-            error_event: d(),
-            message: d(),
-            fault_event: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            streams: Constant::new((S as u64).into()),
-            queue_mask: Constant::new(((1_u64 << config.queues) - 1).into()),
-            last_row: Constant::new((config.stag_slots.max(256) as u64 - 1).into()),
-            patience: Constant::new(PATIENCE.into()),
-            next_patience: Constant::new((1 + receive_queues::NEXT).into()),
-            beyond: Constant::new((0xffff_ffff & !(config.receive_slots as u64 - 1)).into()),
-            crowd: Constant::new(CROWD.into()),
-            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
-            no_context: Constant::new(Context::default()),
-            no_completion: Constant::new(Completion::default()),
-            no_error_event: Constant::new(ErrorEvent::default()),
-            no_placement: Constant::new(Placement::default()),
-            no_delivery: Constant::new(Delivery::default()),
-            tagged_bit: number(records::TAGGED_BIT),
-            last_bit: number(records::LAST_BIT),
-            rsvd_ulp_lsb: number(records::RSVD_ULP_FIRST_LSB),
-            tagged_header: number(ddp::TAGGED_HEADER_LEN),
-            tagged_header_and_one: number(ddp::TAGGED_HEADER_LEN + 1),
-            untagged_header: number(ddp::UNTAGGED_HEADER_LEN),
-            tagged_payload: number(fpdu_field::tagged::PAYLOAD),
-            untagged_payload: number(fpdu_field::untagged::PAYLOAD),
-            slot_at: number(STAG_KEY_BITS),
-            stream_at: number(close::STREAM.lsb),
-            stag_at: number(revoke::STAG.lsb),
-            queue_at: number(receive_buffer::QUEUE.lsb),
-            queue_rest_at: number(receive_buffer::QUEUE.lsb + 2),
-            completions_at: in_word(stream_context::TAGGED_COMPLETIONS, 0),
-            strict_at: in_word(stream_context::STRICT_MO, 0),
-            window_at: in_word(stream_context::MSN_WINDOW, 0),
-            queues_at: in_word(stream_context::QUEUES, 0),
-            domain_at: in_word(stream_context::PROTECTION_DOMAIN, 1),
-            mpa_marker: number(ErrorNumber::MpaMarker as u16),
-            mpa_crc: number(ErrorNumber::MpaCrc as u16),
-            mpa_connection: number(ErrorNumber::MpaConnection as u16),
-            kind_tagged: number(kind::TAGGED),
-            kind_untagged: number(kind::UNTAGGED),
-            kind_error: number(kind::ERROR),
-            kind_closed: number(kind::CLOSED),
-        }
+        Self::assemble(config)
     }
 }
 
 impl<const S: usize> Logic for Check<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            fault_found,
-            fault_of_read,
-            fault_stream,
-            state,
-            resting,
-            subject,
-            timer,
-            due,
-            sweep,
-            order,
-            fpdu
-        );
-        dff_setup!(
-            self,
-            clock,
-            fpdu_next,
-            flight,
-            room,
-            drained,
-            vacant,
-            settling,
-            settled,
-            settled_verdict,
-            outcome,
-            frozen,
-            accepted,
-            first_error,
-            recorded,
-            tagged_domain,
-            tagged_last,
-            tagged_address
-        );
-        dff_setup!(
-            self,
-            clock,
-            stream,
-            stag,
-            queue,
-            kept,
-            reports,
-            closed,
-            known,
-            exists,
-            length,
-            last,
-            queue_missing,
-            post_missing,
-            near,
-            heard,
-            mpa_failed,
-            first
-        );
-        dff_setup!(
-            self,
-            clock,
-            freeze,
-            thaw,
-            refused,
-            done,
-            out_valid,
-            out_placement,
-            out_delivery
-        );
-        dff_setup!(
-            self,
-            clock,
-            context_now,
-            start_now,
-            post_now,
-            take_now,
-            waited_now,
-            note_now,
-            closes_now,
-            took_now,
-            consumed_now,
-            judged_now,
-            discarded_now,
-            payload_now,
-            error_now,
-            tells,
-            ahead_now,
-            ahead_good,
-            ahead_at
-        );
-        clock!(
-            self,
-            clock,
-            segments,
-            verdicts,
-            contexts,
-            stag_table,
-            tagged_checks,
-            receive_queues,
-            untagged_checks
-        );
-        clock!(
-            self,
-            clock,
-            judge,
-            error_records,
-            entered,
-            waiting,
-            outcomes
-        );
-        clock!(self, clock, tagged_key, beside);
+        // Written out, these defaults stand behind those of the derive in the text, where recorded runs have them.
+        self.stream.d.next = self.stream.q.val();
+        self.stag.d.next = self.stag.q.val();
+        self.queue.d.next = self.queue.q.val();
+        self.kept.d.next = self.kept.q.val();
+        self.reports.d.next = self.reports.q.val();
+        self.refused.d.next = self.refused.q.val();
+        self.out_valid.d.next = self.out_valid.q.val();
+        self.tells.d.next = self.tells.q.val();
+
         self.waiting.reset.next = self.reset.val();
         self.outcomes.reset.next = self.reset.val();
         self.segments.reset.next = self.reset.val();
@@ -807,9 +541,7 @@ impl<const S: usize> Logic for Check<S> {
         );
         self.fault_found.d.next = false;
         for i in 0..S {
-            self.fault[i].clock.next = self.clock.val();
             self.fault[i].d.next = self.fault[i].q.val();
-            self.read_failed[i].clock.next = self.clock.val();
             self.read_failed[i].d.next = self.read_failed[i].q.val();
             if self.fault[i].q.val() | self.read_failed[i].q.val() {
                 self.fault_found.d.next = true;
@@ -819,7 +551,6 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         for i in 0..8 {
-            self.argument[i].clock.next = self.clock.val();
             self.argument[i].d.next = self.argument[i].q.val();
         }
 
@@ -1493,7 +1224,6 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         for i in 0..S {
-            self.open[i].clock.next = self.clock.val();
             self.open[i].d.next = self.open[i].q.val();
             if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.freeze.q.val() {

@@ -25,9 +25,7 @@
 //! response is taken.
 use crate::parts::queue::Store;
 use crate::records::Delivery;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::{error_event, kind};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -43,6 +41,7 @@ pub const FENCE: u64 = 2;
 
 /// Delivery for S streams.
 #[derive(Block)]
+#[block()]
 pub struct Deliver<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -128,11 +127,17 @@ pub struct Deliver<const S: usize> {
     waits: Signal<Local, Bit>,
     step: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
+    #[constant((1 << LOG) - 1)]
     depth_less_one: Constant<Bits<8>>,
+    #[constant(COMPLETE)]
     complete: Constant<Bits<2>>,
+    #[constant(FENCE)]
     is_fence: Constant<Bits<2>>,
+    #[constant(u64::from(kind::ERROR) << error_event::KIND.lsb)]
     error_kind: Constant<Bits<256>>,
+    #[constant(error_event::STREAM.lsb)]
     stream_lsb: Constant<Bits<16>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
 }
 
@@ -141,86 +146,14 @@ impl<const S: usize> Default for Deliver<S> {
     /// When S is not 1 to 16.
     fn default() -> Self {
         assert!((1..=16).contains(&S), "{S} streams: give 1 to 16");
-        Self {
-            clock: d(),
-            reset: d(),
-            s_delivery: d(),
-            s_issued: d(),
-            s_valid: d(),
-            s_ready: d(),
-            b_valid: d(),
-            b_error: d(),
-            b_ready: d(),
-            arm: d(),
-            stream: d(),
-            m_event: d(),
-            m_valid: d(),
-            m_ready: d(),
-            m_fence: d(),
-            bus_fault: d(),
-            bus_fault_stream: d(),
-            deliveries: d(),
-            goals: d(),
-            failures: d(),
-            write: d(),
-            look: d(),
-            settled: d(),
-            some: d(),
-            single: d(),
-            behind: d(),
-            read: d(),
-            full: d(),
-            count_valid: d(),
-            count: d(),
-            counted: d(),
-            goal_valid: d(),
-            left: d(),
-            none_left: d(),
-            one_left: d(),
-            failed: d(),
-            now_valid: d(),
-            now: d(),
-            now_failed: d(),
-            now_dead: d(),
-            dead: array(),
-            out_valid: d(),
-            out: d(),
-            fence: d(),
-            fault: d(),
-            fault_stream: d(),
-            filled: d(),
-            push: d(),
-            answer: d(),
-            settle: d(),
-            look_on: d(),
-            count_on: d(),
-            head: d(),
-            is_fault: d(),
-            gives: d(),
-            waits: d(),
-            step: d(),
-            fetch: d(),
-            depth_less_one: Constant::new(((1_u64 << LOG) - 1).into()),
-            complete: Constant::new(COMPLETE.into()),
-            is_fence: Constant::new(FENCE.into()),
-            error_kind: Constant::new((u64::from(kind::ERROR) << error_event::KIND.lsb).into()),
-            stream_lsb: Constant::new((error_event::STREAM.lsb as u64).into()),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-        }
+        Self::assemble()
     }
 }
 
 impl<const S: usize> Logic for Deliver<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write, look, settled, some, read, full);
-        dff_setup!(self, clock, count_valid, count, counted);
-        dff_setup!(self, clock, goal_valid, left, none_left, one_left, failed);
-        dff_setup!(self, clock, now_valid, now, now_failed, now_dead);
-        dff_setup!(self, clock, out_valid, out, fence, fault, fault_stream);
-        clock!(self, clock, deliveries, goals, failures);
         for i in 0..S {
-            self.dead[i].clock.next = self.clock.val();
             self.dead[i].d.next = self.dead[i].q.val();
         }
 

@@ -34,9 +34,7 @@ use crate::parts::lane_ram;
 use crate::parts::queue::Queue;
 use crate::parts::rotate::{self, Rotate};
 use crate::records::{Delivery, Placement};
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -109,6 +107,7 @@ pub struct Beat {
 
 /// Placement in beats of W bits, K = 2^LOGK octets.
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -182,7 +181,9 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     freed: Dff<Bit>,
     freed_rows: Dff<Bits<16>>,
 
+    #[value(Delay::new(lane_ram::LATENCY + rotate::latency(K)))]
     side: Delay<Beat>,
+    #[value(Delay::new(lane_ram::LATENCY))]
     amount: Delay<Bits<LOGK>>,
     rotate: Rotate<W, K, LOGK>,
     strobes: LaneMask<K, K>,
@@ -213,16 +214,27 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     passes: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
     pop: Signal<Local, Bit>,
+    #[constant(LOGK)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(block(K).ilog2())]
     block_bits: Constant<Bits<8>>,
+    #[constant(K - 1)]
     lane_mask: Constant<Bits<32>>,
+    #[constant(block(K) - 1)]
     block_mask: Constant<Bits<32>>,
+    #[constant(block(K) - 1)]
     block_mask_17: Constant<Bits<17>>,
+    #[constant(K - 1)]
     lane_mask_17: Constant<Bits<17>>,
+    #[constant(1_u64 << (32 - block(K).ilog2()))]
     carry: Constant<Bits<32>>,
+    #[constant(block(K) / K - 1)]
     last_of_block: Constant<Bits<8>>,
+    #[constant(K)]
     lanes: Constant<Bits<8>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<16>>,
+    #[constant(0)]
     none: Constant<Bits<8>>,
 }
 
@@ -242,124 +254,13 @@ impl<const W: usize, const K: usize, const LOGK: usize> Place<W, K, LOGK> {
             rows.is_power_of_two() && rows <= 1 << 16,
             "{rows} rows: give a power of two up to 2^16"
         );
-        let (block, block_bits) = (block(K) as u64, block(K).ilog2());
-        Self {
-            clock: d(),
-            reset: d(),
-            s_placement: d(),
-            s_delivery: d(),
-            s_valid: d(),
-            s_ready: d(),
-            read_row_0: d(),
-            read_row_1: d(),
-            read_select: d(),
-            read_data: d(),
-            release_valid: d(),
-            release_rows: d(),
-            m_axi: d(),
-            m_delivery: d(),
-            m_issued: d(),
-            m_valid: d(),
-            m_ready: d(),
-            deliveries: d(),
-            extents: d(),
-            loaded: d(),
-            before_split: d(),
-            room: d(),
-            split_valid: d(),
-            split: d(),
-            high: d(),
-            high_next: d(),
-            block_number: d(),
-            blocks_left: d(),
-            last_block: d(),
-            first_beat: d(),
-            last_beat: d(),
-            issued: d(),
-            handing: d(),
-            addresses: d(),
-            spans: d(),
-            reading: d(),
-            now: d(),
-            left: d(),
-            at_last: d(),
-            at_first: d(),
-            row: d(),
-            next_row: d(),
-            select: d(),
-            under_way: d(),
-            wrapped: d(),
-            freed: d(),
-            freed_rows: d(),
-            side: Delay::new(lane_ram::LATENCY + rotate::latency(K)),
-            amount: Delay::new(lane_ram::LATENCY),
-            rotate: d(),
-            strobes: d(),
-            beat_data: d(),
-            beat_strobes: d(),
-            beat_last: d(),
-            take: d(),
-            extent: d(),
-            load: d(),
-            emit: d(),
-            done: d(),
-            low_address: d(),
-            in_block: d(),
-            end_in_block: d(),
-            end_block: d(),
-            beat_from: d(),
-            beat_to: d(),
-            low: d(),
-            address: d(),
-            span: d(),
-            head: d(),
-            asked: d(),
-            go: d(),
-            ask: d(),
-            over: d(),
-            free: d(),
-            passes: d(),
-            fetch: d(),
-            pop: d(),
-            lane_bits: Constant::new((LOGK as u64).into()),
-            block_bits: Constant::new(u64::from(block_bits).into()),
-            lane_mask: Constant::new((K as u64 - 1).into()),
-            block_mask: Constant::new((block - 1).into()),
-            block_mask_17: Constant::new((block - 1).into()),
-            lane_mask_17: Constant::new((K as u64 - 1).into()),
-            carry: Constant::new((1_u64 << (32 - block_bits)).into()),
-            last_of_block: Constant::new((block / K as u64 - 1).into()),
-            lanes: Constant::new((K as u64).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            none: Constant::new(0_u64.into()),
-        }
+        Self::assemble(rows)
     }
 }
 
 impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LOGK> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, loaded, before_split, room);
-        dff_setup!(
-            self,
-            clock,
-            split_valid,
-            split,
-            high,
-            high_next,
-            block_number,
-            blocks_left,
-            last_block
-        );
-        dff_setup!(self, clock, first_beat, last_beat, issued, handing);
-        dff_setup!(
-            self, clock, reading, now, left, at_last, at_first, row, next_row, select, under_way
-        );
-        dff_setup!(self, clock, freed, freed_rows);
-        clock!(
-            self, clock, deliveries, addresses, spans, side, amount, rotate
-        );
-        clock!(self, clock, beat_data, beat_strobes, beat_last, extents);
         self.extents.reset.next = self.reset.val();
         self.deliveries.reset.next = self.reset.val();
         self.addresses.reset.next = self.reset.val();

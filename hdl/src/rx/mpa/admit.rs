@@ -45,9 +45,7 @@ use crate::parts::delay::Delay;
 use crate::parts::keep_count::KeepCount;
 use crate::parts::queue::Store;
 use crate::records::Beat;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -56,6 +54,7 @@ pub const LATENCY: usize = 5;
 
 /// Admission for S streams of beats of W bits, K octets, with N islands each.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -215,7 +214,9 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     lost: Dff<Bit>,
 
     // what goes beside the octets up to stage 3
+    #[value(Delay::new(LATENCY - 1))]
     fin: Delay<Bit>,
+    #[value(Delay::new(LATENCY - 1))]
     abort: Delay<Bit>,
 
     // stage 4: out
@@ -329,12 +330,19 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     finish_high: [Signal<Local, Bit>; N],
     finish_low: [Signal<Local, Bit>; N],
     settles: Signal<Local, Bit>,
+    #[constant(1)]
     one: Constant<Bits<32>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(K)]
     octets_of_beat: Constant<Bits<32>>,
+    #[constant(K)]
     octets_of_beat_8: Constant<Bits<8>>,
+    #[constant(USER_FIN)]
     user_fin: Constant<Bits<8>>,
+    #[constant(USER_ABORT)]
     user_abort: Constant<Bits<8>>,
+    #[constant(config.ring_octets)]
     ring_octets: Constant<Bits<32>>,
 }
 
@@ -343,264 +351,19 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Admit<W, K,
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(W == 8 * K && K.is_power_of_two() && (1..=16).contains(&S) && N > 0);
-        Self {
-            clock: d(),
-            reset: d(),
-            tdata: d(),
-            tkeep: d(),
-            tlast: d(),
-            tdest: d(),
-            tuser: d(),
-            tvalid: d(),
-            arm: d(),
-            close: d(),
-            stream: d(),
-            sequence_start: d(),
-            tail: array(),
-            edge_sequence: array(),
-            limit_sequence: array(),
-            beat_valid: d(),
-            beat_data: d(),
-            beat: d(),
-            mark_fin: d(),
-            mark_end: d(),
-            mark_abort: d(),
-            beyond: d(),
-            beyond_stream: d(),
-            beyond_position: d(),
-            asked_stream: d(),
-            asked_position: d(),
-            island: d(),
-            island_begin: d(),
-            island_end: d(),
-            segments: d(),
-            segments_dropped: d(),
-            octets: d(),
-            armed_of: array(),
-            start_of: array(),
-            edge_of: array(),
-            present_of: std::array::from_fn(|_| array()),
-            present_then: std::array::from_fn(|_| array()),
-            begins: array(),
-            finishes: array(),
-            begins_asked: array(),
-            finishes_asked: array(),
-            limit_of: array(),
-            edge_out: array(),
-            limit_out: array(),
-            valid_0: d(),
-            first_0: d(),
-            last_0: d(),
-            data_0: d(),
-            keep_0: d(),
-            stream_0: d(),
-            sequence_0: d(),
-            keep_count: d(),
-            valid_1: d(),
-            first_1: d(),
-            last_1: d(),
-            data_1: d(),
-            count_1: d(),
-            stream_1: d(),
-            sequence_1: d(),
-            start_1: d(),
-            armed_1: d(),
-            far_1: d(),
-            third_1: d(),
-            valid_2: d(),
-            first_2: d(),
-            last_2: d(),
-            data_2: d(),
-            count_2: d(),
-            stream_2: d(),
-            position_2: d(),
-            end_2: d(),
-            edge_2: d(),
-            present_2: array(),
-            begin_2: array(),
-            finish_2: array(),
-            limit_2: d(),
-            armed_2: d(),
-            near_2: d(),
-            valid_3: d(),
-            first_3: d(),
-            last_3: d(),
-            data_3: d(),
-            count_3: d(),
-            stream_3: d(),
-            position_3: d(),
-            end_3: d(),
-            edge_3: d(),
-            present_3: array(),
-            begin_3: array(),
-            finish_3: array(),
-            armed_3: d(),
-            gap_3: d(),
-            new_3: d(),
-            fits_3: d(),
-            may_3: d(),
-            may_near_3: d(),
-            may_far_3: d(),
-            before_3: array(),
-            short_3: array(),
-            behind_3: array(),
-            over_3: array(),
-            lost: d(),
-            fin: Delay::new(LATENCY - 1),
-            abort: Delay::new(LATENCY - 1),
-            valid_4: d(),
-            data_4: d(),
-            stream_4: d(),
-            settles_4: d(),
-            begin_4: array(),
-            finish_4: array(),
-            begin_high_4: array(),
-            begin_low_4: array(),
-            finish_high_4: array(),
-            finish_low_4: array(),
-            position_4: d(),
-            skip_4: d(),
-            count_4: d(),
-            edge_4: d(),
-            fin_4: d(),
-            end_4: d(),
-            abort_4: d(),
-            came_4: d(),
-            first_4: d(),
-            drops_4: d(),
-            segment_4: d(),
-            segment_5: d(),
-            dropped_5: d(),
-            octets_5: d(),
-            beyond_4: d(),
-            asked_present: array(),
-            asked_hit: array(),
-            asked_begin: array(),
-            asked_finish: array(),
-            found: d(),
-            found_begin: d(),
-            found_end: d(),
-            over_begin: array(),
-            over_end: array(),
-            sum: d(),
-            carries: d(),
-            count_wide: d(),
-            start_less: d(),
-            from_edge: d(),
-            end_from_edge: d(),
-            room: d(),
-            fits: d(),
-            from_begin: array(),
-            end_from_begin: array(),
-            to_finish: array(),
-            end_to_finish: array(),
-            from_front: d(),
-            end_from_front: d(),
-            to_front_end: d(),
-            end_to_front_end: d(),
-            before: array(),
-            short: array(),
-            behind: array(),
-            over: array(),
-            before_front: d(),
-            short_front: d(),
-            behind_front: d(),
-            over_front: d(),
-            edge_touched: d(),
-            front: array(),
-            touched: array(),
-            joined: array(),
-            full: d(),
-            closes: array(),
-            widens: array(),
-            grows: array(),
-            opens: array(),
-            edge_grows: d(),
-            accept: d(),
-            known: d(),
-            rest: d(),
-            drops: d(),
-            skip: d(),
-            upto: d(),
-            some_opens: d(),
-            some_closes: d(),
-            any_opens: d(),
-            any_closes: d(),
-            edge_after: d(),
-            present_after: array(),
-            begins_near: d(),
-            finishes_near: d(),
-            befores: d(),
-            shorts: d(),
-            behinds: d(),
-            overs: d(),
-            begins_far: d(),
-            finishes_far: d(),
-            begins_then: d(),
-            finishes_then: d(),
-            begin_high: array(),
-            begin_low: array(),
-            finish_high: array(),
-            finish_low: array(),
-            settles: d(),
-            one: Constant::new(1_u64.into()),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            octets_of_beat: Constant::new((K as u64).into()),
-            octets_of_beat_8: Constant::new((K as u64).into()),
-            user_fin: Constant::new((USER_FIN as u64).into()),
-            user_abort: Constant::new((USER_ABORT as u64).into()),
-            ring_octets: Constant::new((config.ring_octets as u64).into()),
-        }
+        Self::assemble(config)
     }
 }
 
 impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for Admit<W, K, S, N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, valid_0, first_0, last_0, data_0, keep_0, stream_0, sequence_0
-        );
-        dff_setup!(
-            self, clock, valid_1, first_1, last_1, data_1, count_1, stream_1, sequence_1, start_1,
-            armed_1, far_1, third_1
-        );
-        dff_setup!(
-            self, clock, valid_2, first_2, last_2, data_2, count_2, stream_2, armed_2
-        );
-        dff_setup!(self, clock, position_2, end_2, edge_2, limit_2, near_2);
-        dff_setup!(
-            self, clock, valid_3, first_3, last_3, data_3, count_3, stream_3, armed_3
-        );
-        dff_setup!(
-            self, clock, position_3, end_3, edge_3, gap_3, new_3, fits_3, may_3, lost
-        );
-        dff_setup!(self, clock, may_near_3, may_far_3);
-        dff_setup!(
-            self, clock, valid_4, data_4, stream_4, settles_4, position_4, skip_4, count_4, edge_4
-        );
-        dff_setup!(self, clock, came_4, first_4, drops_4, segment_4, beyond_4);
-        dff_setup!(self, clock, segment_5, dropped_5, octets_5);
-        dff_setup!(self, clock, found, found_begin, found_end);
-        dff_setup!(self, clock, fin_4, end_4, abort_4);
-        clock!(self, clock, fin, abort);
         for i in 0..S {
-            self.armed_of[i].clock.next = self.clock.val();
-            self.armed_of[i].d.next = self.armed_of[i].q.val();
-            self.start_of[i].clock.next = self.clock.val();
-            self.start_of[i].d.next = self.start_of[i].q.val();
-            self.edge_of[i].clock.next = self.clock.val();
-            self.edge_of[i].d.next = self.edge_of[i].q.val();
             for k in 0..N {
-                self.present_of[i][k].clock.next = self.clock.val();
-                self.present_of[i][k].d.next = self.present_of[i][k].q.val();
-                self.present_then[i][k].clock.next = self.clock.val();
                 self.present_then[i][k].d.next = self.present_of[i][k].q.val();
             }
-            self.limit_of[i].clock.next = self.clock.val();
             self.limit_of[i].d.next = self.tail[i].val() + self.ring_octets.val();
-            self.edge_out[i].clock.next = self.clock.val();
             self.edge_out[i].d.next = self.edge_of[i].q.val() + self.start_of[i].q.val();
-            self.limit_out[i].clock.next = self.clock.val();
             self.limit_out[i].d.next = self.limit_of[i].q.val() + self.start_of[i].q.val();
             self.edge_sequence[i].next = self.edge_out[i].q.val();
             self.limit_sequence[i].next = self.limit_out[i].q.val();
@@ -823,11 +586,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
         self.settles.next = self.valid_3.q.val() & self.armed_3.q.val();
         for k in 0..N {
-            self.present_2[k].clock.next = self.clock.val();
-            self.begin_2[k].clock.next = self.clock.val();
-            self.finish_2[k].clock.next = self.clock.val();
-            self.begins[k].clock.next = self.clock.val();
-            self.finishes[k].clock.next = self.clock.val();
             self.begins[k].write.next = self.settles_4.q.val();
             self.finishes[k].write.next = self.settles_4.q.val();
             self.begins[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
@@ -938,13 +696,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.new_3.d.next = self.end_from_edge.val().get_bit(31);
         self.edge_3.d.next = self.edge_2.q.val();
         for k in 0..N {
-            self.present_3[k].clock.next = self.clock.val();
-            self.begin_3[k].clock.next = self.clock.val();
-            self.finish_3[k].clock.next = self.clock.val();
-            self.before_3[k].clock.next = self.clock.val();
-            self.short_3[k].clock.next = self.clock.val();
-            self.behind_3[k].clock.next = self.clock.val();
-            self.over_3[k].clock.next = self.clock.val();
             self.present_3[k].d.next = self.present_2[k].q.val();
         }
         if self.near_2.q.val() {
@@ -1026,12 +777,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.stream_4.d.next = self.stream_3.q.val();
         self.settles_4.d.next = self.settles.val();
         for k in 0..N {
-            self.begin_4[k].clock.next = self.clock.val();
-            self.finish_4[k].clock.next = self.clock.val();
-            self.begin_high_4[k].clock.next = self.clock.val();
-            self.begin_low_4[k].clock.next = self.clock.val();
-            self.finish_high_4[k].clock.next = self.clock.val();
-            self.finish_low_4[k].clock.next = self.clock.val();
             self.begin_4[k].d.next = self.begin_3[k].q.val();
             self.finish_4[k].d.next = self.finish_3[k].q.val();
             self.begin_high_4[k].d.next = self.may_3.q.val() & self.begin_high[k].val();
@@ -1090,8 +835,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
 
         comment!("the island that a position lies in");
         for k in 0..N {
-            self.begins_asked[k].clock.next = self.clock.val();
-            self.finishes_asked[k].clock.next = self.clock.val();
             self.begins_asked[k].write.next = self.settles_4.q.val();
             self.finishes_asked[k].write.next = self.settles_4.q.val();
             self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
@@ -1100,9 +843,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes_asked[k].data.next = self.finishes_then.out[k].val();
             self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
             self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
-            self.asked_hit[k].clock.next = self.clock.val();
-            self.asked_begin[k].clock.next = self.clock.val();
-            self.asked_finish[k].clock.next = self.clock.val();
             self.asked_begin[k].d.next = self.begins_asked[k].out.val();
             self.asked_finish[k].d.next = self.finishes_asked[k].out.val();
             self.over_begin[k].next = self.asked_position.val() - self.begins_asked[k].out.val();

@@ -23,9 +23,7 @@ use crate::parts::lane_ram::{HeaderRam, LaneRam};
 use crate::parts::rotate::{self, Rotate};
 use crate::records::Beat;
 use crate::rx::mpa::dword_heads::DwordHeads;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
@@ -55,6 +53,7 @@ pub struct Landing {
 
 /// Rings of all streams, beats of W bits: K octets (K = 2^LOGK), D dwords, H = 16·D.
 #[derive(Block)]
+#[block(config: &Config, rows: usize, apart: usize)]
 pub struct Assembly<
     const W: usize,
     const K: usize,
@@ -95,14 +94,18 @@ pub struct Assembly<
     /// It, two cycles later.
     pub marker_data: Signal<Out, Bits<16>>,
 
+    #[value(LaneRam::new(config.streams.next_power_of_two() * rows))]
     lanes: LaneRam<W, K, 20>,
+    #[value(HeaderRam::new(config.streams.next_power_of_two() * rows))]
     headers: HeaderRam<W, K, D, 20, H>,
+    #[value(LaneRam::new(config.streams.next_power_of_two() * rows / apart))]
     pointers: LaneRam<16, 2, 20>,
     rotate_data: Rotate<W, K, LOGK>,
     rotate_mask: Rotate<K, K, LOGK>,
     heads: DwordHeads<W, H>,
     fresh: LaneMask<K, K>,
     wrapped: LaneMask<K, K>,
+    #[value(Delay::new(latency(K)))]
     side: Delay<Landing>,
     header_enable: Dff<Bits<K>>,
     header_select: Dff<Bits<K>>,
@@ -116,15 +119,25 @@ pub struct Assembly<
     marks_0: Signal<Local, Bits<2>>,
     marks_1: Signal<Local, Bits<2>>,
     in_row_1: Signal<Local, Bits<2>>,
+    #[constant(0)]
     zero: Constant<Bits<32>>,
+    #[constant(0)]
     none: Constant<Bits<8>>,
+    #[constant(LOGK)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<32>>,
+    #[constant(rows.trailing_zeros())]
     stream_shift: Constant<Bits<8>>,
+    #[constant(Bits::default())]
     no_lanes: Constant<Bits<K>>,
+    #[constant(0)]
     neither: Constant<Bits<2>>,
+    #[constant(3)]
     both: Constant<Bits<2>>,
+    #[constant(apart - 1)]
     in_apart: Constant<Bits<20>>,
+    #[constant(apart.ilog2())]
     apart_bits: Constant<Bits<8>>,
 }
 
@@ -137,55 +150,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         assert!(W == 8 * K && K == 4 * D && H == 16 * D && K == 1 << LOGK);
         let rows = config.ring_octets / K;
         let apart = marker::SPACING as usize / K;
-        Self {
-            clock: d(),
-            beat_valid: d(),
-            beat_data: d(),
-            beat: d(),
-            landed: d(),
-            landed_stream: d(),
-            landed_edge: d(),
-            landed_heads: d(),
-            read_row_0: d(),
-            read_row_1: d(),
-            read_select: d(),
-            read_data: d(),
-            header_row: d(),
-            header_data: d(),
-            marker_row: d(),
-            marker_data: d(),
-            lanes: LaneRam::new(config.streams.next_power_of_two() * rows),
-            headers: HeaderRam::new(config.streams.next_power_of_two() * rows),
-            pointers: LaneRam::new(config.streams.next_power_of_two() * rows / apart),
-            rotate_data: Default::default(),
-            rotate_mask: Default::default(),
-            heads: d(),
-            fresh: d(),
-            wrapped: d(),
-            side: Delay::new(latency(K)),
-            header_enable: d(),
-            header_select: d(),
-            header_row_0: d(),
-            header_row_1: d(),
-            header_octets: d(),
-            back: d(),
-            row: d(),
-            row_base: d(),
-            landing: d(),
-            marks_0: d(),
-            marks_1: d(),
-            in_row_1: d(),
-            zero: Constant::new(0_u64.into()),
-            none: Constant::new(0_u64.into()),
-            lane_bits: Constant::new((LOGK as u64).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-            no_lanes: Constant::new(Default::default()),
-            neither: Constant::new(0_u64.into()),
-            both: Constant::new(3_u64.into()),
-            in_apart: Constant::new((apart as u64 - 1).into()),
-            apart_bits: Constant::new(u64::from(apart.ilog2()).into()),
-        }
+        Self::assemble(config, rows, apart)
     }
 }
 
@@ -194,26 +159,6 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(
-            self,
-            clock,
-            lanes,
-            headers,
-            pointers,
-            rotate_data,
-            rotate_mask,
-            side
-        );
-        dff_setup!(
-            self,
-            clock,
-            header_enable,
-            header_select,
-            header_row_0,
-            header_row_1,
-            header_octets
-        );
-
         comment!(
             "octet i of the beat goes to lane (position + i) mod K: a rotation by minus the position"
         );

@@ -22,9 +22,7 @@ use crate::parts::rotate::{self, Rotate};
 use crate::records::Segment;
 use crate::rx::mpa::fetch::Start;
 use crate::rx::mpa::strip::Plain;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -55,6 +53,7 @@ pub struct Going {
 
 /// Buffer for beats of W bits: K octets, D dwords (2^LOGD).
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -95,7 +94,9 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     rotate_mask: Rotate<K, D, LOGD>,
     filled: LaneMask<K, D>,
     wrapped: LaneMask<K, D>,
+    #[value(Delay::new(rotate::latency(D)))]
     side: Delay<Going>,
+    #[value(LaneRam::new(rows))]
     lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
     whole: Dff<Bit>,
@@ -116,17 +117,31 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     lane_bit: [Signal<Local, Bits<8>>; 5],
     complete: Signal<Local, Bit>,
     relative: Signal<Local, Bits<16>>,
+    #[constant(0)]
     zero: Constant<Bits<16>>,
+    #[constant(0)]
     none: Constant<Bits<8>>,
+    #[constant(Bits::default())]
     no_lanes: Constant<Bits<K>>,
+    #[constant(LOGD)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<16>>,
+    #[constant(0xff00)]
     octet_1: Constant<Bits<32>>,
+    #[constant(|dword| dword)]
     number: [Constant<Bits<8>>; 5],
+    // a header that a marker cannot push into a second beat has fixed lanes
+    #[constant(if D > HEADER { 0 } else { 7 })]
     shifted: Constant<Bits<8>>,
+    // what is filled comes in one of the beat's dwords, and a beat has D at most
+    #[constant(if D > HEADER { 7 } else { D - 1 })]
     lane_mask: Constant<Bits<8>>,
+    #[constant(2 * D - 1)]
     count_mask: Constant<Bits<5>>,
+    #[constant(HEADER)]
     header_dwords: Constant<Bits<3>>,
+    #[constant(0)]
     no_dwords: Constant<Bits<5>>,
 }
 
@@ -136,64 +151,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Commit<W
     pub fn new(config: &Config) -> Self {
         assert!(W == 8 * K && K == 4 * D && D == 1 << LOGD);
         let rows = config.commit_octets / K;
-        Self {
-            clock: d(),
-            reset: d(),
-            start: d(),
-            start_valid: d(),
-            plain: d(),
-            plain_data: d(),
-            segment: d(),
-            segment_valid: d(),
-            read_row_0: d(),
-            read_row_1: d(),
-            read_select: d(),
-            read_data: d(),
-            starts: d(),
-            bases: d(),
-            index: d(),
-            reached: d(),
-            plain_1: d(),
-            data_1: d(),
-            index_1: d(),
-            base_1: d(),
-            above_1: d(),
-            rotate_data: d(),
-            rotate_mask: d(),
-            filled: d(),
-            wrapped: d(),
-            side: Delay::new(rotate::latency(D)),
-            lanes: LaneRam::new(rows),
-            header: array(),
-            whole: d(),
-            going: d(),
-            back: d(),
-            behind: d(),
-            count: d(),
-            more: d(),
-            comes: d(),
-            fills: d(),
-            through: d(),
-            near: d(),
-            dword: array(),
-            lane_bit: array(),
-            complete: d(),
-            relative: d(),
-            zero: Constant::new(0_u64.into()),
-            none: Constant::new(0_u64.into()),
-            no_lanes: Constant::new(d()),
-            lane_bits: Constant::new((LOGD as u64).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            octet_1: Constant::new(0xff00_u64.into()),
-            number: std::array::from_fn(|dword| Constant::new((dword as u64).into())),
-            // a header that a marker cannot push into a second beat has fixed lanes
-            shifted: Constant::new(if D > HEADER { 0 } else { 7_u64 }.into()),
-            // what is filled comes in one of the beat's dwords, and a beat has D at most
-            lane_mask: Constant::new(if D > HEADER { 7 } else { D as u64 - 1 }.into()),
-            count_mask: Constant::new((2 * D as u64 - 1).into()),
-            header_dwords: Constant::new((HEADER as u64).into()),
-            no_dwords: Constant::new(0_u64.into()),
-        }
+        Self::assemble(rows)
     }
 }
 
@@ -202,23 +160,6 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, index, reached, plain_1, data_1, index_1, base_1, above_1, whole
-        );
-        clock!(
-            self,
-            clock,
-            starts,
-            bases,
-            rotate_data,
-            rotate_mask,
-            side,
-            lanes
-        );
-        for i in 0..5 {
-            self.header[i].clock.next = self.clock.val();
-            self.header[i].d.next = self.header[i].q.val();
-        }
         self.starts.reset.next = self.reset.val();
         self.starts.s_data.next = self.start.val();
         self.starts.s_valid.next = self.start_valid.val();

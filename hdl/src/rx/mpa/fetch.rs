@@ -26,9 +26,7 @@ use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram;
 use crate::parts::rotate::{self, Rotate};
 use crate::records::{Fpdu, HEADER};
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -91,6 +89,7 @@ pub struct Start {
 
 /// Fetches beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), for S streams.
 #[derive(Block)]
+#[block(config: &Config, rows: usize, commit_rows: usize)]
 pub struct Fetch<
     const W: usize,
     const K: usize,
@@ -180,7 +179,9 @@ pub struct Fetch<
 
     wrapped: LaneMask<K, K>,
     rotate: Rotate<W, D, LOGD>,
+    #[value(Delay::new(latency(D)))]
     side: Delay<Beat>,
+    #[value(Delay::new(lane_ram::LATENCY))]
     amount: Delay<Bits<LOGD>>,
 
     takes: Signal<Local, Bit>,
@@ -203,26 +204,47 @@ pub struct Fetch<
     has_marker: Signal<Local, Bit>,
     count: Signal<Local, Bits<16>>,
     back: Signal<Local, Bits<16>>,
+    #[constant(0)]
     none: Constant<Bits<8>>,
+    #[constant(0)]
     none_7: Constant<Bits<7>>,
+    #[constant(0xFFFC)]
     less_four: Constant<Bits<16>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(K)]
     octets_of_beat: Constant<Bits<32>>,
+    #[constant(D)]
     dwords_of_beat: Constant<Bits<16>>,
+    #[constant(D - 1)]
     round_up: Constant<Bits<16>>,
+    #[constant(LOGD)]
     dword_bits: Constant<Bits<8>>,
+    #[constant(LOGK)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<32>>,
+    #[constant(rows - 1)]
     row_mask_20: Constant<Bits<20>>,
+    #[constant(!(rows - 1) & 0xf_ffff)]
     row_keep_20: Constant<Bits<20>>,
+    #[constant(rows.trailing_zeros())]
     stream_shift: Constant<Bits<8>>,
+    #[constant(commit_rows - 1)]
     commit_mask: Constant<Bits<16>>,
+    #[constant(commit_rows)]
     commit_rows: Constant<Bits<16>>,
+    #[constant(UNDER_WAY - 1)]
     most_less_one: Constant<Bits<8>>,
+    #[constant(config.max_fpdu().min(MOST_OCTETS) / K)]
     most_rows: Constant<Bits<16>>,
+    #[constant(2 << BRIEF)]
     two_brief: Constant<Bits<16>>,
+    #[constant(LOGD as u64 + BRIEF)]
     brief_bits: Constant<Bits<16>>,
+    #[constant(HEADER)]
     header: Constant<Bits<16>>,
+    #[constant(HEADER.div_ceil(D as u64))]
     header_beats: Constant<Bits<16>>,
 }
 
@@ -247,104 +269,7 @@ impl<
         );
         let rows = config.ring_octets / K;
         let commit_rows = config.commit_octets / K;
-        Self {
-            clock: d(),
-            reset: d(),
-            fpdu: d(),
-            fpdu_valid: d(),
-            fpdu_ready: d(),
-            arm: d(),
-            stream: d(),
-            edge_landed: array(),
-            tail: array(),
-            read_row_0: d(),
-            read_row_1: d(),
-            read_select: d(),
-            read_data: d(),
-            start: d(),
-            start_valid: d(),
-            beat: d(),
-            beat_data: d(),
-            freed: d(),
-            freed_rows: d(),
-            consumed: d(),
-            tail_at: array(),
-            given_up: array(),
-            counted: d(),
-            counted_valid: d(),
-            counted_beats: d(),
-            counted_behind: d(),
-            prepared: d(),
-            prepared_valid: d(),
-            prepared_beats: d(),
-            prepared_behind: d(),
-            free: d(),
-            has_room: d(),
-            brief: d(),
-            roomy: d(),
-            some_room: d(),
-            fits: d(),
-            brief_next: d(),
-            under_way: d(),
-            vacant: d(),
-            next_row: d(),
-            active: d(),
-            now: d(),
-            behind: d(),
-            left: d(),
-            last: d(),
-            first: d(),
-            position: d(),
-            row_0: d(),
-            row_1: d(),
-            dwords_left: d(),
-            into: d(),
-            leading: d(),
-            to_marker: d(),
-            start_now: d(),
-            start_pulse: d(),
-            wrapped: d(),
-            rotate: d(),
-            side: Delay::new(latency(D)),
-            amount: Delay::new(lane_ram::LATENCY),
-            takes: d(),
-            may_go: d(),
-            reserve: d(),
-            go: d(),
-            due: d(),
-            due_beats: d(),
-            due_behind: d(),
-            reads: d(),
-            beats: d(),
-            ring_row: d(),
-            row_base: d(),
-            base_now: d(),
-            read: d(),
-            has_marker: d(),
-            count: d(),
-            back: d(),
-            none: Constant::new(0_u64.into()),
-            none_7: Constant::new(0_u64.into()),
-            less_four: Constant::new(0xFFFC_u64.into()),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            octets_of_beat: Constant::new((K as u64).into()),
-            dwords_of_beat: Constant::new((D as u64).into()),
-            round_up: Constant::new((D as u64 - 1).into()),
-            dword_bits: Constant::new((LOGD as u64).into()),
-            lane_bits: Constant::new((LOGK as u64).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            row_mask_20: Constant::new((rows as u64 - 1).into()),
-            row_keep_20: Constant::new((!(rows as u64 - 1) & 0xf_ffff).into()),
-            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-            commit_mask: Constant::new((commit_rows as u64 - 1).into()),
-            commit_rows: Constant::new((commit_rows as u64).into()),
-            most_less_one: Constant::new((UNDER_WAY - 1).into()),
-            most_rows: Constant::new(((config.max_fpdu().min(MOST_OCTETS) / K) as u64).into()),
-            two_brief: Constant::new((2 << BRIEF).into()),
-            brief_bits: Constant::new((LOGD as u64 + BRIEF).into()),
-            header: Constant::new(HEADER.into()),
-            header_beats: Constant::new(HEADER.div_ceil(D as u64).into()),
-        }
+        Self::assemble(config, rows, commit_rows)
     }
 }
 
@@ -359,48 +284,9 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            counted,
-            counted_valid,
-            counted_beats,
-            counted_behind,
-            prepared,
-            prepared_valid,
-            prepared_beats,
-            prepared_behind,
-            free,
-            has_room,
-            brief,
-            under_way,
-            vacant,
-            next_row
-        );
-        dff_setup!(
-            self,
-            clock,
-            active,
-            now,
-            behind,
-            left,
-            last,
-            first,
-            position,
-            row_0,
-            row_1,
-            dwords_left,
-            into,
-            leading,
-            to_marker
-        );
-        dff_setup!(self, clock, start_now, start_pulse);
-        clock!(self, clock, rotate, side, amount);
         for i in 0..S {
-            self.tail_at[i].clock.next = self.clock.val();
             self.tail_at[i].d.next = self.tail_at[i].q.val();
             self.tail[i].next = self.tail_at[i].q.val();
-            self.given_up[i].clock.next = self.clock.val();
             self.given_up[i].d.next = self.given_up[i].q.val();
         }
 

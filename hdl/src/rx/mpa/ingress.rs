@@ -21,10 +21,8 @@ use crate::rx::mpa::fetch::Fetch;
 use crate::rx::mpa::scan::Scan;
 use crate::rx::mpa::stream_end::StreamEnd;
 use crate::rx::mpa::strip::{self, Said, Strip};
-use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -43,6 +41,7 @@ pub struct Told {
 
 /// Network side for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Ingress<
     const W: usize,
     const K: usize,
@@ -115,14 +114,21 @@ pub struct Ingress<
     /// Octets accepted in this cycle.
     pub octets: Signal<Out, Bits<8>>,
 
+    #[value(Admit::new(config))]
     admit: Admit<W, K, S, { ISLANDS }>,
+    #[value(Assembly::new(config))]
     assembly: Assembly<W, K, D, H, LOGK>,
+    #[value(StreamEnd::new(K))]
     ending: StreamEnd<S>,
+    #[value(Scan::new(config))]
     scan: Scan<H, D, LOGD, S>,
+    #[value(Fetch::new(config))]
     fetch: Fetch<W, K, D, LOGK, LOGD, S>,
     strip: Strip<W, D>,
+    #[value(Commit::new(config))]
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
+    #[value(Delay::new(crc32c::latency(W) - strip::SAID))]
     markers_said: Delay<Said>,
     /// As told, a cycle before,
     told: Dff<Told>,
@@ -149,50 +155,7 @@ impl<
             strip::LATENCY + commit::written(D) <= crc32c::latency(W) + check::FROM_VERDICT,
             "the last beat of an FPDU is read before it is written"
         );
-        Self {
-            clock: d(),
-            reset: d(),
-            s_axis_segment: d(),
-            arm: d(),
-            close: d(),
-            stream: d(),
-            markers: d(),
-            crc: d(),
-            sequence_start: d(),
-            edge_sequence: array(),
-            limit_sequence: array(),
-            ahead_done: d(),
-            ahead_stream: d(),
-            ahead_position: d(),
-            ahead_accepted: d(),
-            issued: d(),
-            issued_stream: d(),
-            segment: d(),
-            segment_valid: d(),
-            verdict: d(),
-            verdict_valid: d(),
-            consumed: d(),
-            freed: d(),
-            freed_rows: d(),
-            read_row_0: d(),
-            read_row_1: d(),
-            read_select: d(),
-            read_data: d(),
-            segments: d(),
-            segments_dropped: d(),
-            octets: d(),
-            admit: Admit::new(config),
-            assembly: Assembly::new(config),
-            ending: StreamEnd::new(K),
-            scan: Scan::new(config),
-            fetch: Fetch::new(config),
-            strip: d(),
-            commit: Commit::new(config),
-            crc32c: d(),
-            markers_said: Delay::new(crc32c::latency(W) - strip::SAID),
-            told: d(),
-            told_before: d(),
-        }
+        Self::assemble(config)
     }
 }
 
@@ -208,20 +171,6 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(
-            self,
-            clock,
-            admit,
-            assembly,
-            ending,
-            scan,
-            fetch,
-            strip,
-            commit,
-            crc32c,
-            markers_said
-        );
-        dff_setup!(self, clock, told, told_before);
         self.admit.reset.next = self.reset.val();
         self.ending.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();

@@ -50,14 +50,12 @@ use crate::parts::round_robin::RoundRobin;
 use crate::records::{Beat, Fpdu, HEADER};
 use crate::rx::mpa::assembly;
 use crate::rx::mpa::stream_end::Mark;
-use crate::util::{array, d};
 use crate::{Config, ISLANDS};
 use fast_path::{FastFpdu, FastPath};
 use look_ahead::LookAhead;
 use placed_ahead::PlacedAhead;
 use reader::{Reader, Visit};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
@@ -99,6 +97,7 @@ pub struct Known {
 
 /// Scanner of S streams over header rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(Block)]
+#[block(config: &Config)]
 pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -211,7 +210,9 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     chosen: Dff<Bits<8>>,
     chosen_valid: Dff<Bit>,
     chain_of: [Dff<Bits<4>>; S],
+    #[value(Reader::new(config))]
     reader: Reader<H, D, LOGD>,
+    #[value(Walker::new(config))]
     walker: Walker<H, D, LOGD>,
 
     // what the walker found: where it ends, how far the stream has landed
@@ -250,12 +251,14 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     gone_stream: Dff<Bits<8>>,
 
     // prompt: an FPDU that begins with a beat
+    #[value(FastPath::new(assembly::latency(config.octets())))]
     prompt: FastPath<H, D, LOGD, S>,
     wary: Dff<Bits<4>>,
     /// `wary` is 0, and nobody leaves.
     calm: Dff<Bit>,
 
     // behind gaps
+    #[value(LookAhead::new(config))]
     look_ahead: LookAhead<H, D, LOGD, S>,
     placed: PlacedAhead<S, ISLANDS>,
 
@@ -299,15 +302,25 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     ahead_goes: Signal<Local, Bit>,
     pushes: Signal<Local, Bit>,
     pops: Signal<Local, Bit>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(config.max_fpdu() / 4)]
     max_dwords: Constant<Bits<16>>,
+    #[constant(ENOUGH)]
     enough: Constant<Bits<8>>,
+    #[constant(refused::LENGTH)]
     refused_length: Constant<Bits<3>>,
+    #[constant(refused::TOO_LARGE)]
     refused_too_large: Constant<Bits<3>>,
+    #[constant(refused::CLOSED)]
     ends_closed: Constant<Bits<3>>,
+    #[constant(refused::TRUNCATED)]
     ends_truncated: Constant<Bits<3>>,
+    #[constant(0)]
     nowhere: Constant<Bits<4>>,
+    #[constant(WARY)]
     wary_for: Constant<Bits<4>>,
+    #[constant(HEADER)]
     header: Constant<Bits<16>>,
 }
 
@@ -320,157 +333,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Scan<H, 
             config.max_fpdu() / 4 > FAR * D,
             "an FPDU above the buffers ends its visit"
         );
-        Self {
-            clock: d(),
-            reset: d(),
-            landed: d(),
-            landed_stream: d(),
-            landed_edge: d(),
-            beat_valid: d(),
-            beat: d(),
-            landed_heads: d(),
-            mark: d(),
-            arm: d(),
-            close: d(),
-            stream: d(),
-            markers: d(),
-            crc: d(),
-            header_row: d(),
-            header_data: d(),
-            beyond: d(),
-            beyond_stream: d(),
-            beyond_position: d(),
-            asked_stream: d(),
-            asked_position: d(),
-            island: d(),
-            island_begin: d(),
-            island_end: d(),
-            marker_row: d(),
-            marker_data: d(),
-            ahead_started: d(),
-            ahead_done: d(),
-            ahead_stream: d(),
-            ahead_position: d(),
-            ahead_accepted: d(),
-            fpdu: d(),
-            fpdu_valid: d(),
-            fpdu_ready: d(),
-            edge_landed: array(),
-            issued: d(),
-            issued_stream: d(),
-            live: array(),
-            with_markers: array(),
-            with_crc: array(),
-            edge_at: array(),
-            at: array(),
-            known: array(),
-            need: array(),
-            have: array(),
-            eligible: array(),
-            picked_look: array(),
-            picked_give: array(),
-            given_here: array(),
-            busy: array(),
-            rested: array(),
-            stale: array(),
-            stopped: array(),
-            finished: array(),
-            cause: array(),
-            ends: array(),
-            chosen: d(),
-            chosen_valid: d(),
-            chain_of: array(),
-            reader: Reader::new(config),
-            walker: Walker::new(config),
-            behind: d(),
-            measured_valid: d(),
-            measured: d(),
-            measured_fpdu: d(),
-            measured_edge: d(),
-            weighed_valid: d(),
-            weighed: d(),
-            weighed_chain: d(),
-            weighed_fpdu: d(),
-            weighed_of: array(),
-            whole: d(),
-            short: d(),
-            dropped: d(),
-            dead: d(),
-            over: d(),
-            over_stream: d(),
-            given: d(),
-            given_valid: d(),
-            given_ends: d(),
-            lengths: d(),
-            learns: d(),
-            learned_of: d(),
-            learned: d(),
-            gift_valid: d(),
-            gift: d(),
-            gift_of: array(),
-            gift_dropped: d(),
-            gone: d(),
-            gone_stream: d(),
-            prompt: FastPath::new(assembly::latency(config.octets())),
-            wary: d(),
-            calm: d(),
-            look_ahead: LookAhead::new(config),
-            placed: d(),
-            out: d(),
-            waiting: d(),
-            hold: d(),
-            arms: d(),
-            closes: d(),
-            leaves: d(),
-            leaver: d(),
-            told_markers: d(),
-            told_crc: d(),
-            marked: d(),
-            enough_for: array(),
-            picked: array(),
-            look: d(),
-            give: d(),
-            visit: d(),
-            edge_looked: d(),
-            item: d(),
-            base: d(),
-            item_octets: d(),
-            left: d(),
-            stands: d(),
-            refusal: d(),
-            passes: d(),
-            lacks: d(),
-            early: d(),
-            early_length: d(),
-            idle: array(),
-            welcome: d(),
-            welcomed: array(),
-            in_time: d(),
-            prompts: d(),
-            notes: d(),
-            gives: d(),
-            given_to: d(),
-            given_length: d(),
-            at_its_end: d(),
-            gift_passes: d(),
-            gift_behind: d(),
-            weighed_octets: d(),
-            found: d(),
-            in_order: d(),
-            ahead_goes: d(),
-            pushes: d(),
-            pops: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            max_dwords: Constant::new((config.max_fpdu() as u64 / 4).into()),
-            enough: Constant::new(ENOUGH.into()),
-            refused_length: Constant::new(u64::from(refused::LENGTH).into()),
-            refused_too_large: Constant::new(u64::from(refused::TOO_LARGE).into()),
-            ends_closed: Constant::new(u64::from(refused::CLOSED).into()),
-            ends_truncated: Constant::new(u64::from(refused::TRUNCATED).into()),
-            nowhere: Constant::new(0_u64.into()),
-            wary_for: Constant::new(WARY.into()),
-            header: Constant::new(HEADER.into()),
-        }
+        Self::assemble(config)
     }
 }
 
@@ -479,58 +342,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            chosen,
-            chosen_valid,
-            behind,
-            measured_valid,
-            measured,
-            measured_fpdu,
-            measured_edge
-        );
-        dff_setup!(
-            self,
-            clock,
-            weighed_valid,
-            weighed,
-            weighed_chain,
-            weighed_fpdu,
-            whole,
-            short,
-            dropped,
-            dead,
-            over,
-            over_stream
-        );
-        dff_setup!(
-            self,
-            clock,
-            given,
-            given_valid,
-            given_ends,
-            gift_valid,
-            gift,
-            gift_dropped,
-            learns,
-            learned_of,
-            learned
-        );
-        dff_setup!(self, clock, gone, gone_stream, wary, calm, waiting, hold);
-        dff_setup!(
-            self,
-            clock,
-            arms,
-            closes,
-            leaves,
-            leaver,
-            told_markers,
-            told_crc
-        );
-        clock!(
-            self, clock, reader, walker, lengths, out, prompt, look_ahead, placed
-        );
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
@@ -541,22 +352,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
         self.marked.next = self.mark.val().finished | self.mark.val().cause.any();
         for i in 0..S {
-            self.live[i].clock.next = self.clock.val();
             self.live[i].d.next = self.live[i].q.val();
-            self.with_markers[i].clock.next = self.clock.val();
             self.with_markers[i].d.next = self.with_markers[i].q.val();
-            self.with_crc[i].clock.next = self.clock.val();
             self.with_crc[i].d.next = self.with_crc[i].q.val();
-            self.edge_at[i].clock.next = self.clock.val();
             self.edge_at[i].d.next = self.edge_at[i].q.val();
             self.edge_landed[i].next = self.edge_at[i].q.val();
-            self.at[i].clock.next = self.clock.val();
             self.at[i].d.next = self.at[i].q.val();
-            self.chain_of[i].clock.next = self.clock.val();
             self.chain_of[i].d.next = self.chain_of[i].q.val();
-            self.known[i].clock.next = self.clock.val();
             self.known[i].d.next = self.known[i].q.val();
-            self.need[i].clock.next = self.clock.val();
             self.need[i].d.next = self.need[i].q.val();
             if !self.known[i].q.val() {
                 self.need[i].d.next = 4.into();
@@ -564,27 +367,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.need[i].d.next = 8.into();
                 }
             }
-            self.have[i].clock.next = self.clock.val();
             self.have[i].d.next = (self.edge_at[i].q.val() - self.at[i].q.val()).get_bits::<20>(0);
-            self.busy[i].clock.next = self.clock.val();
             self.busy[i].d.next = self.busy[i].q.val();
-            self.rested[i].clock.next = self.clock.val();
             self.rested[i].d.next = !self.busy[i].q.val() & !self.eligible[i].q.val();
-            self.stale[i].clock.next = self.clock.val();
             self.stale[i].d.next = self.stale[i].q.val();
-            self.eligible[i].clock.next = self.clock.val();
-            self.picked_look[i].clock.next = self.clock.val();
             self.picked_look[i].d.next = self.picked_look[i].q.val();
-            self.picked_give[i].clock.next = self.clock.val();
             self.picked_give[i].d.next = false;
             self.picked[i].next = self.picked_look[i].q.val() | self.picked_give[i].q.val();
-            self.stopped[i].clock.next = self.clock.val();
             self.stopped[i].d.next = self.stopped[i].q.val();
-            self.finished[i].clock.next = self.clock.val();
             self.finished[i].d.next = self.finished[i].q.val();
-            self.cause[i].clock.next = self.clock.val();
             self.cause[i].d.next = self.cause[i].q.val();
-            self.ends[i].clock.next = self.clock.val();
             self.enough_for[i].next = self.have[i].q.val() >= self.need[i].q.val();
             self.ends[i].d.next = !self.enough_for[i].val();
             self.eligible[i].d.next = self.live[i].q.val()
@@ -743,7 +535,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.dropped.d.next =
             self.leaves.q.val() & (self.leaver.q.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
-            self.weighed_of[i].clock.next = self.clock.val();
             self.weighed_of[i].d.next =
                 self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val();
             if self.weighed_of[i].d.val() & self.stale[i].q.val() {
@@ -849,8 +640,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         for i in 0..S {
             self.given_here[i].next = self.picked_give[i].q.val()
                 | (!self.given_valid.q.val() & self.prompt.prompted_of[i].val());
-            self.gift_of[i].clock.next = self.clock.val();
-            self.gift_of[i].d.next = self.gift_of[i].q.val();
             if !self.gift_valid.q.val() {
                 self.gift_of[i].d.next = self.given_here[i].val();
             }

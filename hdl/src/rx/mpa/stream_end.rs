@@ -20,9 +20,7 @@ use crate::parts::delay::Delay;
 use crate::parts::queue::Store;
 use crate::records::Beat;
 use crate::rx::mpa::assembly;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -46,6 +44,7 @@ pub struct Mark {
 
 /// Ends of S streams.
 #[derive(Block)]
+#[block(octets: usize)]
 pub struct StreamEnd<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -101,6 +100,7 @@ pub struct StreamEnd<const S: usize> {
     furthest: Store<Bits<32>, 4>,
     fin_at: Store<Bits<32>, 4>,
 
+    #[value(Delay::new(latency(octets) - 2))]
     line: Delay<Mark>,
 
     found: Signal<Local, Mark>,
@@ -115,9 +115,13 @@ pub struct StreamEnd<const S: usize> {
     reached: Signal<Local, Bit>,
     beyond: Signal<Local, Bit>,
     cause: Signal<Local, Bits<3>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(Mark::default())]
     no_mark: Constant<Mark>,
+    #[constant(refused::LOST)]
     lost: Constant<Bits<3>>,
+    #[constant(refused::BEHIND_FIN)]
     behind_fin: Constant<Bits<3>>,
 }
 
@@ -126,97 +130,13 @@ impl<const S: usize> StreamEnd<S> {
     #[must_use]
     pub fn new(octets: usize) -> Self {
         assert!((1..=16).contains(&S));
-        Self {
-            clock: d(),
-            reset: d(),
-            beat_valid: d(),
-            beat: d(),
-            mark_fin: d(),
-            mark_end: d(),
-            mark_abort: d(),
-            arm: d(),
-            stream: d(),
-            mark: d(),
-            accepted: d(),
-            owner: d(),
-            end_now: d(),
-            edge_now: d(),
-            fin: d(),
-            fin_end: d(),
-            abort: d(),
-            knew: d(),
-            came: d(),
-            ended: d(),
-            at_known: d(),
-            at_given: d(),
-            passed: d(),
-            differs: d(),
-            leaves: d(),
-            gone: d(),
-            judged: d(),
-            armed: d(),
-            armed_stream: d(),
-            started: array(),
-            fin_known: array(),
-            told: array(),
-            over: array(),
-            furthest: d(),
-            fin_at: d(),
-            line: Delay::new(latency(octets) - 2),
-            found: d(),
-            has_octets: d(),
-            known: d(),
-            was_told: d(),
-            is_over: d(),
-            growth: d(),
-            grows: d(),
-            room: d(),
-            room_before: d(),
-            reached: d(),
-            beyond: d(),
-            cause: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            no_mark: Constant::new(Mark::default()),
-            lost: Constant::new(u64::from(refused::LOST).into()),
-            behind_fin: Constant::new(u64::from(refused::BEHIND_FIN).into()),
-        }
+        Self::assemble(octets)
     }
 }
 
 impl<const S: usize> Logic for StreamEnd<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, accepted, owner, end_now, edge_now, fin, fin_end, abort
-        );
-        dff_setup!(
-            self,
-            clock,
-            knew,
-            came,
-            ended,
-            at_known,
-            at_given,
-            passed,
-            differs,
-            leaves,
-            gone,
-            judged,
-            armed,
-            armed_stream
-        );
-        clock!(self, clock, furthest, fin_at, line);
-        for i in 0..S {
-            self.started[i].clock.next = self.clock.val();
-            self.fin_known[i].clock.next = self.clock.val();
-            self.told[i].clock.next = self.clock.val();
-            self.over[i].clock.next = self.clock.val();
-            self.started[i].d.next = self.started[i].q.val();
-            self.fin_known[i].d.next = self.fin_known[i].q.val();
-            self.told[i].d.next = self.told[i].q.val();
-            self.over[i].d.next = self.over[i].q.val();
-        }
-
         comment!("where the beat ends");
         self.accepted.d.next = self.beat_valid.val();
         self.owner.d.next = self.beat.val().stream;

@@ -14,9 +14,7 @@
 //! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
 use crate::parts::lane_mask::LaneMask;
 use crate::rx::mpa::fetch::Beat;
-use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
@@ -56,6 +54,7 @@ pub struct Said {
 
 /// Strips beats of W bits, D dwords.
 #[derive(Block)]
+#[block()]
 pub struct Strip<const W: usize, const D: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -83,44 +82,26 @@ pub struct Strip<const W: usize, const D: usize> {
     marker: Signal<Local, Bits<32>>,
     differs: Signal<Local, Bit>,
     shift: Signal<Local, Bits<16>>,
+    #[constant(0)]
     zero: Constant<Bits<8>>,
+    #[constant(8 * marker::field::FPDUPTR.start)]
     pointer_high_at: Constant<Bits<8>>,
+    #[constant(8 * (marker::field::FPDUPTR.end - 1) + MASKED)]
     pointer_low_at: Constant<Bits<8>>,
+    #[constant(MASKED)]
     masked: Constant<Bits<16>>,
 }
 
 impl<const W: usize, const D: usize> Default for Strip<W, D> {
     fn default() -> Self {
         assert!(W == 32 * D);
-        Self {
-            clock: d(),
-            reset: d(),
-            beat: d(),
-            beat_data: d(),
-            plain: d(),
-            plain_data: d(),
-            said: d(),
-            below: d(),
-            beat_1: d(),
-            data_1: d(),
-            pointer_1: d(),
-            said_2: d(),
-            marker: d(),
-            differs: d(),
-            shift: d(),
-            zero: Constant::new(0_u64.into()),
-            pointer_high_at: number(8 * marker::field::FPDUPTR.start),
-            pointer_low_at: number(8 * (marker::field::FPDUPTR.end - 1) + MASKED),
-            masked: number(MASKED),
-        }
+        Self::assemble()
     }
 }
 
 impl<const W: usize, const D: usize> Logic for Strip<W, D> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, beat_1, data_1, pointer_1, said_2);
-
         comment!("stage 1: dwords above the marker come down one lane");
         self.below.from.next = self.zero.val();
         self.below.to.next = self.beat.val().marker_lane;

@@ -9,9 +9,7 @@
 //! edge of the window (MPA-RCV-26). A report that waits to be taken holds still, as AXI4-Stream demands, also when its
 //! stream is armed for another connection meanwhile: an engine that lets reports wait leaves out an `edge` that does not
 //! lie between what it has sent and what was acknowledged before.
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::Block;
 use warpline_sv_writer::dff::Dff;
 
@@ -45,6 +43,7 @@ pub struct WindowStreamIn {
 
 /// Reports of S streams.
 #[derive(Block)]
+#[block(default)]
 pub struct Window<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -64,35 +63,15 @@ pub struct Window<const S: usize> {
     step: Signal<Local, Bit>,
     edge_now: Signal<Local, Bits<32>>,
     limit_now: Signal<Local, Bits<32>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(S - 1)]
     last: Constant<Bits<4>>,
-}
-
-impl<const S: usize> Default for Window<S> {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            reset: d(),
-            edge_sequence: array(),
-            limit_sequence: array(),
-            m_axis_window: d(),
-            turn: d(),
-            valid: d(),
-            stream: d(),
-            data: d(),
-            step: d(),
-            edge_now: d(),
-            limit_now: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            last: Constant::new((S as u64 - 1).into()),
-        }
-    }
 }
 
 impl<const S: usize> Logic for Window<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, valid, stream, data);
         self.m_axis_window.tdata.next = self.data.q.val();
         self.m_axis_window.tdest.next = self.stream.q.val();
         self.m_axis_window.tvalid.next = self.valid.q.val();

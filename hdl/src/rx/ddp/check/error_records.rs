@@ -10,15 +10,15 @@
 //! clears every row.
 use super::table::Table;
 use crate::records::{Segment, Verdict};
-use crate::util::{array, d, in_word, number};
+use crate::util::in_word;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::error_record;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 /// The records of up to 16 streams.
 #[derive(Block)]
+#[block(default)]
 pub struct ErrorRecords {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -54,56 +54,26 @@ pub struct ErrorRecords {
     row: Dff<Bits<8>>,
     data: Dff<Bits<32>>,
     store: Dff<Bit>,
+    #[value(Table::new(256))]
     kept: Table<Bits<32>, 8>,
     words: [Signal<Local, Bits<32>>; 12],
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; 12],
+    #[constant(error_record::VALID.max() << error_record::VALID.lsb)]
     valid_bit: Constant<Bits<32>>,
+    #[constant(in_word(error_record::REFUSED, 0))]
     refused_at: Constant<Bits<8>>,
+    #[constant(in_word(error_record::CRC_ZEROS, 2))]
     zeros_at: Constant<Bits<8>>,
+    #[constant(in_word(error_record::MARKER_RECEIVED, 9))]
     received_at: Constant<Bits<8>>,
+    #[constant(error_record::WORDS - 1)]
     last_word: Constant<Bits<4>>,
-}
-
-impl Default for ErrorRecords {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            reset: d(),
-            write: d(),
-            stream: d(),
-            valid: d(),
-            from_fpdu: d(),
-            number: d(),
-            checks: d(),
-            fpdu: d(),
-            verdict: d(),
-            busy: d(),
-            clear: d(),
-            clear_row: d(),
-            record_row: d(),
-            record_data: d(),
-            word: d(),
-            active: d(),
-            row: d(),
-            data: d(),
-            store: d(),
-            kept: Table::new(256),
-            words: array(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            valid_bit: number(error_record::VALID.max() << error_record::VALID.lsb),
-            refused_at: in_word(error_record::REFUSED, 0),
-            zeros_at: in_word(error_record::CRC_ZEROS, 2),
-            received_at: in_word(error_record::MARKER_RECEIVED, 9),
-            last_word: number(error_record::WORDS - 1),
-        }
-    }
 }
 
 impl Logic for ErrorRecords {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, word, active, row, data, store);
-        clock!(self, clock, kept);
         self.busy.next = self.active.q.val() | self.store.q.val();
 
         comment!("the record of an FPDU");

@@ -15,9 +15,7 @@
 use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
 use crate::records::{self, Segment};
-use crate::util::{d, number};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::ddp;
@@ -76,6 +74,7 @@ struct Early {
 
 /// The order of the checks.
 #[derive(Block)]
+#[block(default)]
 pub struct Judge {
     pub clock: Signal<In, Clock>,
     /// The FPDU.
@@ -117,96 +116,53 @@ pub struct Judge {
     short: Signal<Local, Bit>,
     version: Signal<Local, Bit>,
     first: Dff<Early>,
+    #[value(Delay::new(TABLES as usize - 1))]
     early: Delay<Early>,
     final_failed: Dff<Bit>,
     final_postponed: Dff<Bit>,
     final_number: Dff<Bits<12>>,
     final_checks: Dff<Checks>,
+    #[constant(Checks::default())]
     none: Constant<Checks>,
+    #[constant(records::TAGGED_BIT)]
     tagged_bit: Constant<Bits<8>>,
+    #[constant(records::VERSION_LSB)]
     version_lsb: Constant<Bits<8>>,
+    #[constant(ddp::VERSION)]
     ddp_version: Constant<Bits<2>>,
+    #[constant(ddp::TAGGED_HEADER_LEN)]
     tagged_header: Constant<Bits<16>>,
+    #[constant(ddp::UNTAGGED_HEADER_LEN)]
     untagged_header: Constant<Bits<16>>,
+    #[constant(ErrorNumber::TaggedBounds as u16)]
     tagged_bounds: Constant<Bits<12>>,
+    #[constant(ErrorNumber::TaggedWrap as u16)]
     tagged_wrap: Constant<Bits<12>>,
+    #[constant(ErrorNumber::TaggedInvalidStag as u16)]
     tagged_invalid_stag: Constant<Bits<12>>,
+    #[constant(ErrorNumber::TaggedNotAssociated as u16)]
     tagged_not_associated: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedTooLong as u16)]
     untagged_too_long: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedMo as u16)]
     untagged_mo: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedNoBuffer as u16)]
     untagged_no_buffer: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedMsnRange as u16)]
     untagged_msn_range: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedQn as u16)]
     untagged_qn: Constant<Bits<12>>,
+    #[constant(ErrorNumber::LocalCatastrophic as u16)]
     local_catastrophic: Constant<Bits<12>>,
+    #[constant(ErrorNumber::UntaggedVersion as u16)]
     untagged_version: Constant<Bits<12>>,
+    #[constant(ErrorNumber::TaggedVersion as u16)]
     tagged_version: Constant<Bits<12>>,
-}
-
-impl Default for Judge {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            segment: d(),
-            empty: d(),
-            fails_stag: d(),
-            fails_association: d(),
-            fails_access: d(),
-            fails_offset: d(),
-            fails_wrap: d(),
-            fails_end: d(),
-            fails_queue: d(),
-            fails_msn: d(),
-            fails_buffer: d(),
-            fails_message_offset: d(),
-            fails_length: d(),
-            failed: d(),
-            postponed: d(),
-            number: d(),
-            checks: d(),
-            is_tagged: d(),
-            short: d(),
-            version: d(),
-            first: d(),
-            early: Delay::new(TABLES as usize - 1),
-            final_failed: d(),
-            final_postponed: d(),
-            final_number: d(),
-            final_checks: d(),
-            none: Constant::new(Checks::default()),
-            tagged_bit: number(records::TAGGED_BIT),
-            version_lsb: number(records::VERSION_LSB),
-            ddp_version: number(ddp::VERSION),
-            tagged_header: number(ddp::TAGGED_HEADER_LEN),
-            untagged_header: number(ddp::UNTAGGED_HEADER_LEN),
-            tagged_bounds: number(ErrorNumber::TaggedBounds as u16),
-            tagged_wrap: number(ErrorNumber::TaggedWrap as u16),
-            tagged_invalid_stag: number(ErrorNumber::TaggedInvalidStag as u16),
-            tagged_not_associated: number(ErrorNumber::TaggedNotAssociated as u16),
-            untagged_too_long: number(ErrorNumber::UntaggedTooLong as u16),
-            untagged_mo: number(ErrorNumber::UntaggedMo as u16),
-            untagged_no_buffer: number(ErrorNumber::UntaggedNoBuffer as u16),
-            untagged_msn_range: number(ErrorNumber::UntaggedMsnRange as u16),
-            untagged_qn: number(ErrorNumber::UntaggedQn as u16),
-            local_catastrophic: number(ErrorNumber::LocalCatastrophic as u16),
-            untagged_version: number(ErrorNumber::UntaggedVersion as u16),
-            tagged_version: number(ErrorNumber::TaggedVersion as u16),
-        }
-    }
 }
 
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            first,
-            final_failed,
-            final_postponed,
-            final_number,
-            final_checks
-        );
-        clock!(self, clock, early);
         self.is_tagged.next = self
             .segment
             .val()

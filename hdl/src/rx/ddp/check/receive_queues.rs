@@ -20,9 +20,7 @@
 use super::table::{self, Table};
 use crate::Config;
 use crate::parts::queue::Store;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -72,6 +70,7 @@ pub struct MessageState {
 
 /// The queues of S streams.
 #[derive(Block)]
+#[block(queues: usize, slots: usize)]
 pub struct ReceiveQueues<const S: usize> {
     pub clock: Signal<In, Clock>,
     /// Stream number.
@@ -109,17 +108,24 @@ pub struct ReceiveQueues<const S: usize> {
 
     states: Store<QueueState, 6>,
     here: Dff<QueueState>,
+    #[value(Table::new(S.next_power_of_two() * queues * slots))]
     buffers: Table<ReceiveBuffer, 14>,
+    #[value(Table::new(S.next_power_of_two() * queues * slots))]
     messages: Table<MessageState, 14>,
     slot_row: Signal<Local, Bits<14>>,
     post_row: Signal<Local, Bits<14>>,
     behind: Signal<Local, Bits<8>>,
     queue_base: Signal<Local, Bits<14>>,
     row: Signal<Local, Bits<6>>,
+    #[constant(slots)]
     slots: Constant<Bits<9>>,
+    #[constant(slots - 1)]
     slot_mask: Constant<Bits<8>>,
+    #[constant((queues * slots).ilog2())]
     stream_shift: Constant<Bits<4>>,
+    #[constant(slots.ilog2())]
     queue_shift: Constant<Bits<4>>,
+    #[constant(MessageState::default())]
     nothing: Constant<MessageState>,
 }
 
@@ -139,49 +145,13 @@ impl<const S: usize> ReceiveQueues<S> {
             slots.is_power_of_two() && (2..=256).contains(&slots),
             "{slots} receive slots"
         );
-        let shift = |rows: usize| Constant::new(u64::from(rows.ilog2()).into());
-        Self {
-            clock: d(),
-            stream: d(),
-            queue: d(),
-            slot: d(),
-            state: d(),
-            full: d(),
-            buffer: d(),
-            message: d(),
-            start: d(),
-            first_msn: d(),
-            post: d(),
-            posted: d(),
-            note: d(),
-            noted: d(),
-            closes: d(),
-            take: d(),
-            waited: d(),
-            states: d(),
-            here: d(),
-            buffers: Table::new(S.next_power_of_two() * queues * slots),
-            messages: Table::new(S.next_power_of_two() * queues * slots),
-            slot_row: d(),
-            post_row: d(),
-            behind: d(),
-            queue_base: d(),
-            row: d(),
-            slots: Constant::new((slots as u64).into()),
-            slot_mask: Constant::new((slots as u64 - 1).into()),
-            stream_shift: shift(queues * slots),
-            queue_shift: shift(slots),
-            nothing: Constant::new(MessageState::default()),
-        }
+        Self::assemble(queues, slots)
     }
 }
 
 impl<const S: usize> Logic for ReceiveQueues<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, here);
-        clock!(self, clock, states, buffers, messages);
-
         comment!("look up");
         self.row.next = bit_cast::<6, 2>(self.queue.val())
             | (bit_cast::<6, 4>(self.stream.val().get_bits::<4>(0)) << 2);

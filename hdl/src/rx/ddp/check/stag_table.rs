@@ -11,9 +11,8 @@
 //! held for [`PREPARATION`] cycles before `write` and one behind it, since what is to be done to a slot is a register: a
 //! question in that cycle may still find what was there. After a reset the caller clears every slot.
 use super::table::{self, Table};
-use crate::util::{array, d, in_word, number};
+use crate::util::in_word;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_regmap::layout::stag_entry;
 use warpline_regmap::register::STAG_KEY_BITS;
 use warpline_sv_writer::dff::Dff;
@@ -51,6 +50,7 @@ pub struct StagEntry {
 
 /// The table and its arithmetic.
 #[derive(Block)]
+#[block(slots: usize)]
 pub struct StagTable {
     pub clock: Signal<In, Clock>,
     /// STag to look up.
@@ -68,6 +68,7 @@ pub struct StagTable {
     /// Slot to clear; bits above the table's size are ignored.
     pub clear_slot: Signal<In, Bits<12>>,
 
+    #[value(Table::new(slots))]
     slots: Table<StagEntry, 12>,
     end_low: Dff<Bits<33>>,
     end_high: Dff<Bits<33>>,
@@ -80,11 +81,17 @@ pub struct StagTable {
     writing: Dff<Bit>,
     clearing: Dff<Bit>,
     row: Dff<Bits<12>>,
+    #[constant(StagEntry::default())]
     nothing: Constant<StagEntry>,
+    #[constant(STAG_KEY_BITS)]
     slot_at: Constant<Bits<8>>,
+    #[constant(in_word(stag_entry::PROTECTION_DOMAIN, 1))]
     domain_at: Constant<Bits<8>>,
+    #[constant(in_word(stag_entry::STREAM, 1))]
     stream_at: Constant<Bits<8>>,
+    #[constant(in_word(stag_entry::STREAM_SCOPE, 1))]
     scope_at: Constant<Bits<8>>,
+    #[constant(in_word(stag_entry::REMOTE_WRITE, 1))]
     write_at: Constant<Bits<8>>,
 }
 
@@ -104,56 +111,13 @@ impl StagTable {
             [0, 32 * 2, 32 * 4, 32 * 6],
             "words as the kernel reads them"
         );
-        Self {
-            clock: d(),
-            stag: d(),
-            entry: d(),
-            argument: array(),
-            legal: d(),
-            write: d(),
-            clear: d(),
-            clear_slot: d(),
-            slots: Table::new(slots),
-            end_low: d(),
-            end_high: d(),
-            end_carried: d(),
-            shift_low: d(),
-            shift_high: d(),
-            shift_borrowed: d(),
-            empty: d(),
-            exceeds: d(),
-            writing: d(),
-            clearing: d(),
-            row: d(),
-            nothing: Constant::new(StagEntry::default()),
-            slot_at: number(STAG_KEY_BITS),
-            domain_at: in_word(stag_entry::PROTECTION_DOMAIN, 1),
-            stream_at: in_word(stag_entry::STREAM, 1),
-            scope_at: in_word(stag_entry::STREAM_SCOPE, 1),
-            write_at: in_word(stag_entry::REMOTE_WRITE, 1),
-        }
+        Self::assemble(slots)
     }
 }
 
 impl Logic for StagTable {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            end_low,
-            end_high,
-            end_carried,
-            shift_low,
-            shift_high,
-            shift_borrowed,
-            empty,
-            exceeds,
-            writing,
-            clearing,
-            row
-        );
-        clock!(self, clock, slots);
         self.slots.read_row.next = self.stag.val().get_bits::<12>(self.slot_at.val().index());
         self.entry.next = self.slots.read_data.val();
 

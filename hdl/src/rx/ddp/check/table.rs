@@ -17,6 +17,7 @@ pub const LATENCY: u64 = 2;
 
 /// Records of type T, rows of A address bits.
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct Table<T: Synth, const A: usize> {
     /// Clock of both ports.
     pub clock: Signal<In, Clock>,
@@ -30,6 +31,7 @@ pub struct Table<T: Synth, const A: usize> {
     pub read_row: Signal<In, Bits<A>>,
     /// Record of the row given two cycles ago.
     pub read_data: Signal<Out, T>,
+    #[value(vec![T::default(); rows])]
     _rows: Vec<T>,
     _register: T,
 }
@@ -45,16 +47,7 @@ impl<T: Synth, const A: usize> Table<T, A> {
             rows.is_power_of_two() && rows >= 2 && rows.ilog2() as usize <= A,
             "{rows} rows: give a power of two that {A} address bits reach"
         );
-        Self {
-            clock: Default::default(),
-            write: Default::default(),
-            write_row: Default::default(),
-            write_data: Default::default(),
-            read_row: Default::default(),
-            read_data: Default::default(),
-            _rows: vec![T::default(); rows],
-            _register: T::default(),
-        }
+        Self::assemble(rows)
     }
 }
 

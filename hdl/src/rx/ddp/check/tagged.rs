@@ -13,9 +13,7 @@
 //! it, is compared, which keeps a segment that ends exactly at 2^64 free of special cases; hence n ≥ 1, and the caller
 //! ignores everything when n = 0 (AMB-02). One segment a cycle; its results come [`LATENCY`] cycles after its inputs.
 use super::stag_table::StagEntry;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -24,6 +22,7 @@ pub const LATENCY: u64 = 3;
 
 /// The checks of a segment against one entry of the STag table; every `fails_` output is one bit of the report.
 #[derive(Block)]
+#[block(default)]
 pub struct TaggedChecks {
     pub clock: Signal<In, Clock>,
     /// Stream that the segment came on.
@@ -104,120 +103,9 @@ pub struct TaggedChecks {
     address_3: Dff<Bits<64>>,
 }
 
-impl Default for TaggedChecks {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            stream: d(),
-            protection_domain: d(),
-            stag: d(),
-            offset_high: d(),
-            offset_low: d(),
-            last: d(),
-            entry: d(),
-            fails_stag: d(),
-            fails_association: d(),
-            fails_access: d(),
-            fails_offset: d(),
-            fails_wrap: d(),
-            fails_end: d(),
-            address: d(),
-            base_low: d(),
-            base_high: d(),
-            end_low: d(),
-            end_high: d(),
-            shift_low: d(),
-            shift_high: d(),
-            associated: d(),
-            stag_1: d(),
-            association_1: d(),
-            access_1: d(),
-            base_below_1: d(),
-            base_same_1: d(),
-            base_below_low_1: d(),
-            end_below_1: d(),
-            end_same_1: d(),
-            end_below_low_1: d(),
-            offset_high_1: d(),
-            last_low_1: d(),
-            address_low_1: d(),
-            address_high_1: d(),
-            end_1: d(),
-            stag_2: d(),
-            association_2: d(),
-            access_2: d(),
-            offset_2: d(),
-            last_low_2: d(),
-            last_high_2: d(),
-            address_low_2: d(),
-            address_high_2: d(),
-            end_2: d(),
-            stag_3: d(),
-            association_3: d(),
-            access_3: d(),
-            offset_3: d(),
-            wrap_3: d(),
-            unbounded_3: d(),
-            last_below_3: d(),
-            last_same_3: d(),
-            last_below_low_3: d(),
-            address_3: d(),
-        }
-    }
-}
-
 impl Logic for TaggedChecks {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            stag_1,
-            association_1,
-            access_1,
-            offset_high_1,
-            last_low_1,
-            address_low_1,
-            address_high_1
-        );
-        dff_setup!(
-            self,
-            clock,
-            base_below_1,
-            base_same_1,
-            base_below_low_1,
-            end_below_1,
-            end_same_1,
-            end_below_low_1,
-            end_1
-        );
-        dff_setup!(
-            self,
-            clock,
-            stag_2,
-            association_2,
-            access_2,
-            offset_2,
-            last_low_2,
-            last_high_2,
-            address_low_2,
-            address_high_2,
-            end_2
-        );
-        dff_setup!(
-            self,
-            clock,
-            stag_3,
-            association_3,
-            access_3,
-            offset_3,
-            wrap_3,
-            unbounded_3,
-            last_below_3,
-            last_same_3,
-            last_below_low_3,
-            address_3
-        );
         self.base_low.next = self.entry.val().base.get_bits::<32>(0);
         self.base_high.next = self.entry.val().base.get_bits::<32>(32);
         self.end_low.next = self.entry.val().end.get_bits::<32>(0);

@@ -16,9 +16,7 @@
 //! that has a buffer can, and what is ahead and what is behind is told by half a circle (AMB-24). Inputs are held: results
 //! are right [`LATENCY`] cycles after the last change.
 use super::receive_queues::{MessageState, QueueState, ReceiveBuffer};
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -27,6 +25,7 @@ pub const LATENCY: u64 = 2;
 
 /// The checks of a segment against the buffer of its MSN; every `fails_` output is one bit of the report.
 #[derive(Block)]
+#[block(default)]
 pub struct UntaggedChecks {
     pub clock: Signal<In, Clock>,
     /// MSN of the segment.
@@ -90,76 +89,9 @@ pub struct UntaggedChecks {
     address_high_2: Dff<Bits<32>>,
 }
 
-impl Default for UntaggedChecks {
-    fn default() -> Self {
-        Self {
-            clock: d(),
-            msn: d(),
-            offset: d(),
-            length: d(),
-            state: d(),
-            buffer: d(),
-            message: d(),
-            strict_offset: d(),
-            window: d(),
-            last: d(),
-            rsvd_ulp_first: d(),
-            rsvd_ulp_low: d(),
-            distance: d(),
-            fails_msn: d(),
-            fails_buffer: d(),
-            fails_offset: d(),
-            fails_length: d(),
-            address: d(),
-            message_length: d(),
-            progress: d(),
-            hole: d(),
-            closed_hole: d(),
-            address_low: d(),
-            address_high: d(),
-            distance_1: d(),
-            closed_hole_1: d(),
-            msn_2: d(),
-            buffer_2: d(),
-            below_1: d(),
-            same_1: d(),
-            end_1: d(),
-            address_low_1: d(),
-            moved_1: d(),
-            placed_1: d(),
-            hole_2: d(),
-            offset_2: d(),
-            length_2: d(),
-            address_high_2: d(),
-        }
-    }
-}
-
 impl Logic for UntaggedChecks {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            distance_1,
-            closed_hole_1,
-            msn_2,
-            buffer_2,
-            below_1,
-            same_1,
-            end_1,
-            address_low_1
-        );
-        dff_setup!(
-            self,
-            clock,
-            moved_1,
-            placed_1,
-            hole_2,
-            offset_2,
-            length_2,
-            address_high_2
-        );
         self.address_low.next = self.buffer.val().address.get_bits::<32>(0);
         self.address_high.next = self.buffer.val().address.get_bits::<32>(32);
 

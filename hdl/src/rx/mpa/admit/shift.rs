@@ -13,12 +13,12 @@
 //! are what comes late, and nothing is chosen behind them.
 //!
 //! Combinational, one choice of four.
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
 /// A choice for each of N islands.
 #[derive(Block)]
+#[block(default)]
 pub struct Shift<T: Synth, const N: usize> {
     /// First bit of the choice.
     pub high: [Signal<In, Bit>; N],
@@ -34,20 +34,6 @@ pub struct Shift<T: Synth, const N: usize> {
     pub beyond: Signal<In, T>,
     /// What each island has then.
     pub out: [Signal<Out, T>; N],
-}
-
-impl<T: Synth, const N: usize> Default for Shift<T, N> {
-    fn default() -> Self {
-        Self {
-            high: array(),
-            low: array(),
-            stay: array(),
-            items: array(),
-            own: d(),
-            beyond: d(),
-            out: array(),
-        }
-    }
 }
 
 impl<T: Synth, const N: usize> Logic for Shift<T, N> {

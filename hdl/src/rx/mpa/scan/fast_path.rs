@@ -17,9 +17,7 @@
 //! Latency from landing to `prompted`: 2 cycles. A beat a cycle.
 use crate::parts::delay::Delay;
 use crate::records::Beat;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -86,6 +84,7 @@ struct Landed {
 
 /// For S streams and rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(Block)]
+#[block(landing: usize)]
 pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -116,6 +115,7 @@ pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: 
     markers: Dff<Bit>,
 
     // until it lands
+    #[value(Delay::new(landing - 1))]
     landing: Delay<Begun>,
 
     // a cycle behind that: its length, and what that is compared with
@@ -143,9 +143,13 @@ pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: 
     total: Signal<Local, Bits<12>>,
     total_1: Signal<Local, Bits<12>>,
     total_2: Signal<Local, Bits<12>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(MOST)]
     most: Constant<Bits<16>>,
+    #[constant(511)]
     highest: Constant<Bits<12>>,
+    #[constant(511 + APART)]
     highest_2: Constant<Bits<12>>,
 }
 
@@ -154,52 +158,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> FastPath
     #[must_use]
     pub fn new(landing: usize) -> Self {
         assert!(H == 16 * D && D == 1 << LOGD && (2..=16).contains(&D));
-        Self {
-            clock: d(),
-            reset: d(),
-            beat_valid: d(),
-            beat: d(),
-            heads: d(),
-            at: array(),
-            with_markers: array(),
-            prompted: d(),
-            prompted_valid: d(),
-            prompted_of: array(),
-            came: d(),
-            stream: d(),
-            first: d(),
-            fresh: d(),
-            upto: d(),
-            goes_on: d(),
-            markers: d(),
-            landing: Delay::new(landing - 1),
-            landed: d(),
-            length: d(),
-            out_valid: d(),
-            out: d(),
-            out_of: array(),
-            begun: d(),
-            leading: d(),
-            enough: d(),
-            edge_now: d(),
-            lane_bit: d(),
-            head: d(),
-            have: d(),
-            short: d(),
-            over_marker: d(),
-            over_markers: d(),
-            over: d(),
-            over_1: d(),
-            over_2: d(),
-            past: d(),
-            total: d(),
-            total_1: d(),
-            total_2: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            most: Constant::new(MOST.into()),
-            highest: Constant::new(511_u64.into()),
-            highest_2: Constant::new((511 + APART).into()),
-        }
+        Self::assemble(landing)
     }
 }
 
@@ -208,12 +167,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, came, stream, first, fresh, upto, goes_on, markers
-        );
-        dff_setup!(self, clock, landed, length, out_valid, out);
-        clock!(self, clock, landing);
-
         comment!("the first new octet of the beat, and where its stream goes on");
         self.came.d.next = self.beat_valid.val();
         self.stream.d.next = self.beat.val().stream;
@@ -309,7 +262,6 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.prompted.next = self.out.q.val();
         self.prompted_valid.next = self.out_valid.q.val();
         for i in 0..S {
-            self.out_of[i].clock.next = self.clock.val();
             self.out_of[i].d.next =
                 self.landed.q.val().stream.get_bits::<4>(0) == self.index[i].val();
             self.prompted_of[i].next = self.out_of[i].q.val();

@@ -31,6 +31,7 @@ const ADDED: [usize; 3] = [9, 13, 17];
 
 /// ULPDU_Length for each lane, H = 16·D.
 #[derive(Block)]
+#[block()]
 pub struct Lengths<const H: usize, const D: usize> {
     /// First two octets of each dword, the first one low.
     pub octets: Signal<In, Bits<H>>,
@@ -58,17 +59,7 @@ impl<const H: usize, const D: usize> Default for Lengths<H, D> {
             H == 16 * D && D.is_power_of_two() && D > 1,
             "two octets a dword"
         );
-        Self {
-            octets: Default::default(),
-            phase: Default::default(),
-            phase_behind: Default::default(),
-            markers: Default::default(),
-            leading: Default::default(),
-            landed: Default::default(),
-            lengths: Default::default(),
-            known: Default::default(),
-            marker: Default::default(),
-        }
+        Self::assemble()
     }
 }
 
@@ -149,6 +140,7 @@ impl<const H: usize, const D: usize> Logic for Lengths<H, D> {
 
 /// Dwords on the wire for each lane, H = 16·D.
 #[derive(Block)]
+#[block(max_ulpdu: usize)]
 pub struct Totals<const H: usize, const D: usize> {
     /// As from [`Lengths`].
     pub lengths: Signal<In, Bits<H>>,
@@ -170,6 +162,7 @@ pub struct Totals<const H: usize, const D: usize> {
     pub beyond: Signal<Out, Bits<D>>,
     /// Its length is refused (AMB-21).
     pub refused: Signal<Out, Bits<D>>,
+    #[value(max_ulpdu as u32)]
     _max_ulpdu: u32,
 }
 
@@ -178,19 +171,7 @@ impl<const H: usize, const D: usize> Totals<H, D> {
     #[must_use]
     pub fn new(max_ulpdu: usize) -> Self {
         assert!(H == 16 * D && (1..=0xFFFF).contains(&max_ulpdu));
-        Self {
-            lengths: Default::default(),
-            marker: Default::default(),
-            phase: Default::default(),
-            markers: Default::default(),
-            dwords: Default::default(),
-            long: Default::default(),
-            far: Default::default(),
-            crosses: Default::default(),
-            beyond: Default::default(),
-            refused: Default::default(),
-            _max_ulpdu: max_ulpdu as u32,
-        }
+        Self::assemble(max_ulpdu)
     }
 }
 

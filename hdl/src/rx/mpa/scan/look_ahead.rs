@@ -29,9 +29,7 @@
 use crate::Config;
 use crate::parts::round_robin::RoundRobin;
 use crate::records::Fpdu;
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
@@ -92,6 +90,7 @@ pub enum Step {
 
 /// The look-ahead over S streams, header rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(Block)]
+#[block(config: &Config, rows: usize)]
 pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -247,17 +246,29 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     revisit: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
     row_base: Signal<Local, Bits<20>>,
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(D - 1)]
     lane_mask: Constant<Bits<16>>,
+    #[constant(LOGD + 2)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<20>>,
+    #[constant(rows.trailing_zeros())]
     stream_shift: Constant<Bits<8>>,
+    #[constant(marker::FPDUPTR_MASK)]
     pointer_mask: Constant<Bits<32>>,
+    #[constant(marker::SPACING)]
     interval: Constant<Bits<32>>,
+    #[constant(marker::SPACING - 1)]
     one_less: Constant<Bits<32>>,
+    #[constant(!(marker::SPACING - 1))]
     begin_of_interval: Constant<Bits<32>>,
+    #[constant(0xFFFF_FFFB_u64)]
     without_leading: Constant<Bits<32>>,
+    #[constant(marker::SPACING - 4)]
     behind_leading: Constant<Bits<9>>,
+    #[constant(config.max_ulpdu())]
     max_ulpdu: Constant<Bits<16>>,
 }
 
@@ -267,120 +278,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> LookAhea
     pub fn new(config: &Config) -> Self {
         assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
         let rows = config.ring_octets / config.octets();
-        Self {
-            clock: d(),
-            reset: d(),
-            gone: d(),
-            gone_stream: d(),
-            allowed: array(),
-            edge_of: array(),
-            beyond: d(),
-            beyond_stream: d(),
-            beyond_position: d(),
-            asked_stream: d(),
-            asked_position: d(),
-            island: d(),
-            island_begin: d(),
-            island_end: d(),
-            marker_row: d(),
-            marker_data: d(),
-            peek: d(),
-            peek_row: d(),
-            peeked: d(),
-            header_data: d(),
-            ask: d(),
-            record: d(),
-            record_whole: d(),
-            at: d(),
-            behind: d(),
-            told: d(),
-            held: d(),
-            held_to: d(),
-            held_good: d(),
-            room: d(),
-            flies: d(),
-            fpdu: d(),
-            fpdu_valid: d(),
-            taken: d(),
-            exhausted: array(),
-            started: d(),
-            heard: d(),
-            heard_stream: d(),
-            beyond_of: array(),
-            beyond_at: d(),
-            hears_of: array(),
-            wanted: array(),
-            wanted_at: array(),
-            again: array(),
-            again_at: array(),
-            step: d(),
-            stream: d(),
-            visited: array(),
-            here: d(),
-            finish: d(),
-            sure: d(),
-            follows: d(),
-            news: d(),
-            asking: d(),
-            known: d(),
-            known_good: d(),
-            known_to: d(),
-            distance: d(),
-            marker: d(),
-            pointed: d(),
-            length: d(),
-            content: d(),
-            span: d(),
-            base: d(),
-            rest: d(),
-            dwords: d(),
-            ends: d(),
-            whole: d(),
-            recording: d(),
-            gives: d(),
-            given_at: d(),
-            full: d(),
-            open: d(),
-            owed: d(),
-            offers: d(),
-            gone_before: d(),
-            gone_of: d(),
-            back: d(),
-            back_at: d(),
-            turn: d(),
-            in_order_first: d(),
-            conclusive: d(),
-            pointer: d(),
-            place: d(),
-            beside: d(),
-            left: d(),
-            spent: d(),
-            brief: d(),
-            at_end: d(),
-            leading: d(),
-            lane: d(),
-            lane_bit: d(),
-            octets: d(),
-            lacking: d(),
-            edge_here: d(),
-            to_edge: d(),
-            revisit: d(),
-            over: d(),
-            news_here: d(),
-            row_base: d(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            lane_mask: Constant::new((D as u64 - 1).into()),
-            lane_bits: Constant::new((LOGD as u64 + 2).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-            pointer_mask: Constant::new(u64::from(marker::FPDUPTR_MASK).into()),
-            interval: Constant::new(u64::from(marker::SPACING).into()),
-            one_less: Constant::new(u64::from(marker::SPACING - 1).into()),
-            begin_of_interval: Constant::new(u64::from(!(marker::SPACING - 1)).into()),
-            without_leading: Constant::new(0xFFFF_FFFB_u64.into()),
-            behind_leading: Constant::new(u64::from(marker::SPACING - 4).into()),
-            max_ulpdu: Constant::new((config.max_ulpdu() as u64).into()),
-        }
+        Self::assemble(config, rows)
     }
 }
 
@@ -389,47 +287,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, spent, brief, at_end, leading, lane, beyond_at, news_here, step, stream,
-            here, finish, sure, follows, news, asking, known, known_good, known_to, distance,
-            marker, pointed
-        );
-        dff_setup!(
-            self,
-            clock,
-            length,
-            content,
-            span,
-            base,
-            rest,
-            dwords,
-            ends,
-            whole,
-            recording,
-            gives,
-            given_at,
-            full,
-            open,
-            owed,
-            offers,
-            gone_before,
-            gone_of,
-            back,
-            back_at,
-            conclusive
-        );
         for i in 0..S {
-            self.wanted[i].clock.next = self.clock.val();
             self.wanted[i].d.next = self.wanted[i].q.val();
-            self.wanted_at[i].clock.next = self.clock.val();
             self.wanted_at[i].d.next = self.wanted_at[i].q.val();
-            self.again[i].clock.next = self.clock.val();
             self.again[i].d.next = self.again[i].q.val();
-            self.again_at[i].clock.next = self.clock.val();
             self.again_at[i].d.next = self.again_at[i].q.val();
-            self.beyond_of[i].clock.next = self.clock.val();
-            self.hears_of[i].clock.next = self.clock.val();
-            self.visited[i].clock.next = self.clock.val();
             self.visited[i].d.next = self.stream.q.val().get_bits::<4>(0) == self.index[i].val();
         }
 

@@ -29,9 +29,7 @@
 //! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front. An answer
 //! waits in a register for a cycle at least, since the queue's memory would be in the way of choosing its row.
 use crate::parts::queue::{Queue, Store};
-use crate::util::{array, d};
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -67,6 +65,7 @@ pub struct Op {
 
 /// N intervals of each of S streams.
 #[derive(Block)]
+#[block()]
 pub struct PlacedAhead<const S: usize, const N: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -240,215 +239,28 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     dropping: Signal<Local, Bits<4>>,
     chain_under: [Signal<Local, Bits<20>>; N],
     chain_here: [Signal<Local, Bit>; N],
+    #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(0)]
     nothing: Constant<Bits<4>>,
 }
 
 impl<const S: usize, const N: usize> Default for PlacedAhead<S, N> {
     fn default() -> Self {
         assert!(N <= 4, "a record holds four");
-        Self {
-            clock: d(),
-            reset: d(),
-            gone: d(),
-            gone_stream: d(),
-            at: array(),
-            chain: array(),
-            ask: d(),
-            record: d(),
-            record_whole: d(),
-            asked: d(),
-            asked_at: d(),
-            asked_behind: d(),
-            told: d(),
-            held: d(),
-            held_to: d(),
-            held_good: d(),
-            room: d(),
-            given: d(),
-            flies: d(),
-            done: d(),
-            done_stream: d(),
-            done_at: d(),
-            accepted: d(),
-            heard: d(),
-            heard_stream: d(),
-            visit: d(),
-            visited: d(),
-            visited_at: d(),
-            item: d(),
-            item_start: d(),
-            chain_at: d(),
-            chain_now: d(),
-            chain_behind: d(),
-            valid: std::array::from_fn(|_| array()),
-            froms: array(),
-            tos: array(),
-            good_froms: array(),
-            good_tos: array(),
-            chain_froms: array(),
-            chain_tos: array(),
-            flying: d(),
-            given_now: d(),
-            given_behind: d(),
-            answers: d(),
-            head_valid: d(),
-            head: d(),
-            head_is: array(),
-            asked_is: array(),
-            here: array(),
-            head_behind: d(),
-            rests: d(),
-            compares: d(),
-            op: d(),
-            valid_here: array(),
-            from: array(),
-            to: array(),
-            good_from: array(),
-            good_to: array(),
-            applies: d(),
-            free: array(),
-            takes: array(),
-            live: array(),
-            inside: array(),
-            holds: array(),
-            below: array(),
-            above: array(),
-            good_below: array(),
-            good_above: array(),
-            whole: array(),
-            late: d(),
-            loads: d(),
-            loaded: d(),
-            loaded_at: d(),
-            seen_valid: array(),
-            seen_from: array(),
-            seen_to: array(),
-            staged_valid: array(),
-            staged_from: array(),
-            staged_to: array(),
-            snapshot_valid: array(),
-            snapshot_from: array(),
-            snapshot_to: array(),
-            enters: d(),
-            drops: d(),
-            dropped: d(),
-            chained: d(),
-            accepts: d(),
-            stream: d(),
-            next_answer: d(),
-            from_edge: array(),
-            to_end: array(),
-            over: array(),
-            under: array(),
-            entered: array(),
-            lives: array(),
-            from_at: d(),
-            some_below: d(),
-            some_above: d(),
-            free_before: d(),
-            some_free: d(),
-            recorded: d(),
-            begun: array(),
-            mine: array(),
-            passes: array(),
-            leaves: array(),
-            accepted_now: d(),
-            joined_below: d(),
-            joined_above: d(),
-            other_to: d(),
-            other_good_to: d(),
-            keeps: array(),
-            new_from: array(),
-            new_to: array(),
-            new_good_from: array(),
-            new_good_to: array(),
-            visit_chain: d(),
-            visit_past: array(),
-            visit_short: array(),
-            visit_in: array(),
-            entering: d(),
-            dropping: d(),
-            chain_under: array(),
-            chain_here: array(),
-            index: std::array::from_fn(|i| Constant::new((i as u64).into())),
-            nothing: Constant::new(0_u64.into()),
-        }
+        Self::assemble()
     }
 }
 
 impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            head_valid,
-            head,
-            head_behind,
-            rests,
-            compares,
-            applies,
-            op,
-            late,
-            loads,
-            loaded,
-            loaded_at,
-            enters,
-            drops,
-            dropped,
-            chained,
-            given_now,
-            given_behind
-        );
-        clock!(self, clock, flying, answers);
         self.flying.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         for k in 0..N {
-            self.froms[k].clock.next = self.clock.val();
-            self.tos[k].clock.next = self.clock.val();
-            self.good_froms[k].clock.next = self.clock.val();
-            self.good_tos[k].clock.next = self.clock.val();
-            self.chain_froms[k].clock.next = self.clock.val();
-            self.chain_tos[k].clock.next = self.clock.val();
-            self.valid_here[k].clock.next = self.clock.val();
-            self.valid_here[k].d.next = self.valid_here[k].q.val();
-            self.from[k].clock.next = self.clock.val();
-            self.from[k].d.next = self.from[k].q.val();
-            self.to[k].clock.next = self.clock.val();
-            self.to[k].d.next = self.to[k].q.val();
-            self.good_from[k].clock.next = self.clock.val();
-            self.good_from[k].d.next = self.good_from[k].q.val();
-            self.good_to[k].clock.next = self.clock.val();
-            self.good_to[k].d.next = self.good_to[k].q.val();
-            self.seen_valid[k].clock.next = self.clock.val();
-            self.seen_from[k].clock.next = self.clock.val();
-            self.seen_to[k].clock.next = self.clock.val();
-            self.staged_valid[k].clock.next = self.clock.val();
-            self.staged_valid[k].d.next = self.staged_valid[k].q.val();
-            self.snapshot_valid[k].clock.next = self.clock.val();
             self.snapshot_valid[k].d.next = self.staged_valid[k].q.val();
-            self.staged_from[k].clock.next = self.clock.val();
-            self.staged_from[k].d.next = self.staged_from[k].q.val();
-            self.snapshot_from[k].clock.next = self.clock.val();
             self.snapshot_from[k].d.next = self.staged_from[k].q.val();
-            self.staged_to[k].clock.next = self.clock.val();
-            self.staged_to[k].d.next = self.staged_to[k].q.val();
-            self.snapshot_to[k].clock.next = self.clock.val();
             self.snapshot_to[k].d.next = self.staged_to[k].q.val();
-            self.free[k].clock.next = self.clock.val();
-            self.takes[k].clock.next = self.clock.val();
-            self.live[k].clock.next = self.clock.val();
-            self.inside[k].clock.next = self.clock.val();
-            self.holds[k].clock.next = self.clock.val();
-            self.below[k].clock.next = self.clock.val();
-            self.above[k].clock.next = self.clock.val();
-            self.good_below[k].clock.next = self.clock.val();
-            self.good_above[k].clock.next = self.clock.val();
-            self.whole[k].clock.next = self.clock.val();
-            for i in 0..S {
-                self.valid[i][k].clock.next = self.clock.val();
-            }
         }
 
         comment!("read: an answer, or what is asked");
@@ -479,12 +291,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.head_behind.d.next = self.flying.m_data.val();
         }
         for i in 0..S {
-            self.head_is[i].clock.next = self.clock.val();
-            self.head_is[i].d.next = self.head_is[i].q.val();
             if self.next_answer.val() {
                 self.head_is[i].d.next = self.answers.m_data.val().stream == self.index[i].val();
             }
-            self.asked_is[i].clock.next = self.clock.val();
             self.asked_is[i].d.next = self.asked.val().get_bits::<4>(0) == self.index[i].val();
             self.here[i].next = self.asked_is[i].q.val();
             if self.head_valid.q.val() {

@@ -17,9 +17,7 @@ use super::lengths::Lengths;
 use crate::Config;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::queue::Queue;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -70,6 +68,7 @@ pub struct Row {
 
 /// Reader of rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(Block)]
+#[block(rows: usize)]
 pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -147,14 +146,23 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     came: Signal<Local, Row>,
     row_base: Signal<Local, Bits<20>>,
     to_edge: Signal<Local, Bits<20>>,
+    #[constant(VISIT - 2)]
     most: Constant<Bits<8>>,
+    #[constant(ROWS)]
     queue_rows: Constant<Bits<4>>,
+    #[constant(D)]
     lanes: Constant<Bits<8>>,
+    #[constant(0)]
     none: Constant<Bits<8>>,
+    #[constant(LOGD + 2)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(4 * D)]
     octets_of_row: Constant<Bits<20>>,
+    #[constant(!(4 * D - 1) & 0xf_ffff)]
     begin_of_row: Constant<Bits<20>>,
+    #[constant(rows - 1)]
     row_mask: Constant<Bits<20>>,
+    #[constant(rows.trailing_zeros())]
     stream_shift: Constant<Bits<8>>,
 }
 
@@ -164,92 +172,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Reader<H, D, LOGD> {
     pub fn new(config: &Config) -> Self {
         assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
         let rows = config.ring_octets / config.octets();
-        Self {
-            clock: d(),
-            reset: d(),
-            visit: d(),
-            visit_valid: d(),
-            visit_ready: d(),
-            gone: d(),
-            gone_stream: d(),
-            looked: d(),
-            looked_edge: d(),
-            abort: d(),
-            abort_number: d(),
-            peek_row: d(),
-            idle: d(),
-            header_row: d(),
-            header_data: d(),
-            row: d(),
-            lengths: d(),
-            row_valid: d(),
-            row_ready: d(),
-            reading: d(),
-            asked: d(),
-            asked_at: d(),
-            edge_now: d(),
-            cut: d(),
-            rows: d(),
-            lots: d(),
-            room: d(),
-            same: d(),
-            gave: d(),
-            on_way: d(),
-            on_way_row: d(),
-            landed: d(),
-            full: d(),
-            arrived: d(),
-            arrived_row: d(),
-            leading: d(),
-            phase_behind: d(),
-            mask: d(),
-            lane_mask: d(),
-            lengths_of_row: d(),
-            side: d(),
-            heads: d(),
-            quota: d(),
-            stops: d(),
-            short: d(),
-            ask: d(),
-            finish: d(),
-            take: d(),
-            came: d(),
-            row_base: d(),
-            to_edge: d(),
-            most: Constant::new((VISIT - 2).into()),
-            queue_rows: Constant::new(ROWS.into()),
-            lanes: Constant::new((D as u64).into()),
-            none: Constant::new(0_u64.into()),
-            lane_bits: Constant::new((LOGD as u64 + 2).into()),
-            octets_of_row: Constant::new((4 * D as u64).into()),
-            begin_of_row: Constant::new((!(4 * D as u64 - 1) & 0xf_ffff).into()),
-            row_mask: Constant::new((rows as u64 - 1).into()),
-            stream_shift: Constant::new(u64::from(rows.trailing_zeros()).into()),
-        }
+        Self::assemble(rows)
     }
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, reading, asked, asked_at, edge_now, cut, rows, lots, room, same
-        );
-        dff_setup!(
-            self,
-            clock,
-            on_way,
-            on_way_row,
-            landed,
-            full,
-            gave,
-            arrived,
-            arrived_row,
-            leading,
-            phase_behind,
-            mask
-        );
-        clock!(self, clock, side, heads);
         self.side.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
 

@@ -22,9 +22,7 @@
 use super::lengths::{LONG, Totals};
 use super::reader::Row;
 use crate::Config;
-use crate::util::d;
 use rust_hdl_core::prelude::*;
-use rust_hdl_widgets::dff_setup;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -55,6 +53,7 @@ pub struct Item {
 
 /// Walker through rows of H bits = 16·D, D = 2^LOGD dwords.
 #[derive(Block)]
+#[block(config: &Config, less: usize)]
 pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -78,6 +77,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pub abort_number: Signal<Out, Bits<4>>,
 
     // the row in work
+    #[value(Totals::new(config.max_ulpdu()))]
     totals: Totals<H, D>,
     here_valid: Dff<Bit>,
     here: Dff<Row>,
@@ -135,11 +135,17 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pop: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     step: Signal<Local, Bits<16>>,
+    #[constant(D - 1)]
     lane_mask: Constant<Bits<16>>,
+    #[constant(LOGD)]
     lane_bits: Constant<Bits<8>>,
+    #[constant(less)]
     less_a_row: Constant<Bits<16>>,
+    #[constant((less + 1) & 0xFFFF)]
     one_less: Constant<Bits<16>>,
+    #[constant((less + 2) & 0xFFFF)]
     two_less: Constant<Bits<16>>,
+    #[constant(0)]
     nothing: Constant<Bits<16>>,
 }
 
@@ -150,116 +156,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
         assert!(H == 16 * D && D == 1 << LOGD && D <= 16);
         // While a long FPDU is counted, at most 5 of its rows go by.
         assert!(LONG as usize / 4 >= 7 * D);
-        let less = (1 << 16) - D as u64;
-        Self {
-            clock: d(),
-            reset: d(),
-            row: d(),
-            lengths: d(),
-            row_valid: d(),
-            row_ready: d(),
-            hold: d(),
-            item: d(),
-            item_valid: d(),
-            abort: d(),
-            abort_number: d(),
-            totals: Totals::new(config.max_ulpdu()),
-            here_valid: d(),
-            here: d(),
-            here_lengths: d(),
-            here_dwords: d(),
-            here_leaves: d(),
-            here_counts: d(),
-            here_far: d(),
-            here_crosses: d(),
-            here_beyond: d(),
-            here_refused: d(),
-            ahead: d(),
-            in_row: d(),
-            alive: d(),
-            start: d(),
-            counting: d(),
-            is_counting: d(),
-            content: d(),
-            phase: d(),
-            length: d(),
-            ends: d(),
-            span: d(),
-            quotient: d(),
-            rest: d(),
-            embedded: d(),
-            embedded_less: d(),
-            out: d(),
-            out_valid: d(),
-            aborts: d(),
-            lane: d(),
-            lane_bit: d(),
-            dwords: d(),
-            ulpdu: d(),
-            known_lanes: d(),
-            far: d(),
-            refused: d(),
-            looks: d(),
-            found: d(),
-            miss: d(),
-            sum: d(),
-            crossing: d(),
-            visit_over: d(),
-            skip: d(),
-            counts: d(),
-            counted: d(),
-            emits: d(),
-            ready: d(),
-            pop: d(),
-            take: d(),
-            step: d(),
-            lane_mask: Constant::new((D as u64 - 1).into()),
-            lane_bits: Constant::new((LOGD as u64).into()),
-            less_a_row: Constant::new(less.into()),
-            one_less: Constant::new(((less + 1) & 0xFFFF).into()),
-            two_less: Constant::new(((less + 2) & 0xFFFF).into()),
-            nothing: Constant::new(0_u64.into()),
-        }
+        let less = (1 << 16) - D;
+        Self::assemble(config, less)
     }
 }
 
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            here_valid,
-            here,
-            here_lengths,
-            here_dwords,
-            here_leaves,
-            here_counts,
-            here_far,
-            here_crosses,
-            here_beyond,
-            here_refused
-        );
-        dff_setup!(
-            self,
-            clock,
-            ahead,
-            in_row,
-            alive,
-            start,
-            counting,
-            is_counting,
-            content,
-            phase,
-            length,
-            ends,
-            span,
-            quotient,
-            rest,
-            embedded
-        );
-        dff_setup!(self, clock, embedded_less, out, out_valid, aborts);
-
         comment!("the lane that the next FPDU begins in");
         self.lane.next = self.ahead.q.val() & self.lane_mask.val();
         self.lane_bit.next = self.lane.val() << 4;
