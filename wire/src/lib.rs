@@ -1,4 +1,4 @@
-//! What crosses the network: MPA and DDP formats, the sender side and the reference receiver.
+//! What crosses the network: MPA, DDP and RDMAP formats, the sender side and the reference receiver.
 //!
 //! ```text
 //!  ULP message ─ send::ddp_segments ─► DDP segments ─ send::FpduWriter ─► stream octets
@@ -49,6 +49,7 @@ pub mod ddp;
 pub mod error;
 pub mod marker;
 pub mod mpa;
+pub mod rdmap;
 #[cfg(feature = "alloc")]
 pub mod receive;
 pub mod send;

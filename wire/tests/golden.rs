@@ -466,7 +466,7 @@ fn limits() {
     assert_eq!(mpa::fpdu_len(0, smallest, true), mpa::MIN_REASSEMBLY);
 }
 
-// req: MPA-SEG-01, MPA-SEG-02, MPA-SEG-03, MPA-SEG-04
+// req: MPA-SEG-01, MPA-SEG-02, MPA-SEG-04
 #[test]
 fn mulpdu_table() {
     for row in vectors()["mulpdu"].as_array().unwrap() {
@@ -484,6 +484,25 @@ fn mulpdu_table() {
     }
     assert_eq!(mpa::mulpdu(u32::MAX, true), 64768);
     assert_eq!(mpa::mulpdu(u32::MAX, false), 64768);
+}
+
+/// Each EMSS up to where the upper limit has long been reached, and some of all sizes above.
+// req: MPA-SEG-03
+#[test]
+fn every_mulpdu_lies_in_its_limits() {
+    let larger = (17..32).flat_map(|log| (0..999).map(move |n| (1_u32 << log).wrapping_add(n)));
+    for markers in [false, true] {
+        let mut reached = std::collections::BTreeSet::new();
+        for emss in (0..=70_000).chain(larger.clone()).chain([u32::MAX]) {
+            let mulpdu = mpa::mulpdu(emss, markers);
+            assert!((128..=64768).contains(&mulpdu), "EMSS {emss}: {mulpdu}");
+            reached.insert(mulpdu);
+        }
+        assert_eq!(
+            (reached.first(), reached.last()),
+            (Some(&128), Some(&64768))
+        );
+    }
 }
 
 // req: MPA-SEG-01, MPA-SEG-02, MPA-SEG-25

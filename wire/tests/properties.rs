@@ -112,8 +112,57 @@ proptest! {
         }
     }
 
+    // req: DDP-ORD-02
+    #[test]
+    fn segments_of_a_message_follow_each_other(
+        posted in vec(posted(), 1..8),
+        markers: bool,
+        mulpdu in 128..2000u16,
+    ) {
+        let mut wire = Vec::new();
+        let mut writer = FpduWriter::new(markers, CrcField::Computed);
+        let mut due = Vec::new();
+        for message in &posted {
+            let (message, first, payload) = match message {
+                Posted::Write { to, payload } => {
+                    let to = u64::from(*to);
+                    (Message::Tagged { stag: 7, to, rsvd_ulp: 0 }, to, payload)
+                }
+                Posted::Send { queue, payload } => {
+                    let message = Message::Untagged { qn: *queue, msn: 1, rsvd_ulp: [0; 5] };
+                    (message, 0, payload)
+                }
+            };
+            writer.append_message(message, payload, mulpdu, &mut wire).unwrap();
+            due.push((first, payload.len() as u64));
+        }
+        let config = FramingConfig { markers, ..FramingConfig::default() };
+        let (segments, error) = ulpdus(&mut Framing::new(config), &wire);
+        prop_assert_eq!(error, None);
+        // Where the next segment of the message begins, and where the message ends.
+        let mut due = due.into_iter();
+        let mut message: Option<(u64, u64)> = None;
+        for segment in &segments {
+            let (header, payload) = Header::parse(segment).unwrap();
+            let (offset, last) = match header {
+                Header::Tagged(header) => (header.to, header.last),
+                Header::Untagged(header) => (header.mo.into(), header.last),
+            };
+            let (next, end) = match message.take() {
+                Some(open) => open,
+                None => due.next().map(|(first, len)| (first, first + len)).unwrap(),
+            };
+            prop_assert_eq!(offset, next);
+            let next = next + payload.len() as u64;
+            prop_assert_eq!(last, next == end);
+            message = (!last).then_some((next, end));
+        }
+        prop_assert_eq!(message, None);
+        prop_assert_eq!(due.next(), None);
+    }
+
     // req: DDP-SEG-01, DDP-SEG-03, DDP-SEG-04, DDP-TAG-12, DDP-UNT-10, DDP-UNT-14, DDP-ORD-01
-    // req: DDP-ORD-02, DDP-ORD-06, DDP-DEL-01, DDP-DEL-02
+    // req: DDP-ORD-06, DDP-DEL-01, DDP-DEL-02
     #[test]
     fn messages_arrive_in_memory_and_in_order(
         posted in vec(posted(), 1..20),
