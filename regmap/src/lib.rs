@@ -10,6 +10,9 @@
 //!              both ──► markdown, rdl (feature `alloc`) ──► docs/registers.md, docs/registers.rdl
 //! ```
 //!
+//! [`transmit`] describes send queues and [`mailbox`] the way to the card's control program, which this version of the RTL
+//! does not have: their registers and records are in lists of their own.
+//!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
 //!
 //! ```
@@ -32,13 +35,17 @@
 extern crate alloc;
 
 mod field;
+#[macro_use]
 pub mod layout;
 #[cfg(feature = "alloc")]
 pub mod markdown;
 pub mod pci;
 #[cfg(feature = "alloc")]
 pub mod rdl;
+#[macro_use]
 pub mod register;
+pub mod mailbox;
+pub mod transmit;
 
 pub use field::{Field, Layout, Value};
 pub use register::{Access, Register};

@@ -1,8 +1,8 @@
 //! The whole description as one Markdown page, `docs/registers.md`.
 
 use crate::layout::{self, check, kind, refused};
-use crate::register::{self, command};
-use crate::{Access, Field, Layout, Register, Value};
+use crate::register::{self, Command, command};
+use crate::{Access, Field, Layout, Register, Value, mailbox, transmit};
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -10,33 +10,16 @@ use alloc::string::{String, ToString};
 #[must_use]
 pub fn registers() -> String {
     let mut page = String::from(OPENING);
-    page += "\n## Registers\n\n| offset | name | access | meaning |\n|---|---|---|---|\n";
-    page.extend(register::REGISTERS.iter().map(register_row));
-    let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have their own tables
-    for register in register::REGISTERS.iter().filter(with_fields) {
-        page += &format!("\n### `{}`\n\n", register.name);
-        page += "| bits | field | meaning |\n|---|---|---|\n";
-        page.extend(register.fields.iter().map(|field| {
-            let (bits, doc) = (bit_range(field), sentence(field.doc));
-            format!("| {bits} | `{}` | {doc} |\n", field.name)
-        }));
-    }
+    page += "\n## Registers\n";
+    page += &registers_of(register::REGISTERS);
     page += &format!(
         "\n`IDENTITY` reads {:#010x}, `VERSION` {:#010x}.\n",
         register::IDENTITY_VALUE,
         register::VERSION_VALUE
     );
 
-    page += "\n## Commands\n\n| number | name | arguments | meaning |\n|---|---|---|---|\n";
-    page.extend(command::COMMANDS.iter().map(|command| {
-        let (value, arguments) = (command.value, command.arguments.name);
-        let doc = sentence(value.doc);
-        format!(
-            "| {} | `{}` | [`{arguments}`](#{arguments}) | {doc} |\n",
-            value.value, value.name
-        )
-    }));
-
+    page += "\n## Commands\n";
+    page += &commands(command::COMMANDS);
     page += "\n## Records\n";
     page.extend(layout::LAYOUTS.iter().map(record));
     page + &values("kind", "`completion.KIND`", kind::VALUES)
@@ -47,6 +30,78 @@ pub fn registers() -> String {
             check::VALUES,
         )
         + MEMORY
+        + &transmit_interface()
+        + &mailbox_interface()
+}
+
+/// A table of registers, and one of the fields of each.
+fn registers_of(registers: &[Register]) -> String {
+    let mut text = String::from("\n| offset | name | access | meaning |\n|---|---|---|---|\n");
+    text.extend(registers.iter().map(register_row));
+    let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have their own tables
+    for register in registers.iter().filter(with_fields) {
+        text += &format!("\n### `{}`\n\n", register.name);
+        text += "| bits | field | meaning |\n|---|---|---|\n";
+        text.extend(register.fields.iter().map(|field| {
+            let (bits, doc) = (bit_range(field), sentence(field.doc));
+            format!("| {bits} | `{}` | {doc} |\n", field.name)
+        }));
+    }
+    text
+}
+
+fn commands(commands: &[Command]) -> String {
+    let head = String::from("\n| number | name | arguments | meaning |\n|---|---|---|---|\n");
+    commands.iter().fold(head, |text, command| {
+        let (value, arguments) = (command.value, command.arguments.name);
+        let doc = sentence(value.doc);
+        text + &format!(
+            "| {} | `{}` | [`{arguments}`](#{arguments}) | {doc} |\n",
+            value.value, value.name
+        )
+    })
+}
+
+/// Send queues, apart from what the RTL decodes.
+fn transmit_interface() -> String {
+    let mut text = String::from(TRANSMIT);
+    text += &registers_of(transmit::REGISTERS);
+    text += "\n### Commands\n";
+    text += &commands(transmit::COMMANDS);
+    text.extend(transmit::LAYOUTS.iter().map(record));
+    text + &values(
+        "kind of a send_event",
+        "`completion.KIND` that are added",
+        transmit::kind::VALUES,
+    ) + &values("target", "`send_slot.KIND`", transmit::target::VALUES)
+        + &values("status", "`send_event.STATUS`", transmit::status::VALUES)
+}
+
+/// The mailbox, apart from what the RTL decodes.
+fn mailbox_interface() -> String {
+    use mailbox::{CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal};
+    let mut text = String::from(MAILBOX);
+    text += &registers_of(mailbox::REGISTERS);
+    text.extend(mailbox::records::LAYOUTS.iter().map(record));
+    let kind = "`message.KIND`";
+    text + &values("kind of a host's message", kind, HostKind::VALUES)
+        + &values("kind of a card's message", kind, CardKind::VALUES)
+        + &values(
+            "listen failure",
+            "`message.REASON` of `LISTEN_FAILED`",
+            ListenFailure::VALUES,
+        )
+        + &values(
+            "failure cause",
+            "`message.REASON` of `FAILED`",
+            FailureCause::VALUES,
+        )
+        + &values(
+            "close reason",
+            "`message.REASON` of `CLOSED`",
+            CloseReason::VALUES,
+        )
+        + &values("refusal", "`message.REASON` of `REFUSED`", Refusal::VALUES)
 }
 
 const OPENING: &str = "\
@@ -86,6 +141,36 @@ refused write left in memory is not known. If a later FPDU of the stream has fai
 stays, and its event is dropped: record and event then report different errors. A refused descriptor read freezes its stream
 with the same event. A ULPDU shorter than its header has the same type and code, with `CHECKS.SHORT`. A refused completion entry
 has no record; it raises `INTERRUPT_STATE.FAULT`.
+";
+
+const TRANSMIT: &str = "
+## Transmit interface
+
+**This version of the RTL does not have it**: `CAPABILITIES` reads 0, and the other register and the command do nothing. The
+software that will use it, and a model of the device, are written against this description.
+
+A send ring holds the requests of a stream: slots of 256 octets in host memory. A request is one DDP message with up to 8
+elements of local memory, or up to 64 octets in the slot. The host writes slots, then `SEND_PRODUCER`. The device reads each
+slot once, sends the messages of a stream in the order of its slots, and reports a request that is signalled, or that failed,
+by a `send_event` in the completion queue. `send_event.CONSUMED` says which slots may be written again.
+
+The first 64 octets of a slot are enough for a request with up to two elements, or 32 octets. A request that fails ends its
+ring: the requests behind it are flushed.
+";
+
+const MAILBOX: &str = "
+## Mailbox
+
+**This version of the RTL does not have it**: the registers read 0. The host and the card's control program exchange messages
+of 256 words. A writer fills `MAILBOX`, then sets `PENDING` of its register; a reader clears it when it has read the message.
+
+A message is one record. Its parts have fixed places, and each kind uses some of them; the rest is 0 and is not read. The host
+numbers the connections that it makes from 0x8000 up, the card those that it accepts from 0 to 0x7FFF; listeners have numbers
+of the host's choice.
+
+Before `ARMED`, a connection ends by `REJECTED`, `FAILED` or `CLOSED`, or by the host's `REJECT`, and its number is free. From
+`ARMED` on it ends by `CLOSED`, and the host owns the stream until it sends `RELEASE`. A message that cannot be carried out is
+answered by `REFUSED` and changes nothing.
 ";
 
 fn register_row(register: &Register) -> String {

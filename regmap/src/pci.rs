@@ -4,7 +4,7 @@
 //!  BAR 0 ─► registers (register::SPACE)      BAR 2 ─► MSI-X table │ pending bits
 //! ```
 
-use crate::register;
+use crate::{mailbox, register};
 
 /// Vendor. Together with `DEVICE` it is an experimental identifier: QEMU's registry (`docs/specs/pci-ids`) reserves
 /// 1af4:10f0 to 1af4:10ff for use without registration, as long as the device is not shipped. Linux's `virtio_pci` matches
@@ -33,5 +33,5 @@ pub const MSIX_BAR_SIZE: u64 = 0x1000;
 pub const MSIX_TABLE: u64 = 0x000;
 /// Offset of the pending bits in the same BAR.
 pub const MSIX_PENDING: u64 = 0x800;
-/// Interrupt vectors.
-pub const VECTORS: usize = register::interrupt::COUNT;
+/// Interrupt vectors: those of the RTL, and the mailbox's.
+pub const VECTORS: usize = mailbox::INTERRUPT + 1;

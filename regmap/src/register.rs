@@ -159,7 +159,12 @@ pub const RECEIVE_PRODUCER_COUNT: Field = field(
     "descriptors that the host has written since `SET_RECEIVE_RING`, modulo 2^16",
 );
 
-const fn field(name: &'static str, lsb: usize, width: usize, doc: &'static str) -> Field {
+pub(crate) const fn field(
+    name: &'static str,
+    lsb: usize,
+    width: usize,
+    doc: &'static str,
+) -> Field {
     Field {
         name,
         lsb,

@@ -1,0 +1,774 @@
+//! The transmit interface: send queues. **This version of the RTL does not have it.** The register
+//! [`CAPABILITIES`] then reads 0, as every address without a register does, and the other registers
+//! below do nothing. They and the records are kept out of [`register::REGISTERS`](crate::register::REGISTERS)
+//! and [`layout::LAYOUTS`](crate::layout::LAYOUTS), from which the RTL, its package and its C header are
+//! made.
+//!
+//! A send queue is a ring of slots in host memory, one for each stream. A slot is a request: one DDP
+//! message with up to 8 pieces of local memory, or with up to 64 octets in the slot itself.
+//!
+//! ```text
+//!   host:  write slots ──► SEND_PRODUCER = stream, slots written (mod 2^16)
+//!                                   │
+//!   card:  ◄── read the slot ◄──────┘        ◄── read the elements' memory, check it in the STag table
+//!          ──► DDP segments of the message, in the order of slots
+//!          ──► send_event in the completion queue: request, status, slots that are free again
+//!
+//!   octet   0      4      8        16        20       24        32                 64              160   256
+//!   slot    ├ head ┼ STag ┼ offset ┼ RsvdULP ┼ length ┼ request ┼ element 0, 1 ────┼ element 2 … 7 ┼ ─── ┤
+//!           │      │  QN  │        │         │        │         ├ octets of an inline request ─┤ (to 96)
+//!           ├────────────────── first cache line ─────────────────────────────────┤
+//! ```
+//!
+//! Why slots look like this: the reader is an engine in hardware that fetches by AXI bursts.
+//!
+//! - **All slots have 256 octets.** The address of a request is its number shifted, so the engine can fetch
+//!   the next one before it has understood this one. A ring is aligned to slots, so no slot crosses a
+//!   4 KiB boundary, where a burst must end, and a slot is one burst at every width of the bus: 32 beats
+//!   at 64 bits, 4 at 512.
+//! - **The first 64 octets are enough for most requests**: everything about the message, and two elements or
+//!   32 inline octets, room for the 28 of an RDMA Read Request. All 64 inline octets have room for any Terminate
+//!   (52 at most), so it needs no memory region. The first word says how much the slot holds (`COUNT`), so the
+//!   engine reads 64 octets, and the rest only if there is one.
+//! - **`LENGTH` repeats the sum of the elements.** The first DDP segment needs to know whether it is the
+//!   last one of its message, before the later elements are here. The engine adds up what it reads, and a
+//!   difference ends the stream.
+//! - **An element is 16 octets, aligned**: it lies in one beat from 128 bits on, and in two whole beats at
+//!   64 bits. The same holds for the fields of 64 bits: none crosses a beat.
+//! - **Every choice is made by the first word**, which arrives first: what the second word means, whether the rest
+//!   is elements or octets, and how many.
+//! - **Local memory has an STag and a Tagged Offset**, as the peer's has, so that one table and one check of bounds
+//!   serve both directions.
+//!
+//! A request that fails ends the send queue: its `send_event` has the reason, and those of the requests
+//! behind it have [`status::FLUSHED`]. When the stream is frozen by an error of its receive side, requests
+//! are flushed as well, up to one with `TERMINATE`, which is sent as the stream's last message.
+//!
+//! ```
+//! use warpline_regmap::transmit::{Element, Flags, Gather, Payload, SendRequest, Target};
+//!
+//! let element = Element { stag: 0x0100, length: 4096, offset: 0x7000 };
+//! let request = SendRequest::new(
+//!     Target::Tagged { stag: 0x2300, offset: 0, rsvd_ulp: 0x40 },
+//!     Flags { signalled: true, ..Flags::default() },
+//!     7,
+//!     Payload::Gather(Gather::new(&[element])?),
+//! )?;
+//! let slot = request.emit();
+//! assert_eq!(SendRequest::parse(&slot)?, request);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use crate::layout::stag_entry::REMOTE_WRITE;
+use crate::register::{Command, field};
+use crate::{Access, Field, Register, Value};
+use core::fmt;
+
+/// `CAPABILITIES`: the device has the transmit interface.
+pub const CAPABILITY_TRANSMIT: Field = field(
+    "TRANSMIT",
+    0,
+    1,
+    "the device has send queues; 0 in this version",
+);
+/// `CAPABILITIES`: the device has a mailbox, and a control program behind it.
+pub const CAPABILITY_MAILBOX: Field = field(
+    "MAILBOX",
+    1,
+    1,
+    "the device has a mailbox; 0 in this version",
+);
+/// `TRANSMIT_STATE`: armed.
+pub const TRANSMIT_ARMED: Field = field("ARMED", 0, 1, "`ARM_TRANSMIT` was carried out");
+/// `TRANSMIT_STATE`: gate.
+pub const TRANSMIT_OPEN: Field = field(
+    "OPEN",
+    1,
+    1,
+    "the gate is open: FPDUs may be sent (MPA-START-10)",
+);
+/// `TRANSMIT_STATE`: idle.
+pub const TRANSMIT_IDLE: Field = field(
+    "IDLE",
+    2,
+    1,
+    "TCP has accepted all octets of all requests that the host has announced",
+);
+/// `TRANSMIT_STATE`: ended.
+pub const TRANSMIT_ENDED: Field = field(
+    "ENDED",
+    3,
+    1,
+    "a request has failed, or the stream's last message is sent: requests are flushed",
+);
+/// `SEND_PRODUCER`: slots.
+pub const SEND_PRODUCER_COUNT: Field = field(
+    "COUNT",
+    0,
+    16,
+    "slots that the host has written since `SET_SEND_RING`, modulo 2^16",
+);
+/// `SEND_PRODUCER`: stream.
+pub const SEND_PRODUCER_STREAM: Field = field("STREAM", 16, 16, "stream number");
+
+registers! {
+    /// What the device can do beyond receiving. An address without a register reads 0, so this reads 0 on a device without it.
+    CAPABILITIES: 0x01c [1 x 4] ReadOnly &[CAPABILITY_TRANSMIT, CAPABILITY_MAILBOX];
+    /// Doorbell of all send rings: the stream is in the value, so that the number of streams costs no addresses. Ignored while the stream has no send ring.
+    SEND_PRODUCER: 0x0e0 [1 x 4] WriteOnly &[SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM];
+    /// State of the transmit side of a stream.
+    TRANSMIT_STATE: 0x500 [16 x 4] ReadOnly &[TRANSMIT_ARMED, TRANSMIT_OPEN, TRANSMIT_IDLE, TRANSMIT_ENDED];
+}
+
+/// Number of the command that attaches a send ring.
+pub const SET_SEND_RING: u32 = 7;
+/// Number of the command that starts the transmit side of a stream.
+pub const ARM_TRANSMIT: u32 = 8;
+/// Number of the command that changes a stream's EMSS.
+pub const SET_EMSS: u32 = 9;
+
+/// Commands of the transmit interface.
+pub const COMMANDS: &[Command] = &[
+    Command {
+        value: Value {
+            name: "SET_SEND_RING",
+            value: SET_SEND_RING,
+            doc: "Attaches an empty send ring to a stream; refused if the stream is not armed, if it has a ring, or if `send_ring` does not allow the ring. `CLOSE_STREAM` flushes and detaches the ring of its stream.",
+        },
+        arguments: send_ring::LAYOUT,
+    },
+    Command {
+        value: Value {
+            name: "ARM_TRANSMIT",
+            value: ARM_TRANSMIT,
+            doc: "Starts the transmit side of a stream that `ARM_STREAM` has armed; refused if the stream is not armed, if its transmit side is, or if `EMSS` is out of range. `CLOSE_STREAM` ends it. The card's control program issues it.",
+        },
+        arguments: transmit_context::LAYOUT,
+    },
+    Command {
+        value: Value {
+            name: "SET_EMSS",
+            value: SET_EMSS,
+            doc: "Changes the EMSS of a stream; later FPDUs go by it. Refused as `ARM_TRANSMIT` is, and if the transmit side is not armed.",
+        },
+        arguments: emss::LAYOUT,
+    },
+];
+
+/// Fewest slots of a send ring.
+pub const ENTRIES_MIN: u32 = 4;
+/// Most slots of a send ring.
+pub const ENTRIES_MAX: u32 = 4096;
+/// Octets of a slot, and alignment of a ring.
+pub const SLOT_OCTETS: u64 = 4 * send_slot::WORDS as u64;
+/// Most elements of a request.
+pub const ELEMENTS_MAX: usize = 8;
+/// Most octets of an inline request.
+pub const INLINE_MAX: usize = 64;
+/// Word of a slot where elements, or inline octets, begin.
+pub const PAYLOAD_WORD: usize = 8;
+
+/// Octet offset in a ring of `entries` slots, a power of two, of the slot with this number.
+#[must_use]
+pub const fn slot_offset(number: u16, entries: u32) -> u64 {
+    (number as u64 & (entries as u64).wrapping_sub(1)) * SLOT_OCTETS
+}
+
+layout! {
+    /// Arguments of `SET_SEND_RING`: where a stream reads its requests from.
+    send_ring [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// Slots in the ring: a power of two, 4 to 4096.
+        ENTRIES: 1 [0; 16],
+        /// Bus address of the ring; 256-octet aligned.
+        BASE: 2 [0; 64],
+    }
+}
+
+layout! {
+    /// Arguments of `ARM_TRANSMIT`: what start-up has settled for the sending direction.
+    transmit_context [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// 1: markers are inserted (MPA-MRK-15).
+        MARKERS: 0 [8; 1],
+        /// 1: CRCs are computed; 0: the field is 0 (AMB-12).
+        CRC: 0 [9; 1],
+        /// 1: the gate is closed until MPA has found a received FPDU valid (MPA-START-10, AMB-56); 0: it is open.
+        GATE: 0 [10; 1],
+        /// Octets of a TCP segment's payload, at least 128; FPDUs are sized so that one fits (RFC 5044 §7.3).
+        EMSS: 1 [0; 16],
+        /// TCP sequence number of the first octet of full operation.
+        SEQUENCE_START: 2 [0; 32],
+        /// MSN of the first message of every queue; 1, except in tests of the wrap.
+        FIRST_MSN: 3 [0; 32],
+    }
+}
+
+layout! {
+    /// Arguments of `SET_EMSS`.
+    emss [2] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// Octets of a TCP segment's payload, at least 128.
+        EMSS: 1 [0; 16],
+    }
+}
+
+layout! {
+    /// A slot of a send ring in host memory: one request. The device reads it once, after the doorbell is rung. From word 8 on
+    /// lie the elements, each in the layout `send_element`, or the octets of an inline request, first octet in bits 7:0.
+    send_slot [64] {
+        /// Kind of DDP message: see [`target`](super::target).
+        KIND: 0 [0; 4],
+        /// 1: a completion entry reports the request. A request that fails is reported in any case.
+        SIGNALLED: 0 [4; 1],
+        /// 1: the request begins after all earlier ones of the stream are complete. RDMAP's fence, which waits for Read Responses,
+        /// is the ULP's.
+        FENCE: 0 [5; 1],
+        /// 1: last message of the stream. It is sent although an error of the receive side has frozen the stream; requests
+        /// behind it are flushed.
+        TERMINATE: 0 [6; 1],
+        /// 1: the payload lies in the slot; 0: in the memory of the elements.
+        INLINE: 0 [7; 1],
+        /// Elements, at most 8; with `INLINE`, octets, at most 64.
+        COUNT: 0 [8; 8],
+        /// RsvdULP bits 0 to 7: the octet after the control field.
+        RSVD_ULP_FIRST: 0 [24; 8],
+        /// Tagged: STag of the peer's buffer.
+        STAG: 1 [0; 32],
+        /// Untagged: queue number.
+        QUEUE: 1 [0; 32],
+        /// Tagged: Tagged Offset of the first octet.
+        OFFSET: 2 [0; 64],
+        /// Untagged: RsvdULP bits 8 to 39, in network order.
+        RSVD_ULP_LOW: 4 [0; 32],
+        /// Octets of the message: the sum of the elements, or `COUNT` with `INLINE`.
+        LENGTH: 5 [0; 32],
+        /// The host's name for the request; `send_event` returns it.
+        REQUEST: 6 [0; 64],
+    }
+}
+
+layout! {
+    /// One piece of local memory, at word 8 + 4·n of a `send_slot`.
+    send_element [4] {
+        /// STag of the local region.
+        STAG: 0 [0; 32],
+        /// Octets, at least 1.
+        LENGTH: 1 [0; 32],
+        /// Tagged Offset in the region.
+        OFFSET: 2 [0; 64],
+    }
+}
+
+layout! {
+    /// A completion entry with `KIND` = `SEND`: a request is done. With status `OK` its memory was read and may change; that
+    /// does not say that the peer has the message (RFC 5040 §5.5).
+    send_event [8] {
+        /// `kind::SEND`.
+        KIND: 0 [0; 4],
+        /// Stream number.
+        STREAM: 0 [8; 8],
+        /// How it ended: see [`status`](super::status).
+        STATUS: 0 [16; 4],
+        /// Slots that the device has read since `SET_SEND_RING`, modulo 2^16: they are free.
+        CONSUMED: 1 [0; 16],
+        /// Octets of the message.
+        LENGTH: 3 [0; 32],
+        /// The host's name for the request.
+        REQUEST: 4 [0; 64],
+        /// Inverts each time the device wraps to the start of the queue; 1 in the first pass.
+        PHASE: 7 [31; 1],
+    }
+}
+
+values! {
+    /// Values of `completion::KIND` that the transmit interface adds.
+    kind {
+        /// A request of a send queue is done.
+        SEND = 5;
+    }
+}
+
+values! {
+    /// Values of `send_slot::KIND`.
+    target {
+        /// A tagged message.
+        TAGGED = 1;
+        /// An untagged message; the device counts its MSN.
+        UNTAGGED = 2;
+    }
+}
+
+values! {
+    /// Values of `send_event::STATUS`.
+    status {
+        /// The message is on its way, and its memory was read.
+        OK = 0;
+        /// The stream or the queue ended before the request began.
+        FLUSHED = 1;
+        /// The slot is not a valid request.
+        MALFORMED = 2;
+        /// No valid entry of the STag table has an element's STag.
+        STAG = 3;
+        /// An element's STag belongs to another stream or another protection domain.
+        ASSOC = 4;
+        /// An element leaves its region.
+        BOUNDS = 5;
+        /// The bus refused a read.
+        BUS = 6;
+    }
+}
+
+/// A bit of `stag_entry`, beside `REMOTE_WRITE`: the peer may read the region (RFC 5040 §5.2). A device without the transmit
+/// interface ignores it, and so does one that leaves incoming Read Requests to the host: there the driver checks it.
+pub const REMOTE_READ: Field = Field {
+    name: "REMOTE_READ",
+    lsb: REMOTE_WRITE.lsb + 1,
+    width: 1,
+    doc: "remote read right",
+};
+
+/// All records of the transmit interface.
+pub const LAYOUTS: &[crate::Layout] = &[
+    send_ring::LAYOUT,
+    transmit_context::LAYOUT,
+    emss::LAYOUT,
+    send_slot::LAYOUT,
+    send_element::LAYOUT,
+    send_event::LAYOUT,
+];
+
+/// A slot in memory, word 0 first.
+pub type Slot = [u32; send_slot::WORDS];
+
+/// A request must not be posted, or a slot is not a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotError {
+    /// `KIND` is neither tagged nor untagged.
+    Kind {
+        /// `KIND` as found.
+        kind: u64,
+    },
+    /// Bits of the first word that have no meaning are not 0.
+    Reserved {
+        /// Those that are 1.
+        bits: u32,
+    },
+    /// A request has at most 8 elements.
+    Elements {
+        /// Elements given or announced.
+        count: usize,
+    },
+    /// An inline request has at most 64 octets.
+    Inline {
+        /// Octets given or announced.
+        count: usize,
+    },
+    /// An element has no octets: leave it out.
+    EmptyElement {
+        /// Its index.
+        index: usize,
+    },
+    /// An element runs past 2^64.
+    ElementWrap {
+        /// Its index.
+        index: usize,
+        /// Its Tagged Offset.
+        offset: u64,
+        /// Its octets.
+        length: u32,
+    },
+    /// A DDP message has fewer than 2^32 octets (DDP-SEG-02).
+    TooLong {
+        /// Sum of the elements.
+        length: u64,
+    },
+    /// `LENGTH` differs from the octets of the payload.
+    Length {
+        /// `LENGTH` as found.
+        announced: u32,
+        /// Sum of the elements, or octets of an inline request.
+        found: u32,
+    },
+    /// A tagged message runs past 2^64.
+    Wrap {
+        /// Its Tagged Offset.
+        offset: u64,
+        /// Its octets.
+        length: u32,
+    },
+}
+
+impl fmt::Display for SlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Kind { kind } => write!(f, "kind {kind} of a send slot does not exist"),
+            Self::Reserved { bits } => {
+                write!(f, "reserved bits {bits:#010x} of a send slot are set")
+            }
+            Self::Elements { count } => {
+                write!(
+                    f,
+                    "{count} elements exceed {ELEMENTS_MAX}: split the message"
+                )
+            }
+            Self::Inline { count } => {
+                write!(
+                    f,
+                    "{count} inline octets exceed {INLINE_MAX}: use an element"
+                )
+            }
+            Self::EmptyElement { index } => {
+                write!(f, "element {index} is empty: leave it out")
+            }
+            Self::ElementWrap {
+                index,
+                offset,
+                length,
+            } => write!(
+                f,
+                "element {index} of {length} octets at {offset:#x} runs past 2^64"
+            ),
+            Self::TooLong { length } => {
+                write!(f, "message of {length} octets: split it below 2^32 octets")
+            }
+            Self::Length { announced, found } => {
+                write!(f, "slot announces {announced} octets and has {found}")
+            }
+            Self::Wrap { offset, length } => write!(
+                f,
+                "tagged message of {length} octets at {offset:#x} runs past 2^64"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SlotError {}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Into a Tagged Buffer of the peer.
+    Tagged {
+        /// Name of the buffer.
+        stag: u32,
+        /// Tagged Offset of the first octet.
+        offset: u64,
+        /// The ULP's octet.
+        rsvd_ulp: u8,
+    },
+    /// Into the next Untagged Buffer of a queue of the peer.
+    Untagged {
+        /// Queue number.
+        queue: u32,
+        /// The ULP's five octets in wire order.
+        rsvd_ulp: [u8; 5],
+    },
+}
+
+/// Options of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Report it by a completion entry.
+    pub signalled: bool,
+    /// Begin after all earlier requests are complete.
+    pub fence: bool,
+    /// The stream's last message, sent even after an error.
+    pub terminate: bool,
+}
+
+/// One piece of local memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Element {
+    /// STag of the region.
+    pub stag: u32,
+    /// Octets, at least 1.
+    pub length: u32,
+    /// Tagged Offset in the region.
+    pub offset: u64,
+}
+
+/// Up to 8 elements of less than 2^32 octets together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gather {
+    elements: [Element; ELEMENTS_MAX],
+    count: usize,
+    length: u32,
+}
+
+impl Gather {
+    /// Checks the number of elements, each element, and their sum.
+    pub fn new(elements: &[Element]) -> Result<Self, SlotError> {
+        let mut gather = Self::default();
+        let count = elements.len();
+        let Some(slots) = gather.elements.get_mut(..count) else {
+            return Err(SlotError::Elements { count });
+        };
+        let mut length = 0;
+        for (index, (slot, element)) in slots.iter_mut().zip(elements).enumerate() {
+            check_element(index, element)?;
+            length += u64::from(element.length);
+            *slot = *element;
+        }
+        gather.length = u32::try_from(length).map_err(|_| SlotError::TooLong { length })?;
+        gather.count = count;
+        Ok(gather)
+    }
+
+    /// The elements.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Element] {
+        self.elements.get(..self.count).unwrap_or_default()
+    }
+}
+
+fn check_element(index: usize, element: &Element) -> Result<(), SlotError> {
+    let Element { length, offset, .. } = *element;
+    if length == 0 {
+        return Err(SlotError::EmptyElement { index });
+    }
+    if wraps(offset, length) {
+        return Err(SlotError::ElementWrap {
+            index,
+            offset,
+            length,
+        });
+    }
+    Ok(())
+}
+
+/// Whether `length` octets at `offset` run past 2^64.
+fn wraps(offset: u64, length: u32) -> bool {
+    u128::from(offset) + u128::from(length) > 1 << 64
+}
+
+/// Up to 64 octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inline {
+    octets: [u8; INLINE_MAX],
+    count: usize,
+}
+
+impl Inline {
+    /// Checks the number of octets.
+    pub fn new(octets: &[u8]) -> Result<Self, SlotError> {
+        let count = octets.len();
+        let mut inline = Self {
+            octets: [0; INLINE_MAX],
+            count,
+        };
+        let Some(slots) = inline.octets.get_mut(..count) else {
+            return Err(SlotError::Inline { count });
+        };
+        slots.copy_from_slice(octets);
+        Ok(inline)
+    }
+
+    /// The octets.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        self.octets.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// What a message carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Local memory; no element for an empty message.
+    Gather(Gather),
+    /// Octets in the slot.
+    Inline(Inline),
+}
+
+impl Payload {
+    /// Octets of the message.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        match self {
+            Self::Gather(gather) => gather.length,
+            Self::Inline(inline) => inline.count as u32,
+        }
+    }
+}
+
+/// Meaning of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendRequest {
+    target: Target,
+    flags: Flags,
+    request: u64,
+    payload: Payload,
+}
+
+/// Bits of the first word that have a meaning.
+const HEAD: u32 = {
+    let (mut bits, mut index) = (0, 0);
+    while index < send_slot::LAYOUT.fields.len() {
+        let field = &send_slot::LAYOUT.fields[index];
+        if field.lsb < 32 {
+            bits |= (field.max() as u32) << field.lsb;
+        }
+        index += 1;
+    }
+    bits
+};
+
+impl SendRequest {
+    /// A request that the host calls `request`. A tagged message must end at or before 2^64.
+    pub fn new(
+        target: Target,
+        flags: Flags,
+        request: u64,
+        payload: Payload,
+    ) -> Result<Self, SlotError> {
+        if let Target::Tagged { offset, .. } = target {
+            let length = payload.length();
+            if wraps(offset, length) {
+                return Err(SlotError::Wrap { offset, length });
+            }
+        }
+        Ok(Self {
+            target,
+            flags,
+            request,
+            payload,
+        })
+    }
+
+    /// Where the message goes.
+    #[must_use]
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Options.
+    #[must_use]
+    pub const fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    /// The host's name for the request.
+    #[must_use]
+    pub const fn request(&self) -> u64 {
+        self.request
+    }
+
+    /// What the message carries.
+    #[must_use]
+    pub const fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    /// The slot. Words behind the payload are 0; the device does not read them.
+    #[must_use]
+    pub fn emit(&self) -> Slot {
+        let mut slot = [0; send_slot::WORDS];
+        match self.target {
+            Target::Tagged {
+                stag,
+                offset,
+                rsvd_ulp,
+            } => {
+                send_slot::KIND.put(&mut slot, target::TAGGED.into());
+                send_slot::RSVD_ULP_FIRST.put(&mut slot, rsvd_ulp.into());
+                send_slot::STAG.put(&mut slot, stag.into());
+                send_slot::OFFSET.put(&mut slot, offset);
+            }
+            Target::Untagged { queue, rsvd_ulp } => {
+                let [first, low @ ..] = rsvd_ulp;
+                send_slot::KIND.put(&mut slot, target::UNTAGGED.into());
+                send_slot::RSVD_ULP_FIRST.put(&mut slot, first.into());
+                send_slot::QUEUE.put(&mut slot, queue.into());
+                send_slot::RSVD_ULP_LOW.put(&mut slot, u32::from_be_bytes(low).into());
+            }
+        }
+        send_slot::SIGNALLED.put(&mut slot, self.flags.signalled.into());
+        send_slot::FENCE.put(&mut slot, self.flags.fence.into());
+        send_slot::TERMINATE.put(&mut slot, self.flags.terminate.into());
+        send_slot::LENGTH.put(&mut slot, self.payload.length().into());
+        send_slot::REQUEST.put(&mut slot, self.request);
+        let count = match &self.payload {
+            Payload::Gather(gather) => {
+                let words = slot[PAYLOAD_WORD..].chunks_exact_mut(send_element::WORDS);
+                for (words, element) in words.zip(gather.as_slice()) {
+                    send_element::STAG.put(words, element.stag.into());
+                    send_element::LENGTH.put(words, element.length.into());
+                    send_element::OFFSET.put(words, element.offset);
+                }
+                gather.count
+            }
+            Payload::Inline(inline) => {
+                send_slot::INLINE.put(&mut slot, 1);
+                let octets = inline.octets.as_chunks().0;
+                for (word, octets) in slot[PAYLOAD_WORD..].iter_mut().zip(octets) {
+                    *word = u32::from_le_bytes(*octets);
+                }
+                inline.count
+            }
+        };
+        send_slot::COUNT.put(&mut slot, count as u64);
+        slot
+    }
+
+    /// Reads a slot, which any program may have written: kind, reserved bits, number of elements or octets,
+    /// each element, their sum, `LENGTH`, the end of a tagged message.
+    pub fn parse(slot: &Slot) -> Result<Self, SlotError> {
+        let word = |field: &Field| field.get(slot) as u32;
+        let first = send_slot::RSVD_ULP_FIRST.get(slot) as u8;
+        let kind = send_slot::KIND.get(slot);
+        let target = if kind == u64::from(target::TAGGED) {
+            Target::Tagged {
+                stag: word(&send_slot::STAG),
+                offset: send_slot::OFFSET.get(slot),
+                rsvd_ulp: first,
+            }
+        } else if kind == u64::from(target::UNTAGGED) {
+            let [a, b, c, d] = word(&send_slot::RSVD_ULP_LOW).to_be_bytes();
+            Target::Untagged {
+                queue: word(&send_slot::QUEUE),
+                rsvd_ulp: [first, a, b, c, d],
+            }
+        } else {
+            return Err(SlotError::Kind { kind });
+        };
+        let bits = slot[0] & !HEAD;
+        if bits != 0 {
+            return Err(SlotError::Reserved { bits });
+        }
+        let count = send_slot::COUNT.get(slot) as usize;
+        let payload = if send_slot::INLINE.get(slot) == 1 {
+            let mut octets = [0; INLINE_MAX];
+            let words = slot[PAYLOAD_WORD..].iter();
+            for (octets, word) in octets.as_chunks_mut().0.iter_mut().zip(words) {
+                *octets = word.to_le_bytes();
+            }
+            let octets = octets.get(..count);
+            Payload::Inline(Inline::new(octets.ok_or(SlotError::Inline { count })?)?)
+        } else {
+            let mut elements = [Element::default(); ELEMENTS_MAX];
+            let words = slot[PAYLOAD_WORD..].chunks_exact(send_element::WORDS);
+            for (element, words) in elements.iter_mut().zip(words) {
+                *element = Element {
+                    stag: send_element::STAG.get(words) as u32,
+                    length: send_element::LENGTH.get(words) as u32,
+                    offset: send_element::OFFSET.get(words),
+                };
+            }
+            let elements = elements.get(..count);
+            Payload::Gather(Gather::new(elements.ok_or(SlotError::Elements { count })?)?)
+        };
+        let (announced, found) = (word(&send_slot::LENGTH), payload.length());
+        if announced != found {
+            return Err(SlotError::Length { announced, found });
+        }
+        let flags = Flags {
+            signalled: send_slot::SIGNALLED.get(slot) == 1,
+            fence: send_slot::FENCE.get(slot) == 1,
+            terminate: send_slot::TERMINATE.get(slot) == 1,
+        };
+        Self::new(target, flags, send_slot::REQUEST.get(slot), payload)
+    }
+}
