@@ -12,7 +12,11 @@ use crate::error::{MpaError, TrafficError};
 use crate::mpa::{self, Flow, Mpa};
 use crate::packet::{self, TcpPacket};
 use crate::pcap;
-use crate::tcp::{Direction, Side};
+use crate::skipped::Skipped;
+use crate::tcp::{Direction, Side, TcpSegment};
+
+/// A SYN captured late lies at most so many octets before the segments that overtook it: the largest initial window.
+const LATE_SYN_OCTETS: u32 = 1 << 20;
 
 /// One TCP connection, both directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,16 +87,49 @@ impl Connection {
             && !sent
                 .iter()
                 .any(|s| s.flags.syn && s.seq == packet.segment.seq)
+            && !is_late(&packet.segment, sent)
+    }
+
+    /// A SYN without ACK comes from the client, also when it was captured behind the server's segments.
+    fn note_client(&mut self, packet: &TcpPacket) {
+        if packet.segment.flags.syn && !packet.ack && self.client.from != packet.from {
+            std::mem::swap(&mut self.client, &mut self.server);
+        }
     }
 }
 
+/// Whether `syn` opens the stream of `sent`, and was captured behind its first octets: several queues of a network card are
+/// captured in any order.
+fn is_late(syn: &TcpSegment, sent: &[TcpSegment]) -> bool {
+    let first = syn.payload_seq();
+    let ended = |s: &TcpSegment| s.flags.syn || s.flags.fin || s.flags.rst;
+    !sent.iter().any(ended)
+        && sent
+            .iter()
+            .all(|s| s.seq.wrapping_sub(first) < LATE_SYN_OCTETS)
+}
+
+/// The connections of a capture file, and what could not be read of it.
+pub(crate) struct Sorted {
+    pub connections: Vec<Connection>,
+    pub skipped: Vec<Skipped>,
+    pub stopped: Option<TrafficError>,
+}
+
 /// Sorts the TCP segments of a capture file into connections, and parses MPA start-up on each.
-pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> {
+pub(crate) fn connections(file: &[u8]) -> Result<Sorted, TrafficError> {
     let mut connections: Vec<Connection> = Vec::new();
+    let mut skipped: Vec<Skipped> = Vec::new();
     let mut latest = HashMap::new();
-    for packet in pcap::packets(file)? {
-        let Some(packet) = packet::tcp(&packet)? else {
-            continue;
+    let read = pcap::packets(file)?;
+    for packet in read.packets {
+        let packet = match packet::tcp(&packet) {
+            Ok(Some(packet)) => packet,
+            Ok(None) => continue,
+            Err(reason) => {
+                Skipped::note(&mut skipped, reason);
+                continue;
+            }
         };
         let ends = (packet.from.min(packet.to), packet.from.max(packet.to));
         let known = latest
@@ -104,6 +141,7 @@ pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> 
             connections.len() - 1
         });
         latest.insert(ends, index);
+        connections[index].note_client(&packet);
         connections[index]
             .sender_mut(packet.from)
             .segments
@@ -112,5 +150,9 @@ pub(crate) fn connections(file: &[u8]) -> Result<Vec<Connection>, TrafficError> 
     for connection in &mut connections {
         connection.mpa = mpa::start_up(&connection.client, &connection.server);
     }
-    Ok(connections)
+    Ok(Sorted {
+        connections,
+        skipped,
+        stopped: read.stopped,
+    })
 }

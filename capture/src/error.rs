@@ -102,11 +102,23 @@ pub enum TrafficError {
     /// Neither classic pcap nor pcapng.
     #[error("not a pcap or pcapng file")]
     NotACapture,
+    /// A packed file is damaged, or ends early.
+    #[error("the gzip data is damaged or ends early ({reason}); what comes before counts")]
+    Gzip {
+        /// The decompressor's reason.
+        reason: String,
+    },
+    /// A packed file is larger than this crate holds in memory.
+    #[error("unpacks to more than {limit} octets, which is more than this program holds in memory")]
+    TooLarge {
+        /// Most octets accepted.
+        limit: u64,
+    },
     /// A variant of the file format that this crate does not read.
     #[error("capture format variant {0} is not supported; convert it with editcap -F pcap")]
     Variant(&'static str),
     /// The file ends inside a record.
-    #[error("the file ends inside the record after packet {after}; the capture was truncated")]
+    #[error("the file ends inside the record after packet {after}: the capture was truncated")]
     Truncated {
         /// Packets read completely.
         after: u64,

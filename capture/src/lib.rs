@@ -37,7 +37,9 @@ mod packet;
 mod pcap;
 pub mod replay;
 mod segmentation;
+mod skipped;
 mod tcp;
+mod traffic;
 mod truth;
 
 use std::path::{Path, PathBuf};
@@ -46,7 +48,9 @@ pub use connection::Connection;
 pub use error::{Error, MpaError, TrafficError};
 pub use mpa::{Flow, Mpa, StartFrame};
 pub use segmentation::{Piece, Segmentation, reorder, resegment};
+pub use skipped::Skipped;
 pub use tcp::{Direction, Gap, Side, Stream, TcpFlags, TcpSegment};
+pub use traffic::Traffic;
 pub use truth::{Completion, Regions, Terminate};
 
 /// Files of a capture directory: the traffic and its ground truth.
@@ -64,6 +68,10 @@ const FILES: [&str; 6] = [
 pub struct Capture {
     /// TCP connections in the order of their first packet; at least one of them speaks MPA.
     pub connections: Vec<Connection>,
+    /// Packets of `wire.pcap` that cannot be read, by reason.
+    pub skipped: Vec<Skipped>,
+    /// Why `wire.pcap` could not be read to its end.
+    pub stopped: Option<TrafficError>,
     /// `regions.json`: where the target's buffers were.
     pub regions: Option<Regions>,
     /// `memory.bin.gz`: the target region after the run; it was filled with 0xEE before.
@@ -77,7 +85,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Reads a capture directory, or a single pcap file (then there is no ground truth).
+    /// Reads a capture directory, or a single pcap or pcapng file, plain or packed with gzip (then there is no ground truth).
     ///
     /// # Errors
     /// `wire.pcap` is missing, unreadable or carries no MPA connection, or a ground-truth file is malformed or has the
@@ -87,8 +95,11 @@ impl Capture {
         if path.is_dir() {
             Self::open_directory(path)
         } else {
+            let traffic = open_traffic(path)?;
             Ok(Self {
-                connections: open_traffic(path)?,
+                connections: traffic.connections,
+                skipped: traffic.skipped,
+                stopped: traffic.stopped,
                 regions: None,
                 memory: None,
                 receive_buffers: None,
@@ -116,12 +127,14 @@ impl Capture {
             completions,
             kernel_log,
         ] = FILES.map(|name| dir.join(name));
-        let connections = open_traffic(&wire)?;
+        let traffic = open_traffic(&wire)?;
         let regions = file::optional(&regions, truth::regions)?;
         let regions_len = regions.as_ref().map(|r| r.len);
         let buffers_len = regions.as_ref().map(Regions::receive_buffers_len);
         Ok(Self {
-            connections,
+            connections: traffic.connections,
+            skipped: traffic.skipped,
+            stopped: traffic.stopped,
             memory: file::optional(&memory, |path, file| truth::image(path, file, regions_len))?,
             receive_buffers: file::optional(&receive_buffers, |path, file| {
                 truth::image(path, file, buffers_len)
@@ -158,27 +171,18 @@ impl Capture {
     }
 }
 
-/// Reads a pcap or pcapng file held in memory into its TCP connections.
+/// The TCP connections of a capture file held in memory: those of [`Traffic::read`].
 ///
 /// # Errors
-/// The octets are not a capture, a packet is cut or malformed, or no connection speaks MPA.
+/// As [`Traffic::read`].
 pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
-    let connections = connection::connections(octets)?;
-    let mut failures = connections.iter().map(|c| c.mpa.as_ref().err());
-    match failures.next() {
-        None => Err(TrafficError::NoTcp),
-        Some(Some(reason)) if failures.all(|f| f.is_some()) => Err(TrafficError::NoMpa {
-            connections: connections.len(),
-            reason: reason.clone(),
-        }),
-        Some(_) => Ok(connections),
-    }
+    Ok(Traffic::read(octets)?.connections)
 }
 
-fn open_traffic(path: &Path) -> Result<Vec<Connection>, Error> {
+fn open_traffic(path: &Path) -> Result<Traffic, Error> {
     let file = file::open(path).map_err(|source| Error::read(path, source))?;
     let octets = file::read_all(path, file)?;
-    read_traffic(&octets).map_err(|source| Error::Traffic {
+    Traffic::read(&octets).map_err(|source| Error::Traffic {
         path: path.into(),
         source,
     })

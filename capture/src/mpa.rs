@@ -10,7 +10,7 @@ use warpline_wire::start::{Frame, Kind, Negotiation, Progress};
 
 use crate::error::MpaError;
 use crate::segmentation::{Piece, Segmentation, resegment};
-use crate::tcp::{Direction, Gap, Placed, Side, Stream};
+use crate::tcp::{Assembly, Direction, Gap, MOST_AHEAD, Side, Stream};
 
 /// The content of a Request or Reply frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +86,12 @@ pub struct Flow {
     pub segments: Vec<Piece>,
     /// The sender's FIN was captured, right after the last of these octets.
     pub fin: bool,
+    /// Octets that are missing between the last of these octets and the sender's FIN; then `fin` is false.
+    pub missing_before_fin: u64,
+    /// Octets that came again with another value; `segments` holds the one that came first.
+    pub differing: u64,
+    /// Segments that cannot belong to the stream: behind its FIN, or further ahead than any window.
+    pub stray: u64,
 }
 
 impl Flow {
@@ -95,7 +101,16 @@ impl Flow {
             .segments
             .iter()
             .map(|(seq, o)| (*seq, o.as_slice(), false));
-        Stream::join(self.seq_start, payloads)
+        let mut stream = Stream::join(self.seq_start, payloads);
+        if stream.gap.is_none() && self.missing_before_fin > 0 {
+            let position = stream.octets.len() as u64;
+            stream.gap = Some(Gap {
+                seq: self.seq_start.wrapping_add(position as u32),
+                position,
+                missing: self.missing_before_fin,
+            });
+        }
+        stream
     }
 
     /// All octets of the flow in order.
@@ -108,6 +123,29 @@ impl Flow {
             None => Ok(stream.octets),
             Some(gap) => Err(gap),
         }
+    }
+
+    /// Octets of the segments from stream position `end` on; those that came twice count twice.
+    pub(crate) fn behind(&self, end: u64) -> u64 {
+        let behind = self.segments.iter().map(|(seq, octets)| {
+            let start = u64::from(seq.wrapping_sub(self.seq_start));
+            let octets = octets.len() as u64;
+            octets - octets.min(end.saturating_sub(start))
+        });
+        behind.sum()
+    }
+
+    /// Leaves out all octets from stream position `end` on, and with them the FIN.
+    pub(crate) fn truncate(&mut self, end: u64) {
+        let seq_start = self.seq_start;
+        self.segments.retain_mut(|(seq, octets)| {
+            let start = u64::from(seq.wrapping_sub(seq_start));
+            let kept = end.saturating_sub(start).min(octets.len() as u64);
+            octets.truncate(kept as usize);
+            !octets.is_empty()
+        });
+        self.fin = false;
+        self.missing_before_fin = 0;
     }
 
     /// The same flow in other TCP segments; the same plan always gives the same pieces.
@@ -124,25 +162,16 @@ impl Flow {
 
 /// Finds Request and Reply in both directions of a connection; what precedes them is streaming data (MPA-START-04).
 pub(crate) fn start_up(client: &Direction, server: &Direction) -> Result<Mpa, MpaError> {
-    let (client, server) = (client.stream(), server.stream());
-    let keys = (first_key(&client), first_key(&server));
-    let (initiator, from_initiator, from_responder) = match keys {
-        (Some((Kind::Request, at)), reply) => (
-            Side::Client,
-            (client, at),
-            reply.map(|reply| (server, reply)),
-        ),
-        (reply, Some((Kind::Request, at))) => (
-            Side::Server,
-            (server, at),
-            reply.map(|reply| (client, reply)),
-        ),
+    let keys = (first_key(client), first_key(server));
+    let (initiator, request, reply) = match keys {
+        (Some(request @ (Kind::Request, ..)), reply) => (Side::Client, request, reply),
+        (reply, Some(request @ (Kind::Request, ..))) => (Side::Server, request, reply),
         _ => return Err(MpaError::NoRequest),
     };
-    let Some((reply_stream, (Kind::Reply, reply_at))) = from_responder else {
+    let Some((Kind::Reply, reply_stream, reply_at)) = reply else {
         return Err(MpaError::NoReply);
     };
-    let (request_stream, request_at) = from_initiator;
+    let (_, request_stream, request_at) = request;
     let (request, initiator_seq_start) = parse(Kind::Request, &request_stream, request_at)?;
     let (reply, responder_seq_start) = parse(Kind::Reply, &reply_stream, reply_at)?;
     Ok(Mpa {
@@ -154,12 +183,15 @@ pub(crate) fn start_up(client: &Direction, server: &Direction) -> Result<Mpa, Mp
     })
 }
 
-/// The first start key in a stream and its position.
-fn first_key(stream: &Stream) -> Option<(Kind, usize)> {
-    [Kind::Request, Kind::Reply]
-        .into_iter()
-        .filter_map(|kind| Some((kind, memmem::find(&stream.octets, kind.key())?)))
-        .min_by_key(|&(_, at)| at)
+/// The first start key of a direction, the octets that were captured around it without a gap, and its place among them. What
+/// is missing before it was streaming data.
+fn first_key(direction: &Direction) -> Option<(Kind, Stream, usize)> {
+    direction.runs().into_iter().find_map(|stream| {
+        let keys = [Kind::Request, Kind::Reply].into_iter();
+        let keys = keys.filter_map(|kind| Some((kind, memmem::find(&stream.octets, kind.key())?)));
+        let (kind, at) = keys.min_by_key(|&(_, at)| at)?;
+        Some((kind, stream, at))
+    })
 }
 
 /// Parses the frame at `at`; also returns the sequence number after it, where full operation begins.
@@ -191,21 +223,49 @@ fn parse(kind: Kind, stream: &Stream, at: usize) -> Result<(StartFrame, u32), Mp
 /// What `side` sent, in its `direction`, after its start frame.
 pub(crate) fn flow(direction: &Direction, mpa: &Mpa, side: Side) -> Flow {
     let seq_start = mpa.seq_start(side);
-    // The start frame lies in the first 2 GiB of the stream, so the difference is a position.
+    // The start frame lies in the first 4 GiB of the stream, so the difference is a position.
     let start = i64::from(seq_start.wrapping_sub(direction.start_seq()));
-    let after_start = direction.placed().filter_map(|placed| {
-        let before = usize::try_from((start - placed.position).max(0)).ok()?;
-        let octets = placed.octets.get(before..)?;
-        let seq = placed.seq.wrapping_add(before as u32);
-        (!octets.is_empty()).then(|| (seq, octets.to_vec()))
+    let fin = direction
+        .placed()
+        .find(|p| p.fin && !p.stray && p.end() >= start);
+    let end = fin.map_or(i64::MAX, |p| p.end());
+    let (mut assembly, mut pieces) = (Assembly::default(), Vec::new());
+    let (mut reach, mut stray) = (start, 0);
+    for placed in direction.placed() {
+        let (from, to) = (placed.position.max(start), placed.end());
+        if from >= to {
+            continue; // empty, or before full operation
+        }
+        if from >= end || from - reach > MOST_AHEAD {
+            stray += 1;
+            continue;
+        }
+        let to = to.min(end);
+        let octets =
+            &placed.octets[(from - placed.position) as usize..(to - placed.position) as usize];
+        assembly.add(from, octets);
+        pieces.push((from, octets));
+        reach = reach.max(to);
+    }
+    let segments = pieces.into_iter().map(|(from, octets)| {
+        let mut octets = octets.to_vec();
+        if assembly.differing > 0 {
+            assembly.settle(from, &mut octets);
+        }
+        (seq_start.wrapping_add((from - start) as u32), octets)
     });
-    let end = direction.placed().map(|placed| placed.end()).max();
-    let is_end = |placed: Placed<'_>| placed.fin && Some(placed.end()) == end;
+    let missing = match end {
+        i64::MAX => 0,
+        end => (end - reach) as u64,
+    };
     Flow {
-        fin: direction.placed().any(is_end),
         seq_start,
         markers: mpa.markers(side),
         crc: mpa.crc(),
-        segments: after_start.collect(),
+        segments: segments.collect(),
+        fin: end != i64::MAX && missing == 0,
+        missing_before_fin: missing,
+        differing: assembly.differing,
+        stray,
     }
 }

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use etherparse::err::Layer;
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, LenSource, TransportSlice};
 
 use crate::error::TrafficError;
 use crate::pcap::Packet;
@@ -38,13 +38,21 @@ pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError
         packet: packet.number,
         reason,
     };
+    let cut = || TrafficError::Cut {
+        packet: packet.number,
+        captured: packet.octets.len() as u32,
+        length: packet.length,
+    };
+    let is_cut = packet.octets.len() < packet.length as usize;
     let sliced = slice(packet)?;
     let Some((from_ip, to_ip, payload)) = addresses(&sliced) else {
         // No IP header: either another protocol, or an IP header that cannot be read.
         return match &sliced.stop_err {
-            Some((e, Layer::IpHeader | Layer::Ipv4Header | Layer::Ipv6Header)) => {
-                Err(malformed(e.to_string()))
-            }
+            Some((e, Layer::IpHeader | Layer::Ipv4Header | Layer::Ipv6Header)) => Err(if is_cut {
+                cut()
+            } else {
+                malformed(e.to_string())
+            }),
             _ => Ok(None),
         };
     };
@@ -55,6 +63,10 @@ pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError
         return Err(TrafficError::Fragment {
             packet: packet.number,
         });
+    }
+    // The IP header says whether octets are missing, unless its sender left the length to the network card.
+    if is_cut && (payload.incomplete || payload.len_source == LenSource::Slice) {
+        return Err(cut());
     }
     if payload.incomplete {
         return Err(malformed(

@@ -5,8 +5,12 @@
 //! stream:          [0..100)[100..200)[200..300)                  each octet once, in order, up to the first gap
 //! ```
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
+
+/// Octets beyond those captured so far that a segment can hold: the largest TCP window (RFC 7323 §2.3).
+pub(crate) const MOST_AHEAD: i64 = 1 << 30;
 
 /// One end of a TCP connection. MPA's Initiator may be either (MPA-START-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,10 +101,11 @@ pub struct Gap {
 /// Payload octets and their position, counted from the first octet of their stream. Negative: an old segment.
 pub(crate) struct Placed<'a> {
     pub position: i64,
-    pub seq: u32,
     pub octets: &'a [u8],
     /// The stream ends after these octets.
     pub fin: bool,
+    /// Farther from the segments around it than any window reaches: it belongs to another connection, or to another time.
+    pub stray: bool,
 }
 
 impl Placed<'_> {
@@ -112,7 +117,8 @@ impl Placed<'_> {
 
 /// Places payloads, given as (sequence number, octets, FIN) in capture order, in the stream that begins at `start`.
 ///
-/// Sequence numbers wrap at 2^32; each one is assumed to lie within 2 GiB of the one captured before it.
+/// Sequence numbers wrap at 2^32; each one is assumed to lie within 2 GiB of those captured before it. Stray segments do not
+/// count among those.
 fn place<'a>(
     start: u32,
     payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
@@ -120,42 +126,157 @@ fn place<'a>(
     let mut position = 0_i64;
     payloads.map(move |(seq, octets, fin)| {
         let expected = start.wrapping_add(position as u32);
-        position += i64::from(seq.wrapping_sub(expected) as i32);
+        let ahead = i64::from(seq.wrapping_sub(expected) as i32);
+        let at = position + ahead;
+        let stray = ahead.abs() > MOST_AHEAD;
+        if !stray {
+            position = at;
+        }
         Placed {
-            position,
-            seq,
+            position: at,
             octets,
             fin,
+            stray,
         }
     })
 }
 
+/// Payload octets by position: of each octet the copy that came first (RFC 9293 §3.10.7.4: a receiver keeps what it has and
+/// trims the rest).
+#[derive(Debug, Default)]
+pub(crate) struct Assembly<'a> {
+    /// Pieces that do not overlap, by the position of their first octet.
+    pieces: BTreeMap<i64, &'a [u8]>,
+    /// Octets that came again with another value.
+    pub differing: u64,
+}
+
+impl<'a> Assembly<'a> {
+    /// Adds octets that came behind all those added before.
+    pub fn add(&mut self, position: i64, octets: &'a [u8]) {
+        let end = position + octets.len() as i64;
+        let part =
+            |from: i64, to: i64| &octets[(from - position) as usize..(to - position) as usize];
+        let mut at = position;
+        if let Some((&start, &piece)) = self.pieces.range(..position).next_back()
+            && start + piece.len() as i64 > position
+        {
+            let to = end.min(start + piece.len() as i64);
+            let known = &piece[(position - start) as usize..(to - start) as usize];
+            self.differing += differing(known, part(position, to));
+            at = to;
+        }
+        while at < end {
+            let next = self.pieces.range(at..end).next();
+            let next = next.map(|(&start, &piece)| (start, piece));
+            let free_to = next.map_or(end, |(start, _)| start);
+            if free_to > at {
+                self.pieces.insert(at, part(at, free_to));
+            }
+            at = free_to;
+            if let Some((start, piece)) = next {
+                let to = end.min(start + piece.len() as i64);
+                self.differing += differing(&piece[..(to - start) as usize], part(start, to));
+                at = to;
+            }
+        }
+    }
+
+    /// Replaces octets by the copy that came first, where there is one.
+    pub fn settle(&self, position: i64, octets: &mut [u8]) {
+        let end = position + octets.len() as i64;
+        let first = self.pieces.range(..=position).next_back();
+        let first = first.map_or(position, |(start, _)| *start);
+        for (&start, piece) in self.pieces.range(first..end) {
+            let (from, to) = (start.max(position), end.min(start + piece.len() as i64));
+            if from < to {
+                octets[(from - position) as usize..(to - position) as usize]
+                    .copy_from_slice(&piece[(from - start) as usize..(to - start) as usize]);
+            }
+        }
+    }
+
+    /// Runs of octets without a gap, in order, from position 0 on.
+    fn runs(&self) -> Vec<(i64, Vec<u8>)> {
+        let mut runs: Vec<(i64, Vec<u8>)> = Vec::new();
+        for (&start, &piece) in &self.pieces {
+            let Some(piece) = piece.get((-start).max(0) as usize..) else {
+                continue; // before the stream
+            };
+            let start = start.max(0);
+            match runs.last_mut() {
+                Some((from, octets)) if *from + octets.len() as i64 == start => {
+                    octets.extend_from_slice(piece);
+                }
+                _ if piece.is_empty() => {}
+                _ => runs.push((start, piece.to_vec())),
+            }
+        }
+        runs
+    }
+}
+
+fn differing(a: &[u8], b: &[u8]) -> u64 {
+    match a == b {
+        true => 0,
+        false => a.iter().zip(b).filter(|(a, b)| a != b).count() as u64,
+    }
+}
+
 impl Stream {
-    /// Joins payloads, given as (sequence number, octets, FIN) in any order, to the stream that begins at `seq`.
+    /// Joins payloads, given as (sequence number, octets, FIN) in capture order, to the stream that begins at `seq`.
     pub(crate) fn join<'a>(
         seq: u32,
         payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
     ) -> Self {
-        let mut placed: Vec<_> = place(seq, payloads)
-            .filter(|p| p.fin || !p.octets.is_empty())
-            .collect();
-        placed.sort_by_key(|p| p.position);
-        let mut octets = Vec::new();
-        let mut gap = None;
-        for piece in placed {
-            let known = octets.len() as i64 - piece.position;
-            if known < 0 {
-                gap = Some(Gap {
-                    seq: seq.wrapping_add(octets.len() as u32),
-                    position: octets.len() as u64,
-                    missing: known.unsigned_abs(),
-                });
-                break;
+        let runs = Self::runs(seq, payloads);
+        runs.into_iter().next().unwrap_or(Self {
+            seq,
+            ..Self::default()
+        })
+    }
+
+    /// All runs of octets without a gap, the first one from `seq` on; it is empty if its octets are missing.
+    pub(crate) fn runs<'a>(
+        seq: u32,
+        payloads: impl Iterator<Item = (u32, &'a [u8], bool)>,
+    ) -> Vec<Self> {
+        let mut assembly = Assembly::default();
+        let mut fin = None;
+        for placed in place(seq, payloads) {
+            assembly.add(placed.position, placed.octets);
+            if placed.fin && !placed.stray && placed.end() >= 0 {
+                fin.get_or_insert(placed.end());
             }
-            let new = piece.octets.get(known as usize..);
-            octets.extend_from_slice(new.unwrap_or_default());
         }
-        Self { seq, octets, gap }
+        let mut runs = assembly.runs();
+        if let Some(end) = fin {
+            // Nothing lies behind the FIN; what carries later sequence numbers is a probe or a stray segment.
+            runs.retain(|(from, _)| *from < end);
+            if let Some((from, octets)) = runs.last_mut() {
+                octets.truncate((end - *from) as usize);
+            }
+        }
+        if runs.first().is_none_or(|(from, _)| *from > 0) {
+            runs.insert(0, (0, Vec::new()));
+        }
+        let starts: Vec<_> = runs.iter().map(|(from, _)| *from).skip(1).collect();
+        let starts = starts.into_iter().map(Some).chain([fin]);
+        let runs = runs.into_iter().zip(starts);
+        let runs = runs.map(|((from, octets), next)| {
+            let end = from + octets.len() as i64;
+            let gap = next.filter(|next| *next > end).map(|next| Gap {
+                seq: seq.wrapping_add(end as u32),
+                position: end as u64,
+                missing: (next - end) as u64,
+            });
+            Self {
+                seq: seq.wrapping_add(from as u32),
+                octets,
+                gap,
+            }
+        });
+        runs.collect()
     }
 }
 
@@ -176,18 +297,21 @@ impl Direction {
             return 0;
         };
         let lowest = place(first.seq, self.payloads())
-            .filter(|p| !p.octets.is_empty())
+            .filter(|p| !p.octets.is_empty() && !p.stray)
             .map(|p| p.position)
             .min()
             .unwrap_or(0);
         first.seq.wrapping_add(lowest as u32)
     }
 
-    /// The in-order stream; it does not depend on the order in which the segments were captured.
-    ///
-    /// Where segments overlap, the octets of the one that begins first win.
+    /// The in-order stream; where segments overlap with different octets, those that were captured first count.
     pub fn stream(&self) -> Stream {
         Stream::join(self.start_seq(), self.payloads())
+    }
+
+    /// All runs of octets that were captured without a gap.
+    pub(crate) fn runs(&self) -> Vec<Stream> {
+        Stream::runs(self.start_seq(), self.payloads())
     }
 
     /// All payloads in capture order, placed in the stream.

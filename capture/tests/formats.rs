@@ -232,16 +232,25 @@ fn damaged_packets_are_named() {
 fn cut_and_truncated_files_are_named() {
     let file = Wire::started(1, b"data").pcap();
     let error = |octets: &[u8]| read_traffic(octets).unwrap_err();
-    let mut cut = file.clone();
-    cut[24 + 12..24 + 14].copy_from_slice(&1500_u16.to_le_bytes());
+    // The Request without its last octets.
+    let mut packets = Wire::started(1, b"data").packets;
+    let length = packets[2].len();
+    packets[2].truncate(length - 6);
+    let mut cut = pcap(&packets, 1);
+    let record = 24 + 2 * (16 + packets[0].len());
+    cut[record + 12..record + 14].copy_from_slice(&(length as u16).to_le_bytes());
     assert_eq!(
         error(&cut),
         TrafficError::Cut {
-            packet: 1,
-            captured: 54,
-            length: 1500
+            packet: 3,
+            captured: length as u32 - 6,
+            length: length as u32
         }
     );
+    // What was cut off lies behind the end that the IP header states.
+    let mut trailer = file.clone();
+    trailer[24 + 12..24 + 14].copy_from_slice(&1500_u16.to_le_bytes());
+    assert_eq!(read_traffic(&trailer), read_traffic(&file));
     assert_eq!(
         error(&file[..file.len() - 1]),
         TrafficError::Truncated { after: 3 }

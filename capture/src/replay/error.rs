@@ -17,8 +17,18 @@ pub enum ReplayError {
         missing: u64,
     },
     /// MPA start-up succeeded, but no octets follow.
-    #[error("no MPA frame follows the initiator's start frame: nothing to replay")]
+    #[error("no MPA frame follows the start frames in what was chosen: nothing to replay")]
     NoFpdu,
+    /// No connection has the chosen number.
+    #[error(
+        "there is no connection {number}: MPA start-up succeeded on {connections}, and the first one is 1"
+    )]
+    NoConnection {
+        /// The number.
+        number: usize,
+        /// Connections that can be chosen.
+        connections: usize,
+    },
     /// The stream is longer than the sequence space.
     #[error("the stream has {octets} octets: the longest that can be replayed has 2^32 - 1")]
     TooLong {

@@ -52,55 +52,89 @@ pub struct Queue {
     pub messages: Messages,
 }
 
+/// What a plan does not believe of the headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Doubts {
+    /// STags, with the ranges that are no part of their region: the first Tagged Offset, and how many.
+    pub apart: Vec<(u32, u64, usize)>,
+}
+
 impl Plan {
     /// The regions that `capture` records, or else those that its traffic names.
     ///
     /// # Errors
     /// [`ReplayError::NoRegions`], [`ReplayError::Memory`], [`ReplayError::TaggedOffsets`], [`ReplayError::SameStag`].
     pub fn new(capture: &Capture, survey: &Survey) -> Result<Self, ReplayError> {
-        let own = |queue| own_buffers(survey, queue);
-        let plan = match &capture.regions {
-            Some(recorded) => Self {
-                regions: recorded_regions(recorded),
-                queues: [
-                    Queue {
-                        count: recorded.recv_count,
-                        length: recorded.recv_len,
-                        ..own(0)?
-                    },
-                    own(1)?,
-                    own(2)?,
-                ],
-                learnt: false,
-            },
+        match &capture.regions {
+            Some(recorded) => Self::recorded(recorded, survey),
             None => {
                 check_no_truth(capture)?;
-                Self {
-                    regions: learnt_regions(survey),
-                    queues: [own(0)?, own(1)?, own(2)?],
-                    learnt: true,
-                }
+                Self::learnt(survey).map(|(plan, _)| plan)
             }
-        };
-        let regions = plan.regions.iter().map(|region| u128::from(region.length));
-        let buffers = plan.queues.iter().map(|queue| {
-            u128::from(queue.count) * u128::from(u64::from(queue.length).max(BUFFER_COST))
-        });
-        within_limit(regions.chain(buffers).sum())?;
+        }
+    }
+
+    /// Recorded regions and receive buffers.
+    fn recorded(recorded: &Regions, survey: &Survey) -> Result<Self, ReplayError> {
+        let mut queues = own_buffers(survey, |messages| messages.longest);
+        queues[0].count = recorded.recv_count;
+        queues[0].length = recorded.recv_len;
+        let regions = recorded_regions(recorded);
+        if octets(&regions, &queues) > MOST_OCTETS.into() {
+            let gapless = own_buffers(survey, |messages| messages.gapless);
+            queues[1..].clone_from_slice(&gapless[1..]);
+        }
+        within_limit(octets(&regions, &queues))?;
         for &Region {
             stag, base, length, ..
-        } in &plan.regions
+        } in &regions
         {
             if u128::from(base) + u128::from(length) > 1 << 64 {
                 return Err(ReplayError::TaggedOffsets { stag, base, length });
             }
         }
         let mut stags = BTreeSet::new();
-        match plan.regions.iter().find(|it| !stags.insert(it.stag)) {
-            Some(&Region { stag, .. }) => Err(ReplayError::SameStag { stag }),
-            None => Ok(plan),
+        if let Some(&Region { stag, .. }) = regions.iter().find(|it| !stags.insert(it.stag)) {
+            return Err(ReplayError::SameStag { stag });
         }
+        Ok(Self {
+            regions,
+            queues,
+            learnt: false,
+        })
     }
+
+    /// Regions and receive buffers as the headers name them. What they say about lengths is believed as far as memory for
+    /// it can be had; beyond that only what the stream's octets bear out.
+    pub(super) fn learnt(survey: &Survey) -> Result<(Self, Doubts), ReplayError> {
+        let mut doubts = Doubts::default();
+        let mut queues = own_buffers(survey, |messages| messages.longest);
+        let mut regions = learnt_regions(survey, u128::MAX, &mut doubts);
+        if octets(&regions, &queues) > MOST_OCTETS.into() {
+            if octets(&[], &queues) > (MOST_OCTETS / 2).into() {
+                queues = own_buffers(survey, |messages| messages.gapless);
+            }
+            let left = u128::from(MOST_OCTETS).saturating_sub(octets(&[], &queues));
+            let each = left / (survey.tagged.len() as u128).max(1);
+            regions = learnt_regions(survey, each, &mut doubts);
+        }
+        within_limit(octets(&regions, &queues))?;
+        let plan = Self {
+            regions,
+            queues,
+            learnt: true,
+        };
+        Ok((plan, doubts))
+    }
+}
+
+/// Octets of regions and buffers.
+fn octets(regions: &[Region], queues: &[Queue]) -> u128 {
+    let regions = regions.iter().map(|region| u128::from(region.length));
+    let buffers = queues.iter().map(|queue| {
+        u128::from(queue.count) * u128::from(u64::from(queue.length).max(BUFFER_COST))
+    });
+    regions.chain(buffers).sum()
 }
 
 fn within_limit(octets: u128) -> Result<(), ReplayError> {
@@ -111,14 +145,19 @@ fn within_limit(octets: u128) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// Exactly as many buffers as the stream needs, as long as its longest message.
-fn own_buffers(survey: &Survey, queue: u32) -> Result<Queue, ReplayError> {
-    let messages = survey.untagged.get(&queue).cloned().unwrap_or_default();
-    within_limit(messages.longest.into())?;
-    Ok(Queue {
-        count: messages.ends.len() as u32, // fewer than the stream has octets
-        length: messages.longest as u32,
-        messages,
+/// For each queue as many buffers as messages begin in the stream, as long as the longest of them.
+fn own_buffers(survey: &Survey, longest: fn(&Messages) -> u64) -> [Queue; QUEUES] {
+    let mut number = 0..;
+    [(); QUEUES].map(|()| {
+        let messages = number
+            .next()
+            .and_then(|number| survey.untagged.get(&number));
+        let messages = messages.cloned().unwrap_or_default();
+        Queue {
+            count: messages.starts.len() as u32, // fewer than the stream has octets
+            length: u32::try_from(longest(&messages)).unwrap_or(u32::MAX),
+            messages,
+        }
     })
 }
 
@@ -138,22 +177,40 @@ fn recorded_regions(recorded: &Regions) -> Vec<Region> {
     vec![written, read_only]
 }
 
-/// For each STag the range from its lowest to its highest octet.
-fn learnt_regions(survey: &Survey) -> Vec<Region> {
+/// For each STag the range from its lowest to its highest octet, of at most `most` octets: the first range of the stream, and
+/// of the others those that still fit.
+fn learnt_regions(survey: &Survey, most: u128, doubts: &mut Doubts) -> Vec<Region> {
     let regions = survey.tagged.iter().map(|(&stag, ranges)| {
-        let base = ranges.iter().map(|range| range.start).min().unwrap_or(0);
-        let end = ranges.iter().map(|range| range.end).max().unwrap_or(base);
+        let mut whole = 0..0;
+        let (mut first, mut apart) = (None, 0);
+        for range in ranges {
+            let (start, end) = match whole.is_empty() {
+                true => (range.start, range.end),
+                false => (range.start.min(whole.start), range.end.max(whole.end)),
+            };
+            if whole.is_empty() || end - start <= most {
+                whole = start..end;
+            } else {
+                first.get_or_insert(range.start as u64); // below 2^64
+                apart += 1;
+            }
+        }
+        if let Some(first) = first {
+            doubts.apart.push((stag, first, apart));
+        }
         Region {
             stag,
-            base,
-            length: end - base,
+            base: whole.start as u64,
+            // 2^64 octets cannot be held, and are refused
+            length: u64::try_from(whole.end - whole.start).unwrap_or(u64::MAX),
             remote_write: true,
         }
     });
     regions.collect()
 }
 
-fn check_no_truth(capture: &Capture) -> Result<(), ReplayError> {
+/// Checks that nothing is recorded whose region is not known.
+pub(super) fn check_no_truth(capture: &Capture) -> Result<(), ReplayError> {
     let files = [
         ("memory.bin.gz", capture.memory.is_some()),
         ("receive-buffers.bin.gz", capture.receive_buffers.is_some()),

@@ -1,8 +1,8 @@
 //! The reference receiver's run of a plan.
 
 use warpline_wire::receive::{
-    Delivery, Event, Receiver, ReceiverConfig, ReceiverError, Scope, StagEntry, StreamConfig,
-    Target,
+    Delivery, Event, MsnMode, Receiver, ReceiverConfig, ReceiverError, Scope, StagEntry,
+    StreamConfig, Target,
 };
 
 use std::ops::Range;
@@ -74,6 +74,7 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Reference {
     let config = StreamConfig {
         markers: flow.markers,
         crc: flow.crc,
+        msn_mode: MsnMode::Window,
         ..StreamConfig::default()
     };
     known(receiver.open(STREAM, config));
@@ -90,36 +91,26 @@ pub(super) fn receive(plan: &Plan, flow: &Flow, octets: &[u8]) -> Reference {
     for (queue, _) in (0..).zip(&plan.queues) {
         known(receiver.enable_queue(STREAM, queue, 1));
     }
-    let mut left = plan.queues.each_ref().map(|queue| queue.count);
-
-    // More buffers are posted where messages end, up to the capacity of the queue.
-    let mut cuts: Vec<_> = plan
-        .queues
-        .iter()
-        .flat_map(|q| q.messages.ends.iter().copied())
-        .collect();
-    cuts.push(octets.len() as u64);
-    // And at all ends of FPDUs, to see with which one a message is complete.
-    let mut next = 0;
+    for (queue, of) in (0..).zip(&plan.queues) {
+        for _ in 0..of.count {
+            known(receiver.post(STREAM, queue, of.length).map(drop));
+        }
+    }
+    // Cut at all ends of FPDUs, to see with which one a message is complete.
+    let (mut cuts, mut next) = (Vec::new(), 0);
     while let Some(fpdu) = fpdu_at(flow, octets, next) {
         next = fpdu.end;
-        cuts.push(next as u64);
+        cuts.push(next);
     }
-    cuts.sort_unstable();
-    cuts.dedup();
+    cuts.push(octets.len());
     let (mut start, mut ends) = (0, Vec::new());
     for end in cuts {
-        for ((queue, left), of) in (0..).zip(&mut left).zip(&plan.queues) {
-            while *left > 0 && receiver.post(STREAM, queue, of.length).is_ok() {
-                *left -= 1;
-            }
-        }
-        let piece = &octets[start..end as usize];
+        let piece = &octets[start..end];
         known(receiver.receive(STREAM, piece, &mut |event: Event<'_>| {
             landed.take(plan, event)
         }));
-        ends.resize(landed.messages.len(), end);
-        start = end as usize;
+        ends.resize(landed.messages.len(), end as u64);
+        start = end;
     }
     if flow.fin {
         known(receiver.finish(STREAM, &mut |event: Event<'_>| landed.take(plan, event)));

@@ -1,0 +1,85 @@
+//! What a capture file holds: its TCP connections, and what had to be left out.
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::connection::{self, Connection};
+use crate::error::TrafficError;
+use crate::file::MAX_FILE;
+use crate::skipped::Skipped;
+
+/// First octets of gzip data (RFC 1952 §2.3.1).
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+
+/// The TCP traffic of a capture file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traffic {
+    /// TCP connections in the order of their first packet; at least one of them speaks MPA.
+    pub connections: Vec<Connection>,
+    /// Packets that may carry TCP and cannot be read, by reason.
+    pub skipped: Vec<Skipped>,
+    /// Why the file could not be read to its end; what comes before is read.
+    pub stopped: Option<TrafficError>,
+}
+
+impl Traffic {
+    /// Reads a pcap or pcapng file held in memory, which may be packed with gzip.
+    ///
+    /// A packet that cannot be read is skipped, and a file that ends inside a record is read up to there.
+    ///
+    /// # Errors
+    /// The octets are not a capture, or no connection speaks MPA; if packets were left out, the reason of the first one.
+    pub fn read(octets: &[u8]) -> Result<Self, TrafficError> {
+        if !octets.starts_with(&GZIP) {
+            return Self::read_plain(octets);
+        }
+        let (plain, damage) = unpack(octets)?;
+        let unpacked = |reason| TrafficError::Gzip { reason };
+        match (Self::read_plain(&plain), damage) {
+            (Ok(mut traffic), damage) => {
+                traffic.stopped = damage.map(unpacked).or(traffic.stopped);
+                Ok(traffic)
+            }
+            (Err(_), Some(reason)) => Err(unpacked(reason)),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn read_plain(octets: &[u8]) -> Result<Self, TrafficError> {
+        let connection::Sorted {
+            connections,
+            skipped,
+            stopped,
+        } = connection::connections(octets)?;
+        let speaks = connections.iter().any(|c| c.mpa.is_ok());
+        if speaks {
+            return Ok(Self {
+                connections,
+                skipped,
+                stopped,
+            });
+        }
+        let left_out = stopped.or(skipped.into_iter().next().map(|skipped| skipped.first));
+        Err(left_out.unwrap_or_else(|| {
+            match connections.iter().find_map(|c| c.mpa.clone().err()) {
+                None => TrafficError::NoTcp,
+                Some(reason) => TrafficError::NoMpa {
+                    connections: connections.len(),
+                    reason,
+                },
+            }
+        }))
+    }
+}
+
+/// Unpacks gzip data. If it is damaged or ends early: what comes before, and the decompressor's reason.
+fn unpack(octets: &[u8]) -> Result<(Vec<u8>, Option<String>), TrafficError> {
+    let mut plain = Vec::new();
+    let mut limited = MultiGzDecoder::new(octets).take(MAX_FILE + 1);
+    let damage = limited.read_to_end(&mut plain).err();
+    if plain.len() as u64 > MAX_FILE {
+        return Err(TrafficError::TooLarge { limit: MAX_FILE });
+    }
+    Ok((plain, damage.map(|error| error.to_string())))
+}
