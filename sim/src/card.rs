@@ -16,11 +16,13 @@ use crate::error::Error;
 use crate::exclusive::{Caller, Exclusive};
 use crate::follow::StreamEvent;
 use crate::host::HostMemory;
-use crate::network::Tail;
+use crate::network::inlets::{Arrived, Inlet, Token};
+use crate::network::segments::Tail;
 use crate::options::{BackPressure, CardOptions};
 use crate::seat::Seat;
 use crate::simulation::Simulation;
 use crate::timing::Timing;
+use crate::transmit::event::ControlEvent;
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
@@ -323,6 +325,8 @@ impl Card {
         let mut simulation = self.simulation();
         let start = simulation.cycle;
         let (segments, octets) = simulation.network.waiting();
+        let (delayed, delayed_octets) = simulation.inlets.waiting();
+        let (segments, octets) = (segments + delayed, octets + delayed_octets);
         let octets = octets + simulation.resident_octets();
         let most = STUCK_CYCLES + SEGMENT_CYCLES * segments + OCTET_CYCLES * octets;
         while !simulation.is_idle() && !simulation.is_at_rest()? {
@@ -407,6 +411,88 @@ impl Card {
     /// [`Error::Model`] when the card was opened without `coverage`, or the file cannot be written.
     pub fn coverage_write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(self.simulation().model.coverage_write(path)?)
+    }
+
+    /// Connects `inlet` to `stream`; `None` when the stream has one.
+    pub(crate) fn attach(&self, stream: u8, inlet: Inlet) -> Result<Option<Token>, Error> {
+        let streams = self.streams;
+        if usize::from(stream) >= streams {
+            return Err(Error::NoStream { stream, streams });
+        }
+        Ok(self.simulation().inlets.attach(stream, inlet))
+    }
+
+    /// Octets that an inlet has room for, `None` when it is gone. One without room wakes its owner when it has room again.
+    pub(crate) fn room(&self, token: Token) -> Option<usize> {
+        let simulation = &mut *self.simulation();
+        simulation.inlets.room(token, &simulation.network)
+    }
+
+    /// `octets`, or the peer's FIN, have arrived at an inlet. Without effect when it is gone.
+    pub(crate) fn arrived(&self, token: Token, arrived: Arrived<'_>) {
+        let simulation = &mut *self.simulation();
+        let (cycle, network) = (simulation.cycle, &mut simulation.network);
+        simulation.inlets.arrived(token, arrived, cycle, network);
+    }
+
+    /// Removes an inlet; what it has passed on stays.
+    pub(crate) fn detach(&self, token: Token) {
+        self.simulation().inlets.detach(token);
+    }
+
+    /// From now on, `watcher` is called with what the control program has to know at once. It is called while a register is
+    /// accessed and must not call the card.
+    pub(crate) fn watch_control(
+        &self,
+        watcher: Box<dyn FnMut(ControlEvent) + Send>,
+    ) -> Result<(), Error> {
+        let mut simulation = self.simulation();
+        if simulation.transmit.is_none() {
+            return Err(Error::NoControlPort);
+        }
+        simulation.control = watcher;
+        Ok(())
+    }
+
+    pub(crate) fn control_read(&self, offset: u32) -> Result<u32, Error> {
+        self.simulation().control_read(offset)
+    }
+
+    pub(crate) fn control_write(&self, offset: u32, value: u32) -> Result<(), Error> {
+        self.simulation().control_write(offset, value)
+    }
+
+    /// Passes octets that a stream's connection is to send to `write`, which returns how many it has accepted. False when some
+    /// are left.
+    pub(crate) fn send<E>(
+        &self,
+        stream: u8,
+        token: Token,
+        mut write: impl FnMut(&[u8]) -> Result<usize, E>,
+    ) -> Result<bool, E> {
+        let simulation = &mut *self.simulation();
+        let Some(transmit) = simulation
+            .transmit
+            .as_mut()
+            .filter(|_| simulation.inlets.has(token))
+        else {
+            return Ok(true);
+        };
+        let Some(queue) = transmit.queue(stream) else {
+            return Ok(true);
+        };
+        loop {
+            let octets = queue.outgoing.as_slices().0;
+            if octets.is_empty() {
+                return Ok(true);
+            }
+            let count = write(octets)?;
+            let whole = count == octets.len();
+            queue.outgoing.drain(..count);
+            if !whole {
+                return Ok(false);
+            }
+        }
     }
 
     /// The seat of its only host.

@@ -60,10 +60,10 @@ impl Clock {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        {
-            let _lock = self.shared.simulation.lock();
-            self.stopped.store(true, Ordering::SeqCst);
-        }
+        // A busy card keeps the lock, and looks at this between two slices.
+        self.stopped.store(true, Ordering::SeqCst);
+        // One that is about to nap has the lock until it does.
+        drop(self.shared.simulation.lock());
         self.shared.done.notify_all();
         thread.join().unwrap_or(Ok(())) // a panic has been printed to standard error
     }

@@ -64,6 +64,9 @@ pub enum Error {
     /// The system refuses a thread or a socket.
     #[error("the system refuses a thread or socket for the card: {0}")]
     Thread(std::io::Error),
+    /// The card has no register port for a control program.
+    #[error("the card has no control port: open it with the option `transmit`")]
+    NoControlPort,
     /// A card has one host at a time.
     #[error("another host uses the card: disconnect it first")]
     Busy,

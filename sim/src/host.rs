@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Weak};
 
 use rustix::fs::{OFlags, fcntl_getfl};
 
 use crate::error::Error;
+use crate::host_file::HostFile;
 
 /// Host memory for the card: a range of a file, at a bus address.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct HostMemory {
 #[derive(Debug)]
 struct Map {
     last: u64,
-    file: Arc<File>,
+    file: Arc<HostFile>,
     offset: u64,
     read: bool,
     write: bool,
@@ -47,7 +49,7 @@ pub(crate) struct Host {
     maps: BTreeMap<u64, Map>,
     /// Files of the maps, each open once: a virtual machine maps one file page by page, with more pages than a process may
     /// open files.
-    files: HashMap<FileKey, Weak<File>>,
+    files: HashMap<FileKey, Weak<HostFile>>,
     /// Writes to these addresses are refused though they are mapped.
     pub faulty: Range<u64>,
     /// Reads of these addresses are refused though they are mapped.
@@ -86,12 +88,21 @@ impl Host {
         if end.is_none_or(|end| i64::try_from(end).is_err()) {
             return Err(refused("lie beyond the end of any file"));
         }
+        let file = self.share(memory.file, end.unwrap_or(u64::MAX));
+        let file = file.map_err(|_| {
+            refused(
+                "lie in a file that can be neither written nor mapped: set more huge pages aside",
+            )
+        })?;
+        if end.is_none_or(|end| end > file.limit()) {
+            return Err(refused("lie beyond the end of a file of huge pages"));
+        }
         let map = Map {
             last,
             offset: memory.offset,
             read: memory.read,
             write: memory.write,
-            file: self.share(memory.file),
+            file,
         };
         self.maps.insert(iova, map);
         Ok(())
@@ -123,19 +134,20 @@ impl Host {
         Ok(removed)
     }
 
-    /// The file, or the same one that is already open.
-    fn share(&mut self, file: File) -> Arc<File> {
+    /// The file, or the same one if it is already open and reaches as far as `end`.
+    fn share(&mut self, file: File, end: u64) -> io::Result<Arc<HostFile>> {
         let metadata = file.metadata().ok();
-        let Some((metadata, flags)) = metadata.zip(fcntl_getfl(&file).ok()) else {
-            return Arc::new(file);
-        };
-        let key = (metadata.dev(), metadata.ino(), flags);
-        if let Some(open) = self.files.get(&key).and_then(Weak::upgrade) {
-            return open;
+        let key = metadata.zip(fcntl_getfl(&file).ok());
+        let key = key.map(|(metadata, flags)| (metadata.dev(), metadata.ino(), flags));
+        let open = key.and_then(|key| self.files.get(&key)?.upgrade());
+        if let Some(open) = open.filter(|open| end <= open.limit()) {
+            return Ok(open);
         }
-        let file = Arc::new(file);
-        self.files.insert(key, Arc::downgrade(&file));
-        file
+        let file = Arc::new(HostFile::new(file)?);
+        if let Some(key) = key {
+            self.files.insert(key, Arc::downgrade(&file));
+        }
+        Ok(file)
     }
 
     /// Removes all maps.
@@ -174,7 +186,7 @@ impl Host {
         };
         let at = map.offset + (address - start);
         let (front, last) = octets.split_at(octets.len().saturating_sub(4));
-        let write = |octets, at| map.file.write_all_at(octets, at).is_ok();
+        let write = |octets, at| map.file.write(octets, at).is_ok();
         (front.is_empty() || write(front, at)) && write(last, at + front.len() as u64)
     }
 
@@ -187,7 +199,7 @@ impl Host {
             return false;
         };
         let at = map.offset + (address - start);
-        map.file.read_exact_at(octets, at).is_ok()
+        map.file.read(octets, at).is_ok()
     }
 }
 
@@ -204,6 +216,9 @@ fn last(iova: u64, length: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_file::Mapping;
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::os::unix::fs::FileExt;
 
     fn map(file: &File, iova: u64, length: u64, offset: u64) -> HostMemory {
         HostMemory {
@@ -330,6 +345,67 @@ mod tests {
         assert_eq!(host.files.len(), 1);
         host.unmap_all();
         assert!(host.files.is_empty());
+    }
+
+    /// Rights and refusals are the same for memory that can only be mapped.
+    #[test]
+    fn mapped_memory_is_like_a_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(0x3000).unwrap();
+        let mut host = Host::default();
+        let mapping = Arc::new(HostFile::Mapped(Mapping::new(&file).unwrap()));
+        let metadata = file.metadata().unwrap();
+        let key = (metadata.dev(), metadata.ino(), fcntl_getfl(&file).unwrap());
+        host.files.insert(key, Arc::downgrade(&mapping));
+        let read_only = HostMemory {
+            write: false,
+            ..map(&file, 0x1000, 0x1000, 0)
+        };
+        let write_only = HostMemory {
+            read: false,
+            ..map(&file, 0x2000, 0x1000, 0x1000)
+        };
+        host.map(read_only).unwrap();
+        host.map(write_only).unwrap();
+        host.map(map(&file, 0x8000, 0x1000, 0x2000)).unwrap();
+        assert_eq!(Arc::strong_count(&mapping), 4);
+        let mut octets = [0; 5];
+        assert!(!host.store(0x1000, &[1]) && host.load(0x1000, &mut octets));
+        assert!(host.store(0x2ffb, &[1, 2, 3, 4, 5]) && !host.load(0x2ffb, &mut octets));
+        assert!(!host.store(0x2ffc, &[9; 5]));
+        assert!(host.store(0x8000, &[6, 7, 8, 9, 10]) && host.load(0x8000, &mut octets));
+        assert_eq!(octets, [6, 7, 8, 9, 10]);
+        file.read_exact_at(&mut octets, 0x1ffb).unwrap();
+        assert_eq!(octets, [1, 2, 3, 4, 5]);
+        // A host that takes its memory away gets no octets, and no signal ends the card.
+        file.set_len(0x2000).unwrap();
+        assert!(!host.store(0x8000, &[1]) && !host.load(0x8000, &mut octets));
+        assert!(host.store(0x2000, &[1]));
+    }
+
+    /// Memory of huge pages is mapped at once or refused at once.
+    #[test]
+    fn huge_pages_that_are_not_there_are_refused() {
+        const HUGE: u64 = 2 << 20;
+        let flags = MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB;
+        let file = File::from(memfd_create("huge", flags).unwrap());
+        file.set_len(HUGE).unwrap();
+        let mut host = Host::default();
+        match host.map(map(&file, 0x1000, HUGE, 0)) {
+            Ok(()) => {
+                assert!(host.store(0x1000 + HUGE - 5, &[1, 2, 3, 4, 5]));
+                let mut octets = [0; 5];
+                file.read_exact_at(&mut octets, HUGE - 5).unwrap();
+                assert_eq!(octets, [1, 2, 3, 4, 5]);
+            }
+            Err(refused) => {
+                eprintln!("not run: no huge pages are free");
+                assert!(refused.to_string().ends_with("set more huge pages aside"));
+            }
+        }
+        // Such a file has an end; one that can be written grows.
+        assert!(host.map(map(&file, 0x1000_0000, HUGE, 1)).is_err());
+        assert!(!host.reaches(0x1000_0000, 1));
     }
 
     #[test]

@@ -35,10 +35,12 @@
 
 mod card;
 mod clock;
+mod control;
 mod error;
 mod exclusive;
 mod follow;
 mod host;
+mod host_file;
 mod network;
 mod options;
 mod pci;
@@ -49,15 +51,23 @@ mod serve;
 mod service;
 mod simulation;
 mod timing;
+mod transmit;
 mod watch;
 mod writes;
 
 pub use card::Card;
 pub use clock::Clock;
+pub use control::program::{ControlOptions, ControlProgram};
 pub use error::{Error, Rule, Violation};
 pub use follow::StreamEvent;
 pub use host::HostMemory;
+pub use network::connections::Connections;
+pub use network::error::NetworkError;
+pub use network::event::{ConnectionHandle, Event, ListenerHandle};
+pub use network::options::NetworkOptions;
+pub use network::path::PathOptions;
 pub use options::{BackPressure, CardOptions};
 pub use service::Service;
 pub use timing::Timing;
+pub use transmit::port::ControlPort;
 pub use warpline_vfio_user::{ListenError, Listener};

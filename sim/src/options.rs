@@ -17,10 +17,12 @@ pub struct CardOptions {
     pub back_pressure: BackPressure,
     /// Percentage of idle cycles on `s_axis_segment`, at most 99.
     pub idle: u8,
+    /// The card has send queues, a mailbox and a register port for a control program, in software.
+    pub transmit: bool,
 }
 
 impl Default for CardOptions {
-    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles.
+    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles, no send queues.
     fn default() -> Self {
         Self {
             trace: false,
@@ -28,6 +30,7 @@ impl Default for CardOptions {
             seed: 1,
             back_pressure: BackPressure::NONE,
             idle: 0,
+            transmit: false,
         }
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! An offer depends on earlier cycles only, so that no combinational loop runs through the model.
 
+use std::collections::VecDeque;
+
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_hdl::parts::axi;
@@ -15,11 +17,15 @@ use warpline_verilate::{Model, Port};
 use crate::error::{Error, Rule, Violation};
 use crate::follow::{Follow, StreamEvent};
 use crate::host::Host;
-use crate::network::{Network, Tail};
+use crate::network::inlets::Inlets;
+use crate::network::segments::{Segments, Tail};
 use crate::options::{BackPressure, CardOptions};
 use crate::ports::Ports;
 use crate::reads::{self, Reads};
 use crate::timing::Timing;
+use crate::transmit::Transmit;
+use crate::transmit::commands::Side;
+use crate::transmit::event::ControlEvent;
 use crate::watch::Watch;
 use crate::writes::{Wires, Writes};
 
@@ -52,7 +58,8 @@ pub(crate) struct Simulation {
     rng: Rng,
     pub cycle: u64,
     pub host: Host,
-    pub network: Network,
+    pub network: Segments,
+    pub inlets: Inlets,
     pub writes: Writes,
     pub reads: Reads,
     lite: Lite,
@@ -70,6 +77,10 @@ pub(crate) struct Simulation {
     pub message_count: [u64; interrupt::COUNT],
     /// Most octets in the rings since the card was last idle.
     resident: u64,
+    /// Send queues and mailbox, of a card that has them.
+    pub transmit: Option<Transmit>,
+    /// Receives what the control program has to know at once.
+    pub control: Box<dyn FnMut(ControlEvent) + Send>,
     /// Follows the host's commands to streams.
     commands: Follow,
     pub events: Box<dyn FnMut(StreamEvent) + Send>,
@@ -83,6 +94,8 @@ struct Lite {
     /// Valid octets of `data`, one bit each.
     strobes: u8,
     read: Option<u32>,
+    /// Writes of the card's own, which are carried out between those of the host.
+    own: VecDeque<(u32, u32)>,
     /// A write or a read waits for its response.
     writing: bool,
     reading: bool,
@@ -102,7 +115,8 @@ impl Simulation {
             rng: Rng::with_seed(options.seed),
             cycle: 0,
             host: Host::default(),
-            network: Network::new(config.streams, octets, options.idle),
+            network: Segments::new(config.streams, octets, options.idle),
+            inlets: Inlets::new(config.streams),
             writes: Writes::new(octets),
             reads: Reads::new(octets),
             lite: Lite::default(),
@@ -114,6 +128,8 @@ impl Simulation {
             messages: Box::new(|_| {}),
             message_count: [0; interrupt::COUNT],
             resident: 0,
+            transmit: options.transmit.then(|| Transmit::new(config)),
+            control: Box::new(|_| {}),
             commands: Follow::default(),
             events: Box::new(|_| {}),
         };
@@ -124,12 +140,17 @@ impl Simulation {
     /// Resets device and network; maps stay.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.network.clear();
+        self.inlets.clear();
         self.writes.clear();
         self.reads.clear();
         self.window.clear();
         self.msix.clear();
         self.lite = Lite::default();
         self.commands = Follow::default();
+        if let Some(transmit) = &mut self.transmit {
+            *transmit = Transmit::new(&self.config);
+            (self.control)(ControlEvent::Reset);
+        }
         for input in [
             self.ports.aresetn,
             self.ports.s_axis_segment_tvalid,
@@ -190,7 +211,32 @@ impl Simulation {
             self.broken = Some(violation);
             return Err(violation.into());
         }
+        self.transmit();
         self.edge()
+    }
+
+    /// A cycle of the send queues.
+    fn transmit(&mut self) {
+        let Some(transmit) = &mut self.transmit else {
+            return;
+        };
+        transmit.advance(self.cycle, &self.host);
+        while let Some(stream) = transmit.outgoing.pop_front() {
+            self.inlets.wake(stream.into());
+        }
+        let completions = &mut transmit.completions;
+        if std::mem::take(&mut completions.due) {
+            let interrupt = 1 << interrupt::COMPLETION;
+            self.lite
+                .own
+                .push_back((register::INTERRUPT_TEST.offset, interrupt));
+        }
+        if std::mem::take(&mut completions.fault) {
+            let interrupt = 1 << interrupt::FAULT;
+            self.lite
+                .own
+                .push_back((register::INTERRUPT_TEST.offset, interrupt));
+        }
     }
 
     fn edge(&mut self) -> Result<(), Error> {
@@ -204,6 +250,7 @@ impl Simulation {
     fn drive(&mut self) {
         let (model, ports, rng) = (&mut self.model, &self.ports, &mut self.rng);
 
+        self.inlets.advance(self.cycle, &mut self.network);
         let beat = self.network.offer(self.cycle, rng);
         model.set(ports.s_axis_segment_tvalid, beat.is_some().into());
         if let Some(beat) = beat {
@@ -220,9 +267,10 @@ impl Simulation {
             model.set(ports.s_axis_segment_tuser, user);
         }
 
+        let completions = self.transmit.as_mut().map(|t| &mut t.completions);
         let offer = self
             .writes
-            .offer(self.cycle, &self.pressure, rng, &self.host);
+            .offer(self.cycle, &self.pressure, rng, &self.host, completions);
         model.set(ports.m_axi_awready, offer.awready.into());
         model.set(ports.m_axi_wready, offer.wready.into());
         model.set(ports.m_axi_bvalid, offer.bvalid.into());
@@ -239,6 +287,7 @@ impl Simulation {
             model.set(ports.m_axi_rlast, offer.rlast.into());
         }
 
+        self.lite.begin_own();
         let lite = &self.lite;
         model.set(ports.s_axil_awvalid, lite.address.is_some().into());
         model.set(ports.s_axil_wvalid, lite.data.is_some().into());
@@ -281,6 +330,9 @@ impl Simulation {
             .map_err(at(WINDOW))?;
         if tvalid && tready {
             self.network.report(cycle, stream as usize, edge, limit);
+            if let Some(transmit) = &mut self.transmit {
+                transmit.window(cycle, stream as usize, limit);
+            }
         }
 
         let (tvalid, tready) = (
@@ -340,19 +392,43 @@ impl Simulation {
             .map_err(|(port, rule)| at(port)(rule))
     }
 
-    /// Reads a register.
+    /// The host reads a register.
     pub fn read(&mut self, offset: u32) -> Result<u32, Error> {
+        check_offset(offset)?;
+        self.shared_read(Side::Host, offset)
+    }
+
+    /// The host writes those octets of a register whose bits are set in `strobes`.
+    pub fn write(&mut self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
+        check_offset(offset)?;
+        self.shared_write(Side::Host, offset, value, strobes)
+    }
+
+    /// The control program reads a register.
+    pub fn control_read(&mut self, offset: u32) -> Result<u32, Error> {
+        check_offset(offset)?;
+        self.shared_read(Side::Control, offset)
+    }
+
+    /// The control program writes a register.
+    pub fn control_write(&mut self, offset: u32, value: u32) -> Result<(), Error> {
+        check_offset(offset)?;
+        self.shared_write(Side::Control, offset, value, 0xF)
+    }
+
+    /// Reads a register of the RTL.
+    pub fn read_rtl(&mut self, offset: u32) -> Result<u32, Error> {
         self.access(offset, None)
     }
 
-    /// Writes those octets of a register whose bits are set in `strobes`.
-    pub fn write(&mut self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
+    /// Writes those octets of a register of the RTL whose bits are set in `strobes`.
+    pub fn write_rtl(&mut self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
         self.access(offset, Some((value, strobes))).map(drop)
     }
 
     fn access(&mut self, offset: u32, write: Option<(u32, u8)>) -> Result<u32, Error> {
-        if !offset.is_multiple_of(4) || offset >= register::SPACE {
-            return Err(Error::Offset { offset });
+        while self.lite.is_busy() {
+            self.cycle()?;
         }
         self.lite.answer = None;
         match write {
@@ -394,7 +470,11 @@ impl Simulation {
     fn follow(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Armed { stream } => self.network.arm(stream.into(), self.cycle),
-            StreamEvent::Closed { stream } => self.network.close(stream.into()),
+            StreamEvent::Closed { stream } => {
+                self.network.close(stream.into());
+                self.inlets.close(stream.into());
+                (self.control)(ControlEvent::Host);
+            }
             StreamEvent::Posted { .. } => {}
         }
         (self.events)(event);
@@ -463,7 +543,13 @@ impl Simulation {
 
     /// Neither network nor host has anything to do.
     fn is_left_alone(&self) -> bool {
-        self.writes.is_idle() && self.reads.is_idle() && self.network.is_idle()
+        let network = self.network.is_idle() && self.inlets.is_idle();
+        let transmit = self.transmit.as_ref().is_some_and(Transmit::is_busy);
+        network
+            && !transmit
+            && !self.lite.is_busy()
+            && self.writes.is_idle()
+            && self.reads.is_idle()
     }
 
     /// Cycle of the last transfer on any port.
@@ -514,7 +600,32 @@ fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
     }
 }
 
+/// Checks the offset of a register.
+fn check_offset(offset: u32) -> Result<(), Error> {
+    match offset.is_multiple_of(4) && offset < register::SPACE {
+        true => Ok(()),
+        false => Err(Error::Offset { offset }),
+    }
+}
+
 impl Lite {
+    /// An access has no response yet, or one of the card's own is to come.
+    fn is_busy(&self) -> bool {
+        self.writing || self.reading || !self.own.is_empty()
+    }
+
+    /// Starts a write of the card's own if the port is free.
+    fn begin_own(&mut self) {
+        if self.writing || self.reading {
+            return;
+        }
+        if let Some((offset, value)) = self.own.pop_front() {
+            (self.address, self.data) = (Some(offset), Some(value));
+            self.strobes = 0xF;
+            self.writing = true;
+        }
+    }
+
     fn look(&mut self, model: &Model, ports: &Ports) -> Result<(), (&'static str, Rule)> {
         let get = |port| model.get(port);
         let both = |valid, ready| model.get(valid) == 1 && model.get(ready) == 1;

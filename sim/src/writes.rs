@@ -16,6 +16,7 @@ use fastrand::Rng;
 use crate::error::{Rule, Violation};
 use crate::host::Host;
 use crate::options::BackPressure;
+use crate::transmit::completions::Completions;
 use crate::watch::Watch;
 
 /// A burst may not cross a multiple of this number of octets.
@@ -155,6 +156,7 @@ impl Writes {
         pressure: &BackPressure,
         rng: &mut Rng,
         host: &Host,
+        completions: Option<&mut Completions>,
     ) -> Offer {
         let room = self.addresses.len() + self.waiting.len() < MOST_OUTSTANDING;
         self.offer.awready = room && pressure.ready(rng);
@@ -164,7 +166,7 @@ impl Writes {
             && self.waiting.front().filter(due).is_some()
             && let Some((_, address, beats)) = self.waiting.pop_front()
         {
-            let good = self.store(host, address, &beats);
+            let good = self.store(host, address, &beats, completions);
             self.offer.bvalid = true;
             self.offer.bresp = if good { OKAY } else { SLVERR };
             self.answered += 1;
@@ -303,7 +305,14 @@ impl Writes {
     }
 
     /// Writes the octets with strobes, or none of them when one is not mapped.
-    fn store(&mut self, host: &Host, address: Address, beats: &BurstData) -> bool {
+    /// Entries of a completion queue that has other writers go there.
+    fn store(
+        &mut self,
+        host: &Host,
+        address: Address,
+        beats: &BurstData,
+        mut completions: Option<&mut Completions>,
+    ) -> bool {
         let aligned = address.first & !(self.octets as u64 - 1);
         let octets = self.octets;
         let strobe = |i: usize| beats.strobes[i / octets] >> (i % octets) & 1 == 1;
@@ -323,6 +332,14 @@ impl Writes {
         }
         for run in runs() {
             self.written += run.len() as u64;
+            if let Some(queue) = completions.as_deref_mut()
+                && queue.holds(at(run.start), run.len())
+            {
+                if !queue.redirect(host, &beats.octets[run]) {
+                    return false;
+                }
+                continue;
+            }
             if !host.store(at(run.start), &beats.octets[run]) {
                 return false;
             }
@@ -386,7 +403,9 @@ mod tests {
 
         fn cycle(&mut self, wires: Wires<'_>) -> Result<Offer, Violation> {
             let (pressure, rng) = (&self.pressure, &mut self.rng);
-            let offer = self.writes.offer(self.cycle, pressure, rng, &self.host);
+            let offer = self
+                .writes
+                .offer(self.cycle, pressure, rng, &self.host, None);
             self.writes.take(self.cycle, &wires, pressure, rng)?;
             self.cycle += 1;
             Ok(offer)

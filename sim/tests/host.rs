@@ -209,7 +209,8 @@ fn messages_reach_eventfds() {
     client.set_irqs(number::MSIX, 0, &targets).unwrap();
     let all = (1 << pci::VECTORS) - 1;
     write(register::INTERRUPT_ENABLE, all);
-    for vector in 0..pci::VECTORS {
+    // The RTL has one vector less: the mailbox's is the control program's.
+    for vector in 0..register::interrupt::COUNT {
         write(register::INTERRUPT_TEST, 1 << vector);
         let counts: Vec<_> = (0..pci::VECTORS).map(count).collect();
         let expected: Vec<_> = (0..pci::VECTORS).map(|v| u64::from(v == vector)).collect();

@@ -1,4 +1,4 @@
-//! The network side: a TCP engine in front of the card, which sends the segments that have arrived.
+//! A TCP engine in front of the card, which sends the segments that have arrived.
 //!
 //! ```text
 //!  feed ─► pending ─┬─ fits the window ─► beats ─► s_axis_segment
@@ -22,7 +22,7 @@ const SETTLE: u64 = 64;
 
 /// All streams.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct Segments {
     /// Octets of a beat.
     octets: usize,
     /// Percentage of idle cycles.
@@ -98,7 +98,7 @@ impl TcpSegment {
 }
 
 /// Distance from one sequence number to another, negative when the other lies before.
-fn distance(from: u32, to: u32) -> i32 {
+pub(crate) fn distance(from: u32, to: u32) -> i32 {
     to.wrapping_sub(from) as i32
 }
 
@@ -195,7 +195,7 @@ impl Sender {
     }
 }
 
-impl Network {
+impl Segments {
     /// `streams` streams, none of them armed, and beats of `octets`.
     pub fn new(streams: usize, octets: usize, idle: u8) -> Self {
         Self {
@@ -256,6 +256,19 @@ impl Network {
         (0..self.streams.len()).for_each(|stream| self.close(stream));
         self.sending = None;
         self.held = false;
+    }
+
+    /// Sequence number behind the last octet that the device has in order, once it has reported one.
+    pub fn edge(&self, stream: usize) -> Option<u32> {
+        let window = self.streams.get(stream)?.window?;
+        Some(window.edge)
+    }
+
+    /// Octets that wait to be sent, copies included.
+    pub fn queued(&self, stream: usize) -> usize {
+        let pending = self.streams.get(stream).map(|sender| &sender.pending);
+        let segments = pending.into_iter().flatten();
+        segments.map(|segment| segment.octets.len()).sum()
     }
 
     /// Octets that the device has not accepted yet.
@@ -406,7 +419,7 @@ mod tests {
 
     /// A device that accepts octets in order, at most `window` octets beyond the edge.
     struct Device {
-        network: Network,
+        network: Segments,
         rng: Rng,
         cycle: u64,
         edges: Vec<u32>,
@@ -417,7 +430,7 @@ mod tests {
 
     impl Device {
         fn new(edges: &[u32], window: u32) -> Self {
-            let mut network = Network::new(edges.len(), 8, 0);
+            let mut network = Segments::new(edges.len(), 8, 0);
             (0..edges.len()).for_each(|stream| network.arm(stream, 0));
             Self {
                 network,
@@ -564,7 +577,7 @@ mod tests {
     /// A device that accepts nothing gets the same segments again. That is no progress; their first transmission is.
     #[test]
     fn what_is_sent_again_is_not_new() {
-        let mut network = Network::new(1, 8, 0);
+        let mut network = Segments::new(1, 8, 0);
         let mut rng = Rng::with_seed(1);
         network.arm(0, 0);
         network.feed(0, 0, octets(0..16), Tail::More, false);

@@ -1,0 +1,51 @@
+//! How a network side works, and its limits.
+
+use std::path::PathBuf;
+
+use crate::network::path::PathOptions;
+
+/// How a network side works, and its limits: none of them grows by what a peer sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkOptions {
+    /// Most connections at a time, from connecting or accepting to closing.
+    pub connections: usize,
+    /// Most listening sockets.
+    pub listeners: usize,
+    /// Most connections of a listener that it has accepted and that are not attached to a stream. Further ones wait in the
+    /// kernel.
+    pub pending: usize,
+    /// Most connections that wait in the kernel for a listener.
+    pub waiting: i32,
+    /// Octets of a connection's receive buffer in the kernel, as for `SO_RCVBUF`.
+    pub receive_buffer: usize,
+    /// Octets of its send buffer, as for `SO_SNDBUF`.
+    pub send_buffer: usize,
+    /// Most octets of an attached connection that have been read and are not in order in the device. A larger backlog than the
+    /// device's ring keeps the device supplied.
+    pub backlog: usize,
+    /// What happens between socket and card.
+    pub path: PathOptions,
+    /// Seed of the initial sequence numbers.
+    pub seed: u64,
+    /// Where to record what passes, as pcapng.
+    pub record: Option<PathBuf>,
+}
+
+impl Default for NetworkOptions {
+    /// 64 connections, 8 listeners with 16 pending connections each and 16 in the kernel, 128 KiB in each buffer and backlog,
+    /// a smooth path, seed 1, no record.
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            listeners: 8,
+            pending: 16,
+            waiting: 16,
+            receive_buffer: 128 << 10,
+            send_buffer: 128 << 10,
+            backlog: 128 << 10,
+            path: PathOptions::default(),
+            seed: 1,
+            record: None,
+        }
+    }
+}

@@ -1,0 +1,837 @@
+//! All connections and listeners, and what is done with each.
+//!
+//! ```text
+//!                 ┌──────────────── interest: read? write? ────────────────┐
+//!                 ▼                                                        │
+//!  sockets ─► epoll (one shot) ─► ready() ─┬─ listener: accept while there is room
+//!                                          ├─ start-up: events for the owner, who reads and writes
+//!                                          └─ attached: socket ─► room of the inlet ─► card
+//! ```
+//!
+//! The table buffers nothing: octets are in the kernel, whose buffers are bounded, or in the card's backlog. Events are flags
+//! of a connection. Each descriptor is armed for one event, so that one which nobody serves costs nothing.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::{AsFd, OwnedFd};
+
+use crate::card::Card;
+use crate::network::error::NetworkError;
+use crate::network::event::{ConnectionHandle, Event, ListenerHandle, Pending, Place};
+use crate::network::inlets::{Arrived, Inlet, Token};
+use crate::network::options::NetworkOptions;
+use crate::network::path::Path;
+use crate::network::record::{Ends, From, Record};
+use crate::network::socket::{self, Buffers, Moved};
+
+/// Octets read from a socket at a time.
+const READ: usize = 16 << 10;
+/// Reads from a socket before other ones have their turn.
+const READS: usize = 4;
+
+/// The table.
+pub(crate) struct Table {
+    card: Card,
+    options: NetworkOptions,
+    epoll: Arc<OwnedFd>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+    rng: Rng,
+    record: Record,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Connections with events, each once.
+    events: VecDeque<u32>,
+    connections: usize,
+    listeners: usize,
+    /// A listener met an error of the system, and is tried again later.
+    pub retry: bool,
+    buffer: Vec<u8>,
+}
+
+struct Slot {
+    generation: u32,
+    entry: Entry,
+}
+
+enum Entry {
+    Free,
+    Listener(Listener),
+    Connection(Box<Connection>),
+}
+
+struct Listener {
+    socket: OwnedFd,
+    address: SocketAddr,
+    /// Accepted, and not attached or closed yet.
+    pending: usize,
+    armed: bool,
+}
+
+struct Connection {
+    socket: OwnedFd,
+    state: State,
+    /// The listener whose pending connection it is.
+    pends: Option<Place>,
+    ends: Ends,
+    /// What the socket is armed for; `None` after an event.
+    armed: Option<EventFlags>,
+    /// The owner has read all there was, or the inlet has room.
+    reads: bool,
+    /// A write was cut short.
+    writes: bool,
+    /// The send queue has octets that the socket did not accept.
+    drains: bool,
+    fin_received: bool,
+    fin_sent: bool,
+    /// Both halves are shut: the socket reports that for ever.
+    hung_up: bool,
+    pending: Pending,
+    queued: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Connecting,
+    Open,
+    Attached {
+        stream: u8,
+        token: Token,
+    },
+    Detached,
+    /// Refused or lost.
+    Dead(io::ErrorKind),
+}
+
+impl Connection {
+    /// What the socket is to report, besides its end.
+    fn interest(&self) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        let readable = matches!(self.state, State::Open | State::Attached { .. });
+        flags.set(EventFlags::IN, readable && self.reads && !self.fin_received);
+        flags.set(
+            EventFlags::OUT,
+            self.state == State::Connecting || self.writes || self.drains,
+        );
+        flags
+    }
+
+    fn established(&self) -> Result<(), NetworkError> {
+        match self.state {
+            State::Connecting => Err(NetworkError::NotEstablished),
+            State::Dead(kind) => Err(NetworkError::Lost(kind)),
+            State::Open | State::Attached { .. } | State::Detached => Ok(()),
+        }
+    }
+}
+
+fn data(place: Place) -> EventData {
+    EventData::new_u64(u64::from(place.generation) << 32 | u64::from(place.index))
+}
+
+/// The place that an event of a socket belongs to.
+pub(crate) fn place(data: EventData) -> Place {
+    Place {
+        index: data.u64() as u32,
+        generation: (data.u64() >> 32) as u32,
+    }
+}
+
+impl Table {
+    /// An empty table, whose sockets report to `epoll`. `wake` is called, from any thread, when [`refill`](Self::refill) has
+    /// something to do.
+    pub fn new(
+        card: Card,
+        options: NetworkOptions,
+        epoll: Arc<OwnedFd>,
+        wake: Arc<dyn Fn() + Send + Sync>,
+        record: Record,
+    ) -> Self {
+        Self {
+            rng: Rng::with_seed(options.seed),
+            card,
+            options,
+            epoll,
+            wake,
+            record,
+            slots: Vec::new(),
+            free: Vec::new(),
+            events: VecDeque::new(),
+            connections: 0,
+            listeners: 0,
+            retry: false,
+            buffer: vec![0; READ],
+        }
+    }
+
+    fn buffers(&self) -> Buffers {
+        Buffers {
+            receive: self.options.receive_buffer,
+            send: self.options.send_buffer,
+        }
+    }
+
+    /// Listens at `address`.
+    pub fn listen(&mut self, address: SocketAddr) -> Result<ListenerHandle, NetworkError> {
+        let most = self.options.listeners;
+        if self.listeners >= most {
+            let what = "listeners";
+            return Err(NetworkError::Full { what, most });
+        }
+        let refused = |source| {
+            let what = "listen at";
+            NetworkError::Address {
+                what,
+                address,
+                source,
+            }
+        };
+        let listening = socket::listen_at(address, self.options.waiting, self.buffers());
+        let (socket, address) = listening.map_err(refused)?;
+        let place = self.insert({
+            Entry::Listener(Listener {
+                socket,
+                address,
+                pending: 0,
+                armed: false,
+            })
+        });
+        self.listeners += 1;
+        if let Err(error) = self.add(place, EventFlags::empty()) {
+            self.remove(place);
+            return Err(error.into());
+        }
+        self.rearm_listeners();
+        Ok(ListenerHandle(place))
+    }
+
+    /// The address of a listener.
+    pub fn address(&mut self, handle: ListenerHandle) -> Result<SocketAddr, NetworkError> {
+        match self.entry(handle.0) {
+            Some(Entry::Listener(listener)) => Ok(listener.address),
+            _ => Err(NetworkError::Closed),
+        }
+    }
+
+    /// Closes a listener; its connections stay.
+    pub fn unlisten(&mut self, handle: ListenerHandle) {
+        if let Some(Entry::Listener(_)) = self.entry(handle.0) {
+            self.remove(handle.0);
+        }
+    }
+
+    /// Connects to `address`.
+    pub fn connect(&mut self, address: SocketAddr) -> Result<ConnectionHandle, NetworkError> {
+        let most = self.options.connections;
+        if self.connections >= most {
+            let what = "connections";
+            return Err(NetworkError::Full { what, most });
+        }
+        let refused = |source| {
+            let what = "connect to";
+            NetworkError::Address {
+                what,
+                address,
+                source,
+            }
+        };
+        let socket = socket::connect_to(address, self.buffers()).map_err(refused)?;
+        let local = socket::local(&socket)?;
+        let place = self.adopt(socket, local, address, State::Connecting, None)?;
+        Ok(ConnectionHandle(place))
+    }
+
+    /// Both ends of a connection: the card's and the peer's.
+    pub fn ends(
+        &mut self,
+        handle: ConnectionHandle,
+    ) -> Result<(SocketAddr, SocketAddr), NetworkError> {
+        let ends = &known(&mut self.slots, handle)?.ends;
+        Ok((ends.card(), ends.peer()))
+    }
+
+    /// Sequence numbers of the next octets that the peer and the card send.
+    pub fn sequences(&mut self, handle: ConnectionHandle) -> Result<(u32, u32), NetworkError> {
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        let ends = &connection.ends;
+        Ok((ends.next(From::Peer), ends.next(From::Card)))
+    }
+
+    /// Reads octets of a connection that is not attached.
+    pub fn read(
+        &mut self,
+        handle: ConnectionHandle,
+        octets: &mut [u8],
+    ) -> Result<usize, NetworkError> {
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        match connection.state {
+            State::Attached { stream, .. } => return Err(NetworkError::Attached { stream }),
+            State::Detached => return Ok(0),
+            _ => {}
+        }
+        if connection.fin_received || octets.is_empty() {
+            return Ok(0);
+        }
+        match socket::read(&connection.socket, octets) {
+            Ok(Moved::Octets(0)) => {
+                connection.fin_received = true;
+                connection.pending.half_closed = true;
+                self.record.fin(&mut connection.ends, From::Peer);
+                self.report(handle.0);
+                Ok(0)
+            }
+            Ok(Moved::Octets(count)) => {
+                self.record
+                    .octets(&mut connection.ends, From::Peer, &octets[..count]);
+                Ok(count)
+            }
+            Ok(Moved::Nothing) => {
+                connection.reads = true;
+                self.rearm(handle.0);
+                Ok(0)
+            }
+            Err(error) => {
+                self.lost(handle.0, error.kind());
+                Err(NetworkError::Lost(error.kind()))
+            }
+        }
+    }
+
+    /// Writes octets of a connection that is not attached, or of one that is.
+    pub fn write(
+        &mut self,
+        handle: ConnectionHandle,
+        octets: &[u8],
+        attached: bool,
+    ) -> Result<usize, NetworkError> {
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        match (connection.state, attached) {
+            (State::Attached { stream, .. }, false) => {
+                return Err(NetworkError::Attached { stream });
+            }
+            (State::Open, true) => return Err(NetworkError::NotAttached),
+            _ => {}
+        }
+        if connection.fin_sent {
+            return Err(NetworkError::Finished);
+        }
+        let written = match socket::write(&connection.socket, octets) {
+            Ok(Moved::Octets(count)) => count,
+            Ok(Moved::Nothing) => 0,
+            Err(error) => {
+                self.lost(handle.0, error.kind());
+                return Err(NetworkError::Lost(error.kind()));
+            }
+        };
+        self.record
+            .octets(&mut connection.ends, From::Card, &octets[..written]);
+        if written < octets.len() {
+            connection.writes = true;
+            self.rearm(handle.0);
+        }
+        Ok(written)
+    }
+
+    /// Passes a connection to a stream, whose first octet has sequence number `sequence`. `early` was read before.
+    pub fn attach(
+        &mut self,
+        handle: ConnectionHandle,
+        stream: u8,
+        sequence: u32,
+        early: &[u8],
+    ) -> Result<(), NetworkError> {
+        let (most, path) = (self.options.backlog, self.options.path.clone());
+        let (card, wake) = (self.card.clone(), Arc::clone(&self.wake));
+        let own = u64::from(handle.0.generation) << 32 | u64::from(handle.0.index);
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        match connection.state {
+            State::Open => {}
+            State::Attached { stream, .. } => return Err(NetworkError::Attached { stream }),
+            _ => return Err(NetworkError::NotEstablished),
+        }
+        if early.len() > most {
+            let octets = early.len();
+            return Err(NetworkError::Early { octets, most });
+        }
+        let path = Path::new(path, own, sequence);
+        let inlet = Inlet::new(path, sequence, most, Box::new(move || wake()));
+        let Some(token) = card.attach(stream, inlet)? else {
+            return Err(NetworkError::Occupied { stream });
+        };
+        connection.state = State::Attached { stream, token };
+        connection.reads = true;
+        connection.pending.readable = false;
+        if !early.is_empty() {
+            card.arrived(token, Arrived::Octets(early));
+        }
+        if connection.fin_received {
+            card.arrived(token, Arrived::Fin);
+        }
+        if let Some(listener) = connection.pends.take() {
+            self.settle(listener);
+        }
+        self.drain(handle.0);
+        self.rearm(handle.0);
+        Ok(())
+    }
+
+    /// Sends a FIN behind what was written.
+    pub fn finish(&mut self, handle: ConnectionHandle) -> Result<(), NetworkError> {
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        if std::mem::replace(&mut connection.fin_sent, true) {
+            return Ok(());
+        }
+        (connection.writes, connection.drains) = (false, false);
+        connection.pending.writable = false;
+        if let Err(error) = socket::finish(&connection.socket) {
+            self.lost(handle.0, error.kind());
+            return Err(NetworkError::Lost(error.kind()));
+        }
+        self.record.fin(&mut connection.ends, From::Card);
+        Ok(())
+    }
+
+    /// Closes a connection, by FIN or by RST.
+    pub fn close(&mut self, handle: ConnectionHandle, abort: bool) {
+        let Ok(connection) = known(&mut self.slots, handle) else {
+            return;
+        };
+        let established = connection.established().is_ok();
+        let finished = connection.fin_sent;
+        if established && (abort || !finished) {
+            match abort {
+                true => self.record.reset(&connection.ends, From::Card),
+                false => self.record.fin(&mut connection.ends, From::Card),
+            }
+        }
+        if let Entry::Connection(connection) = self.remove(handle.0) {
+            if let State::Attached { token, .. } = connection.state {
+                self.card.detach(token);
+            }
+            if let Some(listener) = connection.pends {
+                self.settle(listener);
+            }
+            if abort {
+                socket::abort(connection.socket);
+            }
+        }
+        self.rearm_listeners();
+    }
+
+    /// The next event.
+    pub fn next_event(&mut self) -> Option<(ConnectionHandle, Event)> {
+        while let Some(index) = self.events.pop_front() {
+            let slot = &mut self.slots[index as usize];
+            let generation = slot.generation;
+            let Entry::Connection(connection) = &mut slot.entry else {
+                continue;
+            };
+            connection.queued = false;
+            let place = Place { index, generation };
+            if let Some(event) = connection.pending.next() {
+                self.report(place);
+                return Some((ConnectionHandle(place), event));
+            }
+        }
+        None
+    }
+
+    /// Whether an event waits.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// A socket has reported.
+    pub fn ready(&mut self, place: Place, flags: EventFlags) {
+        match self.entry(place) {
+            Some(Entry::Listener(listener)) => {
+                listener.armed = false;
+                self.rearm_listeners();
+            }
+            Some(Entry::Connection(connection)) => {
+                connection.armed = None;
+                self.serve(place, flags);
+                self.rearm(place);
+            }
+            _ => {} // closed meanwhile
+        }
+    }
+
+    fn serve(&mut self, place: Place, flags: EventFlags) {
+        let Some(connection) = connection(&mut self.slots, place) else {
+            return;
+        };
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            connection.hung_up = true;
+            if let Err(error) = socket::error(&connection.socket) {
+                self.lost(place, error.kind());
+                return;
+            }
+        }
+        if connection.state == State::Connecting {
+            if flags.contains(EventFlags::OUT) {
+                connection.state = State::Open;
+                connection.reads = true;
+                connection.pending.connected = true;
+                self.record.established(&mut connection.ends, From::Card);
+                self.report(place);
+            }
+            return;
+        }
+        if flags.contains(EventFlags::OUT) && connection.writes {
+            connection.writes = false;
+            connection.pending.writable = true;
+        }
+        if flags.contains(EventFlags::OUT) {
+            connection.drains = false;
+        }
+        if flags.contains(EventFlags::IN) && connection.state == State::Open {
+            connection.reads = false;
+            connection.pending.readable = true;
+        }
+        self.report(place);
+        self.fill(place);
+        self.drain(place);
+    }
+
+    /// Serves connections whose inlets have room again, or are gone.
+    pub fn refill(&mut self) {
+        for index in 0..self.slots.len() {
+            let generation = self.slots[index].generation;
+            let index = index as u32;
+            let place = Place { index, generation };
+            self.fill(place);
+            self.drain(place);
+            self.rearm(place);
+        }
+    }
+
+    /// Reads an attached connection as far as its inlet has room.
+    fn fill(&mut self, place: Place) {
+        for _ in 0..READS {
+            let Some(connection) = connection(&mut self.slots, place) else {
+                return;
+            };
+            let State::Attached { token, .. } = connection.state else {
+                return;
+            };
+            let Some(room) = self.card.room(token) else {
+                connection.state = State::Detached;
+                connection.pending.detached = true;
+                self.report(place);
+                return;
+            };
+            connection.reads = room > 0;
+            if room == 0 || connection.fin_received {
+                return;
+            }
+            let most = room.min(READ);
+            match socket::read(&connection.socket, &mut self.buffer[..most]) {
+                Ok(Moved::Nothing) => return,
+                Ok(Moved::Octets(0)) => {
+                    connection.fin_received = true;
+                    connection.pending.half_closed = true;
+                    self.card.arrived(token, Arrived::Fin);
+                    self.record.fin(&mut connection.ends, From::Peer);
+                    self.report(place);
+                    return;
+                }
+                Ok(Moved::Octets(count)) => {
+                    let octets = &self.buffer[..count];
+                    self.card.arrived(token, Arrived::Octets(octets));
+                    self.record.octets(&mut connection.ends, From::Peer, octets);
+                }
+                Err(error) => {
+                    self.lost(place, error.kind());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Writes what the send queue of an attached connection has ready, as far as the socket accepts it.
+    fn drain(&mut self, place: Place) {
+        let Self {
+            card,
+            slots,
+            record,
+            ..
+        } = self;
+        let Some(connection) = connection(slots, place) else {
+            return;
+        };
+        let State::Attached { stream, token } = connection.state else {
+            return;
+        };
+        if connection.fin_sent || connection.drains {
+            return;
+        }
+        let Connection { socket, ends, .. } = connection;
+        let sent = card.send(stream, token, |octets| {
+            let written = match socket::write(socket, octets)? {
+                Moved::Octets(count) => count,
+                Moved::Nothing => 0,
+            };
+            record.octets(ends, From::Card, &octets[..written]);
+            Ok::<usize, io::Error>(written)
+        });
+        match sent {
+            Ok(all) => connection.drains = !all,
+            Err(error) => self.lost(place, error.kind()),
+        }
+    }
+
+    /// A connection was refused, or is lost.
+    fn lost(&mut self, place: Place, kind: io::ErrorKind) {
+        let Some(connection) = connection(&mut self.slots, place) else {
+            return;
+        };
+        let before = std::mem::replace(&mut connection.state, State::Dead(kind));
+        match before {
+            State::Dead(_) => return,
+            State::Connecting => connection.pending.refused = Some(kind),
+            _ => connection.pending.lost = Some(kind),
+        }
+        if let State::Attached { token, .. } = before {
+            self.card.arrived(token, Arrived::Lost);
+            self.card.detach(token);
+        }
+        match before {
+            State::Connecting => self.record.refused(&mut connection.ends),
+            _ => self.record.reset(&connection.ends, From::Peer),
+        }
+        self.report(place);
+    }
+
+    /// Queues a connection that has events.
+    fn report(&mut self, place: Place) {
+        if let Some(connection) = connection(&mut self.slots, place)
+            && connection.pending.any()
+            && !std::mem::replace(&mut connection.queued, true)
+        {
+            self.events.push_back(place.index);
+        }
+    }
+
+    /// Arms a socket for what its connection needs.
+    fn rearm(&mut self, place: Place) {
+        let Some(connection) = connection(&mut self.slots, place) else {
+            return;
+        };
+        let interest = connection.interest();
+        // The end of a connection is reported without interest: once is enough.
+        let silent = interest.is_empty() && connection.hung_up;
+        if connection.armed == Some(interest) || silent {
+            return;
+        }
+        let flags = interest | EventFlags::ONESHOT;
+        match epoll::modify(&*self.epoll, &connection.socket, data(place), flags) {
+            Ok(()) => connection.armed = Some(interest),
+            Err(error) => self.lost(place, io::Error::from(error).kind()),
+        }
+    }
+
+    /// Lets listeners accept as far as there is room.
+    pub fn rearm_listeners(&mut self) {
+        self.retry = false;
+        for index in 0..self.slots.len() {
+            let generation = self.slots[index].generation;
+            let index = index as u32;
+            self.accept(Place { index, generation });
+        }
+    }
+
+    fn accept(&mut self, place: Place) {
+        loop {
+            let full = self.connections >= self.options.connections;
+            let most = self.options.pending;
+            let Some(Entry::Listener(listener)) = entry(&mut self.slots, place) else {
+                return;
+            };
+            if listener.armed || full || listener.pending >= most {
+                return;
+            }
+            let (socket, peer) = match socket::accept(&listener.socket) {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let flags = EventFlags::IN | EventFlags::ONESHOT;
+                    let armed = epoll::modify(&*self.epoll, &listener.socket, data(place), flags);
+                    listener.armed = armed.is_ok();
+                    self.retry |= armed.is_err();
+                    return;
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => {
+                    tracing::warn!(%error, address = %listener.address, "cannot accept, tried again later");
+                    self.retry = true;
+                    return;
+                }
+            };
+            let Ok(local) = socket::local(&socket) else {
+                continue; // it was reset
+            };
+            listener.pending += 1;
+            let adopted = self.adopt(socket, local, peer, State::Open, Some(place));
+            if let Err(error) = adopted {
+                tracing::warn!(%error, "cannot serve an accepted connection");
+                if let Some(Entry::Listener(listener)) = entry(&mut self.slots, place) {
+                    listener.pending -= 1;
+                }
+                self.retry = true;
+                return;
+            }
+        }
+    }
+
+    /// Takes in a socket that connects, or was accepted by a listener.
+    fn adopt(
+        &mut self,
+        socket: OwnedFd,
+        local: SocketAddr,
+        peer: SocketAddr,
+        state: State,
+        listener: Option<Place>,
+    ) -> Result<Place, NetworkError> {
+        let (card_first, peer_first) = (self.rng.u32(..), self.rng.u32(..));
+        let ends = Ends::new(local, peer, card_first, peer_first);
+        let mut new = Box::new(Connection {
+            socket,
+            state,
+            pends: listener,
+            ends,
+            armed: None,
+            reads: true,
+            writes: false,
+            drains: false,
+            fin_received: false,
+            fin_sent: false,
+            hung_up: false,
+            pending: Pending::default(),
+            queued: false,
+        });
+        new.pending.accepted = listener.map(ListenerHandle);
+        let interest = new.interest();
+        let place = self.insert(Entry::Connection(new));
+        self.connections += 1;
+        if let Err(error) = self.add(place, interest) {
+            self.remove(place);
+            return Err(error.into());
+        }
+        if listener.is_some()
+            && let Some(connection) = connection(&mut self.slots, place)
+        {
+            self.record.established(&mut connection.ends, From::Peer);
+        }
+        self.report(place);
+        Ok(place)
+    }
+
+    /// A listener has one pending connection less.
+    fn settle(&mut self, listener: Place) {
+        if let Some(Entry::Listener(listener)) = self.entry(listener) {
+            listener.pending -= 1;
+            self.rearm_listeners();
+        }
+    }
+
+    /// Writes the record's buffer to the file.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.record.flush()
+    }
+
+    /// Open connections, and those of them that their listeners have accepted and that are not attached.
+    pub fn counts(&self) -> (usize, usize) {
+        let pending = self.slots.iter().map(|slot| match &slot.entry {
+            Entry::Listener(listener) => listener.pending,
+            _ => 0,
+        });
+        (self.connections, pending.sum())
+    }
+
+    fn entry(&mut self, place: Place) -> Option<&mut Entry> {
+        entry(&mut self.slots, place)
+    }
+
+    fn add(&mut self, place: Place, interest: EventFlags) -> io::Result<()> {
+        let epoll = Arc::clone(&self.epoll);
+        let flags = interest | EventFlags::ONESHOT;
+        let add = |socket: &OwnedFd| epoll::add(&*epoll, socket.as_fd(), data(place), flags);
+        match self.entry(place) {
+            Some(Entry::Connection(connection)) => {
+                add(&connection.socket)?;
+                connection.armed = Some(interest);
+            }
+            Some(Entry::Listener(listener)) => add(&listener.socket)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, entry: Entry) -> Place {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                generation: 0,
+                entry: Entry::Free,
+            });
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        let generation = slot.generation;
+        let place = Place { index, generation };
+        slot.entry = entry;
+        place
+    }
+
+    fn remove(&mut self, place: Place) -> Entry {
+        let slot = &mut self.slots[place.index as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(place.index);
+        let entry = std::mem::replace(&mut slot.entry, Entry::Free);
+        match &entry {
+            Entry::Connection(_) => {
+                self.connections -= 1;
+                self.events.retain(|index| *index != place.index);
+            }
+            Entry::Listener(_) => self.listeners -= 1,
+            Entry::Free => {}
+        }
+        entry
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        for slot in &self.slots {
+            if let Entry::Connection(connection) = &slot.entry
+                && let State::Attached { token, .. } = connection.state
+            {
+                self.card.detach(token);
+            }
+        }
+    }
+}
+
+fn entry(slots: &mut [Slot], place: Place) -> Option<&mut Entry> {
+    let slot = slots.get_mut(place.index as usize)?;
+    (slot.generation == place.generation).then_some(&mut slot.entry)
+}
+
+fn connection(slots: &mut [Slot], place: Place) -> Option<&mut Connection> {
+    match entry(slots, place) {
+        Some(Entry::Connection(connection)) => Some(connection),
+        _ => None,
+    }
+}
+
+fn known(slots: &mut [Slot], handle: ConnectionHandle) -> Result<&mut Connection, NetworkError> {
+    connection(slots, handle.0).ok_or(NetworkError::Closed)
+}

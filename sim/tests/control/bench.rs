@@ -1,0 +1,184 @@
+//! A card with its control program, and a host that sends messages by hand, through the registers of the mailbox.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warpline_hdl::Config;
+use warpline_regmap::layout::{close, completion};
+use warpline_regmap::mailbox::{
+    CARD_MESSAGE, CardMessage, HOST_MESSAGE, HostMessage, Listen, MAILBOX, MESSAGE_WORDS,
+};
+use warpline_regmap::register::{self, command};
+use warpline_sim::{
+    Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, HostMemory,
+    NetworkOptions, PathOptions,
+};
+
+/// Longest wait for anything.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A device of 16 streams, as in the tests of the network side.
+fn config() -> Config {
+    Config {
+        streams: 16,
+        ring_octets: 16 << 10,
+        commit_octets: 16 << 10,
+        stag_slots: 32,
+        receive_slots: 16,
+        ..Config::simulated(64)
+    }
+}
+
+/// A completion queue that no test fills: a stream cannot be closed while completions stall.
+const COMPLETIONS: u64 = 0x10_0000;
+const ENTRIES: u32 = 1 << 16;
+
+fn map_completions(card: &Card) {
+    let file = tempfile::tempfile().unwrap();
+    let length = u64::from(ENTRIES) * 4 * completion::WORDS as u64;
+    file.set_len(length).unwrap();
+    let memory = HostMemory {
+        iova: COMPLETIONS,
+        length,
+        file,
+        offset: 0,
+        read: true,
+        write: true,
+    };
+    card.map(memory).unwrap();
+}
+
+fn set_completions(card: &Card) {
+    for (register, value) in [
+        (register::COMPLETION_BASE_LOW, COMPLETIONS as u32),
+        (register::COMPLETION_BASE_HIGH, 0),
+        (register::COMPLETION_ENTRIES, ENTRIES),
+    ] {
+        card.write_register(register.offset, value).unwrap();
+    }
+}
+
+/// A card that runs, and its host.
+pub struct Host {
+    pub card: Card,
+    pub connections: Arc<Connections>,
+    _program: ControlProgram,
+    _clock: Clock,
+}
+
+impl Host {
+    pub fn new() -> Self {
+        Self::with(PathOptions::default())
+    }
+
+    pub fn with(path: PathOptions) -> Self {
+        let options = CardOptions {
+            transmit: true,
+            ..CardOptions::default()
+        };
+        let card = Card::open(&config(), options).unwrap();
+        let clock = card.run_freely().unwrap();
+        map_completions(&card);
+        set_completions(&card);
+        let options = NetworkOptions {
+            path,
+            ..NetworkOptions::default()
+        };
+        let connections = Arc::new(Connections::open(&card, options).unwrap());
+        let network = Arc::clone(&connections);
+        let program = ControlProgram::start(&card, network, ControlOptions::default()).unwrap();
+        Self {
+            card,
+            connections,
+            _program: program,
+            _clock: clock,
+        }
+    }
+
+    fn pending(&self, message: &register::Register) -> bool {
+        self.card.read_register(message.offset).unwrap() == 1
+    }
+
+    #[track_caller]
+    pub fn send(&self, message: &HostMessage) {
+        self.until("the last message is taken", |host| {
+            !host.pending(&HOST_MESSAGE)
+        });
+        for (index, word) in (0..).zip(message.emit()) {
+            let offset = MAILBOX.at(index);
+            self.card.write_register(offset, word).unwrap();
+        }
+        self.card.write_register(HOST_MESSAGE.offset, 1).unwrap();
+    }
+
+    /// The next message of the card.
+    #[track_caller]
+    pub fn next(&self) -> CardMessage {
+        self.until("a message", |host| host.pending(&CARD_MESSAGE));
+        let mut words = [0; MESSAGE_WORDS];
+        for (index, word) in (0..).zip(&mut words) {
+            *word = self.card.read_register(MAILBOX.at(index)).unwrap();
+        }
+        self.card.write_register(CARD_MESSAGE.offset, 1).unwrap();
+        CardMessage::parse(&words).unwrap()
+    }
+
+    /// `CLOSE_STREAM` by the host's own command port.
+    #[track_caller]
+    pub fn close_stream(&self, stream: u8) {
+        let mut words = [0; close::WORDS];
+        close::STREAM.put(&mut words, stream.into());
+        let write = |offset, value| self.card.write_register(offset, value).unwrap();
+        write(register::ARGUMENT.offset, words[0]);
+        write(register::COMMAND.offset, command::CLOSE_STREAM);
+        self.until("the stream is closed", |host| {
+            let word = host.card.read_register(register::COMMAND.offset).unwrap();
+            register::COMMAND_BUSY.get(&[word]) == 0
+        });
+    }
+
+    /// Listens at a port of this machine.
+    pub fn listen(&self, address: &str) -> SocketAddr {
+        let mut address: SocketAddr = address.parse().unwrap();
+        self.send(&HostMessage::Listen(Listen {
+            listener: 1,
+            address,
+            backlog: 8,
+        }));
+        match self.next() {
+            CardMessage::Listening { port, .. } => address.set_port(port),
+            other => panic!("{other:?}"),
+        }
+        address
+    }
+
+    /// Sequence number behind the last octet that a stream has in order.
+    pub fn edge(&self, stream: u8) -> u32 {
+        let offset = register::STREAM_EDGE.at(stream.into());
+        self.card.read_register(offset).unwrap()
+    }
+
+    /// Waits for something that no message tells.
+    #[track_caller]
+    pub fn until(&self, what: &str, mut done: impl FnMut(&Self) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !done(self) {
+            assert!(Instant::now() < end, "{what}: not in time");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits until no connection is left, in the control program and in the network.
+    #[track_caller]
+    pub fn empties(&self) {
+        self.until("no connection is left", |host| {
+            host.connections.counts().0 == 0
+        });
+    }
+
+    pub fn reset(&self) {
+        self.card.reset().unwrap();
+        set_completions(&self.card);
+    }
+}

@@ -1,0 +1,6 @@
+//! Send queues of the simulated card: requests of a host, octets at a peer's socket.
+
+mod bench;
+mod completions;
+mod endings;
+mod messages;

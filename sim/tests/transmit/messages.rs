@@ -1,0 +1,249 @@
+//! Octets of each kind of message, as the peer's TCP gives them.
+
+use warpline_driver::SendStatus;
+use warpline_wire::mpa;
+use warpline_wire::send::{CrcField, FpduWriter, Message};
+
+use crate::bench::{Arming, Bench, SIGNALLED, gather, inline, pattern, read, tagged, untagged};
+
+/// A Send of 4 octets in one FPDU, octet by octet: length 22, DDP control 41 (untagged, last, version 1), RsvdULP, QN 0, MSN 1,
+/// MO 0, payload, no PAD, CRC32C.
+const SEND: [u8; 28] = [
+    0x00, 0x16, 0x41, 0x43, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, b'w', b'a', b'r', b'p',
+    0, 0, 0, 0,
+];
+
+/// CRC32C bit by bit (RFC 3720 §12.1), which shares nothing with `wire`.
+fn crc32c(octets: &[u8]) -> [u8; 4] {
+    let mut register = !0_u32;
+    for octet in octets {
+        register ^= u32::from(*octet);
+        for _ in 0..8 {
+            register = (register >> 1) ^ (0x82F6_3B78 & (register & 1).wrapping_neg());
+        }
+    }
+    (!register).to_le_bytes()
+}
+
+// req: DDP-SEG-01
+#[test]
+fn a_send_is_what_the_documents_say_octet_by_octet() {
+    let bench = Bench::open(64);
+    let (mut peer, _, stream) = bench.peer(0, Arming::default());
+    let queue = stream.send_queue().unwrap();
+    queue
+        .post(untagged(0), SIGNALLED, 7, inline(b"warp"))
+        .unwrap();
+    let mut expected = SEND;
+    let crc = crc32c(&SEND[..24]);
+    expected[24..].copy_from_slice(&crc);
+    assert_eq!(read(&mut peer, 28), expected);
+    let sent = bench.sent();
+    assert_eq!((sent.id, sent.length), (7, 4));
+    assert!(sent.status == SendStatus::Ok, "{sent:?}");
+    // The second message of the queue has MSN 2; the first of another queue has 1.
+    queue.post(untagged(0), SIGNALLED, 8, inline(b"")).unwrap();
+    queue.post(untagged(1), SIGNALLED, 9, inline(b"")).unwrap();
+    let octets = read(&mut peer, 2 * 24);
+    assert_eq!(
+        (&octets[8..16], &octets[32..40]),
+        (&[0, 0, 0, 0, 0, 0, 0, 2][..], &[0, 0, 0, 1, 0, 0, 0, 1][..])
+    );
+    stream.close().unwrap();
+}
+
+/// All sizes and forms of one stream, as `wire` frames them. That they are right is shown by a second card, which receives them.
+fn all_forms(arming: Arming) {
+    let bench = Bench::open(256);
+    let (mut peer, _, stream) = bench.peer(2, arming);
+    let memory = pattern(1, 300_000);
+    let region = bench.region(&memory);
+    let queue = stream.send_queue().unwrap();
+    let mulpdu = mpa::mulpdu(arming.emss.into(), arming.markers);
+    let crc = if arming.crc {
+        CrcField::Computed
+    } else {
+        CrcField::Zero
+    };
+    let mut writer = FpduWriter::new(arming.markers, crc);
+    let lists: [&[(u64, u32)]; 7] = [
+        &[],
+        &[(5, 1)],
+        &[(4090, 12)],
+        &[
+            (0, 1),
+            (7, 2),
+            (100, 3),
+            (4000, 4),
+            (8191, 5),
+            (1, 6),
+            (2, 7),
+            (9, 8),
+        ],
+        &[(0, 1428), (1428, 1429)],
+        &[(10, 70_000)],
+        &[(1, 120_000), (299_999, 1), (150_000, 100_000)],
+    ];
+    for (number, ranges) in (0..).zip(lists) {
+        let payload: Vec<u8> = ranges
+            .iter()
+            .flat_map(|&(at, length)| &memory[at as usize..][..length as usize])
+            .copied()
+            .collect();
+        let to = 3 * number;
+        queue
+            .post(
+                tagged(0x1234_5678, to),
+                SIGNALLED,
+                number,
+                gather(&region, ranges),
+            )
+            .unwrap();
+        let message = Message::Tagged {
+            stag: 0x1234_5678,
+            to,
+            rsvd_ulp: 0x40,
+        };
+        let mut expected = Vec::new();
+        writer
+            .append_message(message, &payload, mulpdu, &mut expected)
+            .unwrap();
+        let found = read(&mut peer, expected.len());
+        assert!(found == expected, "request {number}");
+        let sent = bench.sent();
+        assert_eq!((sent.id, sent.length as usize), (number, payload.len()));
+    }
+    stream.close().unwrap();
+}
+
+// req: MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
+#[test]
+fn all_forms_without_markers() {
+    all_forms(Arming::default());
+}
+
+// req: MPA-MRK-01
+#[test]
+fn all_forms_with_markers() {
+    all_forms(Arming {
+        markers: true,
+        ..Arming::default()
+    });
+}
+
+#[test]
+fn all_forms_without_crc_in_small_segments() {
+    all_forms(Arming {
+        crc: false,
+        emss: 140,
+        ..Arming::default()
+    });
+}
+
+// req: MPA-START-10, AMB-29
+#[test]
+fn the_gate_is_closed_until_an_fpdu_is_valid() {
+    use std::io::Write;
+    let bench = Bench::open(64);
+    let (mut peer, _, stream) = bench.peer(
+        1,
+        Arming {
+            gate: true,
+            ..Arming::default()
+        },
+    );
+    stream
+        .receive_queue(0)
+        .unwrap()
+        .post_many(bench.context.buffers(2, 64).unwrap())
+        .unwrap();
+    stream
+        .send_queue()
+        .unwrap()
+        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+        .unwrap();
+    // Long after the doorbell nothing has been sent.
+    bench.card.step(20_000).unwrap();
+    assert_eq!(
+        bench.state(1) & 0b111,
+        0b001,
+        "armed, neither open nor idle"
+    );
+    peer.set_nonblocking(true).unwrap();
+    assert_eq!(
+        peer.peek(&mut [0]).unwrap_err().kind(),
+        std::io::ErrorKind::WouldBlock
+    );
+    peer.set_nonblocking(false).unwrap();
+    let mut fpdu = SEND;
+    let crc = crc32c(&SEND[..24]);
+    fpdu[24..].copy_from_slice(&crc);
+    peer.write_all(&fpdu).unwrap();
+    assert_eq!(read(&mut peer, 28)[20..24], *b"late");
+    stream.close().unwrap();
+}
+
+// req: AMB-56
+#[test]
+fn an_fpdu_that_mpa_refuses_leaves_the_gate_closed() {
+    use std::io::Write;
+    use warpline_driver::Completion;
+    let bench = Bench::open(64);
+    let (mut peer, _, stream) = bench.peer(
+        1,
+        Arming {
+            gate: true,
+            ..Arming::default()
+        },
+    );
+    stream
+        .send_queue()
+        .unwrap()
+        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+        .unwrap();
+    peer.write_all(&SEND).unwrap(); // its CRC is wrong
+    let Completion::Error(error) = bench.completion() else {
+        panic!("no error")
+    };
+    assert_eq!(error.number.error_type(), 3);
+    let sent = bench.sent();
+    assert_eq!(sent.status, SendStatus::Flushed);
+    assert_eq!(bench.state(1) & 0b010, 0);
+    stream.close().unwrap();
+}
+
+// req: MPA-SEG-04
+#[test]
+fn a_new_emss_holds_from_the_next_fpdu_on() {
+    let bench = Bench::open(64);
+    let (mut peer, _, stream) = bench.peer(
+        0,
+        Arming {
+            emss: 512,
+            ..Arming::default()
+        },
+    );
+    let region = bench.region(&pattern(3, 4000));
+    let queue = stream.send_queue().unwrap();
+    for (emss, id) in [(512_u16, 0), (1024, 1), (200, 2)] {
+        assert!(bench.set_emss(0, emss));
+        queue
+            .post(tagged(1, 0), SIGNALLED, id, gather(&region, &[(0, 4000)]))
+            .unwrap();
+        let mulpdu = mpa::mulpdu(emss.into(), false);
+        let first = read(&mut peer, 2);
+        let length = u16::from_be_bytes([first[0], first[1]]);
+        assert_eq!(length, mulpdu);
+        let whole = 4000_u32.div_ceil(u32::from(mulpdu) - 14);
+        let octets = 4000 + whole as usize * (2 + 14 + 4);
+        // PADs of whole FPDUs, and of the last one.
+        let pad = |ulpdu: usize| (4 - (2 + ulpdu) % 4) % 4;
+        let last = 4000 - (whole - 1) as usize * (usize::from(mulpdu) - 14) + 14;
+        let pads = (whole - 1) as usize * pad(mulpdu.into()) + pad(last);
+        read(&mut peer, octets + pads - 2);
+        assert_eq!(bench.sent().id, id);
+    }
+    assert!(!bench.set_emss(0, 127), "below MPA's floor");
+    assert!(!bench.set_emss(3, 1460), "not armed");
+    stream.close().unwrap();
+}

@@ -1,0 +1,361 @@
+//! Queue pairs of the driver over two simulated cards with their control programs, connected through TCP on this machine.
+//!
+//! ```text
+//!   driver ─► vfio-user ─► card A ─► socket ═══ localhost ═══ socket ◄─ card B ◄─ vfio-user ◄─ driver
+//!                            └ control program                control program ┘
+//! ```
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use warpline_driver::{
+    Buffer, Cause, CloseReason, ConnectOptions, Context, Data, DmaMemory, Error, ListenOptions,
+    Listener, Local, MemoryRegion, Options, PairEvent, PairOptions, PairState, ProtectionDomain,
+    QpOptions, QueuePair, RdmaError, Registration, Remote, Revision, VfioUser, Work,
+    WorkCompletion, WorkOpcode, WorkQueue, WorkRequest, WorkStatus, connect,
+};
+use warpline_hdl::Config;
+use warpline_sim::{
+    Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
+};
+
+/// Longest wait for anything, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A machine with a card. Fields are dropped in this order.
+struct Machine {
+    queue: WorkQueue,
+    domain: ProtectionDomain,
+    context: Context,
+    _program: ControlProgram,
+    network: Arc<Connections>,
+    _clock: Clock,
+    _card: Card,
+}
+
+impl Machine {
+    fn new(seed: u64) -> Self {
+        let options = CardOptions {
+            seed,
+            transmit: true,
+            ..CardOptions::default()
+        };
+        let card = Card::open(&Config::simulated(64), options).unwrap();
+        let clock = card.run_freely().unwrap();
+        let network = Connections::open(&card, NetworkOptions::default()).unwrap();
+        let network = Arc::new(network);
+        let control = ControlOptions::default();
+        let program = ControlProgram::start(&card, Arc::clone(&network), control).unwrap();
+        let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
+        let options = Options {
+            command_timeout: PATIENCE,
+            ..Options::default()
+        };
+        let context = Context::open(Box::new(device), options).unwrap();
+        Self {
+            queue: WorkQueue::new(&context, 64).unwrap(),
+            domain: context.protection_domain().unwrap(),
+            context,
+            _program: program,
+            network,
+            _clock: clock,
+            _card: card,
+        }
+    }
+
+    fn region(&self, octets: &[u8], registration: Registration) -> Arc<MemoryRegion> {
+        let mut memory = DmaMemory::new(octets.len()).unwrap();
+        memory.copy_from_slice(octets);
+        Arc::new(self.domain.register(memory, registration).unwrap())
+    }
+
+    fn buffers(&self, count: usize) -> Vec<Buffer> {
+        self.context.buffers(count, 4096).unwrap()
+    }
+
+    fn options(&self) -> QpOptions {
+        QpOptions {
+            buffers: self.buffers(4),
+            timeout: PATIENCE,
+            sizes: PairOptions {
+                ird: 2,
+                ord: 2,
+                ..PairOptions::default()
+            },
+        }
+    }
+
+    #[track_caller]
+    fn next(&self) -> Work {
+        let work = self.queue.wait(PATIENCE).unwrap();
+        work.expect("a completion in time")
+    }
+
+    #[track_caller]
+    fn done(&self) -> WorkCompletion {
+        match self.next() {
+            Work::Completion(completion) => completion,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn event(&self) -> PairEvent {
+        match self.next() {
+            Work::Event { event, .. } => event,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn anywhere() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+/// Connects `client` to `server`.
+fn pair(client: &Machine, server: &Machine, revision: Revision) -> (QueuePair, QueuePair) {
+    let listener = Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
+    let address = listener.address();
+    std::thread::scope(|scope| {
+        let accepted = scope.spawn(|| {
+            let request = listener.accept(PATIENCE).unwrap().expect("a request");
+            assert_eq!(request.private_data(), b"who is there?");
+            assert!(request.peer().ip().is_loopback());
+            assert_eq!(request.ird().is_some(), revision != Revision::One);
+            let options = server.options();
+            request
+                .accept(&server.domain, &server.queue, options, b"me")
+                .unwrap()
+        });
+        let options = ConnectOptions {
+            private_data: b"who is there?".into(),
+            revision,
+            pair: client.options(),
+        };
+        let (ours, reply) = connect(&client.domain, &client.queue, address, options).unwrap();
+        assert_eq!(reply, b"me");
+        (ours, accepted.join().unwrap())
+    })
+}
+
+fn remote(region: &MemoryRegion) -> Remote {
+    Remote {
+        stag: region.stag(),
+        offset: region.base(),
+    }
+}
+
+/// Ends a connection gracefully, from `first` on.
+fn finish(first: (&Machine, QueuePair), second: (&Machine, QueuePair)) {
+    first.1.disconnect().unwrap();
+    let refused = first.1.post_send(WorkRequest::send(0, Data::none()));
+    assert!(
+        matches!(refused, Err(Error::PairEnded { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(second.0.event(), PairEvent::HalfClosed);
+    // The other half still works.
+    second
+        .1
+        .post_send(WorkRequest::send(99, &b"bye"[..]))
+        .unwrap();
+    assert_eq!(second.0.done().id, 99);
+    let last = first.0.done();
+    assert_eq!((last.opcode, last.length), (WorkOpcode::Receive, 3));
+    second.1.disconnect().unwrap();
+    for (machine, pair) in [first, second] {
+        let mut flushed = 0;
+        loop {
+            match machine.next() {
+                Work::Event {
+                    event: PairEvent::HalfClosed,
+                    ..
+                } => {}
+                Work::Event { event, .. } => {
+                    assert_eq!(event, PairEvent::Closed(CloseReason::Finished));
+                    break;
+                }
+                Work::Completion(completion) => {
+                    assert_eq!(completion.status, WorkStatus::Flushed);
+                    flushed += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!((1..=4).contains(&flushed), "{flushed}");
+        assert_eq!(pair.state(), PairState::Closed);
+        pair.close().unwrap();
+        assert_eq!(machine.context.connections(), 0);
+    }
+}
+
+// req: MPA-ERR-15, MPA-ERR-16, MPA-ERR-17, DDP-TEAR-06, DDP-TEAR-07, DDP-TEAR-09, DDP-TEAR-10, DDP-TEAR-11
+#[test]
+fn two_machines_write_send_and_read() {
+    for revision in [Revision::Two, Revision::One, Revision::PeerToPeer] {
+        let (client, server) = (Machine::new(1), Machine::new(2));
+        let (ours, theirs) = pair(&client, &server, revision);
+        let data: Vec<u8> = (0..10_000_u32).map(|i| (i * 7 + i / 256) as u8).collect();
+        let source = client.region(&data, Registration::local());
+        let target = server.region(&vec![0; 10_000], Registration::default());
+
+        // Write, then a Send that says so: its completion at the server covers the Write.
+        let write = WorkRequest::write(1, Local::all(&source).unwrap(), remote(&target));
+        ours.post_sends([write, WorkRequest::send(2, &b"written"[..]).solicited()])
+            .unwrap();
+        for (id, opcode, length) in [(1, WorkOpcode::Write, 10_000), (2, WorkOpcode::Send, 7)] {
+            let done = client.done();
+            assert_eq!((done.id, done.opcode, done.length), (id, opcode, length));
+            assert_eq!((done.status, done.pair), (WorkStatus::Success, ours.id()));
+        }
+        let received = server.done();
+        assert_eq!((received.opcode, received.length), (WorkOpcode::Receive, 7));
+        assert!(received.solicited && received.invalidated.is_none());
+        let buffer = received.buffer.unwrap();
+        assert_eq!(buffer.to_vec()[..7], *b"written");
+        assert_eq!(target.to_vec().unwrap(), data);
+        theirs.post_receive(buffer).unwrap();
+
+        // A Send out of three pieces that invalidates the server's region.
+        let pieces = [0..10, 5000..5001, 9000..9100].map(|r| Local::new(&source, r).unwrap());
+        let send = WorkRequest::send(3, Vec::from(pieces)).invalidate(target.stag());
+        assert!(target.is_valid());
+        ours.post_send(send).unwrap();
+        assert_eq!(client.done().id, 3);
+        let received = server.done();
+        assert_eq!(received.invalidated, Some(target.stag()));
+        assert!(!target.is_valid());
+        let expected = [&data[..10], &data[5000..5001], &data[9000..9100]].concat();
+        assert_eq!(received.buffer.unwrap().to_vec()[..111], expected);
+        let memory = Arc::into_inner(target).unwrap().revoke().unwrap();
+        assert_eq!(memory[..], data);
+
+        // Reads: more than ORD, and a fenced Send behind them. The server polls, and sees nothing.
+        let readable = server.region(&data, Registration::readable());
+        let sink = client.region(&vec![0; 10_000], Registration::default());
+        let reads = (0..5).map(|i| {
+            let piece = Local::new(&sink, 2000 * i..2000 * (i + 1)).unwrap();
+            let from = Remote {
+                offset: readable.base() + 2000 * i as u64,
+                ..remote(&readable)
+            };
+            WorkRequest::read(10 + i as u64, piece, from)
+        });
+        let fenced = WorkRequest::send(15, Data::none()).fenced();
+        ours.post_sends(reads.chain([fenced])).unwrap();
+        std::thread::scope(|scope| {
+            let sent = scope.spawn(|| server.done());
+            for id in 10..=15 {
+                let done = client.done();
+                assert_eq!((done.id, done.status), (id, WorkStatus::Success));
+            }
+            assert_eq!(sent.join().unwrap().length, 0);
+        });
+        assert_eq!(sink.to_vec().unwrap(), data);
+
+        finish((&client, ours), (&server, theirs));
+        assert_eq!(client.network.counts().0, 0);
+        assert_eq!(server.network.counts().0, 0);
+    }
+}
+
+// req: DDP-TEAR-12, DDP-TEAR-15, DDP-SEC-21
+#[test]
+fn a_read_without_a_right_ends_the_stream() {
+    let (client, server) = (Machine::new(3), Machine::new(4));
+    let (ours, theirs) = pair(&client, &server, Revision::Two);
+    let closed = server.region(&[7; 100], Registration::default());
+    let sink = client.region(&[0; 100], Registration::default());
+    let read = WorkRequest::read(1, Local::all(&sink).unwrap(), remote(&closed));
+    ours.post_sends([read, WorkRequest::send(2, Data::none()).fenced()])
+        .unwrap();
+    let cause = Cause::Rdma(RdmaError::ProtectionAccess);
+    match server.event() {
+        PairEvent::Terminating(terminate) => {
+            assert_eq!(terminate.cause, cause);
+            assert!(terminate.read_request.is_some());
+        }
+        other => panic!("{other:?}"),
+    }
+    let (mut terminated, mut flushed) = (false, Vec::new());
+    loop {
+        match client.next() {
+            Work::Event {
+                event: PairEvent::Terminated(terminate),
+                ..
+            } => {
+                assert_eq!(terminate.cause, cause);
+                terminated = true;
+            }
+            Work::Event {
+                event: PairEvent::Closed(_),
+                ..
+            } => break,
+            Work::Event { .. } => {}
+            Work::Completion(done) => {
+                assert_eq!(done.status, WorkStatus::Flushed, "{done:?}");
+                flushed.push((done.opcode, done.id));
+            }
+            other => panic!("{other:?}"),
+        }
+        // The server reports Terminating, then its end; it has to be polled for that.
+        let _ = server.queue.poll().unwrap();
+    }
+    assert!(terminated);
+    flushed.sort_by_key(|(opcode, id)| (*opcode == WorkOpcode::Receive, *id));
+    assert_eq!(flushed[..2], [(WorkOpcode::Read, 1), (WorkOpcode::Send, 2)]);
+    assert_eq!(flushed.len(), 2 + 4);
+    assert_eq!(sink.to_vec().unwrap(), [0; 100]);
+    drop((ours, theirs));
+    assert_eq!(
+        client.context.connections() + server.context.connections(),
+        0
+    );
+}
+
+#[test]
+fn a_rejected_request_says_why() {
+    let (client, server) = (Machine::new(5), Machine::new(6));
+    let listener = Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
+    let address = listener.address();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let request = listener.accept(PATIENCE).unwrap().expect("a request");
+            request.reject(b"not today").unwrap();
+        });
+        let options = ConnectOptions {
+            pair: client.options(),
+            ..ConnectOptions::default()
+        };
+        let refused = connect(&client.domain, &client.queue, address, options).unwrap_err();
+        match refused {
+            Error::Rejected { private_data } => assert_eq!(private_data, b"not today"),
+            other => panic!("{other}"),
+        }
+    });
+    assert_eq!(client.context.connections(), 0);
+    drop(listener);
+    // Nobody listens any more.
+    let options = ConnectOptions {
+        pair: client.options(),
+        ..ConnectOptions::default()
+    };
+    let refused = connect(&client.domain, &client.queue, address, options).unwrap_err();
+    assert!(matches!(refused, Error::StartUp { .. }), "{refused}");
+}
+
+#[test]
+fn pairs_that_are_dropped_leave_nothing() {
+    let (client, server) = (Machine::new(7), Machine::new(8));
+    for _ in 0..5 {
+        let (ours, theirs) = pair(&client, &server, Revision::Two);
+        drop(ours);
+        drop(theirs);
+        assert_eq!(
+            client.context.connections() + server.context.connections(),
+            0
+        );
+    }
+    while client.queue.poll().unwrap().is_some() {}
+}
