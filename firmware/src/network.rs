@@ -1,0 +1,149 @@
+//! TCP connections, as the control program uses them.
+//!
+//! ```text
+//!  listen ─► Accepted ─┐
+//!  connect ► Connected ┴─► read, write: start-up ─► attach: octets go to and from a stream ─► finish, close, abort
+//! ```
+
+use core::net::SocketAddr;
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<L> {
+    /// A listener has accepted it.
+    Accepted(L),
+    /// The peer has accepted it.
+    Connected,
+    /// It could not be established. It can only be closed.
+    Refused,
+    /// Octets can be read; reported again after a read that returned 0.
+    Readable,
+    /// Octets can be written again, after a write that accepted fewer than it was given.
+    Writable,
+    /// The peer's FIN came behind all octets that were read, or passed to the stream.
+    HalfClosed,
+    /// It is lost: RST or time-out. It can only be closed.
+    Lost,
+    /// Its stream was closed. It can only be finished and closed.
+    Detached,
+}
+
+/// TCP sequence numbers of the next octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequences {
+    /// Of the peer: the first one that was not read.
+    pub receive: u32,
+    /// Of the card: the first one that was not written.
+    pub send: u32,
+}
+
+/// A listener or a connection could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The address is not one for this, or in use.
+    Address,
+    /// There are as many as there may be.
+    Full,
+    /// The network side has failed.
+    Failed,
+}
+
+/// A call could not be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionError {
+    /// The connection is lost: RST or time-out.
+    Lost,
+    /// The network side has failed, or the connection is not in a state for the call.
+    Failed,
+}
+
+/// TCP, outside the device. No call blocks.
+///
+/// Events of one connection come in the order of [`Event`]; none comes after [`close`](Self::close) or [`abort`](Self::abort).
+pub trait Network {
+    /// Names a connection until it is closed.
+    type Connection: Copy + Eq;
+    /// Names a listener until it is closed.
+    type Listener: Copy + Eq;
+
+    /// Listens at `address`, port 0 being any port. Returns the port.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    fn listen(&mut self, address: SocketAddr) -> Result<(Self::Listener, u16), OpenError>;
+
+    /// Closes a listener; connections that it has reported stay.
+    fn unlisten(&mut self, listener: Self::Listener);
+
+    /// Connects: [`Event::Connected`] or [`Event::Refused`] follows.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    fn connect(&mut self, address: SocketAddr) -> Result<Self::Connection, OpenError>;
+
+    /// The next event of any connection.
+    fn next_event(&mut self) -> Option<(Self::Connection, Event<Self::Listener>)>;
+
+    /// The peer's address.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn peer(&mut self, connection: Self::Connection) -> Result<SocketAddr, ConnectionError>;
+
+    /// Sequence numbers of the next octets.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn sequences(&mut self, connection: Self::Connection) -> Result<Sequences, ConnectionError>;
+
+    /// EMSS: octets of payload in a TCP segment that the card sends.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn segment(&mut self, connection: Self::Connection) -> Result<u16, ConnectionError>;
+
+    /// Reads octets of a connection that is not attached, as many as are there and fit. 0: none now, and an event follows.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn read(
+        &mut self,
+        connection: Self::Connection,
+        octets: &mut [u8],
+    ) -> Result<usize, ConnectionError>;
+
+    /// Writes octets of a connection that is not attached, and returns how many were accepted. If not all,
+    /// [`Event::Writable`] follows.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn write(
+        &mut self,
+        connection: Self::Connection,
+        octets: &[u8],
+    ) -> Result<usize, ConnectionError>;
+
+    /// Passes a connection to a stream: all octets that were not read go there, the first one with sequence number `sequence`,
+    /// and the stream's FPDUs are sent on it.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn attach(
+        &mut self,
+        connection: Self::Connection,
+        stream: u8,
+        sequence: u32,
+    ) -> Result<(), ConnectionError>;
+
+    /// Sends a FIN behind what was written.
+    ///
+    /// # Errors
+    /// [`ConnectionError`].
+    fn finish(&mut self, connection: Self::Connection) -> Result<(), ConnectionError>;
+
+    /// Closes a connection: FIN, and RST to what the peer still sends.
+    fn close(&mut self, connection: Self::Connection);
+
+    /// Closes a connection by RST.
+    fn abort(&mut self, connection: Self::Connection);
+}
