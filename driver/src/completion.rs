@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use warpline_regmap::layout::{close_event, completion, error_event, kind};
 use warpline_regmap::register;
+use warpline_regmap::transmit::{self, send_event, status};
 use warpline_wire::error::{Checks, ErrorNumber};
 
 use crate::buffer::Buffer;
 use crate::dma::{Dma, Mapped};
 use crate::error::Error;
 use crate::memory::DmaMemory;
+use crate::posted_sends::{SendEvent, SendStatus};
 
 /// Words of an entry.
 pub(crate) const WORDS: usize = completion::WORDS;
@@ -39,6 +41,8 @@ pub enum Completion {
     Error(ErrorEvent),
     /// A posted buffer comes back unused, because its stream failed or was closed (DDP-TEAR-15).
     Flushed(FlushedReceive),
+    /// A send request is done.
+    Sent(SentCompletion),
 }
 
 impl Completion {
@@ -51,6 +55,7 @@ impl Completion {
             Self::Closed(event) => event.stream,
             Self::Error(event) => event.stream,
             Self::Flushed(receive) => receive.stream,
+            Self::Sent(completion) => completion.stream,
         }
     }
 }
@@ -131,6 +136,19 @@ pub struct FlushedReceive {
     pub buffer: Buffer,
 }
 
+/// A send request that is done: one that was to be signalled, or one that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentCompletion {
+    /// The stream.
+    pub stream: u8,
+    /// The program's name for the request.
+    pub id: u64,
+    /// How it ended.
+    pub status: SendStatus,
+    /// Octets of the message.
+    pub length: u32,
+}
+
 /// An entry as the device wrote it; each field is checked by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
@@ -146,6 +164,7 @@ pub(crate) enum Entry {
     },
     Closed(CloseEvent),
     Error(ErrorEvent),
+    Sent(SendEvent),
 }
 
 impl Entry {
@@ -195,6 +214,25 @@ impl Entry {
                     checks,
                     segment_length: error_event::LENGTH.get(words) as u32,
                     position: error_event::POSITION.get(words) as u32,
+                }))
+            }
+            transmit::kind::SEND => {
+                let status = match send_event::STATUS.get(words) as u32 {
+                    status::OK => SendStatus::Ok,
+                    status::FLUSHED => SendStatus::Flushed,
+                    status::MALFORMED => SendStatus::Malformed,
+                    status::STAG => SendStatus::Stag,
+                    status::ASSOC => SendStatus::NotAssociated,
+                    status::BOUNDS => SendStatus::Bounds,
+                    status::BUS => SendStatus::Bus,
+                    _ => return Err("no such status"),
+                };
+                Ok(Self::Sent(SendEvent {
+                    stream,
+                    status,
+                    consumed: send_event::CONSUMED.get(words) as u16,
+                    length: send_event::LENGTH.get(words) as u32,
+                    request: send_event::REQUEST.get(words),
                 }))
             }
             _ => Err("no such kind"),
@@ -256,8 +294,19 @@ struct Place {
     consumed: u32,
 }
 
+/// A word of the ring as it is loaded: tests show what an order allows that the processor at hand never does.
+trait Word {
+    fn load(&self, order: Ordering) -> u32;
+}
+
+impl Word for AtomicU32 {
+    fn load(&self, order: Ordering) -> u32 {
+        AtomicU32::load(self, order)
+    }
+}
+
 impl Place {
-    fn next(&mut self, ring: &[AtomicU32]) -> Option<[u32; WORDS]> {
+    fn next(&mut self, ring: &[impl Word]) -> Option<[u32; WORDS]> {
         let index = (self.consumed & (self.entries - 1)) as usize;
         let odd_round = (self.consumed / self.entries) & 1 == 1;
         let words = &ring[WORDS * index..][..WORDS];
@@ -278,6 +327,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::thread;
 
     /// An entry that `next` returns is complete, at any timing. Under Miri, which reorders what may be reordered, this fails
@@ -332,6 +382,54 @@ mod tests {
         });
         assert!(wrong.is_empty(), "entries and words {wrong:?}");
         memory.reclaim();
+    }
+
+    /// A word of an entry that has been written, as late as memory may show it: the last word is there, the others are
+    /// what the last round left until a load of the last word has acquired them.
+    struct Late<'a> {
+        last: bool,
+        left: u32,
+        written: u32,
+        acquired: &'a Cell<bool>,
+    }
+
+    impl Word for Late<'_> {
+        fn load(&self, order: Ordering) -> u32 {
+            if self.last {
+                let acquires = matches!(order, Ordering::Acquire | Ordering::SeqCst);
+                self.acquired.set(self.acquired.get() | acquires);
+            }
+            match self.last || self.acquired.get() {
+                true => self.written,
+                false => self.left,
+            }
+        }
+    }
+
+    /// On any processor, without Miri: fails when PHASE is read relaxed, and when another word is read before it.
+    #[test]
+    fn reading_the_phase_acquires_the_other_words() {
+        let mut written: [u32; WORDS] = std::array::from_fn(|w| 0x0101_0101 * (w as u32 + 1));
+        completion::PHASE.put(&mut written, 1);
+        let acquired = Cell::new(false);
+        let ring: [Late; WORDS] = std::array::from_fn(|w| Late {
+            last: w == WORDS - 1,
+            left: !written[w].to_le(),
+            written: written[w].to_le(),
+            acquired: &acquired,
+        });
+        let mut place = Place {
+            entries: 1,
+            consumed: 0,
+        };
+        assert_eq!(place.next(&ring), Some(written));
+        // the double shows what a relaxed read would find
+        acquired.set(false);
+        assert_eq!(
+            ring[WORDS - 1].load(Ordering::Relaxed),
+            ring[WORDS - 1].written
+        );
+        assert_eq!(ring[0].load(Ordering::Relaxed), ring[0].left);
     }
 
     #[test]

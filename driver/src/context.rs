@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use warpline_regmap::mailbox;
 use warpline_regmap::register::{self, interrupt};
 
 use crate::buffer::{self, Buffer};
@@ -13,10 +14,10 @@ use crate::device::{Device, DeviceInfo};
 use crate::dma::{Dma, Mapped};
 use crate::error::Error;
 use crate::error_record::ErrorRecord;
-use crate::interrupt::{Interrupts, wake};
+use crate::interrupt::{Interrupts, unblock, wake};
 use crate::memory::DmaMemory;
 use crate::protection_domain::ProtectionDomain;
-use crate::shape::Shape;
+use crate::shape::{Capabilities, Shape};
 use crate::shared::{Shared, State, StreamState};
 use crate::stag::StagSlots;
 
@@ -89,6 +90,7 @@ impl Context {
             .reset()
             .map_err(Error::device("resetting the device"))?;
         let shape = Shape::read(&dma)?;
+        let capabilities = Capabilities::read(&dma)?;
         let interrupts = Interrupts::new(&*dma.device)
             .map_err(|error| Error::device("collecting the eventfds")(error.into()))?;
         let ring = Ring::new(&dma, options.completion_entries)?;
@@ -108,9 +110,11 @@ impl Context {
         let shared = Shared {
             dma,
             shape,
+            capabilities,
             command_timeout: options.command_timeout,
             interrupts,
             state: Mutex::new(state),
+            mailbox: Mutex::default(),
         };
         shared.write(register::COMPLETION_BASE_LOW, 0, iova as u32)?;
         shared.write(register::COMPLETION_BASE_HIGH, 0, (iova >> 32) as u32)?;
@@ -127,7 +131,12 @@ impl Context {
             }
         }
         shared.write(register::INTERRUPT_HOLDOFF, 0, holdoff)?;
-        let vectors = (1 << interrupt::COUNT) - 1;
+        let mut vectors = (1 << interrupt::COUNT) - 1;
+        if shared.mailbox_interrupt() {
+            unblock(&*shared.dma.device, mailbox::INTERRUPT)
+                .map_err(|error| Error::device("collecting the eventfds")(error.into()))?;
+            vectors |= 1 << mailbox::INTERRUPT;
+        }
         shared.write(register::INTERRUPT_ENABLE, 0, vectors)?;
         let shared = Arc::new(shared);
         Ok(Self { shared })
@@ -137,6 +146,12 @@ impl Context {
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shared.shape
+    }
+
+    /// What the device can do beyond receiving.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.shared.capabilities
     }
 
     /// The backend's description of the device.
@@ -188,6 +203,13 @@ impl Context {
             payload_octets: read(register::PAYLOAD_OCTETS)?,
             errors: read(register::ERRORS)?,
         })
+    }
+
+    /// Listeners and connections that exist.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        let mailbox = self.shared.mailbox.lock();
+        mailbox.unwrap_or_else(PoisonError::into_inner).parties()
     }
 
     /// The error record of a stream (AMB-09); it stays until the stream is armed again.

@@ -79,7 +79,12 @@ pub trait Device: Send + Sync {
     /// The card may still be able to reach it: the memory must be kept.
     fn unmap(&self, iova: u64, length: u64) -> Result<()>;
 
-    /// The eventfd of interrupt vector `vector`, below `register::interrupt::COUNT`: it becomes readable when the card
+    /// Interrupt vectors: at least `register::interrupt::COUNT`, and one more for a card with a mailbox.
+    fn vectors(&self) -> usize {
+        warpline_regmap::register::interrupt::COUNT
+    }
+
+    /// The eventfd of interrupt vector `vector`, below [`vectors`](Self::vectors): it becomes readable when the card
     /// sends that vector's message. The driver drains it and makes it non-blocking; it stays the same one.
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_>;
 

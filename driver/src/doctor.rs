@@ -20,8 +20,13 @@ use crate::pci_address::PciAddress;
 
 /// The driver that a card must be bound to.
 const DRIVER: &str = "vfio-pci";
-/// Drivers whose devices may stay in an IOMMU group: they do no DMA.
-const HARMLESS: [&str; 3] = [DRIVER, "pcieport", "pci-stub"];
+/// Drivers whose devices may stay in an IOMMU group, beside those of VFIO: they do no DMA.
+const HARMLESS: [&str; 2] = ["pcieport", "pci-stub"];
+/// Ends of the names of VFIO's drivers for PCI devices: vfio-pci, and its variants for devices of one make. For kernels before
+/// 6.1, which do not say so by a folder `vfio-dev`.
+const VFIO_ENDS: [&str; 2] = ["vfio-pci", "vfio_pci"];
+/// Name of a group that VFIO made up for a device without an IOMMU.
+const NO_IOMMU: &str = "vfio-noiommu";
 /// Octets of memory that a program is likely to lock: one memory region of 64 MiB.
 const LOCKED: u64 = 64 << 20;
 /// Bit of a process's capabilities: no limit for locked memory.
@@ -76,6 +81,11 @@ pub enum Problem {
         device: String,
         /// Its driver.
         driver: String,
+    },
+    /// The card is in a group without an IOMMU: its DMA would reach all memory.
+    NoIommuMode {
+        /// The file of that group.
+        path: PathBuf,
     },
     /// There is no file for the card's group.
     NoGroupFile {
@@ -136,6 +146,9 @@ impl Finding {
                 "enable VT-d or AMD-Vi in the firmware, and boot with intel_iommu=on or amd_iommu=on"
                     .into()
             }
+            Problem::NoIommuMode { .. } => {
+                "enable VT-d or AMD-Vi in the firmware, boot with intel_iommu=on or amd_iommu=on, and switch the mode off: echo N > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode".into()
+            }
             Problem::NoVfioPci => "load it: modprobe vfio-pci".into(),
             Problem::WrongDriver { driver } => {
                 let unbind = driver.as_ref().map_or(String::new(), |_| {
@@ -184,6 +197,11 @@ impl fmt::Display for Finding {
                 write!(f, "{vendor:04x}:{device:04x} is no warpline card")
             }
             Problem::IommuOff => write!(f, "in no IOMMU group: the IOMMU is off or absent"),
+            Problem::NoIommuMode { path } => write!(
+                f,
+                "its group is of no-IOMMU mode ({}), which is not supported: no IOMMU limits the card's DMA",
+                path.display()
+            ),
             Problem::NoVfioPci => write!(f, "the kernel module vfio-pci is not loaded"),
             Problem::WrongDriver { driver } => match driver {
                 Some(driver) => write!(f, "bound to {driver} instead of {DRIVER}"),
@@ -266,7 +284,9 @@ impl Machine {
             card: None,
             problem,
         };
-        if !self.sys.join("bus/pci/drivers").join(DRIVER).exists() {
+        let vfio_pci = self.sys.join("bus/pci/drivers").join(DRIVER);
+        if !vfio_pci.exists() && (cards.is_empty() || !cards.iter().all(|card| self.varies(*card)))
+        {
             findings.push(of_machine(Problem::NoVfioPci));
         }
         for card in cards {
@@ -314,7 +334,7 @@ impl Machine {
         }
         let group = last(&path.join("iommu_group"));
         let driver = last(&path.join("driver"));
-        let bound = driver.as_deref() == Some(DRIVER);
+        let bound = self.vfio_drives(&path);
         if group.is_none() {
             problems.push(Problem::IommuOff);
         }
@@ -327,6 +347,17 @@ impl Machine {
         problems.extend(self.neighbour(card, &group));
         if bound {
             // These files exist only after vfio-pci is bound to the card.
+            let path = self.dev.join("vfio").join(format!("noiommu-{group}"));
+            let name = self
+                .sys
+                .join("kernel/iommu_groups")
+                .join(&group)
+                .join("name");
+            let name = fs::read_to_string(name).unwrap_or_default();
+            if name.trim() == NO_IOMMU || path.exists() {
+                problems.push(Problem::NoIommuMode { path });
+                return problems;
+            }
             problems.extend(self.file(self.dev.join("vfio").join(&group)));
             problems.extend(self.file(self.dev.join("vfio/vfio")));
         }
@@ -343,13 +374,28 @@ impl Machine {
             .collect();
         names.sort_unstable();
         names.into_iter().find_map(|device| {
-            let driver = last(&self.devices().join(&device).join("driver"))?;
-            let used = !HARMLESS.contains(&driver.as_str());
+            let path = self.devices().join(&device);
+            let driver = last(&path.join("driver"))?;
+            let used = !HARMLESS.contains(&driver.as_str()) && !self.vfio_drives(&path);
             used.then(|| Problem::SharedGroup {
                 group: group.into(),
                 device,
                 driver,
             })
+        })
+    }
+
+    /// Whether a variant of vfio-pci drives the card, which does without the module itself.
+    fn varies(&self, card: PciAddress) -> bool {
+        let path = self.device(card);
+        self.vfio_drives(&path) && last(&path.join("driver")).as_deref() != Some(DRIVER)
+    }
+
+    /// Whether a driver of VFIO is bound to the device at `path`: vfio-pci, or a variant for its make.
+    fn vfio_drives(&self, path: &Path) -> bool {
+        let driver = last(&path.join("driver"));
+        driver.is_some_and(|driver| {
+            path.join("vfio-dev").exists() || VFIO_ENDS.iter().any(|end| driver.ends_with(end))
         })
     }
 
@@ -582,6 +628,11 @@ mod tests {
         assert_eq!(fake.findings(), [], "no driver uses it");
         fake.link("driver", neighbour, "../../../../bus/pci/drivers/pcieport");
         assert_eq!(fake.findings(), [], "a bridge");
+        for variant in ["vfio-pci", "mlx5_vfio_pci", "nvgrace-gpu-vfio-pci"] {
+            let driver = format!("../../../../bus/pci/drivers/{variant}");
+            fake.link("driver", neighbour, &driver);
+            assert_eq!(fake.findings(), [], "{variant}");
+        }
         fake.link("driver", neighbour, "../../../../bus/pci/drivers/igb");
         let shared = Problem::SharedGroup {
             group: "7".into(),
@@ -589,6 +640,45 @@ mod tests {
             driver: "igb".into(),
         };
         assert_eq!(fake.findings(), [shared]);
+    }
+
+    /// The kernel names VFIO's drivers by a folder, whatever they are called.
+    #[test]
+    fn variants_of_vfio_pci_count() {
+        let fake = Fake::ready();
+        fake.link("driver", CARD, "../../../../bus/pci/drivers/acme");
+        let driver = Some("acme".into());
+        assert_eq!(fake.findings(), [Problem::WrongDriver { driver }]);
+        fake.directory("sys/bus/pci/devices/0000:05:00.0/vfio-dev/vfio0");
+        assert_eq!(fake.findings(), []);
+        fake.remove("sys/bus/pci/drivers/vfio-pci");
+        assert_eq!(fake.findings(), [], "the module is not needed");
+        // A folder without a driver says nothing.
+        fake.remove("sys/bus/pci/devices/0000:05:00.0/driver");
+        let unbound = Problem::WrongDriver { driver: None };
+        assert_eq!(fake.findings(), [Problem::NoVfioPci, unbound]);
+    }
+
+    /// A group without an IOMMU has a file of another name, and cannot be used.
+    #[test]
+    fn groups_without_an_iommu_are_named() {
+        let fake = Fake::ready();
+        fake.remove("dev/vfio/7");
+        fake.write("dev/vfio/noiommu-7", "");
+        let path = fake.0.path().join("dev/vfio/noiommu-7");
+        let problem = Problem::NoIommuMode { path };
+        assert_eq!(fake.findings(), std::slice::from_ref(&problem));
+        let finding = &fake.machine().examine(None).unwrap()[0];
+        let text = finding.to_string();
+        assert!(finding.blocks() && text.contains("noiommu-7"), "{text}");
+        assert!(text.contains("not supported"), "{text}");
+        // The kernel's name for the group says the same.
+        fake.remove("dev/vfio/noiommu-7");
+        fake.write("sys/kernel/iommu_groups/7/name", "vfio-noiommu\n");
+        assert_eq!(fake.findings(), [problem]);
+        fake.write("sys/kernel/iommu_groups/7/name", "other\n");
+        let path = fake.0.path().join("dev/vfio/7");
+        assert_eq!(fake.findings(), [Problem::NoGroupFile { path }]);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Errors, with the offending value and the remedy.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
+
+use warpline_regmap::mailbox::{CloseReason, FailureCause, ListenFailure, MessageError, Refusal};
+use warpline_regmap::transmit::SlotError;
 
 use crate::device::BackendError;
 use crate::open_error::OpenError;
@@ -69,6 +73,134 @@ pub enum Error {
     ReceiveEntries {
         /// Entries asked for.
         entries: u32,
+    },
+    /// A send ring of that size is not possible.
+    #[error("{entries} slots of a send ring: use a power of two from 4 to 4096")]
+    SendEntries {
+        /// Slots asked for.
+        entries: u32,
+    },
+    /// The device does not send.
+    #[error("the device has no send queues: use one that has them, or leave sending out")]
+    NoTransmit,
+    /// The stream has no send queue.
+    #[error("stream {stream} has no send queue: attach one first")]
+    NoSendQueue {
+        /// The stream.
+        stream: u8,
+    },
+    /// The stream has a send queue already.
+    #[error("stream {stream} has a send queue: a stream has one")]
+    SendQueueAttached {
+        /// The stream.
+        stream: u8,
+    },
+    /// The send queue is full.
+    #[error(
+        "the send queue of stream {stream} is full with {slots} requests: wait for a completion"
+    )]
+    SendQueueFull {
+        /// The stream.
+        stream: u8,
+        /// Requests that it can hold.
+        slots: u32,
+    },
+    /// The request is not valid.
+    #[error("send request: {0}")]
+    SendRequest(#[from] SlotError),
+    /// The queue pair takes no more requests.
+    #[error("the queue pair of stream {stream} has ended or is about to: connect again")]
+    PairEnded {
+        /// Its stream.
+        stream: u8,
+    },
+    /// The queue pair has no connection that could be ended gracefully.
+    #[error("the queue pair of stream {stream} was not made by a connection: close it")]
+    NoConnection {
+        /// Its stream.
+        stream: u8,
+    },
+    /// The peer takes no Reads.
+    #[error("RDMA Reads of stream {stream}: ORD is 0, ask for more when connecting")]
+    NoReads {
+        /// Its stream.
+        stream: u8,
+    },
+    /// A Read Response could not be placed.
+    #[error("STag {stag:#010x} is the sink of an RDMA Read: register it with remote_write")]
+    ReadSink {
+        /// STag of the sink.
+        stag: u32,
+    },
+    /// The device does not connect.
+    #[error(
+        "the device has no control program, or no interrupt of it reaches the driver: it cannot listen or connect"
+    )]
+    NoMailbox,
+    /// All numbers are in use.
+    #[error("all numbers of listeners or connections are in use: drop some")]
+    NoConnectionNumber,
+    /// The card's control program wrote a malformed message.
+    #[error("message {head:#010x} of the card: {source}; reset the device")]
+    CardMessage {
+        /// Its first word.
+        head: u32,
+        /// What is wrong with it.
+        source: MessageError,
+    },
+    /// The private data is too long.
+    #[error("private data: {0}")]
+    PrivateData(#[from] MessageError),
+    /// The card's control program did not carry a message out.
+    #[error("the card refuses a message of kind {kind}: {reason:?}")]
+    MessageRefused {
+        /// Kind of the message: see `warpline_regmap::mailbox::HostKind`.
+        kind: u8,
+        /// Why.
+        reason: Refusal,
+    },
+    /// The card cannot listen there.
+    #[error("listening at {address}: {reason:?}; use an address of the card and a free port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        reason: ListenFailure,
+    },
+    /// The card did not open the listener in time.
+    #[error("listening at {address}: the card did not answer in time")]
+    ListenTimeout {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The card did not confirm settings in time.
+    #[error("the card did not confirm its settings in time")]
+    ConfigureTimeout,
+    /// The peer rejected the connection.
+    #[error("the peer rejected the connection, with {} octets of private data", private_data.len())]
+    Rejected {
+        /// What it said.
+        private_data: Vec<u8>,
+    },
+    /// Start-up failed.
+    #[error("start-up failed: {cause:?}")]
+    StartUp {
+        /// Why.
+        cause: FailureCause,
+    },
+    /// The connection ended during start-up.
+    #[error("the connection ended during start-up: {reason:?}")]
+    ConnectionClosed {
+        /// How.
+        reason: CloseReason,
+    },
+    /// Start-up was not complete in time.
+    #[error(
+        "connection {connection:#06x} was not established in time: allow more, or check the peer"
+    )]
+    ConnectionTimeout {
+        /// Its number.
+        connection: u16,
     },
     /// The interrupt holdoff is too long.
     #[error("an interrupt holdoff of {cycles} cycles: use less than 2^24")]

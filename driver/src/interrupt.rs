@@ -31,9 +31,8 @@ impl Interrupts {
     pub fn new(device: &dyn Device) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for vector in 0..interrupt::COUNT {
+            unblock(device, vector)?;
             let eventfd = device.interrupt(vector);
-            let flags = rustix::fs::fcntl_getfl(eventfd)?;
-            rustix::fs::fcntl_setfl(eventfd, flags | OFlags::NONBLOCK)?;
             let data = epoll::EventData::new_u64(vector as u64);
             epoll::add(&epoll, eventfd, data, epoll::EventFlags::IN)?;
         }
@@ -58,6 +57,30 @@ impl Interrupts {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Waits until one of `fds` is readable or `hang_up` hangs up, at most `timeout`. May return early.
+pub(crate) fn wait_any(
+    fds: &[BorrowedFd<'_>],
+    hang_up: Option<BorrowedFd<'_>>,
+    timeout: Duration,
+) -> io::Result<()> {
+    let timeout = Timespec::try_from(timeout).ok(); // out of range: no time-out
+    let readable = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN));
+    let hang_up = hang_up.iter().map(|fd| PollFd::new(fd, PollFlags::RDHUP));
+    let mut fds: Vec<_> = readable.chain(hang_up).collect();
+    match rustix::event::poll(&mut fds, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the eventfd of `vector` non-blocking.
+pub(crate) fn unblock(device: &dyn Device, vector: usize) -> io::Result<()> {
+    let eventfd = device.interrupt(vector);
+    let flags = rustix::fs::fcntl_getfl(eventfd)?;
+    rustix::fs::fcntl_setfl(eventfd, flags | OFlags::NONBLOCK)?;
+    Ok(())
 }
 
 /// Clears the messages of `vector` that came so far; returns whether there were any.

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  program ─► Context ─┬─ ProtectionDomain ─┬─ MemoryRegion   STag: the peer writes here
-//!                      │                    └─ Stream ─ ReceiveQueue ◄─ Buffer
-//!                      └─ CompletionQueue ─► Completion ─► Buffer
+//!                      │                    ├─ Stream ─ ReceiveQueue ◄─ Buffer, SendQueue
+//!                      │                    └─ connect, Listener ─► QueuePair ◄─ WorkRequest, Buffer
+//!                      ├─ CompletionQueue ─► Completion ─► Buffer    DDP messages
+//!                      └─ WorkQueue ─► Work                          RDMA: Write, Send, Read
 //!                             │
 //!                        dyn Device ─► kernel VFIO, or vfio-user: a board or a simulated card
 //! ```
@@ -35,6 +37,34 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A card with send queues and a control program ([`Context::capabilities`]) connects to peers and speaks RDMA. The program
+//! posts requests to a [`QueuePair`] and takes completions from a [`WorkQueue`], which may serve many pairs:
+//!
+//! ```no_run
+//! use std::{sync::Arc, time::Duration};
+//! use warpline_driver::*;
+//! # fn run() -> Result<(), Error> {
+//! let context = open("/run/card", Options::default())?;
+//! let domain = context.protection_domain()?;
+//! let queue = WorkQueue::new(&context, 64)?;
+//! let mut options = ConnectOptions::default();
+//! options.pair.buffers = context.buffers(16, 512)?; // for Sends of the peer
+//! let (pair, reply) = connect(&domain, &queue, "192.0.2.1:7000".parse().expect("an address"), options)?;
+//! println!("the peer says {reply:?}");
+//! let memory = DmaMemory::new(4096)?;
+//! let region = Arc::new(domain.register(memory, Registration::local())?);
+//! pair.post_send(WorkRequest::send(1, Local::all(&region)?))?;
+//! while let Some(work) = queue.wait(Duration::from_secs(1))? {
+//!     match work {
+//!         Work::Completion(done) => println!("{:?} {}: {:?}", done.opcode, done.id, done.status),
+//!         Work::Event { event: PairEvent::Closed(_), .. } => break,
+//!         _ => {}
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -42,6 +72,7 @@ mod address;
 mod backend;
 mod buffer;
 mod completion;
+mod connection;
 mod context;
 mod device;
 mod dma;
@@ -51,13 +82,20 @@ mod error;
 mod error_record;
 mod interrupt;
 mod iova;
+mod mailbox;
+mod mailbox_state;
 #[allow(unsafe_code, reason = "maps memory and hands out views of it")]
 mod memory;
 mod open_error;
 mod pci_address;
+mod posted_sends;
 mod protection_domain;
+mod queue_pair;
 mod receive_ring;
 mod region;
+mod route;
+mod send_queue;
+mod send_ring;
 mod shape;
 mod shared;
 mod stag;
@@ -72,7 +110,11 @@ pub use backend::pci_driver::PciDriver;
 pub use backend::vfio_user::VfioUser;
 pub use buffer::Buffer;
 pub use completion::{
-    CloseEvent, Completion, ErrorEvent, FlushedReceive, TaggedCompletion, UntaggedCompletion,
+    CloseEvent, Completion, ErrorEvent, FlushedReceive, SentCompletion, TaggedCompletion,
+    UntaggedCompletion,
+};
+pub use connection::{
+    ConnectOptions, ConnectRequest, ListenOptions, Listener, QpOptions, Revision, connect,
 };
 pub use context::{CompletionQueue, Context, Counters, Options};
 pub use device::{BackendError, Device, DeviceInfo, DmaMap};
@@ -81,8 +123,19 @@ pub use error_record::{ErrorDetail, ErrorRecord};
 pub use memory::DmaMemory;
 pub use open_error::OpenError;
 pub use pci_address::PciAddress;
+pub use posted_sends::SendStatus;
 pub use protection_domain::ProtectionDomain;
+pub use queue_pair::{
+    Data, Local, PairEvent, PairOptions, PairState, QueuePair, Remote, Work, WorkCompletion,
+    WorkOpcode, WorkQueue, WorkRequest, WorkStatus,
+};
 pub use region::{MemoryRegion, Registration, Scope};
-pub use shape::Shape;
+pub use send_queue::SendQueue;
+pub use shape::{Capabilities, Shape};
 pub use stream::{ReceiveQueue, Stream, StreamOptions};
+pub use warpline_regmap::mailbox::{
+    CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Settings,
+};
+pub use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SlotError, Target};
 pub use warpline_wire::error::{Checks, Ending, ErrorNumber};
+pub use warpline_wire::rdmap::{Cause, RdmaError, Terminate};

@@ -21,6 +21,10 @@ impl ProtectionDomain {
         Ok(Self { inner })
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Domain> {
+        &self.inner
+    }
+
     /// Its number, unique among those in use. It never crosses the network (DDP-SEC-07).
     #[must_use]
     pub fn id(&self) -> u16 {

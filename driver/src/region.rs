@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use warpline_regmap::layout::{revoke, stag_entry};
 use warpline_regmap::register::command;
+use warpline_regmap::transmit;
 
 use crate::dma::Mapped;
 use crate::domain::Domain;
 use crate::error::{Error, Returned};
 use crate::memory::DmaMemory;
-use crate::stag::Holder;
+use crate::stag::{Holder, Rights};
 
 /// Who may use an STag (RFC 5041 §8.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,26 +33,50 @@ pub struct Registration {
     pub length: Option<usize>,
     /// Tagged Offset of the region's first octet; `None` = its bus address.
     pub base: Option<u64>,
-    /// The peer may write.
+    /// The peer may write. The sink of an RDMA Read needs it as well: a Read Response is a tagged message of the peer.
     pub remote_write: bool,
+    /// The peer may read: RDMA Reads of queue pairs are answered from it.
+    pub remote_read: bool,
     /// Who may use the STag.
     pub scope: Scope,
 }
 
+impl Registration {
+    /// Memory that only this end uses, for the data of its sends.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            remote_write: false,
+            ..Self::default()
+        }
+    }
+
+    /// Memory that the peer may read and not write.
+    #[must_use]
+    pub fn readable() -> Self {
+        Self {
+            remote_write: false,
+            remote_read: true,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for Registration {
-    /// The whole memory at its bus address, writable for all streams of the protection domain.
+    /// The whole memory at its bus address, writable and not readable for all streams of the protection domain.
     fn default() -> Self {
         Self {
             offset: 0,
             length: None,
             base: None,
             remote_write: true,
+            remote_read: false,
             scope: Scope::ProtectionDomain,
         }
     }
 }
 
-/// Memory that the peer may write to, under an STag, from [`ProtectionDomain::register`](crate::ProtectionDomain::register) until it is revoked.
+/// Memory that the device may access under an STag, for the peer as far as the registration has rights, and for sends, from [`ProtectionDomain::register`](crate::ProtectionDomain::register) until it is revoked.
 ///
 /// Dropping it revokes the STag as well, but cannot report errors. If the device does not confirm, the memory is kept
 /// permanently: it is never returned to the system while the device might still write to it.
@@ -82,6 +107,9 @@ pub struct MemoryRegion {
     base: u64,
     offset: usize,
     length: usize,
+    remote_write: bool,
+    /// Number of the registration.
+    serial: u64,
 }
 
 impl MemoryRegion {
@@ -96,6 +124,7 @@ impl MemoryRegion {
             offset,
             base,
             remote_write,
+            remote_read,
             scope,
             ..
         } = registration;
@@ -149,11 +178,19 @@ impl MemoryRegion {
                 .map_err(Error::Random)
                 .and_then(|random| state.stags.pick(random)),
         };
+        let serial = state.stags.serial();
         let taken = picked.and_then(|stag| {
             let holder = Holder {
                 stag,
                 domain: domain.id,
                 stream,
+                rights: Rights {
+                    base,
+                    length: length as u64,
+                    read: remote_read,
+                    write: remote_write,
+                },
+                serial,
             };
             state.stags.take(holder).map(|()| stag)
         });
@@ -170,6 +207,7 @@ impl MemoryRegion {
             stag_entry::STREAM_SCOPE.put(&mut words, 1);
         }
         stag_entry::REMOTE_WRITE.put(&mut words, remote_write.into());
+        transmit::REMOTE_READ.put(&mut words, remote_read.into());
         stag_entry::BASE.put(&mut words, base);
         stag_entry::LENGTH.put(&mut words, length as u64);
         stag_entry::ADDRESS.put(&mut words, address);
@@ -192,6 +230,8 @@ impl MemoryRegion {
             base,
             offset,
             length,
+            remote_write,
+            serial,
         })
     }
 
@@ -211,6 +251,26 @@ impl MemoryRegion {
     #[must_use]
     pub fn range(&self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.length
+    }
+
+    /// Whether its STag is valid: a peer with a right to it may invalidate it by a Send with Invalidate
+    /// ([`WorkCompletion::invalidated`](crate::WorkCompletion)). The memory stays the region's until it is revoked or
+    /// dropped.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let state = self.domain.shared.state();
+        let holder = state.stags.find(self.stag);
+        holder.is_some_and(|holder| holder.serial == self.serial)
+    }
+
+    /// Whether the peer may write.
+    pub(crate) fn remote_write(&self) -> bool {
+        self.remote_write
+    }
+
+    /// Its protection domain.
+    pub(crate) fn domain(&self) -> &Arc<Domain> {
+        &self.domain
     }
 
     /// Copies octets of the memory, from `offset` in it on, into `to`. The peer may be writing at the same time.
@@ -239,8 +299,8 @@ impl MemoryRegion {
         Ok(octets)
     }
 
-    /// Invalidates the STag. When it returns, no write through the STag is under way or can begin (AMB-42, DDP-SEC-22), and
-    /// only the program accesses the memory.
+    /// Invalidates the STag. When it returns, no access through the STag is under way or can begin, neither a write of the
+    /// peer (AMB-42, DDP-SEC-22) nor a read for a send request, and only the program accesses the memory.
     ///
     /// # Errors
     /// Those of commands and backend; the memory is then kept permanently, because the device may still write to it.
@@ -260,11 +320,14 @@ impl MemoryRegion {
         revoke::STAG.put(&mut words, self.stag.into());
         let shared = &self.domain.shared;
         let mut state = shared.state();
-        if let Err(error) = shared.command(&mut state, command::REVOKE_STAG, &words) {
-            mapped.leak();
-            return Err(error);
-        }
-        state.stags.release(self.stag);
+        let holder = state.stags.find(self.stag);
+        if holder.is_some_and(|holder| holder.serial == self.serial) {
+            if let Err(error) = shared.command(&mut state, command::REVOKE_STAG, &words) {
+                mapped.leak();
+                return Err(error);
+            }
+            state.stags.release(self.stag);
+        } // otherwise the peer has invalidated it, and the device has confirmed that
         drop(state);
         mapped.unmap().map(Some)
     }

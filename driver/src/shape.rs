@@ -1,9 +1,29 @@
 //! What a device has, as its registers describe it.
 
-use warpline_regmap::{Field, Register, register};
+use warpline_regmap::{Field, Register, register, transmit};
 
 use crate::dma::Dma;
 use crate::error::Error;
+
+/// What a device can do beyond receiving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It has send queues.
+    pub transmit: bool,
+    /// It has a mailbox, and a control program behind it that listens, connects and arms streams.
+    pub mailbox: bool,
+}
+
+impl Capabilities {
+    /// Reads the register that describes them; a device without it reads 0.
+    pub(crate) fn read(dma: &Dma) -> Result<Self, Error> {
+        let value = dma.read(transmit::CAPABILITIES, 0)?;
+        Ok(Self {
+            transmit: transmit::CAPABILITY_TRANSMIT.get(&[value]) == 1,
+            mailbox: transmit::CAPABILITY_MAILBOX.get(&[value]) == 1,
+        })
+    }
+}
 
 /// What a device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,17 +15,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpline_regmap::Register;
-use warpline_regmap::layout::error_record;
+use warpline_regmap::layout::{completion, error_record};
+use warpline_regmap::mailbox;
 use warpline_regmap::register::{self, command, interrupt as vector};
 
 use crate::buffer::Buffer;
-use crate::completion::{Completion, Entry, FlushedReceive, Ring, UntaggedCompletion, WORDS};
+use crate::completion::{
+    Completion, Entry, FlushedReceive, Ring, SentCompletion, UntaggedCompletion, WORDS,
+};
 use crate::dma::Dma;
 use crate::error::Error;
 use crate::error_record::ErrorRecord;
 use crate::interrupt::{self, Interrupts};
+use crate::mailbox_state::MailboxState;
+use crate::posted_sends::{PostedSends, SendStatus};
 use crate::receive_ring::ReceiveRing;
-use crate::shape::Shape;
+use crate::route::{Notice, Route};
+use crate::shape::{Capabilities, Shape};
 use crate::stag::StagSlots;
 
 /// Polls of an empty ring between two checks for a fault: a check costs system calls, and faults are rare.
@@ -34,9 +40,11 @@ const POLLS_PER_FAULT_CHECK: u32 = 1024;
 pub(crate) struct Shared {
     pub dma: Arc<Dma>,
     pub shape: Shape,
+    pub capabilities: Capabilities,
     pub command_timeout: Duration,
     pub interrupts: Interrupts,
     pub state: Mutex<State>,
+    pub mailbox: Mutex<MailboxState>,
 }
 
 /// The part behind the lock.
@@ -55,8 +63,11 @@ pub(crate) struct State {
     pub domains: BTreeSet<u16>,
     pub streams: Vec<StreamState>,
     /// Taken from the ring, not yet polled.
-    pub ready: VecDeque<Result<Completion, Error>>,
+    pub ready: Ready,
 }
+
+/// Completions and errors for the program.
+pub(crate) type Ready = VecDeque<Result<Completion, Error>>;
 
 /// State of a stream.
 #[derive(Default)]
@@ -72,6 +83,10 @@ pub(crate) struct StreamState {
     pub generation: u64,
     /// Its untagged queues, by number.
     pub queues: Vec<Option<PostedQueue>>,
+    /// Its send ring, once it is attached.
+    pub sends: Option<PostedSends>,
+    /// The inbox of the queue pair that handles it.
+    pub route: Option<Route>,
 }
 
 /// An untagged queue.
@@ -83,22 +98,58 @@ pub(crate) struct PostedQueue {
 }
 
 impl StreamState {
+    /// Hands a notice to the queue pair, or to the program.
+    fn report(&mut self, stream: u8, notice: Result<Notice, Error>, ready: &mut Ready) {
+        if let Some(route) = &mut self.route {
+            return route.push(notice);
+        }
+        match notice {
+            Ok(Notice::Completion(completion)) => ready.push_back(Ok(completion)),
+            Ok(Notice::Sent(done)) if done.wanted || done.status != SendStatus::Ok => {
+                ready.push_back(Ok(Completion::Sent(SentCompletion {
+                    stream,
+                    id: done.id,
+                    status: done.status,
+                    length: done.length,
+                })));
+            }
+            Ok(Notice::Sent(_)) => {}
+            Err(error) => ready.push_back(Err(error)),
+        }
+    }
+
     /// Returns all posted buffers, queue by queue, in the order of their MSNs.
-    fn flush(&mut self, stream: u8, ready: &mut VecDeque<Result<Completion, Error>>) {
+    fn flush(&mut self, stream: u8, ready: &mut Ready) {
+        let mut flushed = Vec::new();
         for (queue, posted) in (0..).zip(&mut self.queues) {
             for (msn, buffer) in posted.iter_mut().flat_map(|queue| queue.posted.drain(..)) {
-                ready.push_back(Ok(Completion::Flushed(FlushedReceive {
+                flushed.push(FlushedReceive {
                     stream,
                     queue,
                     msn,
                     buffer,
-                })));
+                });
             }
+        }
+        for receive in flushed {
+            let completion = Completion::Flushed(receive);
+            self.report(stream, Ok(Notice::Completion(completion)), ready);
+        }
+    }
+
+    /// Reports all requests of the send ring that are not reported as flushed, and frees the ring.
+    fn flush_sends(&mut self, stream: u8, ready: &mut Ready) {
+        let mut sends = self.sends.take();
+        while let Some(done) = sends.as_mut().and_then(PostedSends::flush) {
+            self.report(stream, Ok(Notice::Sent(done)), ready);
         }
     }
 
     /// Keeps all posted buffers and the rings permanently: the device may still reach them.
     pub fn leak(&mut self) {
+        if let Some(sends) = self.sends.take() {
+            sends.leak();
+        }
         for mut queue in self.queues.drain(..).flatten() {
             queue.posted.drain(..).for_each(mem::forget);
             queue.ring.leak();
@@ -109,6 +160,11 @@ impl StreamState {
 impl Shared {
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is a mailbox whose interrupt reaches the driver.
+    pub fn mailbox_interrupt(&self) -> bool {
+        self.capabilities.mailbox && self.dma.device.vectors() > mailbox::INTERRUPT
     }
 
     pub fn read(&self, register: Register, index: u32) -> Result<u32, Error> {
@@ -219,18 +275,23 @@ impl Shared {
                 reason,
             };
             match complete(&words, streams) {
-                Ok(completion) => {
-                    let failed = match &completion {
-                        Completion::Error(event) => Some(event.stream),
-                        _ => None,
-                    };
-                    ready.push_back(Ok(completion));
-                    if let Some(stream) = failed {
-                        streams[usize::from(stream)].failed = true;
-                        streams[usize::from(stream)].flush(stream, ready);
+                Ok((stream, notice)) => {
+                    let failed = matches!(&notice, Notice::Completion(Completion::Error(_)));
+                    let state = &mut streams[usize::from(stream)];
+                    state.report(stream, Ok(notice), ready);
+                    if failed {
+                        state.failed = true;
+                        state.flush(stream, ready);
                     }
                 }
-                Err(reason) => ready.push_back(Err(malformed(reason))),
+                Err(reason) => {
+                    let error = Err(malformed(reason));
+                    let stream = completion::STREAM.get(&words) as u8;
+                    match streams.get_mut(usize::from(stream)) {
+                        Some(state) => state.report(stream, error, ready),
+                        None => ready.extend(error.err().map(Err)),
+                    }
+                }
             }
         }
         if ring.consumed() != before {
@@ -250,12 +311,33 @@ impl Shared {
             }
         }
         if state.ready.is_empty() {
-            state.idle_polls = state.idle_polls.wrapping_add(1);
-            if state.idle_polls.is_multiple_of(POLLS_PER_FAULT_CHECK) {
-                self.check_fault(state)?;
-            }
+            self.idle(state)?;
         }
         state.ready.pop_front().transpose()
+    }
+
+    /// Moves new entries to the inboxes of queue pairs. An error that belongs to no stream is returned.
+    pub fn collect(&self, state: &mut State) -> Result<(), Error> {
+        if state.faulted {
+            return Err(Error::CompletionFault);
+        }
+        self.drain(state)?;
+        match state.ready.front() {
+            Some(Err(_)) => state
+                .ready
+                .pop_front()
+                .map_or(Ok(()), |first| first.map(drop)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a poll that found nothing, and checks for a fault now and then.
+    pub fn idle(&self, state: &mut State) -> Result<(), Error> {
+        state.idle_polls = state.idle_polls.wrapping_add(1);
+        if state.idle_polls.is_multiple_of(POLLS_PER_FAULT_CHECK) {
+            self.check_fault(state)?;
+        }
+        Ok(())
     }
 
     /// Clears earlier messages, and asks for one as soon as the ring holds an entry that is not consumed. The caller polls
@@ -302,17 +384,21 @@ impl Shared {
         Err(Error::CompletionFault)
     }
 
-    /// Returns the buffers of a closed stream, and frees its rings.
+    /// Returns the buffers and requests of a closed stream, and frees its rings.
     pub fn flush(&self, state: &mut State, stream: u8) {
         let State { streams, ready, .. } = state;
         let state = &mut streams[usize::from(stream)];
+        state.flush_sends(stream, ready);
         state.flush(stream, ready);
         state.queues.clear();
     }
 }
 
-/// Completes an entry with its posted buffer.
-fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Completion, &'static str> {
+/// Completes an entry with its posted buffer or request.
+fn complete(
+    words: &[u32; WORDS],
+    streams: &mut [StreamState],
+) -> Result<(u8, Notice), &'static str> {
     // At most 16 streams: the shape was checked.
     let entry = Entry::parse(words, streams.len() as u8)?;
     let stream = match &entry {
@@ -320,11 +406,23 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
         Entry::Untagged { stream, .. } => *stream,
         Entry::Closed(event) => event.stream,
         Entry::Error(event) => event.stream,
+        Entry::Sent(event) => event.stream,
     };
     let state = &mut streams[usize::from(stream)];
     if !state.armed {
         return Err("the stream is not armed");
     }
+    if let Entry::Sent(event) = &entry {
+        // Requests are reported behind an error as well: those that are flushed, and the last message.
+        let sends = state.sends.as_mut().ok_or("the stream has no send ring")?;
+        return Ok((stream, Notice::Sent(sends.complete(event)?)));
+    }
+    let completion = receive(entry, state)?;
+    Ok((stream, Notice::Completion(completion)))
+}
+
+/// Completes an entry of the receive side with its posted buffer.
+fn receive(entry: Entry, state: &mut StreamState) -> Result<Completion, &'static str> {
     if state.failed {
         return Err("the stream has failed before");
     }
@@ -338,6 +436,7 @@ fn complete(words: &[u32; WORDS], streams: &mut [StreamState]) -> Result<Complet
         }
         Entry::Closed(event) => Ok(Completion::Closed(event)),
         Entry::Error(event) => Ok(Completion::Error(event)),
+        Entry::Sent(_) => Err("no such kind"), // taken before
         Entry::Untagged {
             stream,
             queue,

@@ -23,6 +23,30 @@ pub(crate) struct Holder {
     pub domain: u16,
     /// The only stream that may use it, and that stream's generation.
     pub stream: Option<(u8, u64)>,
+    /// What the peer may do, and where.
+    pub rights: Rights,
+    /// Number of the registration: a later one may have the same STag.
+    pub serial: u64,
+}
+
+/// What an entry offers to the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rights {
+    /// Tagged Offset of the first octet.
+    pub base: u64,
+    /// Octets.
+    pub length: u64,
+    /// The peer may read.
+    pub read: bool,
+    /// The peer may write.
+    pub write: bool,
+}
+
+impl Holder {
+    /// Whether streams like this one may use the STag (RFC 5041 §8.2).
+    pub fn serves(&self, domain: u16, stream: (u8, u64)) -> bool {
+        self.domain == domain && self.stream.is_none_or(|only| only == stream)
+    }
 }
 
 /// The slots of the STag table.
@@ -31,6 +55,7 @@ pub(crate) struct StagSlots {
     slots: u32,
     used: BTreeMap<u32, Holder>,
     next: u32,
+    serials: u64,
 }
 
 impl StagSlots {
@@ -40,7 +65,20 @@ impl StagSlots {
             slots,
             used: BTreeMap::new(),
             next: 0,
+            serials: 0,
         }
+    }
+
+    /// A number for a new registration.
+    pub fn serial(&mut self) -> u64 {
+        self.serials += 1;
+        self.serials
+    }
+
+    /// The entry of `stag`.
+    pub fn find(&self, stag: u32) -> Option<&Holder> {
+        let holder = self.used.get(&self.slot(stag))?;
+        (holder.stag == stag).then_some(holder)
     }
 
     /// The slot that `stag` belongs to.
@@ -91,6 +129,8 @@ mod tests {
             stag,
             domain: 0,
             stream: None,
+            rights: Rights::default(),
+            serial: 0,
         }
     }
 

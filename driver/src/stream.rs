@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use warpline_regmap::layout::{close, stream_context};
 use warpline_regmap::register::{self, command};
+use warpline_regmap::transmit;
 
 use crate::buffer::Buffer;
 use crate::domain::Domain;
 use crate::error::{Error, Returned};
 use crate::error_record::ErrorRecord;
+use crate::posted_sends::PostedSends;
 use crate::receive_ring::ReceiveRing;
+use crate::route::Route;
+use crate::send_queue::SendQueue;
+use crate::send_ring::SendRing;
 use crate::shared::{PostedQueue, Shared, State};
 
 /// How a stream enters full operation (AMB-16).
@@ -80,10 +85,31 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// Arms stream `number` in `domain`.
     pub(crate) fn arm(
         domain: &Arc<Domain>,
         number: u8,
         options: StreamOptions,
+    ) -> Result<Self, Error> {
+        let context = context(number, domain.id, &options);
+        Self::begin(domain, number, options, Some(&context))
+    }
+
+    /// Takes over stream `number`, which the card's control program has armed in `domain` with `options`.
+    pub(crate) fn adopt(
+        domain: &Arc<Domain>,
+        number: u8,
+        options: StreamOptions,
+    ) -> Result<Self, Error> {
+        Self::begin(domain, number, options, None)
+    }
+
+    /// Records the stream, arms it with `context` unless it is armed, and attaches its receive rings.
+    fn begin(
+        domain: &Arc<Domain>,
+        number: u8,
+        options: StreamOptions,
+        context: Option<&[u32]>,
     ) -> Result<Self, Error> {
         let shared = &domain.shared;
         let (mask, queues) = (options.queues, shared.shape.queues);
@@ -93,45 +119,7 @@ impl Stream {
         }
         ReceiveRing::check(options.receive_entries)?;
         let mut state = shared.state();
-        if state.gone {
-            return Err(Error::Gone);
-        }
-        let generation = state.streams[usize::from(number)].generation;
-        if state.streams[usize::from(number)].armed {
-            return Err(Error::StreamArmed { stream: number });
-        }
-        let stale = |stream| matches!(stream, Some((n, g)) if n == number && g != generation);
-        if let Some(holder) = state.stags.holders().find(|holder| stale(holder.stream)) {
-            let stag = holder.stag;
-            return Err(Error::StreamRegions {
-                stream: number,
-                stag,
-            });
-        }
-        let of_it = |stream| matches!(stream, Some((n, _)) if n == number);
-        let mut holders = state.stags.holders();
-        if let Some(holder) =
-            holders.find(|holder| of_it(holder.stream) && holder.domain != domain.id)
-        {
-            return Err(Error::RegionDomain {
-                stream: number,
-                stag: holder.stag,
-                domain: holder.domain,
-            });
-        }
-        drop(holders);
-
-        let mut words = [0; stream_context::WORDS];
-        stream_context::STREAM.put(&mut words, number.into());
-        stream_context::MARKERS.put(&mut words, options.markers.into());
-        stream_context::CRC.put(&mut words, options.crc.into());
-        stream_context::TAGGED_COMPLETIONS.put(&mut words, options.tagged_completions.into());
-        stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
-        stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
-        stream_context::QUEUES.put(&mut words, mask.into());
-        stream_context::PROTECTION_DOMAIN.put(&mut words, domain.id.into());
-        stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());
-        stream_context::FIRST_MSN.put(&mut words, options.first_msn.into());
+        check_free(&state, number, domain.id)?;
         let mut posted = Vec::new();
         for queue in 0..queues {
             posted.push(match mask >> queue & 1 {
@@ -148,7 +136,9 @@ impl Stream {
         stream.queues = posted;
         stream.domain = domain.id;
         (stream.armed, stream.failed, stream.closed) = (true, false, false);
-        if let Err(error) = shared.command(&mut state, command::ARM_STREAM, &words) {
+        if let Some(context) = context
+            && let Err(error) = shared.command(&mut state, command::ARM_STREAM, context)
+        {
             let stream = &mut state.streams[usize::from(number)];
             stream.armed = false;
             stream.queues.clear(); // the device knows none of the rings
@@ -171,6 +161,58 @@ impl Stream {
             }
         }
         Ok(armed)
+    }
+
+    /// Gives the stream a send ring of `entries` slots, a power of two from 4 to 4096. A stream has one send queue.
+    ///
+    /// # Errors
+    /// [`Error::NoTransmit`], [`Error::SendEntries`], [`Error::SendQueueAttached`], [`Error::StreamFailed`], those of memory
+    /// and commands.
+    pub fn attach_send_queue(&self, entries: u32) -> Result<SendQueue<'_>, Error> {
+        let stream = self.number;
+        let shared = &self.domain.shared;
+        if !shared.capabilities.transmit {
+            return Err(Error::NoTransmit);
+        }
+        SendRing::check(entries)?;
+        let mut state = shared.state();
+        if state.gone {
+            return Err(Error::Gone);
+        }
+        let found = &mut state.streams[usize::from(stream)];
+        if found.sends.is_some() {
+            return Err(Error::SendQueueAttached { stream });
+        }
+        let ring = SendRing::new(&shared.dma, entries)?;
+        let words = ring.arguments(stream);
+        match shared.command(&mut state, transmit::SET_SEND_RING, &words) {
+            Ok(()) => {}
+            Err(error @ Error::Refused { .. }) => return Err(error),
+            Err(error) => {
+                ring.leak(); // the device may know it
+                return Err(error);
+            }
+        }
+        state.streams[usize::from(stream)].sends = Some(PostedSends::new(ring));
+        drop(state);
+        self.send_queue()
+    }
+
+    /// Its send queue.
+    ///
+    /// # Errors
+    /// [`Error::NoSendQueue`].
+    pub fn send_queue(&self) -> Result<SendQueue<'_>, Error> {
+        let (shared, stream) = (&*self.domain.shared, self.number);
+        match shared.state().streams[usize::from(stream)].sends {
+            Some(_) => Ok(SendQueue { shared, stream }),
+            None => Err(Error::NoSendQueue { stream }),
+        }
+    }
+
+    /// Its protection domain.
+    pub(crate) fn domain(&self) -> &Arc<Domain> {
+        &self.domain
     }
 
     /// Its number.
@@ -230,12 +272,17 @@ impl Stream {
     /// # Errors
     /// Those of commands; posted buffers are then kept permanently, because the device may still write to them.
     pub fn close(mut self) -> Result<(), Error> {
+        self.end().0
+    }
+
+    /// As [`close`](Self::close); returns what a queue pair has not taken yet.
+    pub(crate) fn close_routed(mut self) -> (Result<(), Error>, Option<Route>) {
         self.end()
     }
 
-    fn end(&mut self) -> Result<(), Error> {
+    fn end(&mut self) -> (Result<(), Error>, Option<Route>) {
         if !mem::take(&mut self.open) {
-            return Ok(());
+            return (Ok(()), None);
         }
         let mut words = [0; close::WORDS];
         close::STREAM.put(&mut words, self.number.into());
@@ -245,20 +292,21 @@ impl Stream {
             .command(&mut state, command::CLOSE_STREAM, &words)
             .and_then(|()| shared.drain(&mut state));
         if closed.is_err() {
-            state.streams[usize::from(self.number)].leak();
-            return closed;
+            let stream = &mut state.streams[usize::from(self.number)];
+            stream.leak();
+            return (closed, stream.route.take());
         }
         shared.flush(&mut state, self.number);
         let stream = &mut state.streams[usize::from(self.number)];
         stream.armed = false;
         stream.generation += 1;
-        Ok(())
+        (Ok(()), stream.route.take())
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if let Err(error) = self.end() {
+        if let Err(error) = self.end().0 {
             tracing::warn!(stream = self.number, %error, "stream not closed");
         }
     }
@@ -350,6 +398,51 @@ impl ReceiveQueue<'_> {
         }
         refused.map_or(Ok(q.next_msn), Err)
     }
+}
+
+/// Checks that stream `number` can be armed in `domain`, with the memory regions that exist.
+fn check_free(state: &State, number: u8, domain: u16) -> Result<(), Error> {
+    if state.gone {
+        return Err(Error::Gone);
+    }
+    let generation = state.streams[usize::from(number)].generation;
+    if state.streams[usize::from(number)].armed {
+        return Err(Error::StreamArmed { stream: number });
+    }
+    let stale = |stream| matches!(stream, Some((n, g)) if n == number && g != generation);
+    if let Some(holder) = state.stags.holders().find(|holder| stale(holder.stream)) {
+        let stag = holder.stag;
+        return Err(Error::StreamRegions {
+            stream: number,
+            stag,
+        });
+    }
+    let of_it = |stream| matches!(stream, Some((n, _)) if n == number);
+    let mut holders = state.stags.holders();
+    if let Some(holder) = holders.find(|holder| of_it(holder.stream) && holder.domain != domain) {
+        return Err(Error::RegionDomain {
+            stream: number,
+            stag: holder.stag,
+            domain: holder.domain,
+        });
+    }
+    Ok(())
+}
+
+/// Arguments of `ARM_STREAM`.
+fn context(number: u8, domain: u16, options: &StreamOptions) -> [u32; stream_context::WORDS] {
+    let mut words = [0; stream_context::WORDS];
+    stream_context::STREAM.put(&mut words, number.into());
+    stream_context::MARKERS.put(&mut words, options.markers.into());
+    stream_context::CRC.put(&mut words, options.crc.into());
+    stream_context::TAGGED_COMPLETIONS.put(&mut words, options.tagged_completions.into());
+    stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
+    stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
+    stream_context::QUEUES.put(&mut words, options.queues.into());
+    stream_context::PROTECTION_DOMAIN.put(&mut words, domain.into());
+    stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());
+    stream_context::FIRST_MSN.put(&mut words, options.first_msn.into());
+    words
 }
 
 /// Checks that the queue has room for one more buffer; drains the ring when the queue seems full.

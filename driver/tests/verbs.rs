@@ -414,7 +414,6 @@ fn a_full_queue_takes_no_more() {
     card.assert_no_violations();
 }
 
-// req: DDP-SEC-12
 #[test]
 fn what_does_not_exist_is_named() {
     let card = SoftwareCard::default();

@@ -1,6 +1,6 @@
 //! What all backends have in common: checks of a card's PCI function.
 
-use warpline_regmap::register;
+use warpline_regmap::{mailbox, register};
 
 use crate::open_error::OpenError;
 
@@ -23,6 +23,11 @@ pub fn check(register_octets: u64, vectors: u32) -> Result<(), OpenError> {
         return Err(OpenError::Vectors { found: vectors });
     }
     Ok(())
+}
+
+/// Vectors that the driver uses of `found`: those that every card has, and the mailbox's.
+pub fn vectors(found: u32) -> usize {
+    (found as usize).min(mailbox::INTERRUPT + 1)
 }
 
 /// How much memory this process may lock, as text for a message.

@@ -31,9 +31,9 @@ use vfio_bindings::bindings::vfio::{
 };
 use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioOps};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
-use warpline_regmap::register::{self, interrupt};
+use warpline_regmap::register;
 
-use super::function::{check, check_offset, command, locked_limit};
+use super::function::{check, check_offset, command, locked_limit, vectors};
 use super::mapping::Mapping;
 use crate::device::{Device, DeviceInfo, DmaMap, Result};
 use crate::open_error::OpenError;
@@ -57,7 +57,7 @@ pub struct KernelVfio {
     #[expect(dead_code, reason = "closes the device when it is dropped")]
     device: VfioDevice,
     iommu: Arc<dyn VfioOps>,
-    interrupts: [EventFd; interrupt::COUNT],
+    interrupts: Vec<EventFd>,
     info: DeviceInfo,
     /// Memory mapped for DMA, by bus address.
     maps: Mutex<BTreeMap<u64, Mapping>>,
@@ -151,8 +151,9 @@ impl KernelVfio {
             true => device.get_region_size(region),
             false => 0,
         };
-        let vectors = device.get_irq_info(VFIO_PCI_MSIX_IRQ_INDEX);
-        check(size, vectors.map_or(0, |irq| irq.count))?;
+        let irq = device.get_irq_info(VFIO_PCI_MSIX_IRQ_INDEX);
+        let count = irq.map_or(0, |irq| irq.count);
+        check(size, count)?;
 
         let file = borrow(&device).try_clone_to_owned();
         let file = File::from(file.map_err(io("copying the device's descriptor"))?);
@@ -168,7 +169,8 @@ impl KernelVfio {
         };
         let eventfd = || EventFd::new(EFD_CLOEXEC | EFD_NONBLOCK);
         let source = |source| OpenError::Eventfd { source };
-        let interrupts = [eventfd().map_err(source)?, eventfd().map_err(source)?];
+        let interrupts = (0..vectors(count)).map(|_| eventfd().map_err(source));
+        let interrupts = interrupts.collect::<std::result::Result<Vec<_>, _>>()?;
         device
             .enable_msix(interrupts.iter().collect())
             .map_err(kernel("enabling MSI-X"))?;
@@ -309,6 +311,10 @@ impl Device for KernelVfio {
         })?;
         maps.remove(&iova);
         Ok(())
+    }
+
+    fn vectors(&self) -> usize {
+        self.interrupts.len()
     }
 
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {

@@ -15,9 +15,8 @@ use pci_driver::device::PciDevice;
 use pci_driver::regions::{OwningPciRegion, PciRegion, Permissions};
 use rustix::event::EventfdFlags;
 use warpline_regmap::pci::REGISTER_BAR;
-use warpline_regmap::register::interrupt;
 
-use super::function::{check, check_offset, command, locked_limit};
+use super::function::{check, check_offset, command, locked_limit, vectors};
 use super::mapping::Mapping;
 use crate::device::{Device, DeviceInfo, DmaMap, Result};
 use crate::open_error::OpenError;
@@ -31,7 +30,7 @@ pub struct PciDriver {
     // Fields are dropped in this order: the device and its container, then the memory that was mapped for it.
     registers: OwningPciRegion,
     device: VfioPciDevice,
-    interrupts: [OwnedFd; interrupt::COUNT],
+    interrupts: Vec<OwnedFd>,
     info: DeviceInfo,
     /// Memory mapped for DMA, by bus address.
     maps: Mutex<BTreeMap<u64, Mapping>>,
@@ -55,9 +54,9 @@ impl PciDriver {
         let usable = registers
             .as_ref()
             .filter(|bar| bar.permissions() == Permissions::ReadWrite);
-        let vectors = device.interrupts().msi_x().max();
-        let vectors = u32::try_from(vectors).unwrap_or(u32::MAX);
-        check(usable.map_or(0, PciRegion::len), vectors)?;
+        let count = device.interrupts().msi_x().max();
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        check(usable.map_or(0, PciRegion::len), count)?;
         let Some(registers) = registers else {
             return Err(OpenError::RegisterBar { found: 0 });
         };
@@ -67,8 +66,9 @@ impl PciDriver {
                 source: error.into(),
             })
         };
-        let interrupts = [eventfd()?, eventfd()?];
-        let numbers = interrupts.each_ref().map(AsRawFd::as_raw_fd);
+        let interrupts = (0..vectors(count)).map(|_| eventfd());
+        let interrupts = interrupts.collect::<std::result::Result<Vec<_>, _>>()?;
+        let numbers: Vec<_> = interrupts.iter().map(AsRawFd::as_raw_fd).collect();
         let enabled = device.interrupts().msi_x().enable(&numbers);
         enabled.map_err(kernel("enabling MSI-X"))?;
         let iommu = device.iommu();
@@ -157,6 +157,10 @@ impl Device for PciDriver {
         self.device.iommu().unmap(iova, octets)?;
         maps.remove(&iova);
         Ok(())
+    }
+
+    fn vectors(&self) -> usize {
+        self.interrupts.len()
     }
 
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {

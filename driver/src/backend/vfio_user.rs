@@ -17,11 +17,10 @@ use std::time::Duration;
 
 use rustix::event::EventfdFlags;
 use warpline_regmap::pci::REGISTER_BAR;
-use warpline_regmap::register::interrupt;
 use warpline_vfio_user::protocol::pci::{CONFIG, MSIX};
 use warpline_vfio_user::{Client, Error, Permissions};
 
-use super::function::{check, check_offset, command};
+use super::function::{check, check_offset, command, vectors};
 use crate::device::{Device, DeviceInfo, DmaMap, Result};
 use crate::open_error::OpenError;
 
@@ -35,7 +34,7 @@ const REGISTERS: u32 = REGISTER_BAR as u32;
 pub struct VfioUser {
     name: String,
     client: Client,
-    interrupts: [OwnedFd; interrupt::COUNT],
+    interrupts: Vec<OwnedFd>,
 }
 
 impl VfioUser {
@@ -75,8 +74,9 @@ impl VfioUser {
                 source: error.into(),
             })
         };
-        let interrupts = [eventfd()?, eventfd()?];
-        let eventfds = interrupts.each_ref().map(|eventfd| Some(eventfd.as_fd()));
+        let interrupts = (0..vectors(irq.count)).map(|_| eventfd());
+        let interrupts = interrupts.collect::<std::result::Result<Vec<_>, _>>()?;
+        let eventfds: Vec<_> = interrupts.iter().map(|fd| Some(fd.as_fd())).collect();
         let aimed = client.set_irqs(MSIX, 0, &eventfds);
         aimed.map_err(socket("enabling MSI-X"))?;
         let card = Self {
@@ -141,6 +141,10 @@ impl Device for VfioUser {
 
     fn unmap(&self, iova: u64, length: u64) -> Result<()> {
         Ok(self.client.dma_unmap(iova, length)?)
+    }
+
+    fn vectors(&self) -> usize {
+        self.interrupts.len()
     }
 
     fn interrupt(&self, vector: usize) -> BorrowedFd<'_> {

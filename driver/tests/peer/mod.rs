@@ -55,6 +55,19 @@ impl Peer {
         self.send(Message::Tagged { stag, to, rsvd_ulp }, payload);
     }
 
+    /// Sends a Read Response.
+    pub fn respond(&mut self, stag: u32, to: u64, payload: &[u8]) {
+        let rsvd_ulp = 0x42;
+        self.send(Message::Tagged { stag, to, rsvd_ulp }, payload);
+    }
+
+    /// Sends a message of RDMAP.
+    pub fn rdmap(&mut self, opcode: u8, qn: u32, msn: u32, invalidate: u32, payload: &[u8]) {
+        let [a, b, c, d] = invalidate.to_be_bytes();
+        let rsvd_ulp = [0x40 | opcode, a, b, c, d];
+        self.send(Message::Untagged { qn, msn, rsvd_ulp }, payload);
+    }
+
     /// Sends an untagged message.
     pub fn untagged(&mut self, qn: u32, msn: u32, payload: &[u8]) {
         let rsvd_ulp = [0x43, 1, 2, 3, 4];

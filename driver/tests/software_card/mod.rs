@@ -14,6 +14,7 @@
 
 #[cfg(feature = "vfio-user")]
 pub mod function;
+mod sends;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -29,6 +30,7 @@ use warpline_regmap::layout::{
     receive_ring, refused, revoke, stag_entry, stream_context,
 };
 use warpline_regmap::register::{self, command, interrupt};
+use warpline_regmap::transmit::{self, SendRequest};
 use warpline_regmap::{Field, Register};
 use warpline_wire::error::{Detail, Ending, ErrorRecord};
 use warpline_wire::receive::{
@@ -66,6 +68,10 @@ impl Default for SoftwareCard {
             regions: BTreeMap::new(),
             posted: BTreeMap::new(),
             rings: BTreeMap::new(),
+            sends: BTreeMap::new(),
+            sent: Vec::new(),
+            answers: true,
+            capabilities: 1,
             records: BTreeMap::new(),
             maps: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -100,6 +106,13 @@ pub struct Model {
     regions: BTreeMap<u32, Region>,
     posted: BTreeMap<(u32, u32), VecDeque<(u32, u64)>>,
     rings: BTreeMap<(u32, u32), Ring>,
+    sends: BTreeMap<u32, Ring>,
+    /// Requests read from send rings, and their streams.
+    pub sent: Vec<(u32, SendRequest)>,
+    /// Requests that are to be reported complete as soon as they are read.
+    pub answers: bool,
+    /// What `CAPABILITIES` reads.
+    pub capabilities: u32,
     records: BTreeMap<u32, ErrorRecord>,
     maps: BTreeMap<u64, Map>,
     /// Completions that wait for room.
@@ -432,7 +445,7 @@ impl Model {
         }
         for i in 0..new {
             let index = u32::from(first.wrapping_add(i)) % entries;
-            let words = self.load(base + 16 * u64::from(index));
+            let words = self.load::<{ receive_descriptor::WORDS }>(base + 16 * u64::from(index));
             let length = receive_descriptor::LENGTH.get(&words) as u32;
             // A failed stream accepts no buffers, though its doorbell may still be rung.
             if let Ok(msn) = self.receiver.post(key.0, key.1, length) {
@@ -442,8 +455,8 @@ impl Model {
         }
     }
 
-    fn load(&mut self, address: u64) -> [u32; receive_descriptor::WORDS] {
-        let mut octets = [0; 4 * receive_descriptor::WORDS];
+    fn load<const WORDS: usize>(&mut self, address: u64) -> [u32; WORDS] {
+        let mut octets = vec![0; 4 * WORDS];
         match self.maps.range(..=address).next_back() {
             Some((start, map)) if address - start + octets.len() as u64 <= map.length => {
                 let at = map.offset + (address - start);
@@ -540,8 +553,10 @@ impl Model {
                 let stream = get(close::STREAM) as u32;
                 self.posted.retain(|(of, _), _| *of != stream);
                 self.rings.retain(|(of, _), _| *of != stream);
+                self.sends.remove(&stream);
                 self.receiver.close(stream).is_ok()
             }
+            transmit::SET_SEND_RING => self.attach_send_ring(&words),
             command::SET_RECEIVE_RING => {
                 let queue = get(receive_ring::QUEUE) as u32;
                 let key = (get(receive_ring::STREAM) as u32, queue);
@@ -636,6 +651,7 @@ impl Device for SoftwareCard {
             _ if offset == register::SHAPE.offset => {
                 8 | u32::from(STREAMS) << 16 | u32::from(QUEUES) << 24
             }
+            _ if offset == transmit::CAPABILITIES.offset => model.capabilities,
             _ if offset == register::RING_OCTETS.offset => 128 << 10,
             _ if offset == register::STAG_SLOTS.offset => STAG_SLOTS,
             _ if offset == register::RECEIVE_SLOTS.offset => RECEIVE_SLOTS,
@@ -672,6 +688,11 @@ impl Device for SoftwareCard {
         }
         if offset == register::INTERRUPT_STATE.offset {
             value = model.register(register::INTERRUPT_STATE) & !value;
+        }
+        if offset == transmit::SEND_PRODUCER.offset {
+            model.send_doorbell(value);
+            model.complete();
+            return Ok(());
         }
         let doorbell = register::RECEIVE_PRODUCER;
         let doorbells = doorbell.offset..doorbell.at(doorbell.count);
@@ -732,7 +753,8 @@ impl Device for SoftwareCard {
         let posted = model.posted.iter().any(|((stream, _), queue)| {
             !model.records.contains_key(stream) && queue.iter().any(|(_, at)| inside(*at))
         });
-        let ring = model.rings.values().any(|ring| inside(ring.base));
+        let mut rings = model.rings.values().chain(model.sends.values());
+        let ring = rings.any(|ring| inside(ring.base));
         if region || posted || ring {
             let text = format!("{iova:#x} unmapped while the device may reach it");
             model.violations.push(text);
@@ -762,6 +784,7 @@ impl Device for SoftwareCard {
         model.regions.clear();
         model.posted.clear();
         model.rings.clear();
+        model.sends.clear();
         model.requested = None;
         model.records.clear();
         model.waiting.clear();
