@@ -21,16 +21,6 @@ pub enum Error {
         /// The reason.
         source: warpline_capture::replay::ReplayError,
     },
-    /// Two STags select the same slot of the card's table.
-    #[error(
-        "STags {stags:#010x?} need the same one of the card's {slots} slots (STag >> 8): it cannot hold both at a time"
-    )]
-    SameSlot {
-        /// The STags.
-        stags: [u32; 2],
-        /// Slots of the card's table.
-        slots: usize,
-    },
     /// A region cannot be registered.
     #[error("the region of STag {stag:#010x} cannot be registered: {source}")]
     Region {
@@ -39,11 +29,11 @@ pub enum Error {
         /// The driver's reason.
         source: warpline_driver::Error,
     },
-    /// A TCP segment completes more messages than its queue can hold buffers.
+    /// More messages are open at a time than their queue can hold buffers.
     #[error(
-        "a TCP segment completes messages beyond the {slots} buffers that queue {queue} holds: choose a smaller --segment"
+        "more than {slots} messages of queue {queue} are open at a time: the card holds {slots} buffers of a queue"
     )]
-    TcpSegment {
+    Open {
         /// The untagged queue.
         queue: u8,
         /// Buffers it can hold.

@@ -363,7 +363,7 @@ mod tests {
             assert_eq!(survey.fpdus, fpdus as u64);
             assert_eq!(
                 survey.tagged[&7],
-                std::slice::from_ref(&(0..message.len() as u64))
+                std::slice::from_ref(&(0..message.len() as u128))
             );
             let small = segments
                 .iter()

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
+use warpline_capture::replay::{Choice, Role};
 use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
 use warpline_synth::{Family, Prefix};
@@ -203,6 +204,21 @@ pub(crate) struct Replay {
     /// Seed of --segment random [default: 1]
     #[arg(long, value_name = "S", value_parser = seed::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
+    /// Replay connection N, counted from 1 among those on which MPA start-up succeeded [default: the first that carries FPDUs]
+    #[arg(long, value_name = "N", value_parser = connection, allow_negative_numbers = true)]
+    pub connection: Option<usize>,
+    /// Whose stream to replay [default: the Initiator's, or the Responder's if the Initiator sent no FPDU]
+    #[arg(long, value_name = "ROLE")]
+    pub direction: Option<Direction>,
+}
+
+/// Whose stream `--direction` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    /// The end that sent the Request frame
+    Initiator,
+    /// The end that sent the Reply frame
+    Responder,
 }
 
 #[derive(Debug, Args)]
@@ -264,6 +280,17 @@ pub(crate) enum SegmentLength {
 }
 
 impl Replay {
+    /// The stream to replay.
+    pub fn choice(&self) -> Choice {
+        Choice {
+            connection: self.connection,
+            direction: self.direction.map(|direction| match direction {
+                Direction::Initiator => Role::Initiator,
+                Direction::Responder => Role::Responder,
+            }),
+        }
+    }
+
     /// The requested segmentation; the error names options that exclude each other.
     pub fn segmentation(&self) -> Result<Segmentation, String> {
         match (self.segment, self.seed) {
@@ -284,6 +311,13 @@ fn width(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
+    }
+}
+
+fn connection(text: &str) -> Result<usize, &'static str> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("give a number from 1 on"),
     }
 }
 

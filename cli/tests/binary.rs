@@ -11,6 +11,11 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// What is said of the Terminate that the Responder of crc1-rev2-badstag sends.
+const RESPONDER: &str = "warpline: connection 1: 1 FPDU of the Responder 10.78.0.1:7007 (44 octets) was not replayed: choose --connection 1 --direction responder";
+/// In the line about a stream that is not replayed.
+const NOT_REPLAYED: &str = " not replayed: choose --connection ";
+
 fn warpline(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_warpline"))
         .args(arguments)
@@ -105,7 +110,9 @@ impl Copy {
     fn differs(&self, lines: &[&str]) {
         let output = warpline(&["replay", self.path().to_str().unwrap(), "--width", "64"]);
         assert_eq!(output.status.code(), Some(1));
-        assert_eq!(text(&output.stderr).lines().collect::<Vec<_>>(), lines);
+        let said = text(&output.stderr).lines();
+        let said: Vec<_> = said.filter(|line| !line.contains(NOT_REPLAYED)).collect();
+        assert_eq!(said, lines);
     }
 }
 
@@ -206,7 +213,7 @@ fn garbage_is_refused_in_one_line() {
 #[test]
 fn unusable_traffic_is_refused_in_one_line() {
     let truncated = Copy::of("crc1-rev2-oob");
-    truncated.edit("wire.pcap", |octets| octets.truncate(octets.len() - 5));
+    truncated.edit("wire.pcap", |octets| octets.truncate(100));
     unusable_capture(truncated.path(), "truncated");
 
     let key = b"MPA ID Re";
@@ -264,10 +271,6 @@ fn unusable_truth_is_refused_in_one_line() {
         "passes 2^64",
     );
     edited(&regions("0x56bae400", "0xec7df800"), "names two regions");
-    edited(
-        &regions("0x56bae400", "0xab7df800"),
-        "the same one of the card's 256 slots",
-    );
     let no_buffers = |copy: &Copy| {
         fs::remove_file(copy.file("receive-buffers.bin.gz")).unwrap();
         copy.replace(
@@ -289,6 +292,15 @@ fn unusable_truth_is_refused_in_one_line() {
         &|copy| copy.replace("terminate.txt", "code 0", "code 300"),
         "terminate.txt: no layer, type and code",
     );
+}
+
+/// Two recorded regions that need the same one of the card's 256 slots take turns in it.
+#[test]
+fn recorded_regions_may_need_the_same_slot() {
+    let copy = Copy::of("crc1-rev2-badstag");
+    copy.replace("regions.json", "0x56bae400", "0xab7df800");
+    let output = warpline(&["replay", copy.path().to_str().unwrap(), "--width", "64"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]
@@ -334,7 +346,10 @@ fn json_is_one_object_with_the_agreed_fields() {
         "--json",
     ]);
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stderr), "");
+    assert_eq!(
+        text(&output.stderr).lines().collect::<Vec<_>>(),
+        [RESPONDER]
+    );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let object = report.as_object().unwrap();
     let mut fields: Vec<_> = object.keys().map(String::as_str).collect();
@@ -343,6 +358,7 @@ fn json_is_one_object_with_the_agreed_fields() {
         fields,
         [
             "completions",
+            "connections",
             "crc",
             "cycles",
             "errors",
@@ -353,6 +369,8 @@ fn json_is_one_object_with_the_agreed_fields() {
             "octets_per_cycle",
             "payload_octets",
             "receive_match",
+            "skipped",
+            "warnings",
             "width",
         ]
     );
@@ -365,7 +383,9 @@ fn json_is_one_object_with_the_agreed_fields() {
     assert_eq!(report["memory_match"], true);
     assert_eq!(report["receive_match"], true);
     let cycles = report["cycles"].as_u64().unwrap();
-    assert_eq!(report["octets_per_cycle"], 168.0 / cycles as f64);
+    // A parsed number may differ from the printed one in its last bit.
+    let speed = report["octets_per_cycle"].as_f64().unwrap();
+    assert!((speed - 168.0 / cycles as f64).abs() < 1e-12, "{speed}");
     assert_eq!(
         report["completions"],
         serde_json::json!([
@@ -375,6 +395,18 @@ fn json_is_one_object_with_the_agreed_fields() {
     assert_eq!(
         report["errors"],
         serde_json::json!([{"stream": 0, "type": 1, "code": 0, "checks": 4}])
+    );
+    assert_eq!(report["skipped"], serde_json::json!([]));
+    let said = RESPONDER.strip_prefix("warpline: ").unwrap();
+    assert_eq!(report["warnings"], serde_json::json!([said]));
+    let [connection] = &report["connections"].as_array().unwrap()[..] else {
+        panic!("{report}");
+    };
+    let fields = ["number", "initiator_fpdus", "responder_fpdus", "replayed"];
+    let fields = fields.map(|field| connection[field].clone());
+    assert_eq!(
+        serde_json::json!(fields),
+        serde_json::json!([1, 2, 1, "initiator"])
     );
 
     let capture = recorded("crc1-rev2-sends");
@@ -461,8 +493,8 @@ fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
     let length = |at: usize| u32::from_le_bytes(pcap[at + 8..][..4].try_into().unwrap()) as usize;
     let next = |at: &usize| Some(at + RECORD + length(*at)).filter(|at| *at < pcap.len());
     let records = std::iter::successors(Some(24), next);
-    let of_data: Vec<_> = records.filter(|at| length(*at) > 100).collect();
-    let missing = of_data[of_data.len() / 2];
+    let mut of_data = records.filter(|at| length(*at) > 80);
+    let missing = of_data.nth(2).unwrap(); // behind Request and Reply: a hole in front of all else
     let end = missing + RECORD + length(missing);
     pcap.drain(missing..end);
     fs::write(&path, pcap).unwrap();
@@ -539,20 +571,20 @@ fn a_trace_on_a_full_disk_is_reported() {
         complaint.ends_with("/dev/full: is the disk full?\n"),
         "{complaint}"
     );
-    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    let lines: Vec<_> = complaint.lines().collect();
+    assert!(matches!(lines[..], [RESPONDER, _]), "{complaint}");
     let shown = text(&output.stdout);
     assert!(shown.contains("memory as expected"), "{shown}");
 }
 
 /// What `warpline rtl` writes beside the modules.
-const BESIDE: [&str; 13] = [
+const BESIDE: [&str; 12] = [
     "warpline.f",
     "warpline.core",
     "Bender.yml",
     "registers.rdl",
     "warpline_instance.svh",
     "warpline_registers_example.sv",
-    "warpline_pkg.sv",
     "warpline.h",
     "warpline.xml",
     "warpline.sdc",
@@ -570,7 +602,8 @@ fn rtl_is_one_file_a_module_and_a_list() {
     let list = fs::read_to_string(out.join("warpline.f")).unwrap();
     let mut listed: Vec<_> = list.lines().map(str::to_owned).collect();
     assert_eq!(listed.last().unwrap(), "warpline.sv", "the top comes last");
-    for file in &listed {
+    assert_eq!(listed[0], "warpline_pkg.sv", "the package comes first");
+    for file in &listed[1..] {
         let text = fs::read_to_string(out.join(file)).unwrap();
         let name = file.strip_suffix(".sv").unwrap();
         let modules: Vec<_> = text

@@ -120,7 +120,8 @@ fn check(card: &Card, case: &Case, capture: &Capture, segmentation: Segmentation
     });
     assert_eq!(report.errors, Vec::from_iter(error), "{name}");
     // No other octet crosses the bus, and none of a failing DDP segment.
-    let entries = (report.completions.len() + report.errors.len()) as u64;
+    let closed = usize::from(replayed.landed.closed.is_some());
+    let entries = (report.completions.len() + report.errors.len() + closed) as u64;
     let written = card.timing().written;
     assert_eq!(written, u64::from(case.payload) + ENTRY * entries, "{name}");
 }
@@ -214,25 +215,15 @@ fn buffers_follow_the_messages() {
     assert_eq!(replayed.report.completions.len(), 65);
     assert_eq!(replayed.landed.receive.1.len(), 65 * 64);
 
-    let stream = Replay::new(&traffic).unwrap();
-    let whole = replay(&card, &stream, every(65535), &mut |_, _| {});
-    let refused = whole.unwrap_err();
-    assert_eq!(refused.exit_code(), 2);
-    assert!(
-        matches!(
-            refused,
-            warpline::Error::TcpSegment {
-                queue: 0,
-                slots: 64
-            }
-        ),
-        "{refused}"
-    );
+    // A segment that completes more messages is cut where the program posts.
+    let whole = run(&card, &traffic, every(65535));
+    assert_eq!((whole.segments, &whole.landed), (1, &replayed.landed));
 }
 
-/// A TCP segment that was not captured leaves a gap that no replay can fill.
+/// A TCP segment that was not captured leaves a gap that no replay can fill: it ends there, and says so.
 #[test]
-fn a_gap_is_refused() {
+fn a_gap_ends_the_replay() {
+    let card = card(64);
     let mut traffic = capture("crc1-rev2-sends");
     let missing = 3;
     let sent = &mut traffic.connections[0];
@@ -244,10 +235,35 @@ fn a_gap_is_refused() {
         .filter(|&i| !initiator.segments[i].payload.is_empty())
         .collect();
     let removed = initiator.segments.remove(fpdus[missing]);
-    match Replay::new(&traffic).unwrap_err() {
-        ReplayError::Gap { missing, .. } => {
-            assert_eq!(missing, removed.payload.len() as u64);
-        }
-        other => panic!("{other}"),
-    }
+    let replayed = run(&card, &traffic, Segmentation::AsCaptured);
+    assert_eq!(replayed.differences, []);
+    assert_eq!(replayed.report.errors, []);
+    let start = traffic.target_flow().seq_start;
+    let position = u64::from(removed.seq.wrapping_sub(start));
+    assert_eq!(u64::from(replayed.report.octets), position);
+    let lost = removed.payload.len();
+    let gap = format!("{lost} octets from stream position {position} on were not captured");
+    let warnings = &replayed.report.warnings;
+    assert!(
+        warnings.iter().any(|line| line.starts_with(&gap)),
+        "{warnings:?}"
+    );
+    assert!(
+        warnings
+            .iter()
+            .any(|line| line.ends_with("the stream was not captured completely")),
+        "{warnings:?}"
+    );
+
+    // Nothing is left when the first octets of full operation are missing.
+    let initiator = match traffic.connections[0].mpa.as_ref().unwrap().initiator {
+        Side::Client => &mut traffic.connections[0].client,
+        Side::Server => &mut traffic.connections[0].server,
+    };
+    initiator.segments.retain(|segment| segment.seq != start);
+    let refused = Replay::new(&traffic).unwrap_err();
+    assert!(
+        matches!(refused, ReplayError::Gap { position: 0, .. }),
+        "{refused}"
+    );
 }

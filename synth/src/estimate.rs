@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use warpline_design::{design, key_of};
+use warpline_design::design;
 use warpline_hdl::Config;
 
 use crate::depth::LongestPath;
@@ -28,7 +28,7 @@ pub struct Estimate {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
-    /// Names the code: `warpline_design::key_of`. Empty in records from before there was one.
+    /// Names the code of the device: [`warpline_design::key_of`]. Empty in records from before there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// LUTs: LUT4 of ECP5, LUT1 to LUT6 of UltraScale+; without carry chains and LUT RAM.
@@ -68,11 +68,7 @@ pub fn estimate(
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
     let _lock = acquire(folder)?;
     let netlist = netlist_of(&device, yosys, family, folder)?;
-    let estimate = Estimate::of(family, &config, netlist, versions)?;
-    Ok(Estimate {
-        text: key_of([&device]),
-        ..estimate
-    })
+    Estimate::of(family, &config, netlist, versions)
 }
 
 impl Estimate {
@@ -91,7 +87,7 @@ impl Estimate {
             width: config.width,
             streams: config.streams,
             ring_octets: config.ring_octets,
-            text: String::new(),
+            text: netlist.text.clone(),
             lut: starts(&["LUT", "INV"]),
             carry: starts(&["CCU2C", "CARRY"]),
             ff: starts(&["TRELLIS_FF", "FD"]),

@@ -330,6 +330,7 @@ mod tests {
         let cells = json!({"LUT4": 30_000, "CCU2C": 1000, "TRELLIS_FF": 20_000, "DP16KD": 60});
         let netlist = Netlist {
             folder: PathBuf::new(),
+            text: String::new(),
             cells: serde_json::from_value(cells).unwrap(),
             module: Module::default(),
         };

@@ -71,6 +71,8 @@ pub(crate) struct Source<'s> {
 pub struct Netlist {
     /// The folder.
     pub folder: PathBuf,
+    /// Names the code of its sources: [`key`].
+    pub text: String,
     /// Number of cells of each kind.
     pub cells: BTreeMap<String, u64>,
     /// The top module, flat.
@@ -156,6 +158,7 @@ pub(crate) fn netlist(
         .collect();
     Ok(Netlist {
         folder: folder.into(),
+        text,
         cells,
         module,
     })

@@ -20,7 +20,7 @@ pub struct Report {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
-    /// Names the code: `warpline_design::key_of`. Empty in records from before there was one.
+    /// Names the code of the device: [`warpline_design::key_of`]. Empty in records from before there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Seeds of placement.

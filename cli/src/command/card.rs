@@ -30,6 +30,17 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         })
     });
     let replays = replays.collect::<Result<Vec<_>, Error>>()?;
+    for (path, replay) in options.serve_traffic.iter().zip(&replays) {
+        let skipped = replay.skipped.iter().map(ToString::to_string);
+        let of_traffic = replay
+            .warnings
+            .iter()
+            .filter(|warning| !warning.is_of_plan());
+        let left_out = of_traffic.map(ToString::to_string);
+        for line in skipped.chain(left_out) {
+            tracing::warn!(capture = %path.display(), "{line}");
+        }
+    }
     drop(Listener::bind(&options.socket)?); // check only: the socket must not exist before the card is ready
     if let Some(path) = &options.trace {
         let captures = options.serve_traffic.iter().flat_map(Capture::files);

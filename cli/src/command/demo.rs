@@ -92,14 +92,14 @@ fn line(octets: u64, what: &str, place: &str) -> String {
     )
 }
 
-fn writes(region: &Region, ranges: &[Range<u64>]) -> String {
+fn writes(region: &Region, ranges: &[Range<u128>]) -> String {
     let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
-    let octets = ranges.iter().map(|range| range.end - range.start).sum();
+    let octets: u128 = ranges.iter().map(|range| range.end - range.start).sum();
     let place = format!(
         "STag {:#010x}, Tagged Offsets {start:#x} to {:#x}",
         region.stag,
         end.saturating_sub(1)
     );
-    line(octets, "RDMA Writes", &place)
+    line(octets as u64, "RDMA Writes", &place) // fewer than the stream has
 }

@@ -1,27 +1,32 @@
 //! `warpline replay`: sends a capture through the simulated card.
 
 use warpline_capture::{Capture, Segmentation};
-use warpline_hdl::Config;
 use warpline_sim::Card;
 
 use super::exit_code::{DIFFERENT, OK};
 use super::output::{apart, writable};
 use super::terminal::{
-    BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, remark, show, with_bar,
+    BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, show, with_bar,
 };
 use crate::Error;
 use crate::options::Replay as Options;
-use crate::replay::{Replay, Replayed, Report, replay, stags_fit};
+use crate::replay::{Replay, Replayed, Report, replay};
 
 pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, Error> {
     // Check the capture before building the model, which may take minutes.
-    let stream = Replay::new(&Capture::open(&options.capture)?)?;
-    stags_fit(&stream.plan, Config::simulated(options.width).stag_slots)?;
+    let capture = Capture::open(&options.capture)?;
+    let stream = Replay::of(&capture, options.choice())?;
     if let Some(path) = &options.trace {
         apart(path, &Capture::files(&options.capture))?;
         writable(path)?;
     }
     let card = open_card(options.width, options.trace.is_some())?;
+    for skipped in &stream.skipped {
+        complain(skipped);
+    }
+    for warning in &stream.warnings {
+        complain(warning);
+    }
     if let Some(path) = &options.trace {
         card.trace_open(path)?;
     }
@@ -30,9 +35,6 @@ pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, E
         Some(_) => card.trace_close(),
         None => Ok(()),
     };
-    if replayed.plan.learnt {
-        remark(&learnt(&replayed));
-    }
     show(&if options.json {
         serde_json::to_string(&replayed.report)? + "\n"
     } else {
@@ -56,13 +58,6 @@ pub(super) fn watched(
     with_bar(format!("{width:>3} bits"), |progress| {
         replay(card, stream, segmentation, progress)
     })
-}
-
-fn learnt(replayed: &Replayed) -> String {
-    format!(
-        "no regions.json: {} and receive buffers derived from the headers, memory compared with the reference receiver",
-        counted(replayed.plan.regions.len() as u64, "region"),
-    )
 }
 
 fn summary(replayed: &Replayed) -> String {

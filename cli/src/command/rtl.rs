@@ -30,7 +30,7 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     if let Some(prefix) = &options.prefix {
         design = prefixed(&design, prefix);
     }
-    let mut files = design.files();
+    let mut files = design.sources();
     let registers = match &options.prefix {
         Some(prefix) => prefix.name(REGISTERS),
         None => REGISTERS.into(),

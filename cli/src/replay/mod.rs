@@ -9,14 +9,12 @@
 //! [`warpline_capture::replay`] makes the plan and the expected result.
 
 mod event;
+mod pieces;
 mod report;
 mod run;
 
-use std::collections::BTreeMap;
-
 use warpline_capture::Segmentation;
 use warpline_capture::replay::ReplayError;
-use warpline_regmap::register::stag_slot;
 use warpline_sim::Card;
 
 use crate::Error;
@@ -24,10 +22,11 @@ use crate::Error;
 pub(crate) use run::open;
 
 pub use event::{CompletionReport, ErrorReport};
-pub use report::Report;
+pub use report::{ConnectionReport, Report, SkippedReport};
 pub use run::Pace;
 pub use warpline_capture::replay::{
-    Difference, Landed, Message, Messages, Plan, Queue, Region, Replay, Survey, Work,
+    Choice, Difference, Landed, Message, Messages, Plan, Queue, Region, Replay, Role, Survey,
+    Warning, Work,
 };
 
 /// A replay and its result.
@@ -47,25 +46,10 @@ pub struct Replayed {
     pub segments: usize,
 }
 
-/// Checks that a table of `slots` STags can hold all STags of the plan at a time.
-///
-/// # Errors
-/// [`Error::SameSlot`].
-pub(crate) fn stags_fit(plan: &Plan, slots: usize) -> Result<(), Error> {
-    let mut holders = BTreeMap::new();
-    for &Region { stag, .. } in &plan.regions {
-        if let Some(other) = holders.insert(stag_slot(stag, slots as u32), stag) {
-            let stags = [other, stag];
-            return Err(Error::SameSlot { stags, slots });
-        }
-    }
-    Ok(())
-}
-
 /// Replays a captured stream on `card`, which it resets first. `progress` is called with the octets accepted and their total.
 ///
 /// # Errors
-/// Those of card and driver; [`Error::TcpSegment`] if a TCP segment completes more messages than a queue holds buffers.
+/// Those of card and driver; [`Error::Open`] if more messages are open at a time than a queue holds buffers.
 pub fn replay(
     card: &Card,
     stream: &Replay,
@@ -86,21 +70,20 @@ pub fn replay_at(
     segmentation: Segmentation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Replayed, Error> {
-    let Replay {
-        flow, survey, plan, ..
-    } = stream;
+    let Replay { survey, plan, .. } = stream;
     tracing::info!(
         fpdus = survey.fpdus,
         regions = format_args!("{:x?}", plan.regions),
         buffers = ?plan.queues.each_ref().map(|queue| queue.count),
         "stream surveyed"
     );
-    let pieces = flow.resegment(segmentation).map_err(ReplayError::from)?;
+    let pieces = stream.flow.resegment(segmentation);
+    let pieces = pieces.map_err(ReplayError::from)?;
     let segments = pieces.len();
-    let run = run::run(card, flow, pieces.clone(), plan, pace, progress)?;
+    let run = run::run(card, stream, pieces.clone(), pace, progress)?;
     let differences = stream.differences(&run.landed, &pieces);
     Ok(Replayed {
-        report: Report::new(flow, &run, &differences),
+        report: Report::new(stream, &run, &differences),
         differences,
         survey: survey.clone(),
         plan: plan.clone(),

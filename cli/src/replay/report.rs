@@ -1,8 +1,8 @@
 //! A replay in numbers, as `--json` prints it.
 
 use serde::Serialize;
-use warpline_capture::Flow;
-use warpline_capture::replay::Difference;
+use warpline_capture::Skipped;
+use warpline_capture::replay::{Candidate, Difference, Replay, Role};
 
 use super::event::{CompletionReport, ErrorReport};
 use super::run::Run;
@@ -35,15 +35,72 @@ pub struct Report {
     pub completions: Vec<CompletionReport>,
     /// Errors, at most one for each stream.
     pub errors: Vec<ErrorReport>,
+    /// Packets that could not be read.
+    pub skipped: Vec<SkippedReport>,
+    /// Connections on which MPA start-up succeeded.
+    pub connections: Vec<ConnectionReport>,
+    /// What was left out or guessed, in one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Packets that could not be read for the same kind of reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedReport {
+    /// How many.
+    pub packets: u64,
+    /// What is wrong with the first one.
+    pub first: String,
+}
+
+/// A connection on which MPA start-up succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConnectionReport {
+    /// Its number, from 1: that of `--connection`.
+    pub number: usize,
+    /// Address and port of the Initiator.
+    pub initiator: String,
+    /// Address and port of the Responder.
+    pub responder: String,
+    /// FPDUs of the Initiator that MPA accepts.
+    pub initiator_fpdus: u64,
+    /// FPDUs of the Responder that MPA accepts.
+    pub responder_fpdus: u64,
+    /// Whose stream was replayed: `initiator` or `responder`.
+    pub replayed: Option<&'static str>,
+}
+
+impl From<&Skipped> for SkippedReport {
+    fn from(skipped: &Skipped) -> Self {
+        Self {
+            packets: skipped.packets,
+            first: skipped.first.to_string(),
+        }
+    }
+}
+
+impl From<&Candidate> for ConnectionReport {
+    fn from(candidate: &Candidate) -> Self {
+        Self {
+            number: candidate.number,
+            initiator: candidate.initiator.to_string(),
+            responder: candidate.responder.to_string(),
+            initiator_fpdus: candidate.initiator_sent.fpdus,
+            responder_fpdus: candidate.responder_sent.fpdus,
+            replayed: candidate.replayed.map(|role| match role {
+                Role::Initiator => "initiator",
+                Role::Responder => "responder",
+            }),
+        }
+    }
 }
 
 impl Report {
-    pub(super) fn new(flow: &Flow, run: &Run, differences: &[Difference]) -> Self {
+    pub(super) fn new(stream: &Replay, run: &Run, differences: &[Difference]) -> Self {
         let none = |part: fn(&Difference) -> bool| !differences.iter().any(part);
         Self {
             width: u32::from(run.shape.width) * 8,
-            markers: flow.markers,
-            crc: flow.crc,
+            markers: stream.flow.markers,
+            crc: stream.flow.crc,
             fpdus: run.counters.fpdus,
             octets: run.counters.octets,
             payload_octets: run.counters.payload_octets,
@@ -53,6 +110,9 @@ impl Report {
             receive_match: none(|difference| matches!(difference, Difference::Receive(_))),
             completions: run.completions.clone(),
             errors: run.errors.clone(),
+            skipped: stream.skipped.iter().map(Into::into).collect(),
+            connections: stream.connections.iter().map(Into::into).collect(),
+            warnings: stream.warnings.iter().map(ToString::to_string).collect(),
         }
     }
 

@@ -1,20 +1,23 @@
 //! The card's run of a plan through the driver, as a program would do it.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 use std::{thread, vec};
 
+use warpline_capture::Piece;
 use warpline_capture::replay::{
-    BUFFER_FILL, Landed, Message, Plan, Queue, REGION_FILL, Region, Work,
+    BUFFER_FILL, Landed, Message, Queue, REGION_FILL, Region, Replay, Turn, Turns, Work,
 };
-use warpline_capture::{Flow, Piece};
 use warpline_driver::{
     Buffer, Completion, CompletionQueue, Context, Counters, DmaMemory, Error as DriverError,
     MemoryRegion, Options, ProtectionDomain, Registration, Shape, Stream, StreamOptions, VfioUser,
 };
+use warpline_regmap::register::stag_slot;
 use warpline_sim::{Card, Timing};
 
 use super::event::{CompletionReport, ErrorReport};
+use super::pieces::Pieces;
 use crate::Error;
 
 const STREAM: u8 = 0;
@@ -59,12 +62,11 @@ pub(crate) fn open(card: &Card, options: Options) -> Result<Context, Error> {
     Ok(Context::open(Box::new(device), options)?)
 }
 
-/// Feeds `pieces` of `flow` to `card`.
+/// Feeds `pieces` of `stream` to `card`.
 pub(super) fn run(
     card: &Card,
-    flow: &Flow,
+    stream: &Replay,
     pieces: Vec<Piece>,
-    plan: &Plan,
     pace: Pace<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Run, Error> {
@@ -79,9 +81,15 @@ pub(super) fn run(
             Context::open(Box::new(device), options)?
         }
     };
+    let Replay { flow, plan, .. } = stream;
     let domain = context.protection_domain()?;
-    let regions = plan.regions.iter().map(|region| register(&domain, region));
-    let regions: Vec<_> = regions.collect::<Result<_, _>>()?;
+    let octets = stream.octets.len();
+    let slots = context.shape().stag_slots;
+    let turns = Turns::new(plan, &stream.survey, |stag| stag_slot(stag, slots));
+    let mut regions = Regions::new(&domain, &plan.regions)?;
+    for &region in &turns.first {
+        regions.register(region)?;
+    }
     let stream = domain.arm(
         STREAM,
         StreamOptions {
@@ -89,34 +97,42 @@ pub(super) fn run(
             markers: flow.markers,
             crc: flow.crc,
             queues: 0b111,
+            msn_window: true,
             ..StreamOptions::default()
         },
     )?;
     let queues = (0..)
         .zip(&plan.queues)
         .map(|(queue, of)| Posting::new(&context, queue, of));
-    let mut replay = Replay {
+    let mut replay = Player {
         card,
         pace,
         completion_queue: context.completion_queue(),
         queues: queues.collect::<Result<_, _>>()?,
+        regions,
+        turns: turns.turns.into(),
         slots: context.shape().receive_slots as usize,
         landed: Landed::blank(plan),
         completions: Vec::new(),
         errors: Vec::new(),
+        cycles: 0,
     };
     card.clear_timing();
-    replay.feed(flow, pieces, &stream, progress)?;
+    replay.feed(Pieces::new(flow.seq_start, pieces), &stream, progress)?;
+    if flow.fin {
+        replay.finish(flow.seq_start.wrapping_add(octets as u32))?;
+    }
 
     let counters = context.counters()?;
-    let cycles = cycles(&card.timing());
+    let cycles = replay.cycles;
     stream.close()?;
     replay.poll()?;
     let mut landed = replay.landed;
     landed.add_unused(plan);
-    for (region, (_, image)) in regions.into_iter().zip(&mut landed.memory) {
-        let range = region.range();
-        image.copy_from_slice(&region.revoke()?[range]);
+    for (index, (_, image)) in landed.memory.iter_mut().enumerate() {
+        let memory = replay.regions.take(index)?;
+        let length = image.len();
+        image.copy_from_slice(&memory[..length]);
     }
     Ok(Run {
         shape: context.shape(),
@@ -140,23 +156,67 @@ fn cycles(timing: &Timing) -> u64 {
     }
 }
 
-fn register(domain: &ProtectionDomain, region: &Region) -> Result<MemoryRegion, Error> {
-    let refused = |source| Error::Region {
-        stag: region.stag,
-        source,
-    };
-    let length = region.length as usize; // within the plan's limit
-    let mut memory = DmaMemory::new(length.max(1))?;
-    memory.fill(REGION_FILL);
-    let registration = Registration {
-        length: Some(length),
-        base: Some(region.base),
-        remote_write: region.remote_write,
-        ..Registration::default()
-    };
-    domain
-        .register_as(region.stag, memory, registration)
-        .map_err(|returned| refused(returned.error))
+/// The regions of a plan, registered or not.
+struct Regions<'p> {
+    domain: &'p ProtectionDomain,
+    all: Vec<(&'p Region, Place)>,
+}
+
+/// Where the memory of a region is.
+enum Place {
+    Here(DmaMemory),
+    Registered(MemoryRegion),
+    /// Between both, or lost with an error.
+    Away,
+}
+
+impl<'p> Regions<'p> {
+    fn new(domain: &'p ProtectionDomain, regions: &'p [Region]) -> Result<Self, Error> {
+        let all = regions.iter().map(|region| {
+            let length = region.length as usize; // within the plan's limit
+            let mut memory = DmaMemory::new(length.max(1))?;
+            memory.fill(REGION_FILL);
+            Ok((region, Place::Here(memory)))
+        });
+        let all = all.collect::<Result<_, Error>>()?;
+        Ok(Self { domain, all })
+    }
+
+    fn register(&mut self, index: usize) -> Result<(), Error> {
+        let memory = self.take(index)?;
+        let (region, place) = &mut self.all[index];
+        let registration = Registration {
+            length: Some(region.length as usize),
+            base: Some(region.base),
+            remote_write: region.remote_write,
+            ..Registration::default()
+        };
+        let registered = self.domain.register_as(region.stag, memory, registration);
+        *place = Place::Registered(registered.map_err(|returned| Error::Region {
+            stag: region.stag,
+            source: returned.error,
+        })?);
+        Ok(())
+    }
+
+    /// The memory of a region, which is not registered any more.
+    fn take(&mut self, index: usize) -> Result<DmaMemory, Error> {
+        let (region, place) = &mut self.all[index];
+        match std::mem::replace(place, Place::Away) {
+            Place::Here(memory) => Ok(memory),
+            Place::Registered(registered) => Ok(registered.revoke()?),
+            Place::Away => Err(Error::Region {
+                stag: region.stag,
+                source: DriverError::Gone,
+            }),
+        }
+    }
+
+    fn turn(&mut self, turn: Turn) -> Result<(), Error> {
+        let memory = self.take(turn.leaves)?;
+        self.all[turn.leaves].1 = Place::Here(memory);
+        self.register(turn.takes)
+    }
 }
 
 /// Buffers of a queue that are not posted yet, and counts of those that are.
@@ -203,76 +263,96 @@ impl<'p> Posting<'p> {
         Ok(posted)
     }
 
-    /// Whether each message that ends in the first `octets` of the stream has a posted buffer, or none are left to post.
-    fn suffices(&self, octets: u64) -> bool {
-        self.fresh.len() == 0 || self.of.messages.complete(octets) <= self.posted
+    /// Octets of the stream for which the posted buffers are enough, or all if none are left to post.
+    fn reach(&self) -> u64 {
+        match self.fresh.len() {
+            0 => u64::MAX,
+            _ => self.of.messages.reach(self.posted),
+        }
     }
 }
 
-struct Replay<'c, 'p> {
+struct Player<'c, 'p> {
     card: &'c Card,
     pace: Pace<'c>,
     completion_queue: CompletionQueue,
     queues: Vec<Posting<'p>>,
+    regions: Regions<'p>,
+    /// Changes of the table that the stream has not reached.
+    turns: VecDeque<Turn>,
     slots: usize,
     landed: Landed,
     completions: Vec<CompletionReport>,
     errors: Vec<ErrorReport>,
+    /// Cycles of the portions fed so far, without the pauses between them.
+    cycles: u64,
 }
 
-impl Replay<'_, '_> {
-    /// Feeds all pieces, in portions that the posted buffers can hold.
+impl Player<'_, '_> {
+    /// Feeds all pieces, in portions that the posted buffers can hold and that name registered STags.
     fn feed(
         &mut self,
-        flow: &Flow,
-        pieces: Vec<Piece>,
+        mut pieces: Pieces,
         stream: &Stream,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), Error> {
-        let total = pieces.iter().map(|(_, octets)| octets.len() as u64).sum();
-        let mut pieces = pieces.into_iter().peekable();
-        let (mut reach, mut fed) = (0, 0);
+        let total = pieces.octets();
+        let mut fed = 0;
         loop {
             let mut posted = 0;
             for queue in &mut self.queues {
                 posted += queue.post(stream, self.slots)?;
             }
-            let failed = !self.errors.is_empty();
-            let before = fed;
-            while let Some((sequence, octets)) = pieces.peek() {
-                let end = sequence
-                    .wrapping_sub(flow.seq_start)
-                    .wrapping_add(octets.len() as u32);
-                let end = reach.max(u64::from(end));
-                if !failed && !self.queues.iter().all(|queue| queue.suffices(end)) {
-                    break;
-                }
-                let mut sequence = *sequence;
+            // A stream that failed drops the rest.
+            let end = match self.errors.is_empty() {
+                true => self.reach(),
+                false => u64::MAX,
+            };
+            let portion = pieces.take(end);
+            let idle = portion.is_empty() && posted == 0;
+            for (mut sequence, octets) in portion {
                 for part in octets.chunks(LONGEST) {
                     self.card.feed(STREAM, sequence, part)?;
                     sequence = sequence.wrapping_add(part.len() as u32);
                 }
                 fed += octets.len() as u64;
-                reach = end;
-                pieces.next();
             }
             self.settle(&mut |untaken| progress(fed - untaken as u64, total))?;
-            if pieces.peek().is_none() {
-                if flow.fin {
-                    let sequence = flow.seq_start.wrapping_add(reach as u32);
-                    self.card.feed_fin(STREAM, sequence, [])?;
-                    self.settle(&mut |_| ())?;
-                }
+            // The program pauses before the next portion and before the FIN; that is not the card's time.
+            self.cycles += cycles(&self.card.timing());
+            if pieces.is_empty() {
                 return Ok(());
             }
-            if posted == 0 && fed == before && !failed {
-                let missing = self.queues.iter().find(|queue| !queue.suffices(u64::MAX));
-                return Err(Error::TcpSegment {
-                    queue: missing.map_or(0, |queue| queue.queue),
+            self.card.clear_timing();
+            if !self.errors.is_empty() {
+                continue;
+            }
+            let next = self.turns.front();
+            if let Some(&turn) = next.filter(|turn| turn.position <= end) {
+                self.turns.pop_front();
+                self.regions.turn(turn)?;
+            } else if idle {
+                let reach = |queue: &&Posting<'_>| queue.reach() <= end;
+                let short = self.queues.iter().find(reach);
+                return Err(Error::Open {
+                    queue: short.map_or(0, |queue| queue.queue),
                     slots: self.slots,
                 });
             }
         }
+    }
+
+    /// Octets of the stream that the program is ready for.
+    fn reach(&self) -> u64 {
+        let queues = self.queues.iter().map(Posting::reach);
+        let turn = self.turns.front().map(|turn| turn.position);
+        queues.chain(turn).min().unwrap_or(u64::MAX)
+    }
+
+    /// The peer's FIN, with this sequence number.
+    fn finish(&mut self, sequence: u32) -> Result<(), Error> {
+        self.card.feed_fin(STREAM, sequence, [])?;
+        self.settle(&mut |_| ())
     }
 
     /// Runs the card until it is idle; `watch` is called with the octets that it has not accepted yet.

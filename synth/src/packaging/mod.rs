@@ -1,7 +1,8 @@
 //! What `warpline rtl` writes beside the modules, for integrators, their tools and their programs.
 //!
 //! ```text
-//!  Design ─┬─► warpline.core, Bender.yml          sources in compile order, for FuseSoC and Bender
+//!  Design ─┬─► warpline.f                         sources in compile order, the package first, for any tool
+//!          ├─► warpline.core, Bender.yml          the same for FuseSoC and Bender
 //!          ├─► warpline.xml                       IP-XACT component: ports, bus interfaces, registers, sources
 //!          ├─► warpline.sdc, warpline.xdc         the clock
 //!          ├─► warpline_instance.svh              every port, explained
@@ -39,7 +40,9 @@ const APACHE: &str = include_str!("../../../LICENSE-APACHE");
 pub fn files(design: &Design, config: &Config) -> Vec<(String, String)> {
     let package = Package::new(design, config);
     let top = package.top;
+    let list = package.sources.iter().map(|name| format!("{name}\n"));
     vec![
+        (format!("{top}.f"), list.collect()),
         (format!("{top}.core"), fusesoc::text(&package)),
         ("Bender.yml".into(), bender::text(&package)),
         (format!("{top}.xml"), ip_xact::text(&package)),

@@ -3,7 +3,7 @@
 use warpline_sv_writer::{Direction, Port};
 
 /// Write addresses that the device may issue ahead of their data: 16 in the write mux's queue of owners, one whose owner is
-/// selected, and two single beats in the output and skid registers. `tests/packaging.rs` measures it.
+/// selected, and two single beats in the output and skid registers. `tests/packaging/bus.rs` measures it.
 pub const ADDRESSES_AHEAD: usize = 19;
 /// Write bursts that may await their responses: 128 in the write mux's queue of owners, and the oldest beside it. Measured
 /// likewise.
