@@ -25,13 +25,14 @@ const SEARCHED: u64 = 10_000;
 
 fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::Error>> {
     let mut all = Tally::default();
-    let (mut runs, mut waivers) = (Vec::new(), Vec::new());
+    let (mut designs, mut runs, mut waivers) = (Vec::new(), Vec::new(), Vec::new());
     let directory = coverage::directory();
     if directory.is_some() {
         waivers = coverage::waivers(&Path::new(ROOT).join("testbenches/coverage-waivers.json"))?;
     }
     for &width in widths {
         let config = Config::simulated(width);
+        let design = design(&config)?;
         let (mut tally, mut seed) = (Tally::default(), 0);
         while tally.streams < streams {
             run_chain(&config, seed..seed + CARD, None, &mut tally)?;
@@ -44,17 +45,15 @@ fn run(streams: usize, widths: &[usize]) -> Result<Report, Box<dyn std::error::E
             runs.push(Run {
                 width,
                 coverage: coverage::kept(directory, width)?,
-                texts: design(&config)?.files().into_iter().collect(),
+                texts: design.files().into_iter().collect(),
             });
         }
+        designs.push(design);
     }
-    let designs = widths
-        .iter()
-        .map(|&width| design(&Config::simulated(width)));
-    Ok(Report {
-        text: key_of(&designs.collect::<Result<Vec<_>, _>>()?),
-        ..Report::new(streams, widths, &all.bins, &runs, &waivers)
-    })
+    let text = key_of(&designs);
+    Ok(Report::new(
+        text, streams, widths, &all.bins, &runs, &waivers,
+    ))
 }
 
 fn write(report: &Report) -> Result<(), Box<dyn std::error::Error>> {

@@ -199,7 +199,7 @@ pub struct Run {
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Names the code of all devices: `warpline_design::key_of`.
+    /// Names the code of all devices: [`warpline_design::key_of`].
     pub text: String,
     /// Streams of each width.
     pub streams: usize,
@@ -272,9 +272,10 @@ impl Run {
 }
 
 impl Report {
-    /// Adds everything up.
+    /// Adds everything up; `text` names the code.
     #[must_use]
     pub fn new(
+        text: String,
         streams: usize,
         widths: &[usize],
         bins: &Bins,
@@ -291,7 +292,7 @@ impl Report {
             blocks.insert(run.width, run.blocks(waivers, &mut problems));
         }
         Self {
-            text: String::new(),
+            text,
             streams,
             widths: widths.to_vec(),
             bins: bins.all(widths),
@@ -443,7 +444,7 @@ mod tests {
             run(64, 2, "one\n  two\nthree\n"),
             run(128, 3, "one\n\n  two\nthree\n"),
         ];
-        Report::new(7, &[], &Bins::default(), &runs, waivers)
+        Report::new("0123".into(), 7, &[], &Bins::default(), &runs, waivers)
     }
 
     fn waiver(widths: &[usize], part: &str, line: &str) -> Waiver {

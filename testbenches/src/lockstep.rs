@@ -45,6 +45,8 @@ use thiserror::Error;
 use warpline_sv_writer::{self as writer, Design, WriteError};
 use warpline_verilate::{Build, Model, Port, Trace, Warning};
 
+use crate::mutants;
+
 /// Passes over a block that rust-hdl may need until nothing changes any more.
 const MOST_PASSES: usize = 1000;
 
@@ -168,14 +170,12 @@ impl<B: Block> Lockstep<B> {
         design: &Design,
         set_clock: fn(&mut B, bool),
     ) -> Result<Self, LockstepError> {
-        let build = design
-            .modules
-            .iter()
-            .fold(Build::new(top), |build, module| {
-                build.source(format!("{}.sv", module.name), module.text.clone())
-            });
+        let mut design = design.clone();
+        mutants::apply(top, &mut design);
+        let design = &design;
+        let build = sources(top, design);
         let warnings = build.lint()?;
-        if !warnings.is_empty() {
+        if !warnings.is_empty() && !mutants::is_planting() {
             return Err(LockstepError::Lint {
                 top: top.into(),
                 warnings,
@@ -292,6 +292,31 @@ impl<B: Block> Lockstep<B> {
         }
         Ok(())
     }
+}
+
+/// A fault for a test of a bench: the place in the text of `design` that reads `right` reads `wrong`.
+///
+/// # Panics
+/// When there is no such place, or more than one.
+pub fn plant(design: &mut Design, right: &str, wrong: &str) {
+    let texts = design.modules.iter_mut().map(|module| &mut module.text);
+    let mut found = texts.filter(|text| text.contains(right));
+    let (text, other) = (found.next(), found.next());
+    let text = text.unwrap_or_else(|| panic!("no module has {right:?}"));
+    assert!(
+        other.is_none() && text.matches(right).count() == 1,
+        "{right:?} is not unique"
+    );
+    *text = text.replace(right, wrong);
+}
+
+/// A build of `design`, one file a module.
+#[must_use]
+pub fn sources(top: &str, design: &Design) -> Build {
+    let sources = design.sources().into_iter();
+    sources.fold(Build::new(top), |build, (name, text)| {
+        build.source(name, text)
+    })
 }
 
 /// ECP5 cells in place of the text.

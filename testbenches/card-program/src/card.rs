@@ -204,7 +204,9 @@ impl Card<'_> {
         let ranges = replay.survey.tagged.get(&region.stag).ok_or("no write")?;
         let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
         let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
-        let cut = ((start + end) / 2 - region.base) / PAGE * PAGE;
+        // An end may be 2^64; the middle is below it.
+        let middle = (start + end) / 2 - u128::from(region.base);
+        let cut = u64::try_from(middle)? / PAGE * PAGE;
         ensure(cut > 0 && cut < region.length, || {
             format!("the capture writes from {start:#x} to {end:#x}: no page to withhold")
         })?;

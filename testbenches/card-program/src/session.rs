@@ -63,6 +63,7 @@ impl<'r> Session<'r> {
                 markers: replay.flow.markers,
                 crc: replay.flow.crc,
                 queues: 0b111,
+                msn_window: true,
                 receive_entries: most
                     .unwrap_or_default()
                     .max(FEWEST_ENTRIES)

@@ -424,6 +424,7 @@ impl Running<'_> {
                 length: Some(region.length),
                 base: Some(region.base),
                 remote_write: region.remote_write,
+                remote_read: false,
                 scope: match region.stream {
                     Some(stream) => Scope::Stream(stream),
                     None => Scope::ProtectionDomain,

@@ -3,19 +3,15 @@
 use warpline_design::{DesignError, TOP, design};
 use warpline_hdl::{Config, ConfigError};
 use warpline_sv_writer::Design;
-use warpline_verilate::Build;
+use warpline_testbenches::lockstep::sources;
 
 const WIDTHS: [usize; 4] = [64, 128, 256, 512];
 
 /// What Verilator has to say of a text with all its warnings on.
 fn warnings(design: &Design) -> Vec<String> {
-    let build = design
-        .modules
-        .iter()
-        .fold(Build::new(TOP), |build, module| {
-            build.source(format!("{}.sv", module.name), module.text.clone())
-        });
-    let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
+    let warnings = sources(TOP, design)
+        .lint()
+        .unwrap_or_else(|e| panic!("{e}"));
     warnings.iter().map(ToString::to_string).collect()
 }
 

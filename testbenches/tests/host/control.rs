@@ -12,9 +12,8 @@ use warpline_hdl::host::control::{Control, SETTLE};
 use warpline_hdl::rx::ddp::check::CheckCommand;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
-use warpline_testbenches::lockstep::Lockstep;
+use warpline_testbenches::lockstep::{Lockstep, sources};
 use warpline_testbenches::stimulus::chance;
-use warpline_verilate::Build;
 
 const STREAMS: usize = 4;
 /// Untagged queues of the device; a stream may ask for more.
@@ -585,13 +584,7 @@ fn rings_are_refused_for_each_reason() {
 
 fn lint<B: Block>(top: &str, block: B) {
     let design = warpline_sv_writer::write(&block, top).unwrap();
-    let build = design
-        .modules
-        .iter()
-        .fold(Build::new(top), |build, module| {
-            build.source(format!("{}.sv", module.name), module.text.clone())
-        });
-    assert_eq!(build.lint().unwrap(), []);
+    assert_eq!(sources(top, &design).lint().unwrap(), []);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rust_hdl_core::prelude::*;
 use warpline_hdl::parts::crc32c::{Crc32c, latency};
 use warpline_hdl::records::CrcVerdict;
 use warpline_sv_writer as writer;
-use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
+use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack, plant};
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
 const CRC32C: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
@@ -338,6 +338,78 @@ fn single_bit_errors<const W: usize, const D: usize>() {
 fn every_single_bit_error_is_found() {
     single_bit_errors::<64, 2>();
     on_large_stack(single_bit_errors::<512, 16>);
+}
+
+/// What to change in the last dword of an FPDU so that the register behind it and `zeros` zero dwords changes in `bit`.
+fn reaches_only(bit: u32, zeros: usize) -> u32 {
+    // what `register_behind` does for a bit of zeros, undone
+    let back = |register: u32| match register >> 31 {
+        1 => (register ^ 0x82F6_3B78) << 1 | 1,
+        _ => register << 1,
+    };
+    (0..32 * (1 + zeros)).fold(1 << bit, |register, _| back(register))
+}
+
+/// FPDUs that leave the register one bit away from what it should be, for each number of dwords in the last beat.
+fn every_bit_of_the_register<const W: usize, const D: usize>() {
+    let mut bench = Bench::<W, D>::new();
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut rhythm = Rhythm::new(Pace::Always);
+    for dwords in D + 1..=2 * D {
+        let right = random_fpdu(&mut rng, dwords);
+        let zeros = 2 * D - dwords;
+        let register = |octets: &[u8]| register_behind(&[octets, &vec![0; 4 * zeros]].concat());
+        for bit in 0..32 {
+            let mut octets = right.clone();
+            let field = octets.last_chunk_mut::<4>().unwrap();
+            *field = (u32::from_le_bytes(*field) ^ reaches_only(bit, zeros)).to_le_bytes();
+            assert_eq!(register(&octets) ^ register(&right), 1 << bit);
+            bench.send(&octets, &mut rhythm);
+        }
+        bench.send(&right, &mut rhythm);
+    }
+    assert_eq!(bench.finish(), (D, 32 * D));
+}
+
+// req: MPA-CRC-19, MPA-CRC-24
+#[test]
+fn each_bit_of_the_register_is_compared() {
+    every_bit_of_the_register::<64, 2>();
+    every_bit_of_the_register::<128, 4>();
+    on_large_stack(every_bit_of_the_register::<256, 8>);
+    on_large_stack(every_bit_of_the_register::<512, 16>);
+}
+
+/// One of 32 FPDUs of a beat each differs in the bit that the comparison leaves out: that one is seen.
+#[test]
+fn a_bit_that_is_not_compared_is_seen() {
+    for bit in [0, 13, 31] {
+        let name = format!("crc32c_without_{bit}");
+        let block = Box::new(Crc32c::<64, 2>::default());
+        let mut design = writer::write(&*block, &name).unwrap();
+        let mask = format!("32'h{:08x}", 1_u32 << bit);
+        let without = format!("(power_out | {mask}) == (residue | {mask})");
+        plant(&mut design, "power_out == residue", &without);
+        let clock: fn(&mut Crc32c<64, 2>, bool) = |b, level| b.clock.next = level.into();
+        let mut bench = Lockstep::with_design(&name, block, &design, clock).unwrap();
+        let right = u64::from_le_bytes(fpdu(&[1, 2, 3, 4]).try_into().unwrap());
+        let (mut sent, mut seen) = (0, None);
+        while seen.is_none() && sent < 32 + latency(64) as u32 {
+            bench.block.valid.next = sent < 32;
+            bench.block.first.next = true;
+            bench.block.last.next = true;
+            bench.block.count.next = 2.into();
+            let away = reaches_only(sent % 32, 0);
+            bench.block.data.next = (right ^ u64::from(away) << 32).into();
+            seen = bench.settle().and_then(|()| bench.edge()).err();
+            sent += 1;
+        }
+        assert!(
+            matches!(seen, Some(LockstepError::Differ { .. })),
+            "{seen:?}"
+        );
+        assert_eq!(sent, bit + latency(64) as u32, "the FPDU with this bit");
+    }
 }
 
 #[test]

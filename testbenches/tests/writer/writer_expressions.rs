@@ -15,9 +15,10 @@ use rust_hdl_core::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use support::{Atomic, Kernel};
-use warpline_sv_writer::{self as writer, Design, Faults};
+use warpline_sv_writer::{self as writer, Faults};
+use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::stimulus;
-use warpline_verilate::{Build, Model};
+use warpline_verilate::Model;
 
 mod support;
 
@@ -674,15 +675,6 @@ fn constants(generator: &Generator) -> Values {
     generator.constants.iter().map(pair).collect()
 }
 
-fn build(design: &Design, top: &str) -> Build {
-    design
-        .modules
-        .iter()
-        .fold(Build::new(top), |build, module| {
-            build.source(format!("{}.sv", module.name), module.text.clone())
-        })
-}
-
 /// Runs `rounds` random inputs; returns the names of outputs that were wrong at least once, with an example.
 fn wrong_outputs(sample: &Sample, mut model: Model, rounds: usize) -> HashMap<String, String> {
     let mut rng = Rng::with_seed(99);
@@ -719,7 +711,7 @@ fn wrong_outputs(sample: &Sample, mut model: Model, rounds: usize) -> HashMap<St
 fn check(sample: &Sample, top: &str, rounds: usize) {
     let design = writer::write(&sample.kernel, top).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(design, writer::write(&sample.kernel, top).unwrap());
-    let build = build(&design, top);
+    let build = sources(top, &design);
     let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
     assert!(
         warnings.iter().all(|w| HARMLESS.contains(&w.code.as_str())),
@@ -766,7 +758,7 @@ fn planted_mistakes_of_the_writer_are_found() {
     for (i, fault) in faults.into_iter().enumerate() {
         let top = format!("faulty_{i}");
         let design = writer::write_with_faults(&sample.kernel, &top, fault).unwrap();
-        let model = build(&design, &top)
+        let model = sources(&top, &design)
             .verilator_arg("-Wno-fatal")
             .open()
             .unwrap_or_else(|e| panic!("{e}"));

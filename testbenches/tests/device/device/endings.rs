@@ -175,7 +175,7 @@ fn octets_behind_a_fin_are_an_error_and_are_not_placed() {
             let card = &bench.card;
             let mut expected = vec![begin.clone(), Seen::Closed(3, 120), ended(120)];
             match way {
-                // A good FPDU, or another FIN, behind a FIN that was told.
+                // A good FPDU, or another FIN, behind a FIN that was delivered.
                 0 | 1 => {
                     card.feed_fin(3, 0, &octets[..120]).unwrap();
                     assert_eq!(bench.settle(), expected[..2]);

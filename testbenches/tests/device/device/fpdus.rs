@@ -57,7 +57,7 @@ fn a_send_is_written_as_soon_as_a_write() {
 
 // req: MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-MRK-05, MPA-MRK-08,
 // req: MPA-MRK-21, MPA-FMT-02, MPA-FMT-05, MPA-FMT-08, MPA-FMT-09, MPA-FMT-10, MPA-RCV-10, DDP-HDR-02, DDP-HDR-03,
-// req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20, MPA-MRK-02
+// req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20
 // req: MPA-MRK-09, MPA-MRK-18, MPA-MRK-19, MPA-FMT-03, MPA-FMT-04, MPA-FMT-17, MPA-START-12, DDP-HDR-01, DDP-HDR-16
 // req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01, AMB-15
 #[test]
@@ -330,7 +330,7 @@ fn messages_of_the_golden_vectors() {
     }
 }
 
-// req: MPA-CRC-06, MPA-CRC-08, MPA-CRC-11, MPA-FMT-09, AMB-12, MPA-CRC-10
+// req: MPA-CRC-08, MPA-CRC-11, MPA-FMT-09, AMB-12, MPA-CRC-10
 #[test]
 fn without_crcs_the_same_arrives_whatever_their_fields_hold() {
     for bench in Bench::each() {

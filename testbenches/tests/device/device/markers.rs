@@ -49,7 +49,7 @@ fn markers_stand_where_sequence_numbers_say_and_count_from_the_length() {
 
 /// An FPDU that begins with a marker and ends around the next one, between two others: up to ULPDU_Length 502 it ends in
 /// front of that marker, from 503 on the marker is inside, and its end moves on by a dword.
-// req: MPA-MRK-02, MPA-MRK-04, MPA-FMT-10
+// req: MPA-MRK-04, MPA-FMT-10
 #[test]
 fn an_fpdu_from_marker_to_marker_has_one_or_two() {
     for bench in Bench::each() {

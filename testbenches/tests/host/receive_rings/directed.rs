@@ -45,6 +45,70 @@ fn bursts_are_whole_beats_and_as_long_as_they_can_be() {
     });
 }
 
+/// The largest ring, full from its first doorbell on: 32768 descriptors more are known than buffers were used, and each
+/// buffer that is used makes room for one more descriptor. The counts pass 2^15 on the way.
+fn full_ring(rig: &mut Rig<64, 8>) -> Result<(), Wrong> {
+    const MOST: u32 = 1 << 15;
+    let key = (3, 2);
+    rig.takes = Rhythm::new(Pace::Percent(20));
+    (rig.key, rig.key_changes) = (key, 0);
+    rig.set = Some((key, Row::new(base(key), MOST)));
+    while rig.set.is_some() {
+        rig.cycle()?;
+    }
+    rig.doorbell = Some((key, MOST));
+    let (mut rung, since) = (MOST, rig.now());
+    while rig.rows[&key].taken < 24 {
+        rig.cycle()?;
+        let row = rig.rows[&key];
+        if row.taken + MOST > rung && rig.doorbell.is_none() && rig.rung.is_none() {
+            rung = row.taken + MOST;
+            rig.doorbell = Some((key, rung));
+        }
+        if rig.now() > since + 4000 {
+            return Err(format!("only {} buffers of 24 came", row.posted));
+        }
+    }
+    Ok(())
+}
+
+// req: DDP-UNT-12, DDP-UNT-17
+#[test]
+fn a_ring_of_32768_descriptors_is_used_when_it_is_full() {
+    let mut rig = Rig::<64, 8>::new(Manner::quick(3), Check::Random(0));
+    full_ring(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
+}
+
+#[test]
+fn counts_of_15_bits_are_seen() {
+    for (name, right, wrong) in [
+        (
+            "known",
+            "known_d = produced_key_out - taken_key_out",
+            "known_d = (produced_key_out - taken_key_out) & 16'h7fff",
+        ),
+        (
+            "behind",
+            "behind_d = written_q - first_q",
+            "behind_d = (written_q - first_q) & 16'h7fff",
+        ),
+        (
+            "doorbell",
+            "rung_value_d = doorbell_value",
+            "rung_value_d = doorbell_value & 16'h7fff",
+        ),
+        (
+            "coming",
+            "(16'(key_distance)) < known_q",
+            "$signed(16'(key_distance)) < $signed(known_q)",
+        ),
+    ] {
+        let mut rig = Rig::with_fault(Manner::quick(3), Check::Random(0), name, right, wrong);
+        let seen = full_ring(&mut rig).expect_err(name);
+        println!("{name}: {seen}");
+    }
+}
+
 /// A refused beat, or a burst that ends too early, ends its stream: nothing is read for it any more, what waits goes on
 /// waiting (until the stream is frozen), and other streams do not notice.
 // req: DDP-ERR-23, AMB-10

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpline_hdl::Config;
 use warpline_hdl::host::receive_rings::ReceiveRings;
 use warpline_regmap::layout::{receive_buffer, receive_ring};
-use warpline_testbenches::lockstep::Lockstep;
+use warpline_sv_writer::{self as writer, Design};
+use warpline_testbenches::lockstep::{Lockstep, plant};
 use warpline_testbenches::read_bus::{Burst, Manner, ReadBus};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 
@@ -68,7 +69,7 @@ pub enum Plant {
     DoorbellLost,
     /// A bit of the bus is stuck.
     StuckBit,
-    /// The block is told twice that a buffer was used.
+    /// The use of a buffer is reported to the block twice.
     TookTwice,
     /// `close` does not reach the block.
     CloseLost,
@@ -79,7 +80,7 @@ pub enum Plant {
 pub enum Check {
     /// Something up to this, at random.
     Random(u32),
-    /// As `check` behind its arbiter: heard after 2 cycles, done after 11.
+    /// As `check` behind its arbiter: accepted after 2 cycles, done after 11.
     Real,
 }
 
@@ -135,14 +136,36 @@ impl<const W: usize, const K: usize> Rig<W, K> {
     }
 
     pub fn with_slots(manner: Manner, check: Check, slots: u32) -> Self {
+        Self::with_text(manner, check, slots, "", |_| ())
+    }
+
+    /// With a fault in the text: what reads `right` reads `wrong`.
+    pub fn with_fault(manner: Manner, check: Check, name: &str, right: &str, wrong: &str) -> Self {
+        let name = format!("_{name}");
+        Self::with_text(manner, check, SLOTS, &name, |design| {
+            plant(design, right, wrong);
+        })
+    }
+
+    fn with_text(
+        manner: Manner,
+        check: Check,
+        slots: u32,
+        suffix: &str,
+        change: impl FnOnce(&mut Design),
+    ) -> Self {
         let config = Config {
             receive_slots: slots as usize,
             ..Config::simulated(W)
         };
         let block = Box::new(ReceiveRings::<W, K, STREAMS>::new(&config));
-        let name = format!("refill_{W}_{slots}");
-        let sim = Lockstep::new(&name, block, |b, level| b.clock.next = level.into())
-            .unwrap_or_else(|e| panic!("{e}"));
+        let name = format!("refill_{W}_{slots}{suffix}");
+        let mut design = writer::write(&*block, &name).unwrap_or_else(|e| panic!("{e}"));
+        change(&mut design);
+        let clock: fn(&mut ReceiveRings<W, K, STREAMS>, bool) =
+            |b, level| b.clock.next = level.into();
+        let sim =
+            Lockstep::with_design(&name, block, &design, clock).unwrap_or_else(|e| panic!("{e}"));
         let mut rig = Self {
             sim,
             bus: ReadBus::new(K, manner, octet),
@@ -452,7 +475,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         }
     }
 
-    /// Runs until all that is announced is posted.
+    /// Runs until each announced buffer is posted.
     pub fn drain(&mut self) -> Result<(), Wrong> {
         let limit = self.now() + 20_000;
         let idle = |row: &Row| row.posted == row.produced;

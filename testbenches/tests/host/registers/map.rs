@@ -6,9 +6,8 @@ use warpline_hdl::Config;
 use warpline_hdl::host::registers::{Counter, Registers};
 use warpline_regmap::register::{self, REGISTERS};
 use warpline_regmap::{Access, Register};
-use warpline_testbenches::lockstep::Lockstep;
+use warpline_testbenches::lockstep::{Lockstep, sources};
 use warpline_testbenches::stimulus::Pace;
-use warpline_verilate::Build;
 
 /// What a word reads when nothing has happened since reset.
 fn after_reset(offset: u32) -> u32 {
@@ -191,13 +190,7 @@ fn counters_wrap() {
 
 fn lint<B: Block>(top: &str, block: B) {
     let design = warpline_sv_writer::write(&block, top).unwrap();
-    let build = design
-        .modules
-        .iter()
-        .fold(Build::new(top), |build, module| {
-            build.source(format!("{}.sv", module.name), module.text.clone())
-        });
-    assert_eq!(build.lint().unwrap(), []);
+    assert_eq!(sources(top, &design).lint().unwrap(), []);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use warpline_hdl::Config;
 use warpline_hdl::records::{Segment, Verdict};
 use warpline_hdl::rx::ddp::check::{self, Check, CheckCommand};
 use warpline_regmap::layout::{completion, error_record, stag_entry, stream_context};
-use warpline_testbenches::lockstep::Lockstep;
+use warpline_sv_writer::{self as writer, Design};
+use warpline_testbenches::lockstep::{Lockstep, plant};
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 
 /// FPDUs that may be under way.
@@ -26,25 +27,25 @@ pub const RECORD: u64 = 15;
 /// What the bench does wrong on purpose, so that its checks are seen to fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plant {
-    /// The block is told a region one octet longer.
+    /// The block gets the length of a region one octet too large.
     LongerRegion,
-    /// The block is told another first MSN.
+    /// The block gets another first MSN than the model.
     OtherMsn,
-    /// The block is told that a wrong CRC is right.
+    /// The block gets the verdict that a wrong CRC is right.
     CrcIgnored,
     /// A bus fault does not reach the block.
     FaultLost,
-    /// The block is not told what is coming.
+    /// The announcement of an FPDU does not reach the block.
     ComingLost,
     /// One bit of a header on its way into the record.
     HeaderBit,
-    /// The block is not told that MOs are strict.
+    /// The strict-MO option of a stream does not reach the block.
     OffsetsFree,
-    /// The block is not told that a stream has an MSN window.
+    /// The MSN window of a stream does not reach the block.
     WindowShut,
-    /// The block is not told that octets in front of an FPDU are missing.
+    /// An FPDU ahead of a gap is presented as in order.
     GapHidden,
-    /// The block is not told that an FPDU is placed already.
+    /// An FPDU that is placed already is presented as new.
     PlacedTwice,
 }
 
@@ -121,10 +122,29 @@ pub type Wrong = String;
 
 impl<const S: usize> Bench<S> {
     pub fn new(config: Config, seed: u64) -> Self {
+        Self::with_text(config, seed, "", |_| ())
+    }
+
+    /// With a fault in the text: what reads `right` reads `wrong`.
+    pub fn with_fault(config: Config, seed: u64, name: &str, right: &str, wrong: &str) -> Self {
+        let name = format!("_{name}");
+        Self::with_text(config, seed, &name, |design| plant(design, right, wrong))
+    }
+
+    fn with_text(
+        config: Config,
+        seed: u64,
+        suffix: &str,
+        change: impl FnOnce(&mut Design),
+    ) -> Self {
         let block = Box::new(Check::<S>::new(&config));
-        let name = format!("check_{S}_{}_{}", config.stag_slots, config.receive_slots);
-        let lockstep = Lockstep::new(&name, block, |b, level| b.clock.next = level.into())
-            .unwrap_or_else(|e| panic!("{e}"));
+        let (slots, buffers) = (config.stag_slots, config.receive_slots);
+        let name = format!("check_{S}_{slots}_{buffers}{suffix}");
+        let mut design = writer::write(&*block, &name).unwrap_or_else(|e| panic!("{e}"));
+        change(&mut design);
+        let clock: fn(&mut Check<S>, bool) = |b, level| b.clock.next = level.into();
+        let lockstep =
+            Lockstep::with_design(&name, block, &design, clock).unwrap_or_else(|e| panic!("{e}"));
         let mut bench = Self {
             lockstep,
             rng: Rng::with_seed(seed),

@@ -13,6 +13,7 @@ mod bench;
 mod cases;
 mod messages;
 mod model;
+mod one_bit_apart;
 mod random;
 mod stimulus;
 mod traffic;

@@ -18,7 +18,7 @@ const ALL_ERRORS: [u16; 15] = [
 #[test]
 fn random_traffic_is_judged_as_by_the_reference_receiver() {
     on_large_stack(|| {
-        let seen = random_run::<4>(config(4, 16, 4, 4), 1, 60_000, None)
+        let seen = random_run::<4>(config(4, 16, 4, 4), 1, 80_000, None)
             .unwrap_or_else(|wrong| panic!("{wrong}"));
         println!("{seen:?}");
         for error in ALL_ERRORS {

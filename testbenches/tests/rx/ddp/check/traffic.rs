@@ -14,6 +14,8 @@ use warpline_wire::receive::Scope;
 /// What the host and the peers would do: mostly right, sometimes not.
 pub struct Traffic {
     pub domains: Vec<u32>,
+    /// Domains are this one, or one bit away from it.
+    pub home: u32,
     pub queues: Vec<BTreeMap<u32, Message>>,
     pub regions: Vec<Region>,
     /// Peers fill one queue of each stream, mostly in a window, and do little wrong.
@@ -37,9 +39,18 @@ impl Traffic {
     pub fn new<const S: usize>() -> Self {
         Self {
             domains: vec![0; S],
+            home: 0xa35c,
             queues: vec![BTreeMap::new(); S],
             regions: vec![],
             calm: false,
+        }
+    }
+
+    /// A protection domain: often that of others, else all but one of its 16 bits.
+    fn domain(&self, rng: &mut Rng) -> u32 {
+        match rng.bool() {
+            true => self.home,
+            false => self.home ^ 1 << rng.u32(0..16),
         }
     }
 
@@ -59,7 +70,8 @@ impl Traffic {
             return;
         }
         let rng = &mut bench.rng;
-        let (domain, queues) = (rng.u32(7..9), rng.u32(0..256) | rng.u32(0..16));
+        let queues = rng.u32(0..256) | rng.u32(0..16);
+        let domain = self.domain(rng);
         let first_msns = [1, 1, 0xffff_fffe, rng.u32(..)];
         let first_msn = first_msns[rng.usize(0..4)];
         let calm = self.calm;
@@ -107,11 +119,17 @@ impl Traffic {
                     _ => rng.u64(..),
                 };
                 let stream = stream as u32;
-                let other = rng.u32(0..S as u32);
+                // one bit apart, where there is such a stream
+                let apart = stream ^ 1 << rng.u32(0..8);
+                let other = if rng.bool() {
+                    apart
+                } else {
+                    rng.u32(0..S as u32)
+                };
                 let region = Region {
                     stag: rng.u32(0..24) << 8 | rng.u32(0..2) | rng.u32(0..2) << 30,
                     scope: match rng.u8(0..6) {
-                        0 => Scope::ProtectionDomain(rng.u32(7..9)),
+                        0 => Scope::ProtectionDomain(self.domain(rng)),
                         1 => Scope::Stream {
                             stream: other,
                             protection_domain: self.domains[stream as usize],

@@ -46,7 +46,7 @@ pub struct Out {
     pub beyond: Option<(usize, u32)>,
 }
 
-/// What `ending` is told.
+/// A mark for `stream_end`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     pub stream: usize,

@@ -1,6 +1,7 @@
 //! Streams cut at random reach the commit buffer; a wrong payload is seen.
 
 use super::support::*;
+use warpline_hdl::host::control;
 use warpline_testbenches::lockstep::on_large_stack;
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 
@@ -78,6 +79,46 @@ fn reset_in_the_middle_leaves_nothing_behind() {
         }
         bench.traffic(20);
         assert_eq!(bench.wrong, 0);
+    });
+}
+
+/// Streams that are closed while their octets are on the way: the longest time until all is at rest.
+fn longest_way_to_rest<
+    const W: usize,
+    const K: usize,
+    const D: usize,
+    const H: usize,
+    const LOGK: usize,
+    const LOGD: usize,
+>() -> usize {
+    let mut bench = Bench::<W, K, D, H, LOGK, LOGD>::new(9);
+    bench.faults = false;
+    let rests = (0..12).map(|number| {
+        bench.arm(1, 77, number % 2 == 0, true);
+        (0..4).for_each(|_| bench.append(1, 20 + 30 * number));
+        let length = bench.streams[1].wire.len();
+        bench.segment(1, 0, length);
+        while !bench.beats.is_empty() {
+            bench.cycle(true);
+        }
+        bench.rests_after(1)
+    });
+    rests.max().unwrap_or(0)
+}
+
+/// What `control` counts on: a stream can be armed again, and nothing of its former owner moves any more (AMB-42).
+// req: AMB-42
+#[test]
+fn all_is_at_rest_when_control_has_waited() {
+    on_large_stack(|| {
+        for rest in [
+            longest_way_to_rest::<64, 8, 2, 32, 3, 1>(),
+            longest_way_to_rest::<512, 64, 16, 256, 6, 4>(),
+        ] {
+            println!("at rest {rest} cycles after a close");
+            assert!(rest >= 2, "a wait of 2 cycles would have been enough");
+            assert!(rest < control::SETTLE as usize, "{rest} cycles");
+        }
     });
 }
 

@@ -18,7 +18,7 @@ use warpline_wire::{crc, marker, mpa};
 pub const STREAMS: usize = 4;
 pub const RING: usize = 8 << 10;
 /// Cycles after `close` until nothing of the stream moves in front of `scan` any more (see `control`).
-pub const SETTLE: usize = 64;
+pub const SETTLE: usize = warpline_hdl::host::control::SETTLE as usize;
 /// Cycles without progress after which a sender sends again what is not acknowledged.
 pub const TIMEOUT: usize = 150;
 
@@ -265,7 +265,7 @@ impl<
         b.stream.next = (stream as u64).into();
         self.cycle(false);
         self.lockstep.block.close.next = false;
-        // it is heard a cycle later
+        // takes effect a cycle later
         self.cycle(false);
         self.streams[stream].armed = false;
         self.streams[stream].closed = self.cycle;
@@ -273,6 +273,31 @@ impl<
         let stream = &mut self.streams[stream];
         self.seen.of_closed += stream.acked;
         self.seen.closed_early += usize::from(stream.fpdus.len() > stream.under_way);
+    }
+
+    /// Closes a stream right behind its last beat: cycles from the close to the last one in which anything of it moves.
+    pub fn rests_after(&mut self, stream: usize) -> usize {
+        let moves = |bench: &Self| {
+            let b = &bench.lockstep.block;
+            let edge = b.edge_sequence[stream].val();
+            (b.octets.val(), b.segments.val(), b.issued.val(), edge)
+        };
+        let b = &mut self.lockstep.block;
+        b.close.next = true;
+        b.stream.next = (stream as u64).into();
+        let (mut before, mut rest) = (moves(self), 0);
+        for cycle in 0..=200 {
+            self.cycle(false);
+            self.lockstep.block.close.next = false;
+            let now = moves(self);
+            let still = now.3 == before.3 && now.0 == 0 && !now.1 && !now.2;
+            if !still {
+                rest = cycle;
+            }
+            before = now;
+        }
+        self.streams[stream].armed = false;
+        rest
     }
 
     /// Appends an FPDU with `ulpdu` octets, and some fault.

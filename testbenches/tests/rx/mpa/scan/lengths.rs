@@ -6,6 +6,10 @@ use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer as writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
+use warpline_wire::mpa;
+
+/// The longest ULPDU that is measured as it lands.
+const FAST: u16 = 1014;
 
 // req: MPA-FMT-05, MPA-FMT-10, MPA-FMT-11, MPA-FMT-18, MPA-MRK-04, MPA-MRK-17, MPA-RCV-05, MPA-RCV-08, MPA-RCV-17
 // req: MPA-RCV-20, MPA-RCV-31, AMB-21
@@ -123,6 +127,69 @@ fn a_refused_length_ends_its_stream_as_soon_as_it_is_seen() {
         (bench.issued.len(), bench.seen.refused_length, bench.wrong),
         (1, 0, 0)
     );
+}
+
+/// FPDUs of every length that the fast path measures, each alone and with the first beat of its stream's next octets: what
+/// it says of them is what goes out. They begin with a marker, or `behind` octets after one.
+fn measured_alone(bench: &mut Bench64, behind: u64) {
+    bench.arm(2, true, true);
+    bench.idle(64);
+    for ulpdu in 0..=FAST {
+        // up to where the next one begins, as one FPDU or two
+        let planned = bench.sources[2].planned;
+        let mut to = planned.next_multiple_of(512) + behind;
+        while to != planned && to < planned + 16 {
+            to += 512;
+        }
+        if to > planned {
+            let length = (0..1024)
+                .find(|ulpdu| planned + mpa::fpdu_len(planned as u32, *ulpdu, true) as u64 == to);
+            bench.plan(2, length.expect("an FPDU that ends there") as u16);
+            bench.land_at_once(2, bench.room(2));
+            bench.idle(2 * KNOWN + UNKNOWN + COUNTING);
+        }
+        assert_eq!(bench.sources[2].planned % 512, behind);
+        bench.plan(2, ulpdu);
+        let octets = bench.room(2);
+        bench.land_beats(2, &[octets.min(8)]);
+        bench.land_at_once(2, octets.saturating_sub(8));
+        for _ in 0..UNKNOWN + COUNTING {
+            if bench.sources[2].plan.is_empty() {
+                break;
+            }
+            bench.idle(1);
+        }
+        bench.idle(KNOWN);
+        if bench.failed.is_some() {
+            return;
+        }
+        assert!(bench.sources[2].plan.is_empty(), "ULPDU of {ulpdu} octets");
+    }
+}
+
+// req: MPA-FMT-10, MPA-MRK-04, MPA-MRK-17
+#[test]
+fn every_length_that_is_measured_as_it_lands() {
+    for behind in [0, 12, 252, 508] {
+        let mut bench = Bench64::new(Config::simulated(64), 7);
+        measured_alone(&mut bench, behind);
+        assert_eq!(bench.wrong, 0, "{behind} octets behind a marker");
+        assert!(bench.seen.issued > usize::from(FAST), "{:?}", bench.seen);
+    }
+}
+
+/// One length is miscounted: 1011 octets behind a leading marker, where the second marker inside begins to count, or 503.
+#[test]
+fn a_length_that_the_fast_path_miscounts_is_seen() {
+    for (name, right, wrong) in [
+        ("two", "highest_2 = 12'h3fb", "highest_2 = 12'h3fc"),
+        ("one", "highest = 12'h1ff", "highest = 12'h200"),
+    ] {
+        let mut bench = Bench64::with_fault(Config::simulated(64), 7, name, right, wrong);
+        measured_alone(&mut bench, 0);
+        let seen = bench.failed.expect(name);
+        println!("{name}: {seen}");
+    }
 }
 
 /// Runs stream 0 with markers, whose only FPDU so far has `length`, against a text in which `right` is `wrong`.

@@ -190,7 +190,7 @@ fn an_fpdu_that_comes_alone_needs_no_visit() {
                 .collect()
         };
         for markers in [false, true] {
-            for ulpdu in [503, 504, 505, 511, 700, 1000, 1006, 1010, 1014] {
+            for ulpdu in [503, 504, 505, 511, 700, 1000, 1006, 1010, 1011, 1014] {
                 for before in [0, 40, 482] {
                     let begin = mpa::fpdu_len(0, before.into(), markers) * usize::from(before > 0);
                     let octets = mpa::fpdu_len(begin as u32, ulpdu.into(), markers) as u64;

@@ -8,7 +8,8 @@ use warpline_hdl::rx::mpa::assembly;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::stream_end::Mark;
 use warpline_regmap::layout::refused;
-use warpline_testbenches::lockstep::Lockstep;
+use warpline_sv_writer::{self as writer, Design};
+use warpline_testbenches::lockstep::{Lockstep, LockstepError, plant};
 use warpline_testbenches::octets::beat;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 use warpline_wire::mpa;
@@ -22,7 +23,7 @@ pub const PROMPT: usize = 3;
 /// Cycles more when markers inside have to be counted, which is done from this ULPDU_Length on.
 pub const COUNTING: usize = 4;
 pub const LONG: u16 = 504;
-/// Cycles in which all that is waiting in the block comes out.
+/// Cycles in which the block drains.
 pub const SETTLED: usize = 200;
 
 /// An FPDU that a stream holds.
@@ -83,6 +84,9 @@ pub struct Seen {
 
 pub struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     pub lockstep: Lockstep<Scan<H, D, LOGD, STREAMS>>,
+    /// There is a fault in the text, and what the simulators differ in for it: nothing runs from then on.
+    pub planted: bool,
+    pub failed: Option<LockstepError>,
     pub rng: Rng,
     pub config: Config,
     pub sources: [Source; STREAMS],
@@ -116,9 +120,35 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
     }
 
     pub fn of(top: &str, block: Box<Scan<H, D, LOGD, STREAMS>>, config: Config, seed: u64) -> Self {
-        let lockstep = Lockstep::new(top, block, |b, level| b.clock.next = level.into());
+        let design = writer::write(&*block, top).unwrap_or_else(|e| panic!("{e}"));
+        Self::with_text(top, block, &design, config, seed)
+    }
+
+    /// With a fault in the text: what reads `right` reads `wrong`.
+    pub fn with_fault(config: Config, seed: u64, name: &str, right: &str, wrong: &str) -> Self {
+        let block = Box::new(Scan::new(&config));
+        let name = format!("scan_{}_{name}", config.width);
+        let mut design = writer::write(&*block, &name).unwrap_or_else(|e| panic!("{e}"));
+        plant(&mut design, right, wrong);
+        let mut bench = Self::with_text(&name, block, &design, config, seed);
+        bench.planted = true;
+        bench
+    }
+
+    fn with_text(
+        top: &str,
+        block: Box<Scan<H, D, LOGD, STREAMS>>,
+        design: &Design,
+        config: Config,
+        seed: u64,
+    ) -> Self {
+        let clock: fn(&mut Scan<H, D, LOGD, STREAMS>, bool) =
+            |b, level| b.clock.next = level.into();
+        let lockstep = Lockstep::with_design(top, block, design, clock);
         let mut bench = Self {
             lockstep: lockstep.unwrap_or_else(|e| panic!("{e}")),
+            planted: false,
+            failed: None,
             rng: Rng::with_seed(seed),
             config,
             sources: std::array::from_fn(|_| Source {
@@ -151,7 +181,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.crc.next = crc;
         self.cycle(None);
         self.lockstep.block.arm.next = false;
-        self.cycle(None); // it is heard a cycle later
+        self.cycle(None); // takes effect a cycle later
         let source = &mut self.sources[stream];
         *source = Source {
             live: true,
@@ -168,14 +198,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.stream.next = (stream as u64).into();
         self.cycle(None);
         self.lockstep.block.close.next = false;
-        self.cycle(None); // it is heard a cycle later
+        self.cycle(None); // takes effect a cycle later
         let source = &mut self.sources[stream];
         source.live = false;
         self.seen.closed += 1;
         self.seen.closed_with_backlog += usize::from(source.whole.is_some());
     }
 
-    /// The end of a stream is told; what lands from then on does not count.
+    /// Marks the end of a stream. Octets that land behind it do not count.
     pub fn mark(&mut self, stream: usize, finished: bool, cause: u32) {
         self.lockstep.block.mark.next = Mark {
             finished,
@@ -325,6 +355,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
 
     /// One cycle, in which octets of a stream have landed or nothing has.
     pub fn cycle(&mut self, landed: Option<usize>) {
+        if self.failed.is_some() {
+            return;
+        }
         let rows = self.config.ring_octets / self.config.octets();
         let b = &mut self.lockstep.block;
         b.landed.next = landed.is_some();
@@ -348,7 +381,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         }
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
         self.note_whole();
-        self.lockstep.settle().unwrap();
+        if let Err(error) = self.lockstep.settle() {
+            return self.fail(error);
+        }
         self.compare();
         let row = self.lockstep.block.header_row.val().index();
         let width = self.config.octets();
@@ -359,8 +394,15 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             .collect();
         self.asked.rotate_left(1);
         self.asked[1] = kept;
-        self.lockstep.edge().unwrap();
+        if let Err(error) = self.lockstep.edge() {
+            return self.fail(error);
+        }
         self.cycle += 1;
+    }
+
+    fn fail(&mut self, error: LockstepError) {
+        assert!(self.planted, "{error}");
+        self.failed = Some(error);
     }
 
     pub fn note_whole(&mut self) {
@@ -474,7 +516,7 @@ pub fn length(rng: &mut Rng, most: u16) -> u16 {
     }
 }
 
-/// `fpdus` FPDUs of four streams, which come and go; all that goes out is as planned.
+/// `fpdus` FPDUs of four streams, which open and close; each FPDU leaves as planned.
 pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     config: Config,
     fpdus: usize,
@@ -547,8 +589,8 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     bench.ready = Rhythm::new(Pace::Always);
     bench.idle(SETTLED);
     assert!(bench.expected.is_empty());
-    let told = |source: &Source| !(source.live && (source.finished || source.cause != 0));
-    assert!(bench.sources.iter().all(told), "each end is told");
+    let reported = |source: &Source| !(source.live && (source.finished || source.cause != 0));
+    assert!(bench.sources.iter().all(reported), "each end is reported");
     bench
 }
 

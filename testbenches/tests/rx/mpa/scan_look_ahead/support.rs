@@ -195,7 +195,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.crc.next = crc;
         self.idle(1);
         self.lockstep.block.arm.next = false;
-        self.idle(1); // it is heard a cycle later
+        self.idle(1); // takes effect a cycle later
         let source = &mut self.sources[stream];
         *source = Source {
             live: true,
@@ -212,7 +212,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.stream.next = (stream as u64).into();
         self.idle(1);
         self.lockstep.block.close.next = false;
-        self.idle(1); // it is heard a cycle later
+        self.idle(1); // takes effect a cycle later
         self.sources[stream].live = false;
         self.lives[stream] += 1;
     }
