@@ -3,6 +3,7 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
+#   make test-interop  a simulated card and Linux's soft-iWARP in a guest, both ways (some 400 MB, fetched once; needs no root)
 #   make test-fpga    FuseSoC, netlists in simulation, `make area`; adds half a gigabyte of tools to .venv
 #   make cocotb       the example of a cocotb bench around the 64-bit device, examples/cocotb; adds cocotb to .venv
 #   make netlist      the netlist of the whole 64-bit device against its RTL, in every cycle; takes minutes
@@ -16,6 +17,9 @@
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
+#   make mutants      plants faults in the text of blocks and runs their benches, renews docs/mutants.md: MUTANTS=12 BENCHES=all
+#                     takes hours; BENCHES= runs a small sample and records nothing
+#   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
@@ -38,6 +42,10 @@ TOTAL ?= 1000000
 MINUTES ?= 600
 STREAMS ?= 600
 WIDTHS ?= 64 128 256 512
+MUTANTS ?= 12
+INPUTS ?= 10000000
+KINDS ?=
+BENCHES ?= all
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
 ifneq ($(shell command -v cargo-nextest),)
@@ -46,7 +54,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage docs lint miri setup setup-fpga setup-cocotb clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -82,6 +90,9 @@ area-record: setup-fpga
 test-kernel: setup
 	@tools/kernel/test.sh
 
+test-interop: setup
+	@tools/interop/test.sh
+
 formal: setup-fpga
 	$(CARGO) test --package warpline-formal --tests -- --include-ignored --nocapture
 
@@ -101,6 +112,12 @@ synth-all: setup-fpga
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) --starts $(STARTS) \
 			--out $(TARGET)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
+
+mutants: setup
+	$(CARGO) run --quiet --package warpline-testbenches --example mutants -- $(MUTANTS) $(SEED) $(BENCHES)
+
+fuzz: setup
+	$(CARGO) run --quiet --release --package warpline-testbenches --example fuzz -- $(INPUTS) $(SEED) $(KINDS)
 
 estimates: setup-fpga
 	for width in 64 128 256 512; do \
@@ -144,7 +161,7 @@ lint:
 
 miri:
 	$(CARGO) +nightly miri test --package warpline-driver --lib --no-default-features -- \
-		memory:: completion:: receive_ring::
+		memory:: completion:: receive_ring:: send_ring:: posted_sends::
 
 setup:
 	@tools/setup.sh
