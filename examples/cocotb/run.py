@@ -31,6 +31,7 @@ def main():
         hdl_toplevel="bench",
         build_dir=build,
         timescale=("1ns", "1ps"),
+        clean=True,  # makefiles of an earlier run name files of the checkout that it was run in
     )
     results = runner.test(hdl_toplevel="bench", test_module="test_warpline", test_dir=build, build_dir=build)
     tests, failed = get_results(results)
