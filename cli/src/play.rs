@@ -162,7 +162,7 @@ impl Stage {
                     let mut enough =
                         queues.map(|(queue, posted)| u32::from(*posted) >= queue.count);
                     if enough.all(|enough| enough) || since.elapsed() >= SILENCE {
-                        let octets = feed(card, stream, replay.flow.seq_start, pieces)?;
+                        let octets = feed(card, stream, replay, pieces)?;
                         tracing::info!(stream, octets, "traffic starts");
                         *scene = Scene::Playing;
                     }
@@ -178,17 +178,26 @@ impl Stage {
     }
 }
 
-/// Feeds all pieces to `stream`, from the sequence number that the host armed it with. Returns the number of octets.
-fn feed(card: &Card, stream: u8, start: u32, pieces: &[(u32, Vec<u8>)]) -> Result<usize, Error> {
+/// Feeds all pieces to `stream`, from the sequence number that the host armed it with, and the peer's FIN if it was captured.
+/// Returns the number of octets.
+fn feed(
+    card: &Card,
+    stream: u8,
+    replay: &Replay,
+    pieces: &[(u32, Vec<u8>)],
+) -> Result<usize, Error> {
     let edge = edge(card, stream)?;
     let mut octets = 0;
     for (sequence, piece) in pieces {
-        let mut sequence = edge.wrapping_add(sequence.wrapping_sub(start));
+        let mut sequence = edge.wrapping_add(sequence.wrapping_sub(replay.flow.seq_start));
         for part in piece.chunks(LONGEST) {
             card.feed(stream, sequence, part)?;
             sequence = sequence.wrapping_add(part.len() as u32);
         }
         octets += piece.len();
+    }
+    if replay.flow.fin {
+        card.feed_fin(stream, edge.wrapping_add(replay.octets.len() as u32), [])?;
     }
     Ok(octets)
 }

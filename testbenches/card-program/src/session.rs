@@ -94,9 +94,11 @@ impl<'r> Session<'r> {
         })
     }
 
-    /// All messages were delivered, or the stream failed.
+    /// All messages were delivered and the peer's FIN, if it sent one, was reported; or the stream failed.
     pub fn is_over(&self) -> bool {
-        self.landed.error.is_some() || self.delivered == self.replay.survey.messages
+        let delivered = self.delivered == self.replay.survey.messages;
+        let closed = self.landed.closed.is_some() || !self.replay.flow.fin;
+        self.landed.error.is_some() || delivered && closed
     }
 
     /// Takes completions until `done`. Sleeps in between; only the card's interrupt ends the sleep.
@@ -146,6 +148,7 @@ impl<'r> Session<'r> {
                 }
             }
             Completion::Flushed(unused) if unused.queue == 0 => self.keep(&unused.buffer)?,
+            Completion::Closed(event) => self.landed.closed = Some(event.position),
             Completion::Error(event) => {
                 self.landed.error = Some((event.number.error_type(), event.number.code()));
             }
