@@ -8,7 +8,7 @@ use crate::listeners::{Listener, Listeners};
 use crate::machine::Machine;
 use crate::network::{Event, Network, OpenError};
 use crate::operation;
-use crate::port::{Outcome, Port};
+use crate::port::{Doorbell, Outcome, Port};
 use crate::registers;
 use crate::report;
 use crate::settings;
@@ -84,7 +84,8 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         }
     }
 
-    /// The device was reset: resets all connections, closes all listeners, forgets the settings.
+    /// Resets all connections, closes all listeners, forgets the settings: for the end of the program.
+    /// [`poll`](Self::poll) does so by itself when the device was reset.
     pub fn reset(&mut self, network: &mut N) {
         for entry in self.table.iter_mut() {
             leave(entry, network, Leave::Abort);
@@ -122,9 +123,15 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
     /// One turn at `now`, in milliseconds of a clock that does not run backwards. Returns when the next one is due even if
     /// nothing happens: `now` if there is more to do at once, `None` if there is nothing to wait for.
     pub fn poll(&mut self, bus: &mut impl Bus, network: &mut N, now: u64) -> Option<u64> {
+        let mut doorbell = Port::doorbell(bus);
+        if doorbell == Doorbell::Reset {
+            Port::noticed(bus); // before the rest, so that another reset shows again
+            self.reset(network);
+            doorbell = Port::doorbell(bus);
+        }
         let streams = *self.streams.get_or_insert_with(|| registers::streams(bus));
         let events = self.events(network, now);
-        let message = self.message(bus, network, streams, now);
+        let message = doorbell == Doorbell::Message && self.message(bus, network, streams, now);
         self.ticks(bus, network, now);
         let busy = self.commands(bus, network, streams, now);
         let posted = self.post(bus);
@@ -230,9 +237,9 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         Some(place)
     }
 
-    /// Takes a message of the host, if its last one is answered. Returns whether there was one: the next may be there already.
+    /// Takes the message of the host, if its last one is answered. Returns whether it did: the next may be there already.
     fn message(&mut self, bus: &mut impl Bus, network: &mut N, streams: u8, now: u64) -> bool {
-        if self.answer.is_some() || !Port::has_message(bus) {
+        if self.answer.is_some() {
             return false;
         }
         let words = Port::take(bus);

@@ -1,6 +1,7 @@
 //! The control program's side of the mailbox and of the command registers.
 //!
 //! ```text
+//!  HOST_MESSAGE.RESET ───► noticed(): cleared
 //!  HOST_MESSAGE.PENDING ─► take(): words, PENDING cleared     start(): ARGUMENT, COMMAND
 //!  post(): words, CARD_MESSAGE.PENDING set                    outcome(): Busy … Done or Refused
 //! ```
@@ -12,8 +13,8 @@ use warpline_regmap::mailbox::records::{
     PRIVATE_MAX, PRIVATE_WORD, message_private, message_settings,
 };
 use warpline_regmap::mailbox::{
-    CARD_MESSAGE, CARD_MESSAGE_PENDING, HOST_MESSAGE, HOST_MESSAGE_PENDING, MAILBOX, MESSAGE_WORDS,
-    Words,
+    CARD_MESSAGE, CARD_MESSAGE_PENDING, HOST_MESSAGE, HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET,
+    MAILBOX, MESSAGE_WORDS, Words,
 };
 use warpline_regmap::register::{ARGUMENT, COMMAND, COMMAND_BUSY, COMMAND_FAILED};
 
@@ -26,6 +27,16 @@ pub(crate) enum Outcome {
     Busy,
     Done,
     Refused,
+}
+
+/// What the host's side of the mailbox has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doorbell {
+    Silent,
+    /// A message of the host is there.
+    Message,
+    /// The device was reset, and that is not noticed yet.
+    Reset,
 }
 
 /// What the port remembers.
@@ -43,9 +54,24 @@ impl Port {
         Self { used: None }
     }
 
-    /// Whether a message of the host is there.
-    pub fn has_message(bus: &mut impl Bus) -> bool {
-        HOST_MESSAGE_PENDING.get(&[bus.read(HOST_MESSAGE.offset)]) != 0
+    /// What the host's side of the mailbox has.
+    pub fn doorbell(bus: &mut impl Bus) -> Doorbell {
+        let word = [bus.read(HOST_MESSAGE.offset)];
+        match (
+            HOST_MESSAGE_RESET.get(&word),
+            HOST_MESSAGE_PENDING.get(&word),
+        ) {
+            (0, 0) => Doorbell::Silent,
+            (0, _) => Doorbell::Message,
+            _ => Doorbell::Reset,
+        }
+    }
+
+    /// The reset is noticed: from now on the port works again.
+    pub fn noticed(bus: &mut impl Bus) {
+        let mut word = [0];
+        HOST_MESSAGE_RESET.put(&mut word, 1);
+        bus.write(HOST_MESSAGE.offset, word[0]);
     }
 
     /// Takes the host's message, which is there.

@@ -16,6 +16,10 @@
 //! reads the host's message and writes the card's, and `ARGUMENT` and `COMMAND` are a pair of its own, whose commands the device
 //! carries out in turn with those of the host.
 //!
+//! A reset of the device, power-up included, sets `HOST_MESSAGE.RESET` at that port. Until the control program has cleared it,
+//! `HOST_MESSAGE.PENDING` reads 0 there, its commands have failed, and what else it writes does nothing: a message that the host
+//! passes after the reset meets a control program that has noticed the reset, and nothing from before it reaches the device.
+//!
 //! # Messages
 //!
 //! [`HostMessage`] and [`CardMessage`] are what the windows hold; [`records`] has their bits. A connection has a number of 16 bits:
@@ -62,6 +66,13 @@ pub const HOST_MESSAGE_PENDING: Field = field(
     1,
     "the host's message is complete and has not been taken; the host sets it by writing 1",
 );
+/// `HOST_MESSAGE`, at the control program's port: the device was reset.
+pub const HOST_MESSAGE_RESET: Field = field(
+    "RESET",
+    1,
+    1,
+    "the device was reset, and the control program has not cleared this by writing 1; the host reads 0",
+);
 /// `CARD_MESSAGE`: pending.
 pub const CARD_MESSAGE_PENDING: Field = field(
     "PENDING",
@@ -79,7 +90,7 @@ pub const INTERRUPT_MAILBOX: Field = field(
 
 registers! {
     /// The host passes the message that it has written to `MAILBOX`.
-    HOST_MESSAGE: 0x0e4 [1 x 4] ReadWrite &[HOST_MESSAGE_PENDING];
+    HOST_MESSAGE: 0x0e4 [1 x 4] ReadWrite &[HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET];
     /// The card has passed a message, which `MAILBOX` reads.
     CARD_MESSAGE: 0x0e8 [1 x 4] WriteOneToClear &[CARD_MESSAGE_PENDING];
     /// Messages: the host writes its own and reads the card's.

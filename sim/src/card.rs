@@ -22,7 +22,6 @@ use crate::options::{BackPressure, CardOptions};
 use crate::seat::Seat;
 use crate::simulation::Simulation;
 use crate::timing::Timing;
-use crate::transmit::event::ControlEvent;
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.
 const STUCK_CYCLES: u64 = 200_000;
@@ -440,12 +439,9 @@ impl Card {
         self.simulation().inlets.detach(token);
     }
 
-    /// From now on, `watcher` is called with what the control program has to know at once. It is called while a register is
+    /// From now on, `watcher` is called when the control program has something to do. It is called while a register is
     /// accessed and must not call the card.
-    pub(crate) fn watch_control(
-        &self,
-        watcher: Box<dyn FnMut(ControlEvent) + Send>,
-    ) -> Result<(), Error> {
+    pub(crate) fn watch_control(&self, watcher: Box<dyn FnMut() + Send>) -> Result<(), Error> {
         let mut simulation = self.simulation();
         if simulation.transmit.is_none() {
             return Err(Error::NoControlPort);

@@ -25,7 +25,6 @@ use crate::reads::{self, Reads};
 use crate::timing::Timing;
 use crate::transmit::Transmit;
 use crate::transmit::commands::Side;
-use crate::transmit::event::ControlEvent;
 use crate::watch::Watch;
 use crate::writes::{Wires, Writes};
 
@@ -79,8 +78,9 @@ pub(crate) struct Simulation {
     resident: u64,
     /// Send queues and mailbox, of a card that has them.
     pub transmit: Option<Transmit>,
-    /// Receives what the control program has to know at once.
-    pub control: Box<dyn FnMut(ControlEvent) + Send>,
+    /// Is called when the control program has something to do: the host has passed a message or taken one, or closed a
+    /// stream, or the device was reset.
+    pub control: Box<dyn FnMut() + Send>,
     /// Follows the host's commands to streams.
     commands: Follow,
     pub events: Box<dyn FnMut(StreamEvent) + Send>,
@@ -129,7 +129,7 @@ impl Simulation {
             message_count: [0; interrupt::COUNT],
             resident: 0,
             transmit: options.transmit.then(|| Transmit::new(config)),
-            control: Box::new(|_| {}),
+            control: Box::new(|| {}),
             commands: Follow::default(),
             events: Box::new(|_| {}),
         };
@@ -149,7 +149,7 @@ impl Simulation {
         self.commands = Follow::default();
         if let Some(transmit) = &mut self.transmit {
             *transmit = Transmit::new(&self.config);
-            (self.control)(ControlEvent::Reset);
+            (self.control)();
         }
         for input in [
             self.ports.aresetn,
@@ -473,7 +473,7 @@ impl Simulation {
             StreamEvent::Closed { stream } => {
                 self.network.close(stream.into());
                 self.inlets.close(stream.into());
-                (self.control)(ControlEvent::Host);
+                (self.control)();
             }
             StreamEvent::Posted { .. } => {}
         }

@@ -386,7 +386,7 @@ fn a_reset_of_the_device_leaves_nothing() {
     card.established(listener);
     card.requested(listener, &Request::default());
     card.registers = crate::model::Registers::new(16);
-    card.firmware.reset(&mut card.tcp);
+    card.registers.reset = true;
     card.settle();
     assert!(card.tcp.listeners.is_empty());
     card.empty();

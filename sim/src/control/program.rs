@@ -11,7 +11,6 @@ use crate::card::Card;
 use crate::control::sockets::Sockets;
 use crate::error::Error;
 use crate::network::connections::Connections;
-use crate::transmit::event::ControlEvent;
 
 /// Connections and listeners of the control program.
 const CONNECTIONS: usize = 64;
@@ -41,7 +40,6 @@ struct Alarm {
 #[derive(Clone, Copy, Default)]
 struct Calls {
     wake: bool,
-    reset: bool,
     end: bool,
 }
 
@@ -93,9 +91,7 @@ impl ControlProgram {
     ) -> Result<Self, Error> {
         let alarm = Arc::new(Alarm::default());
         let watcher = Arc::clone(&alarm);
-        card.watch_control(Box::new(move |event| {
-            watcher.call(|calls| calls.reset |= event == ControlEvent::Reset);
-        }))?;
+        card.watch_control(Box::new(move || watcher.call(|_| {})))?;
         let watcher = Arc::clone(&alarm);
         connections.watch(Box::new(move || watcher.call(|_| {})));
         let mut port = card.control_port();
@@ -129,10 +125,8 @@ fn run(port: &mut impl Bus, network: &mut Sockets, alarm: &Alarm) {
         // A millisecond that has begun counts as passed only when it is over.
         let pause = next.map(|next| Duration::from_millis(next).saturating_sub(start.elapsed()));
         let calls = alarm.wait(pause);
-        if calls.reset || calls.end {
-            firmware.reset(network);
-        }
         if calls.end {
+            firmware.reset(network);
             return;
         }
     }

@@ -1,7 +1,7 @@
 //! Register accesses of the host and of the control program: answered here, passed to the RTL, or both.
 
 use warpline_regmap::layout::{close, revoke, stream_context};
-use warpline_regmap::mailbox::{CARD_MESSAGE, HOST_MESSAGE, MAILBOX};
+use warpline_regmap::mailbox::{self, CARD_MESSAGE, HOST_MESSAGE, MAILBOX};
 use warpline_regmap::register::{self, Register, command};
 use warpline_regmap::transmit::{
     self, ARM_TRANSMIT, CAPABILITIES, SEND_PRODUCER, SET_EMSS, SET_SEND_RING, TRANSMIT_STATE,
@@ -9,7 +9,6 @@ use warpline_regmap::transmit::{
 
 use super::Transmit;
 use super::commands::{Side, Stage};
-use super::event::ControlEvent;
 use super::mailbox::Mailbox;
 use super::octets::merged;
 use crate::error::Error;
@@ -45,7 +44,9 @@ impl Simulation {
         }
         let at = |register: Register| register.offset == offset;
         if at(register::COMMAND) {
-            return Ok(transmit.commands.window(side).command());
+            let mut window = *transmit.commands.window(side);
+            window.failed |= side == Side::Control && transmit.mailbox.reset;
+            return Ok(window.command());
         }
         if at(CAPABILITIES) {
             let mut word = [0];
@@ -54,7 +55,7 @@ impl Simulation {
             return Ok(word[0]);
         }
         if at(HOST_MESSAGE) {
-            return Ok(transmit.mailbox.host_pending.into());
+            return Ok(transmit.mailbox.host_message(side));
         }
         if at(CARD_MESSAGE) {
             return Ok(transmit.mailbox.card_pending.into());
@@ -94,6 +95,11 @@ impl Simulation {
         };
         let at = |register: Register| register.offset == offset;
         let lowest = strobes & 1 == 1;
+        if side == Side::Control && transmit.mailbox.reset {
+            let clears = mailbox::HOST_MESSAGE_RESET.get(&[value]) == 1;
+            transmit.mailbox.reset = !(at(HOST_MESSAGE) && clears);
+            return Ok(());
+        }
         if let Some(index) = element(&register::ARGUMENT, offset) {
             let window = transmit.commands.window(side);
             if !window.busy {
@@ -116,7 +122,7 @@ impl Simulation {
             if lowest && value & 1 == 1 {
                 transmit.pass_message(side, at(HOST_MESSAGE));
                 if side == Side::Host {
-                    (self.control)(ControlEvent::Host);
+                    (self.control)();
                 }
             }
             self.send_mailbox_message();

@@ -1,6 +1,6 @@
 //! The mailbox: two messages of 1 KiB, and who has which.
 
-use warpline_regmap::mailbox::{INTERRUPT, MAILBOX};
+use warpline_regmap::mailbox::{HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET, INTERRUPT, MAILBOX};
 
 use super::commands::Side;
 use super::octets::merged;
@@ -13,6 +13,8 @@ pub(crate) struct Mailbox {
     from_host: [u32; WORDS],
     from_card: [u32; WORDS],
     pub host_pending: bool,
+    /// `HOST_MESSAGE.RESET`.
+    pub reset: bool,
     pub card_pending: bool,
     /// `INTERRUPT_STATE.MAILBOX` and `INTERRUPT_ENABLE.MAILBOX`.
     pub state: bool,
@@ -27,6 +29,7 @@ impl Default for Mailbox {
             from_host: [0; WORDS],
             from_card: [0; WORDS],
             host_pending: false,
+            reset: true,
             card_pending: false,
             state: false,
             enable: false,
@@ -46,6 +49,15 @@ impl Mailbox {
             Side::Control => &self.from_host,
         };
         words.get(index).copied().unwrap_or_default()
+    }
+
+    /// `HOST_MESSAGE` as `side` reads it.
+    pub fn host_message(&self, side: Side) -> u32 {
+        let mut word = [0];
+        let reset = self.reset && side == Side::Control;
+        HOST_MESSAGE_PENDING.put(&mut word, (self.host_pending && !reset).into());
+        HOST_MESSAGE_RESET.put(&mut word, reset.into());
+        word[0]
     }
 
     /// A word of `side`'s message. While it is pending, it stays as it is.

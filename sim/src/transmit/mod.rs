@@ -18,7 +18,6 @@
 pub(crate) mod access;
 pub(crate) mod commands;
 pub(crate) mod completions;
-pub(crate) mod event;
 mod mailbox;
 pub(crate) mod octets;
 pub(crate) mod port;

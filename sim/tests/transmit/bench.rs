@@ -10,6 +10,7 @@ use warpline_driver::{
     SentCompletion, Stream, StreamOptions, VfioUser,
 };
 use warpline_hdl::Config;
+use warpline_regmap::mailbox;
 use warpline_regmap::register;
 use warpline_regmap::transmit::{
     ARM_TRANSMIT, Element, Flags, Gather, Inline, Payload, TRANSMIT_STATE, Target, emss,
@@ -68,6 +69,15 @@ pub struct Bench {
     pub card: Card,
 }
 
+/// The control program has noticed the reset.
+pub fn notice_reset(control: &ControlPort) {
+    let mut word = [0];
+    mailbox::HOST_MESSAGE_RESET.put(&mut word, 1);
+    control
+        .write(mailbox::HOST_MESSAGE.offset, word[0])
+        .unwrap();
+}
+
 impl Bench {
     pub fn open(completion_entries: u32) -> Self {
         let options = CardOptions {
@@ -81,8 +91,10 @@ impl Bench {
             ..Options::default()
         };
         let context = Context::open(Box::new(device), host).unwrap();
+        let control = card.control_port();
+        notice_reset(&control);
         Self {
-            control: card.control_port(),
+            control,
             connections: Connections::open(&card, NetworkOptions::default()).unwrap(),
             domain: context.protection_domain().unwrap(),
             context,

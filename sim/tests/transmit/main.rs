@@ -4,3 +4,4 @@ mod bench;
 mod completions;
 mod endings;
 mod messages;
+mod resets;

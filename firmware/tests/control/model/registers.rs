@@ -33,6 +33,7 @@ pub struct Registers {
     pub no_stream: BTreeSet<u8>,
     pub no_transmit: BTreeSet<u8>,
     pub host_window: Words,
+    pub reset: bool,
     pub host_pending: bool,
     pub card_window: Words,
     pub card_pending: bool,
@@ -54,6 +55,7 @@ impl Registers {
             no_stream: BTreeSet::new(),
             no_transmit: BTreeSet::new(),
             host_window: [0; MESSAGE_WORDS],
+            reset: false,
             host_pending: false,
             card_window: [0xdead_beef; MESSAGE_WORDS], // left by whoever was there before
             card_pending: false,
@@ -161,7 +163,9 @@ impl Bus for Registers {
             o if o == register::COMPLETION_ENTRIES.offset => self.completions.0,
             o if o == register::COMPLETION_PRODUCER.offset => self.completions.1.wrapping_sub(7),
             o if o == register::COMPLETION_CONSUMER.offset => 0_u32.wrapping_sub(7),
-            o if o == HOST_MESSAGE.offset => self.host_pending.into(),
+            o if o == HOST_MESSAGE.offset => {
+                u32::from(self.host_pending && !self.reset) | u32::from(self.reset) << 1
+            }
             o if o == CARD_MESSAGE.offset => self.card_pending.into(),
             _ => panic!("the control program reads {offset:#x}"),
         }
@@ -169,6 +173,14 @@ impl Bus for Registers {
 
     fn write(&mut self, offset: u32, value: u32) {
         self.accesses += 1;
+        if self.reset {
+            assert!(
+                offset == HOST_MESSAGE.offset && value == 2,
+                "writes {offset:#x} before the reset is noticed"
+            );
+            self.reset = false;
+            return;
+        }
         if let Some(word) = element(offset, &MAILBOX) {
             assert!(
                 !self.card_pending,
