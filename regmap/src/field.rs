@@ -14,32 +14,45 @@ pub struct Field {
 }
 
 impl Field {
-    /// The field's value in `words`.
-    ///
-    /// # Panics
-    /// If `words` is shorter than the record, which is a programming error and never depends on data.
+    /// The field's value in `words`. `words` is at least as long as the record: in a build with debug assertions a shorter one
+    /// panics, in others the missing words are 0.
     #[must_use]
+    #[inline]
     pub fn get(&self, words: &[u32]) -> u64 {
-        (0..self.width).fold(0, |value, bit| {
-            let at = self.lsb + bit;
-            value | u64::from(words[at / 32] >> (at % 32) & 1) << bit
-        })
+        self.check(words);
+        let word = |index: usize| u64::from(words.get(index).copied().unwrap_or(0));
+        let (first, shift) = (self.lsb / 32, self.lsb % 32);
+        let mut value = word(first) >> shift;
+        let mut have = 32 - shift;
+        let mut next = first + 1;
+        while have < self.width {
+            value |= word(next) << have;
+            (have, next) = (have + 32, next + 1);
+        }
+        value & self.max()
     }
 
-    /// Writes `value` into the field; bits above the field's width are ignored.
-    ///
-    /// # Panics
-    /// If `words` is shorter than the record.
+    /// Writes `value` into the field; bits above the field's width are ignored. `words` is at least as long as the record: in a
+    /// build with debug assertions a shorter one panics, in others what does not fit is lost.
+    #[inline]
     pub fn put(&self, words: &mut [u32], value: u64) {
-        for bit in 0..self.width {
-            let at = self.lsb + bit;
-            let mask = 1 << (at % 32);
-            if value >> bit & 1 == 1 {
-                words[at / 32] |= mask;
-            } else {
-                words[at / 32] &= !mask;
+        self.check(words);
+        let (mut at, mut value) = (self.lsb, value & self.max());
+        let mut left = self.width;
+        while left > 0 {
+            let shift = at % 32;
+            let count = left.min(32 - shift);
+            let mask = (u32::MAX >> (32 - count)) << shift;
+            if let Some(word) = words.get_mut(at / 32) {
+                *word = *word & !mask | (value as u32) << shift & mask;
             }
+            value >>= count; // at most 32
+            (at, left) = (at + count, left - count);
         }
+    }
+
+    fn check(&self, words: &[u32]) {
+        debug_assert!(self.lsb + self.width <= 32 * words.len(), "{}", self.name);
     }
 
     /// The largest value that the field can hold.

@@ -34,6 +34,9 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod address;
+#[macro_use]
+mod codes;
 mod field;
 #[macro_use]
 pub mod layout;
@@ -45,8 +48,10 @@ pub mod rdl;
 #[macro_use]
 pub mod register;
 pub mod mailbox;
+pub mod processor;
 pub mod transmit;
 
+pub use address::AddressFields;
 pub use field::{Field, Layout, Value};
 pub use register::{Access, Register};
 

@@ -67,6 +67,32 @@ pub enum Error {
     /// The card has no register port for a control program.
     #[error("the card has no control port: open it with the option `transmit`")]
     NoControlPort,
+    /// The text of the soft processor was not found.
+    #[error(
+        "no picorv32.v in {}: run tools/setup.sh, or name the file in WARPLINE_PICORV32",
+        if searched.is_empty() { "any .venv above this folder".into() } else { searched.join(", ") }
+    )]
+    NoProcessor {
+        /// Files that could not be read.
+        searched: Vec<String>,
+    },
+    /// The image of a control program does not fit into RAM.
+    #[error(
+        "an image of {length} octets: use 1 to {}",
+        warpline_regmap::processor::RAM_OCTETS
+    )]
+    Image {
+        /// Octets of the image.
+        length: usize,
+    },
+    /// The soft processor stopped: no instruction, no memory at an address, or the end of its program.
+    #[error(
+        "the soft processor stopped at an access to {address:#010x}: the image does not fit this version"
+    )]
+    Trap {
+        /// Address of the last access.
+        address: u32,
+    },
     /// A card has one host at a time.
     #[error("another host uses the card: disconnect it first")]
     Busy,

@@ -16,7 +16,10 @@ pub const RESIDUE: u32 = 0x4867_4BC7;
 /// The same residue as the register holds it, before the final inversion.
 pub const RESIDUE_REGISTER: u32 = RESIDUE ^ XOR_OUT;
 
-static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
+/// Octets that a step of the calculation takes, and kibibytes of its table. Without `alloc` this is code for a small processor.
+const LANES: usize = if cfg!(feature = "alloc") { 16 } else { 1 };
+
+static CRC32C: Crc<u32, Table<LANES>> = Crc::<u32, Table<LANES>>::new(&CRC_32_ISCSI);
 
 /// CRC32C of `octets`.
 pub fn crc32c(octets: &[u8]) -> u32 {

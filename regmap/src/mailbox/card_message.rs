@@ -2,7 +2,7 @@
 
 use super::codes::{CardKind, CloseReason, FailureCause, ListenFailure, Refusal};
 use super::error::MessageError;
-use super::parts::{Block, PrivateData, Words, flag, get, get_address, half, put_address};
+use super::parts::{ADDRESS, Block, PrivateData, Words, flag, get, half};
 use super::records::{message, message_address, message_armed, message_depths};
 use core::net::SocketAddr;
 
@@ -173,7 +173,7 @@ impl CardMessage {
             }
             Self::Requested(requested) => {
                 message::DETAIL.put(&mut words, requested.listener.into());
-                put_address(requested.address, &mut words);
+                ADDRESS.put(&mut words, requested.address);
                 message_depths::REVISION.put(&mut words, requested.revision.into());
                 Block::put(requested.block, &mut words);
                 requested.private_data.put(&mut words);
@@ -238,7 +238,7 @@ impl CardMessage {
             CardKind::Requested => Self::Requested(Requested {
                 connection,
                 listener: detail,
-                address: get_address(words),
+                address: ADDRESS.get(words),
                 revision: get(words, message_depths::REVISION) as u8,
                 block: Block::get(words),
                 private_data: PrivateData::get(words)?,

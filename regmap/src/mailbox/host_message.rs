@@ -3,8 +3,7 @@
 use super::codes::HostKind;
 use super::error::MessageError;
 use super::parts::{
-    Offer, PrivateData, Rtr, StreamOptions, Words, flag, get, get_address, half, put_address,
-    put_depths,
+    ADDRESS, Offer, PrivateData, Rtr, StreamOptions, Words, flag, get, half, put_depths,
 };
 use super::records::{message, message_address, message_depths, message_settings};
 use core::net::SocketAddr;
@@ -205,11 +204,11 @@ impl HostMessage {
         message::NUMBER.put(&mut words, self.number().into());
         match self {
             Self::Listen(listen) => {
-                put_address(listen.address, &mut words);
+                ADDRESS.put(&mut words, listen.address);
                 message_address::BACKLOG.put(&mut words, listen.backlog.into());
             }
             Self::Connect(connect) => {
-                put_address(connect.address, &mut words);
+                ADDRESS.put(&mut words, connect.address);
                 Offer::put(connect.offer, &mut words);
                 connect.stream.put(&mut words);
                 connect.private_data.put(&mut words);
@@ -248,13 +247,13 @@ impl HostMessage {
         Ok(match kind {
             HostKind::Listen => Self::Listen(Listen {
                 listener: number,
-                address: get_address(words),
+                address: ADDRESS.get(words),
                 backlog: half(words, message_address::BACKLOG),
             }),
             HostKind::Unlisten => Self::Unlisten { listener: number },
             HostKind::Connect => Self::Connect(Connect {
                 connection: number,
-                address: get_address(words),
+                address: ADDRESS.get(words),
                 offer: Offer::get(words),
                 stream: StreamOptions::get(words),
                 private_data: PrivateData::get(words)?,

@@ -6,7 +6,7 @@ use super::records::{
     message_stream,
 };
 use crate::Field;
-use core::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use crate::address::AddressFields;
 
 /// The words of a message, as in `MAILBOX`.
 pub type Words = [u32; message::WORDS];
@@ -303,28 +303,10 @@ impl StreamOptions {
     }
 }
 
-/// IPv4 addresses are mapped into IPv6.
-pub(super) fn put_address(address: SocketAddr, words: &mut Words) {
-    let (ip, scope) = match address {
-        SocketAddr::V4(address) => (address.ip().to_ipv6_mapped(), 0),
-        SocketAddr::V6(address) => (*address.ip(), address.scope_id()),
-    };
-    let octets = u128::from(ip);
-    message_address::ADDRESS_HIGH.put(words, (octets >> 64) as u64);
-    message_address::ADDRESS_LOW.put(words, octets as u64);
-    message_address::SCOPE.put(words, scope.into());
-    message_address::PORT.put(words, address.port().into());
-}
-
-pub(super) fn get_address(words: &Words) -> SocketAddr {
-    let high = u128::from(get(words, message_address::ADDRESS_HIGH));
-    let ip = Ipv6Addr::from(high << 64 | u128::from(get(words, message_address::ADDRESS_LOW)));
-    let port = half(words, message_address::PORT);
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => SocketAddr::from((ip, port)),
-        IpAddr::V6(ip) => {
-            let scope = get(words, message_address::SCOPE) as u32;
-            SocketAddr::V6(SocketAddrV6::new(ip, port, 0, scope))
-        }
-    }
-}
+/// Where messages have their address.
+pub(super) const ADDRESS: AddressFields = AddressFields {
+    high: message_address::ADDRESS_HIGH,
+    low: message_address::ADDRESS_LOW,
+    scope: message_address::SCOPE,
+    port: message_address::PORT,
+};

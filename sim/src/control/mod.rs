@@ -1,9 +1,13 @@
-//! The card's control program, `warpline_firmware`, running natively beside the model.
+//! The card's control program, `warpline_firmware`, beside the model: natively, or as an image on a soft processor.
 //!
 //! ```text
-//!  mailbox ◄──► port ◄─ Bus ── program: thread ── Network ─► sockets ─► Connections
-//!     └────── waker ───────────► sleeps ◄──────── events ────────────────┘
+//!  mailbox ◄──► port ◄─ Bus ── program: thread ──────────── Network ─► sockets ─► Connections
+//!     │           ◄────────── processor: image ── calls ──────────────────┘            │
+//!     └────── alarm ─────────► sleeps ◄──────── events ────────────────────────────────┘
 //! ```
 
+mod alarm;
+mod calls;
+mod processor;
 pub(crate) mod program;
 mod sockets;

@@ -1,12 +1,16 @@
 //! The thread that runs the control program. It sleeps until the mailbox or the network has something, or time has passed.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use warpline_firmware::{Bus, Firmware};
+use warpline_firmware_image::IMAGE;
 
+use super::alarm::Alarm;
+use super::calls::Calls;
+use super::processor::{Processor, Progress};
 use crate::card::Card;
 use crate::control::sockets::Sockets;
 use crate::error::Error;
@@ -21,56 +25,21 @@ const LISTENERS: usize = 8;
 pub struct ControlOptions {
     /// EMSS of all connections: octets of payload in a TCP segment, at least 128.
     pub emss: u16,
+    /// The program runs as its RISC-V image on a soft processor, picorv32 in Verilator, instead of natively.
+    pub soft_processor: bool,
 }
 
 impl Default for ControlOptions {
-    /// 1460 octets: a frame of Ethernet with IPv4 and without TCP options.
+    /// 1460 octets: a frame of Ethernet with IPv4 and without TCP options. Natively.
     fn default() -> Self {
-        Self { emss: 1460 }
-    }
-}
-
-/// What wakes the thread. The lock is held for moments only, so that a card's callbacks may wake it.
-#[derive(Default)]
-struct Alarm {
-    calls: Mutex<Calls>,
-    called: Condvar,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Calls {
-    wake: bool,
-    end: bool,
-}
-
-impl Alarm {
-    fn call(&self, change: impl FnOnce(&mut Calls)) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.wake = true;
-        change(&mut calls);
-        drop(calls);
-        self.called.notify_all();
-    }
-
-    /// Sleeps until a call, at most for `timeout`, and takes the calls.
-    fn wait(&self, timeout: Option<Duration>) -> Calls {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let asleep = |calls: &mut Calls| !calls.wake;
-        let mut calls = match timeout {
-            None => self.called.wait_while(calls, asleep),
-            Some(timeout) => {
-                let waited = self.called.wait_timeout_while(calls, timeout, asleep);
-                waited
-                    .map(|(calls, _)| calls)
-                    .map_err(|error| PoisonError::new(error.into_inner().0))
-            }
+        Self {
+            emss: 1460,
+            soft_processor: false,
         }
-        .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut calls)
     }
 }
 
-/// A card's control program, running natively: it listens and connects for the host, runs MPA start-up and arms streams, by the
+/// A card's control program: it listens and connects for the host, runs MPA start-up and arms streams, by the
 /// messages of `warpline_regmap::mailbox`. Dropping it ends all its connections and listeners.
 #[must_use = "dropping it ends the control program"]
 pub struct ControlProgram {
@@ -83,7 +52,7 @@ impl ControlProgram {
     /// card's `connections`, whose events it takes alone. A reset of the card ends all its connections and listeners.
     ///
     /// # Errors
-    /// [`Error::NoControlPort`], [`Error::Thread`].
+    /// [`Error::NoControlPort`], [`Error::Thread`]; with a soft processor also [`Error::NoProcessor`] and [`Error::Model`].
     pub fn start(
         card: &Card,
         connections: Arc<Connections>,
@@ -99,10 +68,14 @@ impl ControlProgram {
             connections,
             segment: options.emss,
         };
-        let thread = thread::Builder::new().name("card control".into()).spawn({
-            let alarm = Arc::clone(&alarm);
-            move || run(&mut port, &mut network, &alarm)
-        });
+        let builder = thread::Builder::new().name("card control".into());
+        let watched = Arc::clone(&alarm);
+        let thread = if options.soft_processor {
+            let processor = Processor::new(IMAGE, port, Calls::over(network))?;
+            builder.spawn(move || run_image(processor, &watched))
+        } else {
+            builder.spawn(move || run(&mut port, &mut network, &watched))
+        };
         Ok(Self {
             alarm,
             thread: Some(thread.map_err(Error::Thread)?),
@@ -124,17 +97,44 @@ fn run(port: &mut impl Bus, network: &mut Sockets, alarm: &Alarm) {
         let next = firmware.poll(port, network, clock());
         // A millisecond that has begun counts as passed only when it is over.
         let pause = next.map(|next| Duration::from_millis(next).saturating_sub(start.elapsed()));
-        let calls = alarm.wait(pause);
-        if calls.end {
+        let wake = alarm.wait(pause);
+        if wake.end {
             firmware.reset(network);
             return;
         }
     }
 }
 
+/// Cycles between two looks at whether the program is to end.
+const CYCLES: u32 = 10_000;
+
+fn run_image(mut processor: Processor, alarm: &Alarm) {
+    let start = Instant::now();
+    let now = || start.elapsed().as_millis() as u64;
+    // What woke the thread while the program ran may have come behind the program's last look.
+    let mut awake = false;
+    loop {
+        let pause = match processor.run(CYCLES, now) {
+            Ok(Progress::Paused(until)) if !std::mem::take(&mut awake) => {
+                until.map(|until| Duration::from_millis(until).saturating_sub(start.elapsed()))
+            }
+            Ok(_) => Some(Duration::ZERO),
+            Err(error) => {
+                tracing::error!(%error, "the card's control program has stopped");
+                return processor.end();
+            }
+        };
+        let wake = alarm.wait(pause);
+        if wake.end {
+            return processor.end();
+        }
+        awake |= wake.called && pause == Some(Duration::ZERO);
+    }
+}
+
 impl Drop for ControlProgram {
     fn drop(&mut self) {
-        self.alarm.call(|calls| calls.end = true);
+        self.alarm.call(|wake| wake.end = true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // a panic has been printed to standard error
         }

@@ -18,6 +18,18 @@ use warpline_sim::{
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The control program natively, and as its image on the soft processor.
+pub const PROGRAMS: [ControlOptions; 2] = [
+    ControlOptions {
+        emss: 1460,
+        soft_processor: false,
+    },
+    ControlOptions {
+        emss: 1460,
+        soft_processor: true,
+    },
+];
+
 /// A device of 16 streams, as in the tests of the network side.
 fn config() -> Config {
     Config {
@@ -68,11 +80,11 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new() -> Self {
-        Self::with(PathOptions::default())
+    pub fn new(program: ControlOptions) -> Self {
+        Self::with(program, PathOptions::default())
     }
 
-    pub fn with(path: PathOptions) -> Self {
+    pub fn with(program: ControlOptions, path: PathOptions) -> Self {
         let options = CardOptions {
             transmit: true,
             ..CardOptions::default()
@@ -87,7 +99,7 @@ impl Host {
         };
         let connections = Arc::new(Connections::open(&card, options).unwrap());
         let network = Arc::clone(&connections);
-        let program = ControlProgram::start(&card, network, ControlOptions::default()).unwrap();
+        let program = ControlProgram::start(&card, network, program).unwrap();
         Self {
             card,
             connections,
