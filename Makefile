@@ -54,7 +54,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -92,6 +92,12 @@ test-kernel: setup
 
 test-interop: setup
 	@tools/interop/test.sh
+
+firmware-image:
+	@tools/firmware-image.sh build
+
+check-firmware-image:
+	@tools/firmware-image.sh check
 
 formal: setup-fpga
 	$(CARGO) test --package warpline-formal --tests -- --include-ignored --nocapture
