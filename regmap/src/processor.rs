@@ -153,3 +153,45 @@ pub const CALL_ADDRESS: AddressFields = AddressFields {
     scope: network_call::SCOPE,
     port: network_call::PORT,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, register};
+    use core::net::SocketAddr;
+
+    #[test]
+    fn registers_and_fields_have_no_overlap_and_fit() {
+        let mut used = [false; register::SPACE as usize / 4];
+        for register in REGISTERS {
+            for index in 0..register.count {
+                let word = register.at(index) as usize / 4;
+                assert!(!used[word], "{} overlaps", register.name);
+                used[word] = true;
+            }
+        }
+        let Layout { words, fields, .. } = network_call::LAYOUT;
+        let mut used = [false; 32 * network_call::WORDS];
+        for field in fields {
+            let end = field.lsb + field.width;
+            assert!(end <= 32 * words, "{} leaves the record", field.name);
+            for bit in &mut used[field.lsb..end] {
+                assert!(!*bit, "{} overlaps", field.name);
+                *bit = true;
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_read_back_as_they_were_written() {
+        for text in ["192.0.2.1:80", "[2001:db8::1:2]:65535", "[fe80::1%7]:1"] {
+            let address: SocketAddr = text.parse().unwrap();
+            let mut words = CallWords::default();
+            CALL_ADDRESS.put(&mut words, address);
+            assert_eq!(CALL_ADDRESS.get(&words), address);
+        }
+        let mut words = CallWords::default();
+        CALL_ADDRESS.put(&mut words, "192.0.2.1:80".parse().unwrap());
+        assert_eq!(words[4..8], [0, 0, 0xc000_0201, 0x0000_ffff]);
+    }
+}
