@@ -355,6 +355,36 @@ fn a_rejected_request_says_why() {
     assert!(matches!(refused, Error::StartUp { .. }), "{refused}");
 }
 
+/// A connection whose stream the driver cannot take over: the control program closes it, and the next connection gets it.
+#[test]
+fn a_stream_that_cannot_be_taken_over_is_closed() {
+    let (client, server) = (Machine::new(9), Machine::new(10));
+    let listener = Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
+    let address = listener.address();
+    for _ in 0..2 * Config::simulated(64).streams {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let request = listener.accept(PATIENCE).unwrap().expect("a request");
+                let mut options = server.options();
+                options.sizes.receive_depth = u16::MAX;
+                let accepted = request.accept(&server.domain, &server.queue, options, b"");
+                let error = accepted.expect_err("a ring that is too large");
+                assert!(matches!(error, Error::ReceiveEntries { .. }), "{error}");
+            });
+            let options = ConnectOptions {
+                pair: client.options(),
+                ..ConnectOptions::default()
+            };
+            let error = connect(&client.domain, &client.queue, address, options).unwrap_err();
+            assert!(matches!(error, Error::StartUp { .. }), "{error}");
+        });
+    }
+    drop(listener);
+    drop(pair(&client, &server, Revision::Two));
+    client.empties();
+    server.empties();
+}
+
 #[test]
 fn pairs_that_are_dropped_leave_nothing() {
     let (client, server) = (Machine::new(7), Machine::new(8));

@@ -110,11 +110,20 @@ impl Pending {
     }
 }
 
+impl Pending {
+    /// Ends the connection, unless it belongs to a queue pair or has ended.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let Some(end) = self.end.take() else {
+            return Ok(());
+        };
+        mailbox::lock(&self.shared).forget_connection(self.connection);
+        self.send(&end)
+    }
+}
+
 impl Drop for Pending {
     fn drop(&mut self) {
-        let Some(end) = self.end.take() else { return };
-        mailbox::lock(&self.shared).forget_connection(self.connection);
-        if let Err(error) = self.send(&end) {
+        if let Err(error) = self.finish() {
             tracing::warn!(connection = self.connection, %error, "connection not ended");
         }
     }

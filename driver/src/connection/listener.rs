@@ -229,7 +229,7 @@ impl ConnectRequest {
         if let Some(HostMessage::Reject(reject)) = &mut self.pending.end {
             reject.private_data = private_data;
         }
-        Ok(()) // dropping it sends the message
+        self.pending.finish()
     }
 }
 

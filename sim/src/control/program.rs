@@ -23,7 +23,8 @@ const LISTENERS: usize = 8;
 /// How a control program works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlOptions {
-    /// EMSS of all connections: octets of payload in a TCP segment, at least 128.
+    /// Largest EMSS, at least 128: octets of payload in a TCP segment. A connection whose peer has a smaller MSS sends smaller
+    /// ones.
     pub emss: u16,
     /// The program runs as its RISC-V image on a soft processor, picorv32 in Verilator, instead of natively.
     pub soft_processor: bool,

@@ -12,7 +12,7 @@ use crate::network::event::{self, ConnectionHandle, ListenerHandle};
 /// Connections as the control program uses them.
 pub(crate) struct Sockets {
     pub connections: Arc<Connections>,
-    /// Octets of payload in a segment: the kernel cuts as it likes, so this only sizes FPDUs.
+    /// Largest EMSS. That of a connection is the kernel's, if it is smaller.
     pub segment: u16,
 }
 
@@ -81,8 +81,12 @@ impl Network for Sockets {
         Ok(Sequences { receive, send })
     }
 
-    fn segment(&mut self, _: ConnectionHandle) -> Result<u16, ConnectionError> {
-        Ok(self.segment)
+    fn segment(&mut self, connection: ConnectionHandle) -> Result<u16, ConnectionError> {
+        let kernel = self
+            .connections
+            .segment(connection)
+            .map_err(connection_error)?;
+        Ok(u16::try_from(kernel).unwrap_or(u16::MAX).min(self.segment))
     }
 
     fn read(

@@ -131,6 +131,14 @@ impl Connections {
         self.with(|table| table.ends(connection))
     }
 
+    /// Octets of payload in a TCP segment that the card sends: the peer's MSS, less the kernel's options.
+    ///
+    /// # Errors
+    /// [`NetworkError::Closed`], [`NetworkError::NotEstablished`], [`NetworkError::Lost`], those of the system.
+    pub fn segment(&self, connection: ConnectionHandle) -> Result<usize, NetworkError> {
+        self.with(|table| table.segment(connection))
+    }
+
     /// Sequence numbers of the peer's next octet and of the card's, as recorded. The kernel hides the true ones: those of the
     /// SYNs are drawn by [`NetworkOptions::seed`].
     ///

@@ -9,6 +9,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, acceptfrom_with, bind,
     connect, getsockname, ipproto, listen, recv, send, shutdown, socket_with, sockopt,
 };
+use socket2::SockRef;
 
 /// Flags of each socket.
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
@@ -90,6 +91,13 @@ fn moved(result: Result<usize, Errno>) -> io::Result<Moved> {
 }
 
 /// Reads into `octets`, which is not empty.
+/// Octets of payload in a segment that the kernel sends.
+pub(crate) fn segment(socket: &OwnedFd) -> io::Result<usize> {
+    SockRef::from(socket)
+        .tcp_mss()
+        .map(|octets| octets as usize)
+}
+
 pub(crate) fn read(socket: &OwnedFd, octets: &mut [u8]) -> io::Result<Moved> {
     moved(recv(socket, octets, RecvFlags::empty()).map(|(count, _)| count))
 }

@@ -21,9 +21,10 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 
 use crate::card::Card;
+use crate::network::entry::{Connection, Entry, Listener, Slot, State, connection, entry, known};
 use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Event, ListenerHandle, Pending, Place};
-use crate::network::inlets::{Arrived, Inlet, Token};
+use crate::network::inlets::{Arrived, Inlet};
 use crate::network::options::NetworkOptions;
 use crate::network::path::Path;
 use crate::network::record::{Ends, From, Record};
@@ -51,82 +52,6 @@ pub(crate) struct Table {
     /// A listener met an error of the system, and is tried again later.
     pub retry: bool,
     buffer: Vec<u8>,
-}
-
-struct Slot {
-    generation: u32,
-    entry: Entry,
-}
-
-enum Entry {
-    Free,
-    Listener(Listener),
-    Connection(Box<Connection>),
-}
-
-struct Listener {
-    socket: OwnedFd,
-    address: SocketAddr,
-    /// Accepted, and not attached or closed yet.
-    pending: usize,
-    armed: bool,
-}
-
-struct Connection {
-    socket: OwnedFd,
-    state: State,
-    /// The listener whose pending connection it is.
-    pends: Option<Place>,
-    ends: Ends,
-    /// What the socket is armed for; `None` after an event.
-    armed: Option<EventFlags>,
-    /// The owner has read all there was, or the inlet has room.
-    reads: bool,
-    /// A write was cut short.
-    writes: bool,
-    /// The send queue has octets that the socket did not accept.
-    drains: bool,
-    fin_received: bool,
-    fin_sent: bool,
-    /// Both halves are shut: the socket reports that for ever.
-    hung_up: bool,
-    pending: Pending,
-    queued: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Connecting,
-    Open,
-    Attached {
-        stream: u8,
-        token: Token,
-    },
-    Detached,
-    /// Refused or lost.
-    Dead(io::ErrorKind),
-}
-
-impl Connection {
-    /// What the socket is to report, besides its end.
-    fn interest(&self) -> EventFlags {
-        let mut flags = EventFlags::empty();
-        let readable = matches!(self.state, State::Open | State::Attached { .. });
-        flags.set(EventFlags::IN, readable && self.reads && !self.fin_received);
-        flags.set(
-            EventFlags::OUT,
-            self.state == State::Connecting || self.writes || self.drains,
-        );
-        flags
-    }
-
-    fn established(&self) -> Result<(), NetworkError> {
-        match self.state {
-            State::Connecting => Err(NetworkError::NotEstablished),
-            State::Dead(kind) => Err(NetworkError::Lost(kind)),
-            State::Open | State::Attached { .. } | State::Detached => Ok(()),
-        }
-    }
 }
 
 fn data(place: Place) -> EventData {
@@ -252,6 +177,13 @@ impl Table {
     ) -> Result<(SocketAddr, SocketAddr), NetworkError> {
         let ends = &known(&mut self.slots, handle)?.ends;
         Ok((ends.card(), ends.peer()))
+    }
+
+    /// Octets of payload in a segment that the kernel sends.
+    pub fn segment(&mut self, handle: ConnectionHandle) -> Result<usize, NetworkError> {
+        let connection = known(&mut self.slots, handle)?;
+        connection.established()?;
+        socket::segment(&connection.socket).map_err(|error| NetworkError::Lost(error.kind()))
     }
 
     /// Sequence numbers of the next octets that the peer and the card send.
@@ -818,20 +750,4 @@ impl Drop for Table {
             }
         }
     }
-}
-
-fn entry(slots: &mut [Slot], place: Place) -> Option<&mut Entry> {
-    let slot = slots.get_mut(place.index as usize)?;
-    (slot.generation == place.generation).then_some(&mut slot.entry)
-}
-
-fn connection(slots: &mut [Slot], place: Place) -> Option<&mut Connection> {
-    match entry(slots, place) {
-        Some(Entry::Connection(connection)) => Some(connection),
-        _ => None,
-    }
-}
-
-fn known(slots: &mut [Slot], handle: ConnectionHandle) -> Result<&mut Connection, NetworkError> {
-    connection(slots, handle.0).ok_or(NetworkError::Closed)
 }

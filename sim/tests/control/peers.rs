@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use socket2::{Domain, Type};
+
 use crate::bench::{Host, PATIENCE, PROGRAMS};
 use warpline_regmap::mailbox::{
     Accept, Armed, CardMessage, CloseReason, FailureCause, HostMessage, PrivateData, Rtr, Settings,
@@ -97,6 +99,39 @@ fn the_first_octets_behind_the_reply_are_the_streams() {
             host.send(&HostMessage::Release { connection });
             host.empties();
         }
+    }
+}
+
+/// The peer's MSS is in its SYN; the card's TCP is the kernel's, which may take octets of it for options.
+// req: MPA-SEG-23, MPA-SEG-24
+#[test]
+fn segments_are_as_small_as_the_peer_wants_them() {
+    let host = Host::new(PROGRAMS[0]);
+    let address = host.listen("127.0.0.1:0");
+    for (mss, emss) in [
+        (None, 1460..=1460),
+        (Some(600), 560..=600),
+        (Some(1400), 1360..=1400),
+    ] {
+        let socket = socket2::Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        if let Some(mss) = mss {
+            socket.set_tcp_mss(mss).unwrap();
+        }
+        socket.connect(&address.into()).unwrap();
+        let mut socket = TcpStream::from(socket);
+        let peer = Initiator::new(start::Settings::default(), None, b"", 0, 0).unwrap();
+        socket.write_all(peer.output()).unwrap();
+        let armed = accept(&host);
+        assert!(
+            emss.contains(&armed.emss),
+            "MSS {mss:?}: EMSS {}",
+            armed.emss
+        );
+        let connection = armed.connection;
+        host.send(&HostMessage::Abort { connection });
+        assert!(matches!(host.next(), CardMessage::Closed { .. }));
+        host.send(&HostMessage::Release { connection });
+        host.empties();
     }
 }
 
