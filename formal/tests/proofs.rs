@@ -21,6 +21,7 @@ use warpline_hdl::rx::ddp::check::stag_table::StagTable;
 use warpline_hdl::rx::ddp::check::tagged::TaggedChecks;
 use warpline_hdl::rx::ddp::deliver::Deliver;
 use warpline_hdl::rx::ddp::place::Place;
+use warpline_hdl::rx::mpa::fetch::Fetch;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_sv_writer as writer;
@@ -32,6 +33,7 @@ const COMPLETION: &str = include_str!("../properties/host/completion.sv");
 const CONTROL: &str = include_str!("../properties/host/control.sv");
 const CRC_ORDER: &str = include_str!("../properties/parts/crc_order.sv");
 const DELIVER: &str = include_str!("../properties/rx/ddp/deliver.sv");
+const FETCH: &str = include_str!("../properties/rx/mpa/fetch.sv");
 const HANDSHAKE: &str = include_str!("../properties/parts/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
 const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
@@ -449,6 +451,27 @@ fn what_goes_out_ahead_of_a_gap_overtakes_nothing_in_order() {
             "look_ahead_exhausted_1 = rested_1_q;",
         );
         show("scan", &proof, 36, &[overtakes, hasty, late], 36);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn room_that_was_given_back_stays_given_back() {
+    on_large_stack(|| {
+        let fetch = Fetch::<64, 8, 2, 3, 1, 2>::new(&Config {
+            streams: 2,
+            ..SMALL
+        });
+        let proof = Proof::of(&writer::write(&fetch, "fetch").unwrap()).unwrap();
+        let freed = |proof: Proof, path| proof.freed(path).unwrap();
+        let proof = ["rotate", "wrapped"].into_iter().fold(proof, freed);
+        let proof = proof.bind("", FETCH, &[]).unwrap();
+        // a refused one, as if it had landed; one that is ahead, which is read again; all of the edge at once
+        let gives = "(now_q[3:0] == index_1) & (~now_q[77])) & (~(|now_q[60:58]))";
+        let refused = (gives, "(now_q[3:0] == index_1) & (~now_q[77]))");
+        let ahead = (gives, "(now_q[3:0] == index_1)) & (~(|now_q[60:58]))");
+        let hasty = ("if (given_up_1_q) begin", "if (start_pulse_q) begin");
+        show("fetch", &proof, 14, &[refused, ahead, hasty], 14);
     });
 }
 

@@ -13,7 +13,8 @@
 //! the next one can start in any cycle; when none is read, an FPDU starts with its reservation. The room of a beat is given
 //! back to the stream as soon as its read is given.
 //!
-//! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. One with `placed` was read whole
+//! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. Nor does a refused one: less than is
+//! read of it may have landed, and the ring is free up to the edge right behind it. One with `placed` was read whole
 //! before: only its first [`HEADER`] dwords are read, which hold what the checks look at, and the room of all of it is
 //! given back with the last of them. Its CRC verdict says nothing.
 //!
@@ -397,6 +398,7 @@ impl<
             for i in 0..S {
                 if (self.now.q.val().stream.get_bits::<4>(0) == self.index[i].val())
                     & !self.now.q.val().ahead
+                    & !self.now.q.val().refused.any()
                 {
                     if !self.now.q.val().placed {
                         self.tail_at[i].d.next =

@@ -76,7 +76,11 @@ struct Bench<const W: usize, const K: usize, const D: usize, const LOGK: usize, 
     tails: [u32; STREAMS],
     /// Where octets have landed, and streams whose chain of lengths is lost: their tails follow.
     landed: [u32; STREAMS],
+    /// Octets that land in a stream in a cycle, at most.
+    lands: u32,
     given_up: [bool; STREAMS],
+    /// Positions of `tail` so far, of each stream.
+    tails_seen: [Vec<u32>; STREAMS],
     /// One that is lost with the FPDU that has just started.
     gives_up: Option<usize>,
     next_row: usize,
@@ -114,7 +118,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             tails_due: VecDeque::new(),
             tails: [0; STREAMS],
             landed: [0; STREAMS],
+            lands: 8,
             given_up: [false; STREAMS],
+            tails_seen: Default::default(),
             gives_up: None,
             next_row: 0,
             under_way: 0,
@@ -168,7 +174,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         b.freed.next = freed.is_some();
         b.freed_rows.next = (freed.unwrap_or(self.rng.usize(1..9)) as u64).into();
         for (port, landed) in b.edge_landed.iter_mut().zip(&mut self.landed) {
-            *landed = landed.wrapping_add(self.rng.u32(0..9));
+            *landed = landed.wrapping_add(self.rng.u32(0..=self.lands));
             port.next = u64::from(*landed).into();
         }
         b.read_data.next = beat(&self.asked.pop_front().unwrap());
@@ -233,6 +239,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         }
         let tails = b.tail.each_ref().map(|tail| tail.val().to_u32());
         self.wrong += usize::from(tails != self.tails);
+        for (seen, tail) in self.tails_seen.iter_mut().zip(tails) {
+            seen.push(tail);
+        }
         // in the next cycle, whatever is read in this one
         for stream in (0..STREAMS).filter(|stream| self.given_up[*stream]) {
             self.tails_due.retain(|(_, of, _)| *of != stream);
@@ -308,7 +317,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             self.due
                 .push_back((self.cycle + row + latency(D), beat, octets));
             let end = match row + 1 == rows {
-                _ if fpdu.ahead => continue,
+                _ if fpdu.ahead || fpdu.refused.any() => continue,
                 true => behind,
                 false if fpdu.placed => continue,
                 false => first.wrapping_add(4 * count as u32),
@@ -570,6 +579,24 @@ fn the_tail_of_a_stream_without_a_chain_follows_what_lands_until_it_is_armed_aga
     bench.plan(1, 0, 6, false);
     bench.finish();
     assert_eq!((bench.tails[1], bench.wrong), (24, 0));
+}
+
+/// Of a refused FPDU the dword with ULPDU_Length may be all that has landed: the ring is free up to there and no further, so that
+/// the window's right edge does not move left when the stream is given up.
+// req: DDP-SEC-49, AMB-10
+#[test]
+fn a_refused_fpdu_gives_back_no_more_than_has_landed() {
+    let mut bench = Bench64::new(COMMIT / 8, AT_ONCE);
+    (bench.landed[1], bench.lands) = (28, 0);
+    bench.plan(1, 0, 6, false);
+    bench.plan(1, 24, 2, false);
+    bench.to_offer[1].refused = 1.into();
+    bench.finish();
+    bench.idle(50);
+    assert_eq!(bench.wrong, 0);
+    let mut tails = bench.tails_seen[1].clone();
+    tails.dedup();
+    assert_eq!(tails, [0, 8, 16, 24, 28]);
 }
 
 #[test]
