@@ -21,11 +21,13 @@ use warpline_hdl::rx::ddp::check::stag_table::StagTable;
 use warpline_hdl::rx::ddp::check::tagged::TaggedChecks;
 use warpline_hdl::rx::ddp::deliver::Deliver;
 use warpline_hdl::rx::ddp::place::Place;
+use warpline_hdl::rx::mpa::admit::Admit;
 use warpline_hdl::rx::mpa::fetch::Fetch;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_sv_writer as writer;
 
+const ADMIT: &str = include_str!("../properties/rx/mpa/admit.sv");
 const ARBITER: &str = include_str!("../properties/host/command_arbiter.sv");
 const BOUNDS: &str = include_str!("../properties/rx/ddp/bounds.sv");
 const CHECK: &str = include_str!("../properties/rx/ddp/check.sv");
@@ -157,11 +159,21 @@ fn queues_of_all_depths_neither_overflow_nor_underflow_and_keep_order() {
 
 #[test]
 #[ignore = "needs yosys and yices: make formal"]
-fn window_reports_keep_the_rules_of_axi4_stream() {
+fn window_reports_keep_the_rules_of_axi4_stream_and_the_order_of_time() {
     let proof = checked(&Window::<4>::default(), "window", WINDOW);
     let overtaken = ("if (step) begin", "if (1) begin");
     let withdrawn = ("valid_d = valid_q;", "valid_d = 1'b0;");
-    show("m_axis_window", &proof, 4, &[overtaken, withdrawn], 6);
+    let of_another = (
+        "limit_now = limit_sequence_2;",
+        "limit_now = limit_sequence_1;",
+    );
+    show(
+        "m_axis_window",
+        &proof,
+        4,
+        &[overtaken, withdrawn, of_another],
+        8,
+    );
 }
 
 #[test]
@@ -451,6 +463,30 @@ fn what_goes_out_ahead_of_a_gap_overtakes_nothing_in_order() {
             "look_ahead_exhausted_1 = rested_1_q;",
         );
         show("scan", &proof, 36, &[overtakes, hasty, late], 36);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn the_right_edge_follows_the_ring() {
+    on_large_stack(|| {
+        let admit = Admit::<64, 8, 2, 4>::new(&Config {
+            streams: 2,
+            ..SMALL
+        });
+        let proof = Proof::of(&writer::write(&admit, "admit").unwrap()).unwrap();
+        let proof = proof
+            .bind("", ADMIT, &[("RING", SMALL.ring_octets)])
+            .unwrap();
+        let other_tail = (
+            "limit_of_1_d = tail_1 + ring_octets;",
+            "limit_of_1_d = tail_0 + ring_octets;",
+        );
+        let other_start = (
+            "limit_out_1_d = limit_of_1_q + start_of_1_q;",
+            "limit_out_1_d = limit_of_1_q + start_of_0_q;",
+        );
+        show("admit", &proof, 8, &[other_tail, other_start], 10);
     });
 }
 
