@@ -62,20 +62,23 @@ pub struct Mutant {
 pub fn mutants(module: &str, text: &str) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
-    let mut process = false;
+    // Indentation of the process that a line is in.
+    let mut process: Option<usize> = None;
     for line in text.lines() {
         let code = line.trim();
+        let indentation = line.len() - line.trim_start().len();
         let occurrence = lines.iter().filter(|seen| **seen == code).count();
         lines.push(code);
         let starts = ["always_comb", "always_ff", "always @"];
-        process |= starts.iter().any(|start| code.starts_with(start));
-        if line == "    end" {
-            process = false;
+        if starts.iter().any(|start| code.starts_with(start)) {
+            process = Some(indentation);
+        } else if process.is_some_and(|start| indentation <= start && !code.is_empty()) {
+            process = None;
         }
-        if !(process || code.starts_with("assign ")) || code.starts_with("//") {
+        if process.is_none() && !code.starts_with("assign ") || code.starts_with("//") {
             continue;
         }
-        for (operator, wrong) in variants(code, process) {
+        for (operator, wrong) in variants(code, process.is_some()) {
             found.push(Mutant {
                 module: module.into(),
                 occurrence,
@@ -222,6 +225,11 @@ module m (input logic a);
         end
         q_d = q_q;
     end
+    generate for (k = 0; k < 8; k = k + 1) begin
+        always_ff @(posedge clk)
+            r <= a;
+        wire unused = &{1'b0, a[3:1]};
+    end endgenerate
     other other (.a (a & b));
 endmodule
 ";
@@ -245,7 +253,7 @@ endmodule
         assert_eq!(wrongs(Operator::Sum), ["q_d = q_q - 8'h2;"]);
         assert_eq!(wrongs(Operator::Constant), ["q_d = q_q + 8'h3;"]);
         assert_eq!(wrongs(Operator::Index), ["if (a[2:0] == none) begin"]);
-        assert_eq!(wrongs(Operator::Assignment), ["; ", "; ", "; "]);
+        assert_eq!(wrongs(Operator::Assignment), ["; ", "; ", "; ", "; "]);
     }
 
     #[test]
