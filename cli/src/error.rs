@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::transfer::TransferError;
+
 /// A command failed before it had a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -47,6 +49,26 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// A file cannot be read.
+    #[error("{path}: cannot read: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file to transfer has no octets.
+    #[error("{}: is empty: give a file with at least one octet", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A transfer failed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    /// The network side of the simulated card failed.
+    #[error(transparent)]
+    Network(warpline_sim::NetworkError),
     /// The command also reads the file that it would write, or writes it for another purpose.
     #[error("{}: is a file of the capture, the socket, the report to compare with, written twice, or made by the tools: choose another file to write to", path.display())]
     Taken {
@@ -126,7 +148,13 @@ impl Error {
             Self::Synth(error) if error.is_request() => 2,
             // A waveform that cannot be written: its path is wrong.
             Self::Card(error) if error.is_output() => 2,
-            Self::Synth(_)
+            Self::Transfer(
+                TransferError::Ended { .. }
+                | TransferError::Silent(_)
+                | TransferError::GaveUp { .. }
+                | TransferError::Driver(_),
+            )
+            | Self::Synth(_)
             | Self::Json(_)
             | Self::Design(_)
             | Self::Card(_)

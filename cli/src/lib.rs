@@ -6,11 +6,12 @@
 //!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
 //!                      ├─ card ─► simulated card at a socket, captured traffic on its network side
+//!                      ├─ serve, put, get ─► [`transfer`]: memory over iWARP
 //!                      ├─ stat ─► a card's identity and counters
 //!                      └─ doctor ─► what the machine lacks for a card
 //! ```
 //!
-//! [`replay`] and [`measure`] are public, so that tests run the same code as the commands.
+//! [`replay`], [`measure`] and [`transfer`] are public, so that tests run the same code as the commands.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -21,6 +22,7 @@ pub mod measure;
 mod options;
 mod play;
 pub mod replay;
+pub mod transfer;
 
 pub use command::main;
 pub use error::Error;

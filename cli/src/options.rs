@@ -1,5 +1,6 @@
 //! The options of the command line.
 
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -76,6 +77,27 @@ Exit codes:
   2  unusable input or options, or a socket or file that cannot be created
   3  the simulation failed, for instance because Verilator is missing";
 
+const SERVE_HELP: &str = "Each connection is reported on standard error when it ends. The program itself neither sees nor moves the data.
+
+Examples:
+  warpline serve --listen 127.0.0.1:7471 --size 1048576 --output after.bin
+  warpline put before.bin 127.0.0.1:7471 --verify
+  warpline get 127.0.0.1:7471 back.bin
+
+Exit codes:
+  0  --count connections have ended, or interrupted (SIGINT, SIGTERM)
+  2  unusable input or options, or output that cannot be written
+  3  the simulation or the card failed";
+
+const TRANSFER_HELP: &str = "The peer is `warpline serve`. A connection that is lost is replaced --retries times; after that the error says with which
+--offset to go on.
+
+Exit codes:
+  0  transferred
+  1  --verify: the peer's memory has other octets
+  2  unusable input or options, a peer without such a region, or output that cannot be written
+  3  the connection, the simulation or the card failed";
+
 /// An open iWARP receive offload: its RTL, and its card in simulation.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -107,6 +129,15 @@ pub(crate) enum Command {
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until interrupted
     #[command(after_help = CARD_HELP)]
     Card(Card),
+    /// Offer memory to reads and writes of iWARP peers, over a simulated card and this machine's TCP
+    #[command(after_help = SERVE_HELP)]
+    Serve(Serve),
+    /// Write a file into served memory by RDMA Write
+    #[command(after_help = TRANSFER_HELP)]
+    Put(Put),
+    /// Read served memory into a file by RDMA Read
+    #[command(after_help = TRANSFER_HELP)]
+    Get(Get),
     /// List what a PCI card or the machine lacks for a program to use the card; exit code 1 if it cannot be used
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
@@ -234,9 +265,115 @@ pub(crate) struct Card {
     /// number with which the stream is armed
     #[arg(long, value_name = "CAPTURE_DIR", num_args = 1..)]
     pub serve_traffic: Vec<PathBuf>,
+    /// Let hosts listen and connect: start the card's control program, over this machine's TCP
+    #[arg(long, conflicts_with = "serve_traffic")]
+    pub network: bool,
+    /// With --network, run the control program as its image on a soft processor
+    #[arg(long, requires = "network")]
+    pub soft_processor: bool,
     /// Record all signals to an FST file; runs on a separate, slower model, and fills a disk
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
+}
+
+/// The simulated card of `serve`, `put` and `get`.
+#[derive(Debug, Args)]
+pub(crate) struct Peer {
+    /// Bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_name = "W", value_parser = width)]
+    #[arg(allow_negative_numbers = true, default_value = "64")]
+    pub width: usize,
+    /// Ask the peer for MPA markers
+    #[arg(long)]
+    pub markers: bool,
+    /// Cut, reorder, duplicate and lose segments between TCP and card, drawn by this seed
+    #[arg(long, value_name = "SEED", value_parser = seed::<u64>, allow_negative_numbers = true)]
+    pub rough: Option<u64>,
+    /// Record what passes as pcapng
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address to listen at; port 0 takes any
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = endpoint)]
+    pub listen: SocketAddr,
+    /// Octets of the memory, which begins as zeros
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    #[arg(
+        allow_negative_numbers = true,
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    pub size: Option<u64>,
+    /// The memory begins with, and has the size of, this file
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Write the memory to this file at the end
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// End after so many connections [default: when interrupted]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub count: Option<u32>,
+    #[command(flatten)]
+    pub peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// File to write
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The server
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint)]
+    pub address: SocketAddr,
+    /// Read it back and compare
+    #[arg(long)]
+    pub verify: bool,
+    #[command(flatten)]
+    pub transfer: Transfer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// The server
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint)]
+    pub address: SocketAddr,
+    /// File for the octets
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Octets to read [default: to the end of the memory]
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u64).range(1..=1 << 32), allow_negative_numbers = true)]
+    pub length: Option<u64>,
+    #[command(flatten)]
+    pub transfer: Transfer,
+}
+
+/// What `put` and `get` share.
+#[derive(Debug, Args)]
+pub(crate) struct Transfer {
+    /// Offset in the served memory
+    #[arg(
+        long,
+        value_name = "OCTETS",
+        default_value = "0",
+        allow_negative_numbers = true
+    )]
+    pub offset: u64,
+    /// Connections that replace lost ones
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "3",
+        allow_negative_numbers = true
+    )]
+    pub retries: u32,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub peer: Peer,
 }
 
 #[derive(Debug, Args)]
@@ -312,6 +449,16 @@ fn width(text: &str) -> Result<usize, &'static str> {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
     }
+}
+
+/// Names are resolved; the first address counts.
+fn endpoint(text: &str) -> Result<SocketAddr, String> {
+    let found = text
+        .to_socket_addrs()
+        .map_err(|error| format!("{error}; give ADDRESS:PORT"));
+    found?
+        .next()
+        .ok_or_else(|| "the name has no address".into())
 }
 
 fn connection(text: &str) -> Result<usize, &'static str> {

@@ -46,7 +46,7 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     let mut latencies = Vec::new();
     let mut reversed = Vec::new();
     for width in WIDTHS {
-        let card = open_card(width, false)?;
+        let card = open_card(width, false, false)?;
         with_bar(format!("{width:>3} bits"), |progress| {
             let runs = ULPDUS.len() as u64;
             for (done, ulpdu) in (0..).zip(ULPDUS) {
@@ -85,7 +85,7 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     }
     if let Some(path) = &options.host_path {
         let [width, ..] = WIDTHS;
-        let figures = host_path::measure(&open_card(width, false)?, width)?;
+        let figures = host_path::measure(&open_card(width, false, false)?, width)?;
         show(&host_path(&figures))?;
         write(path, &figures)?;
     }

@@ -1,5 +1,6 @@
 //! `warpline card`: a simulated card at a socket, free-running, for hosts that come and go.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -7,7 +8,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use warpline_capture::Capture;
 use warpline_capture::replay::Replay;
-use warpline_sim::{Card, Listener, Service};
+use warpline_sim::{
+    Card, Connections, ControlOptions, ControlProgram, Listener, NetworkOptions, Service,
+};
 
 use super::exit_code::OK;
 use super::output::{apart, writable};
@@ -60,6 +63,10 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         true => None,
         false => Some(Player::start(&card, replays)?),
     };
+    let control = match options.network {
+        true => Some(control(&card, options.soft_processor)?),
+        false => None,
+    };
     let service = Service::start(&card, Listener::bind(&options.socket)?)?;
     tracing::info!(socket = %options.socket.display(), "{} ready", card.name());
     while service.is_running() && signals.pending().next().is_none() {
@@ -67,6 +74,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     }
     let ended = service.stop();
     drop(player);
+    drop(control);
     if options.trace.is_some() {
         card.trace_close()?;
     }
@@ -74,11 +82,21 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     Ok(OK)
 }
 
+/// The card's network side and control program, which hosts listen and connect by.
+fn control(card: &Card, soft_processor: bool) -> Result<ControlProgram, Error> {
+    let network = Connections::open(card, NetworkOptions::default()).map_err(Error::Network)?;
+    let options = ControlOptions {
+        soft_processor,
+        ..ControlOptions::default()
+    };
+    Ok(ControlProgram::start(card, Arc::new(network), options)?)
+}
+
 /// The card; `None` if a signal arrived while its model was built.
 fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error> {
-    let (width, trace) = (options.width, options.trace.is_some());
+    let (width, trace, network) = (options.width, options.trace.is_some(), options.network);
     let building = thread::Builder::new().name("build".into());
-    let building = building.spawn(move || open_card(width, trace));
+    let building = building.spawn(move || open_card(width, trace, network));
     let building = building.map_err(warpline_sim::Error::Thread)?;
     while !building.is_finished() {
         if signals.pending().next().is_some() {

@@ -24,7 +24,7 @@ pub(super) fn run() -> Result<u8, Error> {
 
     let mut equal = true;
     for (i, width) in WIDTHS.into_iter().enumerate() {
-        let card = open_card(width, false)?;
+        let card = open_card(width, false, false)?;
         let replayed = watched(&card, &captured, Segmentation::AsCaptured, width)?;
         if i == 0 {
             show(&format!(

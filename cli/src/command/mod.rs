@@ -5,12 +5,16 @@ mod card;
 mod demo;
 mod doctor;
 mod exit_code;
+mod get;
 mod output;
+mod put;
 mod replay;
 mod rtl;
+mod serve;
 mod stat;
 mod synth;
 mod terminal;
+mod transfer;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, stderr};
@@ -58,6 +62,9 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Demo => demo::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Card(card) => card::run(&card),
+        Command::Serve(serve) => serve::run(&serve),
+        Command::Put(put) => put::run(&put),
+        Command::Get(get) => get::run(&get),
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::Stat(stat) => stat::run(&stat),
         Command::Synth(synth) => synth::run(&synth),

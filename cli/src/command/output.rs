@@ -59,11 +59,16 @@ pub(super) fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_texts(&[(path.into(), text)])
 }
 
+/// The same for octets.
+pub(super) fn write_octets(path: &Path, octets: &[u8]) -> Result<(), Error> {
+    write_texts(&[(path.into(), octets)])
+}
+
 /// Writes all files, to paths that are [`writable`]; if there is no room for one, all keep their old content.
-pub(super) fn write_texts<T: AsRef<str>>(files: &[(PathBuf, T)]) -> Result<(), Error> {
+pub(super) fn write_texts<T: AsRef<[u8]>>(files: &[(PathBuf, T)]) -> Result<(), Error> {
     let mut whole = Vec::new();
-    for (path, text) in files {
-        let new = New::beside(path, text.as_ref()).map_err(Error::write(path))?;
+    for (path, octets) in files {
+        let new = New::beside(path, octets.as_ref()).map_err(Error::write(path))?;
         whole.push((path, new));
     }
     for (path, new) in whole {
@@ -73,18 +78,18 @@ pub(super) fn write_texts<T: AsRef<str>>(files: &[(PathBuf, T)]) -> Result<(), E
 }
 
 /// New content, not yet at its path.
-enum New<'t> {
+enum New<'o> {
     /// A complete file in the folder of the one that it will replace.
     File(TempPath, PathBuf),
-    /// Text to write directly: the path is a terminal or a device, or its folder cannot be written.
-    Text(&'t str, &'t Path),
+    /// Octets to write directly: the path is a terminal or a device, or its folder cannot be written.
+    Octets(&'o [u8], &'o Path),
 }
 
-impl<'t> New<'t> {
-    fn beside(path: &'t Path, text: &'t str) -> io::Result<Self> {
+impl<'o> New<'o> {
+    fn beside(path: &'o Path, octets: &'o [u8]) -> io::Result<Self> {
         let old = fs::metadata(path);
         if old.as_ref().is_ok_and(|there| !there.is_file()) {
-            return Ok(Self::Text(text, path));
+            return Ok(Self::Octets(octets, path));
         }
         let to = real(path); // a link stays one
         let folder = to.parent().unwrap_or(&to);
@@ -93,11 +98,11 @@ impl<'t> New<'t> {
         let mut new = match Builder::new().permissions(rights).tempfile_in(folder) {
             // the old file is writable, but its folder is not
             Err(error) if old.is_ok() && error.kind() == io::ErrorKind::PermissionDenied => {
-                return Ok(Self::Text(text, path));
+                return Ok(Self::Octets(octets, path));
             }
             made => made?,
         };
-        new.write_all(text.as_bytes())?;
+        new.write_all(octets)?;
         if let Ok(old) = old {
             new.as_file().set_permissions(old.permissions())?;
         }
@@ -107,7 +112,7 @@ impl<'t> New<'t> {
     fn put(self) -> io::Result<()> {
         match self {
             Self::File(new, to) => Ok(new.persist(to)?),
-            Self::Text(text, path) => fs::write(path, text),
+            Self::Octets(octets, path) => fs::write(path, octets),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, E
         apart(path, &Capture::files(&options.capture))?;
         writable(path)?;
     }
-    let card = open_card(options.width, options.trace.is_some())?;
+    let card = open_card(options.width, options.trace.is_some(), false)?;
     for skipped in &stream.skipped {
         complain(skipped);
     }

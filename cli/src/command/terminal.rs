@@ -131,13 +131,15 @@ pub(super) fn spinner() -> ProgressBar {
 }
 
 /// Opens a simulated card. The first time it builds the model, which may take minutes.
-pub(super) fn open_card(width: usize, trace: bool) -> Result<Card, Error> {
+/// With `transmit` it can have a network side and a control program.
+pub(super) fn open_card(width: usize, trace: bool, transmit: bool) -> Result<Card, Error> {
     let spinner = spinner();
     spinner.set_message(format!(
         "building the {width}-bit card (once; the model is kept)"
     ));
     let options = CardOptions {
         trace,
+        transmit,
         ..CardOptions::default()
     };
     let card = Card::open(&Config::simulated(width), options);

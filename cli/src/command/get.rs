@@ -1,0 +1,54 @@
+//! `warpline get`: served memory into a file.
+
+use std::time::Instant;
+
+use super::exit_code::OK;
+use super::output::{writable, write_octets};
+use super::terminal::with_bar;
+use super::transfer::{self, Report};
+use crate::Error;
+use crate::options::Get as Options;
+use crate::transfer::{Client, Retries, TransferError};
+
+pub(super) fn run(options: &Options) -> Result<u8, Error> {
+    let Options {
+        address,
+        file,
+        length,
+        transfer: how,
+    } = options;
+    transfer::check(&how.peer, &[file])?;
+    writable(file)?;
+    let machine = transfer::machine(&how.peer)?;
+    let length = match length {
+        Some(length) => *length,
+        None => {
+            let size = Client::new(&machine, *address, transfer::empty(1)?)?.measure()?;
+            let offset = how.offset;
+            size.checked_sub(offset)
+                .filter(|length| *length > 0)
+                .ok_or(TransferError::Outside {
+                    offset,
+                    length: 1,
+                    size,
+                })?
+        }
+    };
+    let mut client = Client::new(&machine, *address, transfer::empty(length)?)?;
+    let start = Instant::now();
+    with_bar("reading".into(), |bar| {
+        client.get(how.offset, Retries(how.retries), &mut |done| {
+            bar(done, length)
+        })
+    })?;
+    let took = start.elapsed();
+    write_octets(file, &client.to_vec()?)?;
+    let report = Report {
+        octets: length,
+        offset: how.offset,
+        seconds: took.as_secs_f64(),
+        equal: None,
+    };
+    report.show(how.json, "read", took)?;
+    Ok(OK)
+}

@@ -1,0 +1,98 @@
+//! What `serve`, `put` and `get` share: the card, files in memory, the report.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use warpline_driver::DmaMemory;
+use warpline_sim::PathOptions;
+
+use super::output::{apart, writable};
+use super::terminal::{STRONG, grouped, show, spinner};
+use crate::Error;
+use crate::options::Peer;
+use crate::transfer::{Machine, MachineOptions, TransferError};
+
+/// Checks the file of the record, which is none of `others`.
+pub(super) fn check(peer: &Peer, others: &[&Path]) -> Result<(), Error> {
+    if let Some(path) = &peer.pcap {
+        let others: Vec<_> = others.iter().map(|path| path.to_path_buf()).collect();
+        apart(path, &others)?;
+        writable(path)?;
+    }
+    Ok(())
+}
+
+/// The card.
+pub(super) fn machine(peer: &Peer) -> Result<Machine, Error> {
+    let spinner = spinner();
+    spinner.set_message(format!(
+        "building the {}-bit card (once; the model is kept)",
+        peer.width
+    ));
+    let machine = Machine::open(&MachineOptions {
+        width: peer.width,
+        markers: peer.markers,
+        path: peer
+            .rough
+            .map_or_else(PathOptions::default, PathOptions::rough),
+        record: peer.pcap.clone(),
+    });
+    spinner.finish_and_clear();
+    machine
+}
+
+/// A file in memory that the card can reach.
+pub(super) fn loaded(path: &Path) -> Result<(DmaMemory, Vec<u8>), Error> {
+    let octets = fs::read(path).map_err(|source| Error::Read {
+        path: path.into(),
+        source,
+    })?;
+    if octets.is_empty() {
+        return Err(Error::Empty { path: path.into() });
+    }
+    let mut memory = empty(octets.len() as u64)?;
+    memory.copy_from_slice(&octets);
+    Ok((memory, octets))
+}
+
+/// Zeros.
+pub(super) fn empty(octets: u64) -> Result<DmaMemory, Error> {
+    let octets = usize::try_from(octets).unwrap_or(usize::MAX);
+    Ok(DmaMemory::new(octets).map_err(TransferError::Driver)?)
+}
+
+/// What a transfer has come to.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    /// Octets that were transferred.
+    pub octets: u64,
+    /// Offset in the served memory.
+    pub offset: u64,
+    /// Seconds from the first connection to the last octet: the speed of a simulated card.
+    pub seconds: f64,
+    /// With `--verify`: whether the peer's memory has these octets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal: Option<bool>,
+}
+
+impl Report {
+    /// Prints it.
+    pub fn show(&self, json: bool, verb: &str, took: Duration) -> Result<(), Error> {
+        if json {
+            return show(&format!("{}\n", serde_json::to_string(self)?));
+        }
+        let rate = self.octets as f64 / 1e6 / took.as_secs_f64().max(1e-9);
+        let equal = match self.equal {
+            None => "",
+            Some(true) => ", read back and equal",
+            Some(false) => ", read back and NOT equal",
+        };
+        show(&format!(
+            "{STRONG}{} octets{STRONG:#} {verb} in {:.1} s, {rate:.2} MB/s (of a simulated card){equal}\n",
+            grouped(self.octets),
+            self.seconds,
+        ))
+    }
+}

@@ -1,0 +1,140 @@
+//! The end that offers its memory. Its program accepts connections; it neither sees nor moves the data.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use warpline_driver::{
+    CloseReason, ConnectRequest, DmaMemory, ListenOptions, Listener, MemoryRegion, PairEvent,
+    QpOptions, QueuePair, Registration, Work, WorkQueue,
+};
+
+use super::error::TransferError;
+use super::machine::Machine;
+use super::offer::Offer;
+
+/// Time between two looks at whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Items of a connection's queue.
+const ITEMS: usize = 64;
+
+/// A region and an address at which it is offered.
+pub struct Server<'m> {
+    machine: &'m Machine,
+    listener: Listener,
+    region: Arc<MemoryRegion>,
+    offer: Offer,
+}
+
+impl<'m> Server<'m> {
+    /// Registers `memory` for reads and writes of peers, and listens at `address`; port 0 takes any port.
+    ///
+    /// # Errors
+    /// Those of the driver: the address is in use, the memory cannot be registered.
+    pub fn open(
+        machine: &'m Machine,
+        memory: DmaMemory,
+        address: SocketAddr,
+    ) -> Result<Self, TransferError> {
+        let length = memory.len() as u64;
+        let registration = Registration {
+            remote_read: true,
+            ..Registration::default()
+        };
+        let registered = machine.domain.register(memory, registration);
+        let region = registered.map_err(|returned| returned.error)?;
+        let offer = Offer {
+            stag: region.stag(),
+            base: region.base(),
+            length,
+        };
+        Ok(Self {
+            machine,
+            listener: Listener::bind(&machine.context, address, ListenOptions::default())?,
+            region: Arc::new(region),
+            offer,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// The memory as it is now.
+    ///
+    /// # Errors
+    /// That of the driver.
+    pub fn to_vec(&self) -> Result<Vec<u8>, TransferError> {
+        Ok(self.region.to_vec()?)
+    }
+}
+
+/// Serves connections, several at a time, until `count` have ended or `stop` is true. `said` hears of each that has ended.
+///
+/// # Errors
+/// Those of the listener; a failing connection is not one.
+pub fn serve(
+    server: &Server<'_>,
+    count: Option<usize>,
+    stop: &(dyn Fn() -> bool + Sync),
+    said: &(dyn Fn(SocketAddr, &Result<Option<CloseReason>, TransferError>) + Sync),
+) -> Result<(), TransferError> {
+    thread::scope(|scope| {
+        let mut accepted = 0;
+        while count.is_none_or(|count| accepted < count) && !stop() {
+            let Some(request) = server.listener.accept(LOOK)? else {
+                continue;
+            };
+            accepted += 1;
+            scope.spawn(move || {
+                let peer = request.peer();
+                said(peer, &connection(server, request, stop));
+            });
+        }
+        Ok(())
+    })
+}
+
+/// One connection from its request to its end; how it was closed, or nothing if the server stopped first.
+fn connection(
+    server: &Server<'_>,
+    request: ConnectRequest,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<CloseReason>, TransferError> {
+    let Machine {
+        context, domain, ..
+    } = server.machine;
+    let queue = WorkQueue::new(context, ITEMS)?;
+    let pair = request.accept(domain, &queue, QpOptions::default(), &server.offer.emit())?;
+    let reason = ended(&queue, &pair, stop);
+    pair.close()?;
+    reason
+}
+
+fn ended(
+    queue: &WorkQueue,
+    pair: &QueuePair,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<CloseReason>, TransferError> {
+    let mut fatal = None;
+    while !stop() {
+        let Some(Work::Event { event, .. }) = queue.wait(LOOK)? else {
+            continue; // a flushed request, or nothing
+        };
+        match event {
+            PairEvent::HalfClosed => pair.disconnect()?,
+            PairEvent::Closed(reason) => {
+                return match fatal {
+                    None => Ok(Some(reason)),
+                    event => Err(TransferError::Ended { event }),
+                };
+            }
+            PairEvent::Failed(_) => return Err(TransferError::Ended { event: Some(event) }),
+            event => fatal = Some(event), // Closed follows
+        }
+    }
+    Ok(None)
+}
