@@ -99,7 +99,7 @@ impl<'m> Client<'m> {
         Ok(size)
     }
 
-    /// Writes the local memory to the peer's region at `offset`. `moved` hears how many octets are known to be placed. A
+    /// Writes the local memory to the peer's region at `offset`. `moved` is called with the octets that are known to be placed. A
     /// connection that is lost is replaced, and the transfer goes on there.
     ///
     /// # Errors
@@ -271,21 +271,14 @@ fn read(
 impl Connection {
     /// Waits until a request is done.
     fn completed(&self) -> Result<(), TransferError> {
-        loop {
-            match self.next()? {
-                Work::Completion(completion) if completion.status == WorkStatus::Success => {
-                    return Ok(());
-                }
-                Work::Event { event, .. } => {
-                    return Err(TransferError::Ended { event: Some(event) });
-                }
-                _ => {
-                    return Err(TransferError::Ended {
-                        event: self.reason(),
-                    });
-                }
+        let event = match self.next()? {
+            Work::Completion(completion) if completion.status == WorkStatus::Success => {
+                return Ok(());
             }
-        }
+            Work::Event { event, .. } => Some(event),
+            _ => self.reason(), // flushed
+        };
+        Err(TransferError::Ended { event })
     }
 
     fn next(&self) -> Result<Work, TransferError> {

@@ -22,4 +22,4 @@ pub use client::{Client, Retries};
 pub use error::TransferError;
 pub use machine::{Machine, MachineOptions};
 pub use offer::Offer;
-pub use server::{Server, serve};
+pub use server::{End, Server, serve};

@@ -72,7 +72,10 @@ impl<'m> Server<'m> {
     }
 }
 
-/// Serves connections, several at a time, until `count` have ended or `stop` is true. `said` hears of each that has ended.
+/// How a connection ended: how it was closed, or nothing if the server stopped first.
+pub type End = Result<Option<CloseReason>, TransferError>;
+
+/// Serves connections, several at a time, until `count` have ended or `stop` is true. `said` is called for each that has ended.
 ///
 /// # Errors
 /// Those of the listener; a failing connection is not one.
@@ -80,7 +83,7 @@ pub fn serve(
     server: &Server<'_>,
     count: Option<usize>,
     stop: &(dyn Fn() -> bool + Sync),
-    said: &(dyn Fn(SocketAddr, &Result<Option<CloseReason>, TransferError>) + Sync),
+    said: &(dyn Fn(SocketAddr, &End) + Sync),
 ) -> Result<(), TransferError> {
     thread::scope(|scope| {
         let mut accepted = 0;
@@ -98,12 +101,12 @@ pub fn serve(
     })
 }
 
-/// One connection from its request to its end; how it was closed, or nothing if the server stopped first.
+/// One connection from its request to its end.
 fn connection(
     server: &Server<'_>,
     request: ConnectRequest,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<CloseReason>, TransferError> {
+) -> End {
     let Machine {
         context, domain, ..
     } = server.machine;
@@ -114,11 +117,7 @@ fn connection(
     reason
 }
 
-fn ended(
-    queue: &WorkQueue,
-    pair: &QueuePair,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<CloseReason>, TransferError> {
+fn ended(queue: &WorkQueue, pair: &QueuePair, stop: &(dyn Fn() -> bool + Sync)) -> End {
     let mut fatal = None;
     while !stop() {
         let Some(Work::Event { event, .. }) = queue.wait(LOOK)? else {
