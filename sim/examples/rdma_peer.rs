@@ -1,21 +1,28 @@
 //! The card's end of the interoperability test: serves one connection of `rdma-peer`, or connects to it.
 //!
 //! ```text
-//! cargo run -p warpline-sim --example rdma_peer -- listen ADDRESS COUNT
-//! cargo run -p warpline-sim --example rdma_peer -- connect ADDRESS
+//! rdma_peer listen ADDRESS COUNT           serves COUNT connections, one after the other
+//! rdma_peer refuse ADDRESS COUNT           rejects COUNT requests
+//! rdma_peer connect ADDRESS REVISION       blocks of many sizes, written, read back and compared
+//! rdma_peer fault CASE ADDRESS             does what the peer must refuse, and prints how it ends
+//! rdma_peer refused ADDRESS                connects to a peer that rejects
+//! rdma_peer relay TO POSITION              passes one connection on to TO, with octet POSITION of what goes there inverted
 //! ```
 //!
-//! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. As an Initiator it writes
-//! blocks of many sizes into the peer's region, reads them back and compares them.
+//! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
+//! 7 i + 3. Each line on standard output is one fact; the last is "done".
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use warpline_driver::{
-    ConnectOptions, Context, DmaMemory, ListenOptions, Listener, Local, MemoryRegion, Options,
-    PairEvent, PairOptions, ProtectionDomain, QpOptions, Registration, Remote, Revision, VfioUser,
-    Work, WorkCompletion, WorkOpcode, WorkQueue, WorkRequest, WorkStatus, connect,
+    ConnectOptions, Context, DmaMemory, Error, ListenOptions, Listener, Local, MemoryRegion,
+    Options, PairEvent, PairOptions, ProtectionDomain, QpOptions, QueuePair, Registration, Remote,
+    Revision, VfioUser, Work, WorkCompletion, WorkOpcode, WorkQueue, WorkRequest, WorkStatus,
+    connect,
 };
 use warpline_hdl::Config;
 use warpline_sim::{
@@ -97,6 +104,38 @@ impl Machine {
     }
 }
 
+/// Private data as both ends have agreed on it.
+fn private_data(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (7 * i + 3) as u8).collect()
+}
+
+/// How much of it is as agreed.
+fn as_agreed(octets: &[u8]) -> usize {
+    let agreed = private_data(octets.len());
+    octets
+        .iter()
+        .zip(agreed)
+        .take_while(|(a, b)| *a == b)
+        .count()
+}
+
+/// Rejects requests.
+fn refuse(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Failure> {
+    let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
+    println!("listening at {}", listener.address());
+    for _ in 0..count {
+        let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
+        request.reject(&private_data(33))?;
+        println!("rejected");
+    }
+    // The rejection is on its way through the card.
+    while machine.context.connections() > 0 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_secs(2));
+    Ok(())
+}
+
 /// Serves connections until each is closed.
 fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Failure> {
     let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
@@ -104,16 +143,16 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
     for _ in 0..count {
         let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
         println!(
-            "request: {} octets of private data, from {}",
+            "request: {} octets of private data, {} as agreed",
             request.private_data().len(),
-            request.peer()
+            as_agreed(request.private_data()),
         );
         let region = machine.region()?;
         let mut private = Vec::new();
         private.extend(region.base().to_be_bytes());
         private.extend((REGION as u64).to_be_bytes());
         private.extend(region.stag().to_be_bytes());
-        private.extend((0..20_usize).map(|i| (7 * i + 3) as u8));
+        private.extend(private_data(20));
         let pair = request.accept(
             &machine.domain,
             &machine.queue,
@@ -128,6 +167,9 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
                     if completion.opcode == WorkOpcode::Receive {
                         receives += 1;
                         octets += completion.length;
+                        if completion.invalidated == Some(region.stag()) {
+                            println!("invalidated: the region");
+                        }
                     }
                     if let Some(buffer) = completion.buffer {
                         let _ = pair.post_receive(buffer);
@@ -141,12 +183,18 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
                     println!("event: HalfClosed");
                     pair.disconnect()?;
                 }
-                Work::Event { event, .. } => {
-                    println!("event: {event:?}");
-                    if matches!(event, PairEvent::Closed(_)) {
-                        break;
-                    }
+                Work::Event {
+                    event: PairEvent::Terminating(terminate),
+                    ..
+                } => println!("terminating: {:?}", terminate.cause),
+                Work::Event {
+                    event: PairEvent::Closed(reason),
+                    ..
+                } => {
+                    println!("closed: {reason:?}");
+                    break;
                 }
+                Work::Event { event, .. } => println!("event: {event:?}"),
                 other => println!("{other:?}"),
             }
         }
@@ -156,10 +204,21 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
     Ok(())
 }
 
-/// Writes blocks and reads them back.
-fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<(), Failure> {
+/// The peer's region.
+struct Offer {
+    base: u64,
+    length: u64,
+    stag: u32,
+}
+
+/// Connects; the peer's Reply names its region.
+fn connected(
+    machine: &Machine,
+    address: SocketAddr,
+    revision: Revision,
+) -> Result<(QueuePair, Offer), Failure> {
     let options = ConnectOptions {
-        private_data: (0..20_usize).map(|i| (7 * i + 3) as u8).collect(),
+        private_data: private_data(20),
         revision,
         pair: machine.options()?,
     };
@@ -172,8 +231,110 @@ fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<
     let (head, _) = reply
         .split_at_checked(20)
         .ok_or("the reply has no region")?;
-    let base = u64::from_be_bytes(head[..8].try_into()?);
-    let stag = u32::from_be_bytes(head[16..20].try_into()?);
+    let offer = Offer {
+        base: u64::from_be_bytes(head[..8].try_into()?),
+        length: u64::from_be_bytes(head[8..16].try_into()?),
+        stag: u32::from_be_bytes(head[16..20].try_into()?),
+    };
+    Ok((pair, offer))
+}
+
+/// Does what the peer must refuse; the peer's Terminate, or the end, follows.
+fn fault(machine: &Machine, case: &str, address: SocketAddr) -> Result<(), Failure> {
+    let (pair, offer) = connected(machine, address, Revision::Two)?;
+    let region = machine.region()?;
+    let to = |stag, offset| Remote { stag, offset };
+    let end = offer.base + offer.length;
+    let few = || Local::new(&region, 0..64);
+    let request = match case {
+        "bad-stag" => WorkRequest::write(1, few()?, to(offer.stag ^ 0x0001_0000, offer.base)),
+        "out-of-bounds" => WorkRequest::write(1, few()?, to(offer.stag, end - 32)),
+        "read-out-of-bounds" => WorkRequest::read(1, few()?, to(offer.stag, end - 32)),
+        "too-long" => WorkRequest::send(1, Local::new(&region, 0..65536)?),
+        "invalidate" => {
+            let send = WorkRequest::send(0, few()?).invalidate(offer.stag);
+            pair.post_send(send)?;
+            WorkRequest::write(1, few()?, to(offer.stag, offer.base))
+        }
+        "write" => WorkRequest::write(
+            1,
+            Local::new(&region, 0..65536)?,
+            to(offer.stag, offer.base),
+        ),
+        other => return Err(format!("no case {other}").into()),
+    };
+    pair.post_send(request)?;
+    loop {
+        match machine.queue.wait(PATIENCE)?.ok_or("no end in time")? {
+            Work::Event {
+                event: PairEvent::Closed(reason),
+                ..
+            } => {
+                println!("closed: {reason:?}");
+                return Ok(pair.close()?);
+            }
+            Work::Event {
+                event: PairEvent::Terminated(terminate),
+                ..
+            } => println!("terminated: {:?}", terminate.cause),
+            Work::Event {
+                event: PairEvent::HalfClosed,
+                ..
+            } => pair.disconnect()?,
+            Work::Event { event, .. } => println!("event: {event:?}"),
+            _ => {}
+        }
+    }
+}
+
+/// Connects to a peer that rejects.
+fn refused(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
+    match connected(machine, address, Revision::Two) {
+        Err(failure) => match failure.downcast_ref::<Error>() {
+            Some(Error::Rejected { private_data }) => {
+                let good = as_agreed(private_data);
+                println!("rejected: {} octets, {good} as agreed", private_data.len());
+                Ok(())
+            }
+            _ => Err(failure),
+        },
+        Ok(_) => Err("the peer has accepted".into()),
+    }
+}
+
+/// Passes one connection on, with one octet inverted.
+fn relay(to: SocketAddr, position: usize) -> Result<(), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    println!("listening at {}", listener.local_addr()?);
+    let (client, _) = listener.accept()?;
+    let server = TcpStream::connect(to)?;
+    let (back, forth) = (server.try_clone()?, client.try_clone()?);
+    let backward = thread::spawn(move || pass(back, forth, None));
+    pass(client, server, Some(position));
+    backward.join().map_err(|_| "the way back failed")?;
+    Ok(())
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, mut position: Option<usize>) {
+    let mut room = [0; 4096];
+    while let Ok(length @ 1..) = from.read(&mut room) {
+        position = position.and_then(|at| match room[..length].get_mut(at) {
+            Some(octet) => {
+                *octet = !*octet;
+                None
+            }
+            None => Some(at - length),
+        });
+        if to.write_all(&room[..length]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// Writes blocks and reads them back.
+fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<(), Failure> {
+    let (pair, Offer { base, stag, .. }) = connected(machine, address, revision)?;
     let region = machine.region()?;
     let mut at = 0;
     for (id, length) in [
@@ -234,19 +395,17 @@ fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "usage: rdma_peer listen ADDRESS COUNT | connect ADDRESS REVISION";
-    let machine = Machine::new(std::env::var_os("RECORD").map(Into::into))?;
-    let address = words.get(1).ok_or(usage)?.parse()?;
-    match words[0].as_str() {
-        "listen" => listen(&machine, address, words.get(2).ok_or(usage)?.parse()?)?,
-        "connect" => {
-            let revision = match words.get(2).map(String::as_str) {
-                Some("1") => Revision::One,
-                _ => Revision::Two,
-            };
-            blocks(&machine, address, revision)?;
-        }
-        _ => return Err(usage.into()),
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let machine = || Machine::new(std::env::var_os("RECORD").map(Into::into));
+    match words[..] {
+        ["listen", address, count] => listen(&machine()?, address.parse()?, count.parse()?)?,
+        ["refuse", address, count] => refuse(&machine()?, address.parse()?, count.parse()?)?,
+        ["connect", address, "1"] => blocks(&machine()?, address.parse()?, Revision::One)?,
+        ["connect", address, "2"] => blocks(&machine()?, address.parse()?, Revision::Two)?,
+        ["fault", case, address] => fault(&machine()?, case, address.parse()?)?,
+        ["refused", address] => refused(&machine()?, address.parse()?)?,
+        ["relay", to, position] => relay(to.parse()?, position.parse()?)?,
+        _ => return Err("see the head of this example for its uses".into()),
     }
     println!("done");
     Ok(())

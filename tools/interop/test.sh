@@ -33,44 +33,128 @@ wait_for() {
 # has FILE TEXT: what it has to say.
 has() { grep -qxF "$2" "$1" || fail "missing in $(basename "$1"): $2"; }
 
-timeout 240 "$peer" listen 127.0.0.1:0 2 >"$work/responder" 2>&1 &
-wait_for "$work/responder" '^listening at '
-port=$(sed -n 's/^listening at .*://p' "$work/responder")
+# peer NAME WORD...: runs the card's end in the background; what it says goes to NAME.
+peer() { timeout 280 "$peer" "${@:2}" >"$work/$1" 2>&1 & }
+# at NAME: where it listens.
+at() {
+    wait_for "$work/$1" '^listening at '
+    sed -n 's/^listening at //p' "$work/$1"
+}
+
+# What siw does as Initiator: case, octets of private data, messages that arrive, and how the card ends the stream. siw counts
+# private data and its own 4 octets of IRD and ORD in 8 bits, so 251 octets are its most; and as a user's program has it, its Send
+# with Invalidate names STag 0, which the card must refuse.
+sum=$(awk 'BEGIN { for (; i < 24; i++) sum += 173 * i % 4097; print sum }')
+initiator_cases=(
+    "blocks 20 0:0"
+    "messages 0 24:$sum"
+    "messages 1 24:$sum"
+    "messages 251 24:$sum"
+    "invalidate 0 0:0 Rdma(ProtectionCannotInvalidate)"
+    "bad-stag 0 0:0 Lower(TaggedInvalidStag)"
+    "out-of-bounds 0 0:0 Lower(TaggedBounds)"
+    "read-out-of-bounds 0 0:0 Rdma(ProtectionBounds)"
+    "too-long 0 0:0 Lower(UntaggedTooLong)"
+    "corrupted 0 0:0 Lower(MpaCrc)"
+)
+# What the card does as Initiator, and the error of siw's Terminate. siw calls a message that is too long one without a buffer.
+responder_cases=(
+    "bad-stag Lower(TaggedInvalidStag)"
+    "out-of-bounds Lower(TaggedBounds)"
+    "read-out-of-bounds Rdma(ProtectionBounds)"
+    "too-long Lower(UntaggedNoBuffer)"
+    "invalidate Lower(TaggedInvalidStag)"
+)
+# Octet of the stream from the Initiator that is inverted on the way of "corrupted": in an FPDU of the write.
+corrupted=20000
+
+peer responder listen 127.0.0.1:0 ${#initiator_cases[@]}
+peer refuser refuse 127.0.0.1:0 1
+port=$(at responder)
+port=${port##*:}
+peer relay relay "127.0.0.1:$port" $corrupted
+refuser=$(at refuser)
+relay=$(at relay)
 forwarded=$((20000 + RANDOM % 20000))
 
-cat >"$work/share/job" <<JOB
-for module in virtio_net siw rdma_ucm ib_uverbs; do modprobe \$module; done
+{
+    cat <<'JOB'
+for module in virtio_net siw rdma_ucm ib_uverbs; do modprobe $module; done
 ip link set lo up
 ip link set eth0 up
 ip addr add 10.0.2.15/24 dev eth0
 ip route add default via 10.0.2.2
 rdma link add siw0 type siw netdev eth0
-echo "Linux \$(uname -r)"
+echo "Linux $(uname -r)"
 failed=
-try() { echo "\$1"; shift; timeout 60 "\$@" || failed=1; }
-try "siw connects, writes and reads" rdma-peer blocks 10.0.2.2 $port 20
-try "siw connects and sends" rdma-peer messages 10.0.2.2 $port 0
-try "siw listens" rdma-peer listen 7100 2 20
-echo "verdict: \${failed:+failed}\${failed:-passed}" | sed 's/failed1/failed/'
+try() { echo "$1"; shift; timeout 60 "$@" || failed=1; }
 JOB
-"$here/boot.sh" "$tree" "$work/share" 240 \
-    -netdev "user,id=net,restrict=off,hostfwd=tcp:127.0.0.1:$forwarded-10.0.2.15:7100" \
+    for case in "${initiator_cases[@]}"; do
+        read -r name private _ <<<"$case"
+        to=$port
+        [[ $name != corrupted ]] || to=${relay##*:}
+        echo "try 'siw connects: $name, $private octets of private data' rdma-peer $name 10.0.2.2 $to $private"
+    done
+    echo "try 'siw is refused' rdma-peer refused 10.0.2.2 ${refuser##*:} 5"
+    echo "timeout 120 rdma-peer refuse 7101 40 &"
+    echo "try 'siw listens' rdma-peer listen 7100 $((${#responder_cases[@]} + 3)) 20"
+    # shellcheck disable=SC2016 # the guest's shell fills these in
+    echo 'wait; echo "verdict: ${failed:+failed}${failed:-passed}" | sed s/failed1/failed/'
+} >"$work/share/job"
+"$here/boot.sh" "$tree" "$work/share" 280 \
+    -netdev "user,id=net,restrict=off,hostfwd=tcp:127.0.0.1:$forwarded-10.0.2.15:7100,hostfwd=tcp:127.0.0.1:$((forwarded + 1))-10.0.2.15:7101" \
     -device virtio-net-pci,netdev=net >"$work/guest" 2>&1 &
 guest=$!
+wait_for "$work/guest" '^siw listens'
 wait_for "$work/guest" '^listening'
-for revision in 2 1; do
-    timeout 120 "$peer" connect "127.0.0.1:$forwarded" "$revision" >"$work/initiator-$revision" 2>&1 ||
-        { cat "$work/initiator-$revision" "$work/guest" >&2; fail "the card could not connect with revision $revision"; }
+
+# card NAME WORD...: runs the card's end as Initiator, to its end.
+card() {
+    timeout 120 "$peer" "${@:2}" >"$work/$1" 2>&1 ||
+        { cat "$work/$1" "$work/guest" >&2; fail "the card could not: ${*:2}"; }
+}
+for revision in 2 1; do card "initiator-$revision" connect "127.0.0.1:$forwarded" "$revision"; done
+for case in "${responder_cases[@]}"; do
+    read -r name _ <<<"$case"
+    card "fault-$name" fault "$name" "127.0.0.1:$forwarded"
 done
+peer way relay "127.0.0.1:$forwarded" $corrupted
+card fault-corrupted fault write "$(at way)"
+card refused refused "127.0.0.1:$((forwarded + 1))"
 wait "$guest" || { cat "$work/guest" "$work/responder" >&2; fail "the guest reports a failure"; }
 
-cat "$work/guest" "$work/responder" "$work"/initiator-*
-has "$work/guest" "blocks: 22 sizes, up to octet 180235"
-has "$work/guest" "messages: 24"
-# What rdma-peer sends: 173 i mod 4097 octets, i from 0 to 23.
-has "$work/responder" "24 messages of $(awk 'BEGIN { for (; i < 24; i++) sum += 173 * i % 4097; print sum }') octets"
+(cd "$work" && grep --with-filename '' guest responder refuser initiator-? fault-* refused)
+
+# The card as Responder: all of what it reports of each connection, in order.
+{
+    for case in "${initiator_cases[@]}"; do
+        read -r name private messages error <<<"$case"
+        echo "request: $private octets of private data, $private as agreed"
+        [[ -z $error ]] || echo "terminating: $error"
+        echo "closed: Finished"
+        echo "${messages%:*} messages of ${messages#*:} octets"
+    done
+} >"$work/expected"
+grep -E '^(request|terminating|closed|[0-9]+ messages)' "$work/responder" | diff "$work/expected" - >&2 ||
+    fail "the card as Responder reports something else"
+has "$work/refuser" "rejected"
+# The card as Initiator.
 for revision in 2 1; do
     has "$work/initiator-$revision" "blocks: up to octet 150511"
     has "$work/initiator-$revision" "closed: Finished"
 done
+for case in "${responder_cases[@]}"; do
+    read -r name error <<<"$case"
+    has "$work/fault-$name" "terminated: $error"
+done
+# siw reports a CRC error by numbers of its own (layer 0, type 2, code 2).
+has "$work/fault-corrupted" "terminated: Unknown { layer: 0, etype: 2, code: 2 }"
+has "$work/refused" "rejected: 40 octets, 40 as agreed"
+# siw.
+has "$work/guest" "blocks: 22 sizes, up to octet 180235"
+(($(grep -cx "messages: 24" "$work/guest") == 3)) || fail "siw did not send all messages"
+(($(grep -cx disconnected "$work/guest") == 6)) || fail "siw did not see the end of each faulty connection"
+has "$work/guest" "private data: 33 octets, 33 as agreed"
+has "$work/guest" "receive: local length error"
+has "$work/guest" "receive: 64 octets, sum 00000000"
 say "passed in $((SECONDS - start)) s"

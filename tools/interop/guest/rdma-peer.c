@@ -4,7 +4,7 @@
 //   rdma-peer refuse PORT [PRIVATE]              rejects one connection
 //   rdma-peer CASE ADDRESS PORT [PRIVATE]        connects, and performs CASE
 //
-// PRIVATE is the number of octets of private data to send, 0 to 512; octet i of them is 7 i + 3. A listener puts its region in
+// PRIVATE is the number of octets of private data to send, 0 to 255, which is what librdmacm can count; octet i of them is 7 i + 3. A listener puts its region in
 // front of them: address and length of 8 octets each, rkey of 4, big-endian. The region has 1 MiB, octet i is 31 i + i / 256.
 // Each line on standard output is one fact; the last is "done" unless something has failed.
 #include <arpa/inet.h>
@@ -262,6 +262,7 @@ static void connect_to(const char *name, const char *address, int port, size_t p
     else if (!strcmp(name, "out-of-bounds")) write_to(&side, end - 32, peer.rkey, 64);
     else if (!strcmp(name, "read-out-of-bounds")) read_from(&side, end - 32, peer.rkey, 0, 64);
     else if (!strcmp(name, "too-long")) send_message(&side, 65536, false);
+    else if (!strcmp(name, "corrupted")) write_to(&side, peer.address, peer.rkey, 65536); // something on the way does that
     else fail("no case %s", name);
     if (strcmp(name, "blocks") && strcmp(name, "messages")) {
         // The peer's Terminate, or the end of the connection, follows.
