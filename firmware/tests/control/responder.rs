@@ -172,7 +172,7 @@ fn depths_and_rtr_indications_are_settled() {
     );
 }
 
-// req: MPA-START-14, MPA-START-15, MPA-CRC-02, MPA-CRC-03, MPA-CRC-04, MPA-CRC-06, MPA-CRC-07, MPA-CRC-10, MPA-CRC-11
+// req: MPA-START-14, MPA-START-15, MPA-MRK-02, MPA-CRC-02, MPA-CRC-03, MPA-CRC-04, MPA-CRC-06, MPA-CRC-07, MPA-CRC-10, MPA-CRC-11
 #[test]
 fn crc_and_markers_follow_the_administrator_and_the_peer() {
     for case in 0..16_u32 {

@@ -135,7 +135,7 @@ fn segments_are_as_small_as_the_peer_wants_them() {
     }
 }
 
-// req: MPA-START-11, MPA-START-25, MPA-START-30, MPA-ERR-09, AMB-52
+// req: MPA-START-11, MPA-START-25, MPA-START-30, MPA-ERR-09, DDP-ERR-01, AMB-52
 #[test]
 fn peers_that_do_not_speak_mpa_are_closed() {
     for program in PROGRAMS {
