@@ -938,12 +938,13 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
         self.closes_clean.next = self.waiting.m_data.val().refused == self.ends_closed.val();
-        self.wrong.next = (self.loaded.val().failed | self.mpa_fails.val())
+        self.wrong.next = self.loaded.val().failed
             & !self.closes_clean.val()
-            & !((self.loaded.val().postponed
-                | self.mpa_fails.val()
-                | !self.waiting.m_data.val().crc)
+            & !((self.loaded.val().postponed | !self.waiting.m_data.val().crc)
                 & self.waiting.m_data.val().ahead);
+        if self.mpa_fails.val() {
+            self.wrong.next = !self.closes_clean.val() & !self.waiting.m_data.val().ahead;
+        }
         if self.settle.val() {
             self.settling.d.next = false;
             self.recorded.d.next = false;
