@@ -13,7 +13,8 @@
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
-#   make long-host long-transfer    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
+#   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
+#   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
@@ -54,7 +55,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -133,6 +134,9 @@ estimates: setup-fpga
 
 crc32c: setup-fpga
 	$(CARGO) run --quiet --package warpline-synth --example crc32c -- constraints/reports/crc32c.json
+
+long-connections: setup
+	RECORD=$(CURDIR)/docs/bench/connections.json $(CARGO) test --package warpline-sim --test verbs thousand -- --ignored --nocapture
 
 long-transfer: setup
 	RECORD=$(CURDIR)/docs/bench/transfer.json $(CARGO) test --package warpline --test transfer -- --ignored --nocapture

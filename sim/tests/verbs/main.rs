@@ -5,123 +5,20 @@
 //!                            └ control program                control program ┘
 //! ```
 
-use std::net::SocketAddr;
+mod bench;
+mod connections;
+mod killed_peers;
+
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use warpline_driver::{
-    Buffer, Cause, CloseReason, ConnectOptions, Context, Data, DmaMemory, Error, ListenOptions,
-    Listener, Local, MemoryRegion, Options, PairEvent, PairOptions, PairState, ProtectionDomain,
-    QpOptions, QueuePair, RdmaError, Registration, Remote, Revision, VfioUser, Work,
-    WorkCompletion, WorkOpcode, WorkQueue, WorkRequest, WorkStatus, connect,
+    Cause, CloseReason, ConnectOptions, Data, Error, ListenOptions, Listener, Local, MemoryRegion,
+    PairEvent, PairState, QueuePair, RdmaError, Registration, Remote, Revision, Work, WorkOpcode,
+    WorkRequest, WorkStatus, connect,
 };
 use warpline_hdl::Config;
-use warpline_sim::{
-    Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
-};
 
-/// Longest wait for anything, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A machine with a card. Fields are dropped in this order.
-struct Machine {
-    queue: WorkQueue,
-    domain: ProtectionDomain,
-    context: Context,
-    _program: ControlProgram,
-    network: Arc<Connections>,
-    _clock: Clock,
-    _card: Card,
-}
-
-impl Machine {
-    fn new(seed: u64) -> Self {
-        let options = CardOptions {
-            seed,
-            transmit: true,
-            ..CardOptions::default()
-        };
-        let card = Card::open(&Config::simulated(64), options).unwrap();
-        let clock = card.run_freely().unwrap();
-        let network = Connections::open(&card, NetworkOptions::default()).unwrap();
-        let network = Arc::new(network);
-        let control = ControlOptions::default();
-        let program = ControlProgram::start(&card, Arc::clone(&network), control).unwrap();
-        let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
-        let options = Options {
-            command_timeout: PATIENCE,
-            ..Options::default()
-        };
-        let context = Context::open(Box::new(device), options).unwrap();
-        Self {
-            queue: WorkQueue::new(&context, 64).unwrap(),
-            domain: context.protection_domain().unwrap(),
-            context,
-            _program: program,
-            network,
-            _clock: clock,
-            _card: card,
-        }
-    }
-
-    fn region(&self, octets: &[u8], registration: Registration) -> Arc<MemoryRegion> {
-        let mut memory = DmaMemory::new(octets.len()).unwrap();
-        memory.copy_from_slice(octets);
-        Arc::new(self.domain.register(memory, registration).unwrap())
-    }
-
-    /// The control program closes connections a moment after the host has released them.
-    fn empties(&self) {
-        let end = Instant::now() + PATIENCE;
-        while self.network.counts().0 > 0 {
-            assert!(Instant::now() < end, "a connection is left");
-            thread::yield_now();
-        }
-    }
-
-    fn buffers(&self, count: usize) -> Vec<Buffer> {
-        self.context.buffers(count, 4096).unwrap()
-    }
-
-    fn options(&self) -> QpOptions {
-        QpOptions {
-            buffers: self.buffers(4),
-            timeout: PATIENCE,
-            sizes: PairOptions {
-                ird: 2,
-                ord: 2,
-                ..PairOptions::default()
-            },
-        }
-    }
-
-    #[track_caller]
-    fn next(&self) -> Work {
-        let work = self.queue.wait(PATIENCE).unwrap();
-        work.expect("a completion in time")
-    }
-
-    #[track_caller]
-    fn done(&self) -> WorkCompletion {
-        match self.next() {
-            Work::Completion(completion) => completion,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[track_caller]
-    fn event(&self) -> PairEvent {
-        match self.next() {
-            Work::Event { event, .. } => event,
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-fn anywhere() -> SocketAddr {
-    "127.0.0.1:0".parse().unwrap()
-}
+use crate::bench::{Machine, PATIENCE, anywhere};
 
 /// Connects `client` to `server`.
 fn pair(client: &Machine, server: &Machine, revision: Revision) -> (QueuePair, QueuePair) {

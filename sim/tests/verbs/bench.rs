@@ -1,0 +1,121 @@
+//! A machine with a card that listens and connects.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use warpline_driver::{
+    Buffer, Context, DmaMemory, MemoryRegion, Options, PairEvent, PairOptions, ProtectionDomain,
+    QpOptions, Registration, VfioUser, Work, WorkCompletion, WorkQueue,
+};
+use warpline_hdl::Config;
+use warpline_sim::{
+    Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
+};
+
+/// Longest wait for anything, on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A machine with a card. Fields are dropped in this order.
+pub struct Machine {
+    pub queue: WorkQueue,
+    pub domain: ProtectionDomain,
+    pub context: Context,
+    _program: ControlProgram,
+    pub network: Arc<Connections>,
+    _clock: Clock,
+    _card: Card,
+}
+
+impl Machine {
+    pub fn new(seed: u64) -> Self {
+        Self::with(&Config::simulated(64), seed)
+    }
+
+    pub fn with(config: &Config, seed: u64) -> Self {
+        let options = CardOptions {
+            seed,
+            transmit: true,
+            ..CardOptions::default()
+        };
+        let card = Card::open(config, options).unwrap();
+        let clock = card.run_freely().unwrap();
+        let network = Connections::open(&card, NetworkOptions::default()).unwrap();
+        let network = Arc::new(network);
+        let control = ControlOptions::default();
+        let program = ControlProgram::start(&card, Arc::clone(&network), control).unwrap();
+        let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
+        let options = Options {
+            command_timeout: PATIENCE,
+            ..Options::default()
+        };
+        let context = Context::open(Box::new(device), options).unwrap();
+        Self {
+            queue: WorkQueue::new(&context, 64).unwrap(),
+            domain: context.protection_domain().unwrap(),
+            context,
+            _program: program,
+            network,
+            _clock: clock,
+            _card: card,
+        }
+    }
+
+    pub fn region(&self, octets: &[u8], registration: Registration) -> Arc<MemoryRegion> {
+        let mut memory = DmaMemory::new(octets.len()).unwrap();
+        memory.copy_from_slice(octets);
+        Arc::new(self.domain.register(memory, registration).unwrap())
+    }
+
+    /// The control program closes connections a moment after the host has released them.
+    pub fn empties(&self) {
+        let end = Instant::now() + PATIENCE;
+        while self.network.counts().0 > 0 {
+            assert!(Instant::now() < end, "a connection is left");
+            thread::yield_now();
+        }
+    }
+
+    pub fn buffers(&self, count: usize) -> Vec<Buffer> {
+        self.context.buffers(count, 4096).unwrap()
+    }
+
+    pub fn options(&self) -> QpOptions {
+        QpOptions {
+            buffers: self.buffers(4),
+            timeout: PATIENCE,
+            sizes: PairOptions {
+                ird: 2,
+                ord: 2,
+                ..PairOptions::default()
+            },
+        }
+    }
+
+    #[track_caller]
+    pub fn next(&self) -> Work {
+        let work = self.queue.wait(PATIENCE).unwrap();
+        work.expect("a completion in time")
+    }
+
+    #[track_caller]
+    pub fn done(&self) -> WorkCompletion {
+        match self.next() {
+            Work::Completion(completion) => completion,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn event(&self) -> PairEvent {
+        match self.next() {
+            Work::Event { event, .. } => event,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub fn anywhere() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
