@@ -1,6 +1,6 @@
 //! Random events, octets, messages and times: nothing panics, tables stay bounded, and in the end nothing is left.
 
-use crate::model::{
+use super::model::{
     CONNECTIONS, Card, LISTENER, Random, Request, WRITE, accept, configure, connect,
 };
 use proptest::prelude::*;
@@ -220,7 +220,7 @@ impl Host {
 }
 
 /// One run; returns the number of messages of the card.
-fn run(seed: u64, steps: usize) -> usize {
+pub fn run(seed: u64, steps: usize) -> usize {
     let (mut card, listener) = Card::listening();
     let mut random = Random(seed);
     let mut host = Host::default();

@@ -22,19 +22,22 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use warpline_capture::{Side, read_traffic};
 
-#[path = "../../vfio-user/fuzz/client_body.rs"]
+#[path = "../../../vfio-user/fuzz/client_body.rs"]
 mod client_body;
+mod control;
 #[allow(dead_code, reason = "tests of vfio-user use the rest")]
-#[path = "../../vfio-user/tests/conversations/model.rs"]
+#[path = "../../../vfio-user/tests/conversations/model.rs"]
 mod model;
 #[allow(dead_code, reason = "tests of vfio-user use the rest")]
-#[path = "../../vfio-user/tests/conversations/raw.rs"]
+#[path = "../../../vfio-user/tests/conversations/raw.rs"]
 mod raw;
-#[path = "../../wire/fuzz/body.rs"]
+#[path = "../../../wire/fuzz/rdmap.rs"]
+mod rdmap_body;
+#[path = "../../../wire/fuzz/body.rs"]
 mod receiver_body;
-#[path = "../../vfio-user/fuzz/server_body.rs"]
+#[path = "../../../vfio-user/fuzz/server_body.rs"]
 mod server_body;
-#[path = "../../wire/fuzz/start.rs"]
+#[path = "../../../wire/fuzz/start.rs"]
 mod start_body;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -42,10 +45,14 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const CHUNK: u64 = 10_000;
 /// Octets by which the process may grow after the first chunk: what an allocator keeps.
 const GROWTH: u64 = 32 << 20;
+/// Events of one run of the control program; each is an input.
+const EVENTS: u64 = 400;
 /// Kinds of inputs, in the order in which they run.
 const KINDS: &[&str] = &[
     "captures",
     "start-frames",
+    "rdmap",
+    "control-program",
     "receiver",
     "vfio-user-server",
     "vfio-user-client",
@@ -162,22 +169,35 @@ fn arbitrary<I: for<'a> Arbitrary<'a>>(rng: &mut Rng, length: usize) -> I {
     I::arbitrary(&mut Unstructured::new(&octets)).expect("octets enough for an input")
 }
 
+/// A run of the control program, whose messages are the outcomes.
+fn control_program(rng: &mut Rng) -> Vec<String> {
+    let messages = control::fuzz::run(rng.u64(..), EVENTS as usize);
+    vec!["message".to_owned(); messages]
+}
+
 fn run(kind: &str, inputs: u64, seed: u64) -> Result<Passed, Failure> {
     let captures = Captures::read()?;
     let body: Body = match kind {
         "captures" => Box::new(move |rng| capture(&captures.mutated(rng))),
         "start-frames" => Box::new(|rng| start_body::run(&arbitrary(rng, 300))),
+        "rdmap" => Box::new(|rng| rdmap_body::run(&arbitrary(rng, 1500))),
+        "control-program" => Box::new(control_program),
         "receiver" => Box::new(|rng| receiver_body::run(&arbitrary(rng, 2048))),
         "vfio-user-server" => Box::new(|rng| server_body::run(&arbitrary(rng, 1024))),
         "vfio-user-client" => Box::new(|rng| client_body::run(&arbitrary(rng, 1024))),
         _ => return Err(format!("no kind {kind}: there are {}", KINDS.join(", ")).into()),
+    };
+    let step = match kind {
+        "control-program" => EVENTS as usize,
+        _ => 1,
     };
     let start = Instant::now();
     let mut outcomes = BTreeMap::<String, u64>::new();
     let (mut longest, mut resident_first, mut messages) = (Duration::ZERO, 0, 0);
     for chunk in 0..inputs.div_ceil(CHUNK) {
         let mut rng = Rng::with_seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ chunk);
-        for number in 0..CHUNK.min(inputs - chunk * CHUNK) {
+        let size = CHUNK.min(inputs - chunk * CHUNK);
+        for number in (0..size).step_by(step) {
             let before = Instant::now();
             let result = panic::catch_unwind(AssertUnwindSafe(|| body(&mut rng)));
             let Ok(found) = result else {
