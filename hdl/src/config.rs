@@ -1,14 +1,14 @@
 //! Parameters of a device, in one place.
 use thiserror::Error;
 
-/// Islands of a stream: stretches of octets behind a gap that are kept until the gap is closed.
+/// Islands of a stream: runs of octets behind a gap, kept until the gap closes.
 pub const ISLANDS: usize = 4;
 
-/// Numbers of streams that are built.
+/// Supported numbers of streams.
 pub const STREAMS: [usize; 2] = [4, 16];
 
-/// What an integrator chooses. Width and number of streams are const generics of the top; this type carries
-/// them too, so that one value describes a device.
+/// The integrator's choices. Width and number of streams are const generics of the top; this type has them, too, so that
+/// one value describes a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Width of the data path in bits: 64, 128, 256 or 512.
@@ -21,7 +21,7 @@ pub struct Config {
     pub commit_octets: usize,
     /// Slots of the STag table: a power of two, 16 to 4096.
     pub stag_slots: usize,
-    /// Buffers an untagged queue can hold: a power of two, 2 to 256.
+    /// Buffers that an untagged queue can hold: a power of two, 2 to 256.
     pub receive_slots: usize,
     /// Untagged queues of each stream: 1 to 4.
     pub queues: usize,
@@ -104,10 +104,10 @@ pub enum ConfigError {
     /// The data path has no such width.
     #[error("width {0}: choose 64, 128, 256 or 512 bits")]
     Width(usize),
-    /// The number of streams is not one that is built.
+    /// The number of streams is not supported.
     #[error("{0} streams: choose 4 or 16")]
     Streams(usize),
-    /// A size that has to be a power of two in a range.
+    /// A size that must be a power of two in a range.
     #[error("{what} {value}: choose a power of two from {least} to {most}")]
     Size {
         /// Which one.

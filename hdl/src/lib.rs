@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `warpline-design` makes the text of a whole device from a [`Config`], with the writer of `warpline-sv-writer`.
-//! `KERNELS.md` tells what kernels may contain.
+//! `KERNELS.md` describes what kernels may contain.
 #![forbid(unsafe_code)]
 
 mod util;

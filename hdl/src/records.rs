@@ -1,7 +1,7 @@
-//! Records that travel between blocks, one a stage of an FPDU's way through the device.
+//! Records that pass between blocks, one for each stage of an FPDU's path through the device.
 //!
 //! ```text
-//!  admit ──Beat──► assembly, ending, scan
+//!  admit ──Beat──► assembly, stream_end, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ───Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
 //! ```
@@ -10,8 +10,8 @@
 use rust_hdl_core::prelude::*;
 use warpline_wire::ddp::{control, fpdu_field};
 
-/// Dwords read of an FPDU that is placed already, or all that it has: ULPDU_Length and the longest header of DDP, and a
-/// marker, which can stand in front of them or among them.
+/// Dwords read of an FPDU that is placed already, or all of it if it has fewer: ULPDU_Length, the longest header of DDP, and
+/// a marker in front of them or among them.
 pub const HEADER: u64 = 6;
 
 /// Bits of [`Segment::header_0`], by octets of the FPDU.
@@ -40,7 +40,7 @@ const _: () = assert!(
         && fpdu_field::untagged::MO.start == 16
 );
 
-/// A beat with new octets, as `admit` lets it into the ring of its stream.
+/// A beat with new octets, accepted by `admit` for the ring of its stream.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat {
     /// Stream number.
@@ -51,11 +51,11 @@ pub struct Beat {
     pub skip: Bits<8>,
     /// Lane behind the last new one, up to K.
     pub count: Bits<8>,
-    /// Position up to which the stream is in the ring without a gap once the beat is.
+    /// Position up to which the ring has the stream without a gap, this beat included.
     pub new_edge: Bits<32>,
 }
 
-/// What `scan` found: one whole FPDU in the assembly ring of a stream (or one whose length is refused).
+/// A result of `scan`: one whole FPDU in the assembly ring of a stream (or one whose length is refused).
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Fpdu {
     /// Stream number.
@@ -66,23 +66,23 @@ pub struct Fpdu {
     pub dwords: Bits<16>,
     /// The stream carries markers.
     pub markers: Bit,
-    /// CRCs are checked. An FPDU that is `ahead` always has its CRC checked, so there the bit says something else: the chain in
-    /// order had nothing left of the stream when the FPDU was issued, and an order-independent error freezes the stream at once.
+    /// CRCs are checked. The CRC of an FPDU `ahead` is always checked, so there the bit has another meaning: the chain in order
+    /// had nothing left of the stream when the FPDU was issued, and an order-independent error freezes the stream at once.
     pub crc: Bit,
     /// `regmap::layout::refused`: not zero when the length was refused, or the stream ends here; nothing but `position` and
     /// `ulpdu` is then valid.
     pub refused: Bits<3>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
-    /// Octets in front of it are still missing: its payload is placed, and nothing else comes of it.
+    /// Octets in front of it are missing: its payload is placed, and it has no other effect.
     pub ahead: Bit,
-    /// It was placed `ahead`: its header is all that is read, its CRC was right, and all but placement is still to come.
+    /// It was placed `ahead` with a correct CRC: only its header is read, for everything but placement.
     pub placed: Bit,
-    /// It is longer than what is read of it then: `placed`, and more than [`HEADER`] dwords.
+    /// `placed`, and longer than the [`HEADER`] dwords that are read then.
     pub header_only: Bit,
 }
 
-/// What `commit` knows of an FPDU whose header has come.
+/// An FPDU in the commit buffer whose header is complete.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Segment {
     /// Stream number.
@@ -103,7 +103,7 @@ pub struct Segment {
     pub ahead: Bit,
     /// As in [`Fpdu`].
     pub placed: Bit,
-    /// The five dwords from ULPDU_Length on; the octet that came first is the most significant one.
+    /// The five dwords from ULPDU_Length on; the first octet on the wire is the most significant one.
     pub header_0: Bits<32>,
     /// Second dword: STag, or RsvdULP bits 8 to 39.
     pub header_1: Bits<32>,
@@ -115,10 +115,10 @@ pub struct Segment {
     pub header_4: Bits<32>,
 }
 
-/// What the CRC unit says of an FPDU.
+/// Result of the CRC unit for an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CrcVerdict {
-    /// The CRC field is right.
+    /// The CRC field is correct.
     pub good: Bit,
     /// Register behind the FPDU and `zeros` zero dwords.
     pub state: Bits<32>,
@@ -128,7 +128,7 @@ pub struct CrcVerdict {
     pub received: Bits<32>,
 }
 
-/// What MPA says of an FPDU, once its last beat has come.
+/// MPA's verdict about an FPDU, once its last beat has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Verdict {
     /// As in [`CrcVerdict`].
@@ -139,34 +139,33 @@ pub struct Verdict {
     pub zeros: Bits<4>,
     /// As in [`CrcVerdict`].
     pub received: Bits<32>,
-    /// A marker held another FPDUPTR than it should.
+    /// A marker held a wrong FPDUPTR.
     pub marker_wrong: Bit,
-    /// FPDUPTR that the first wrong marker should have had.
+    /// FPDUPTR expected in the first wrong marker.
     pub marker_expected: Bits<16>,
-    /// FPDUPTR that it had, low two bits cleared.
+    /// FPDUPTR found in it, low two bits cleared.
     pub marker_received: Bits<16>,
 }
 
-/// What `check` lets `place` do with an FPDU in the commit buffer.
+/// Placement of an FPDU from the commit buffer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Placement {
     /// First row of the FPDU in the commit buffer.
     pub row: Bits<16>,
-    /// Rows to give back once the payload is read.
+    /// Rows to release once the payload is read.
     pub rows: Bits<16>,
     /// Octets from the FPDU's start (markers removed, leading marker too) to its payload: 16 or 20.
     pub skip: Bits<8>,
     /// Bus address of the first payload octet.
     pub address: Bits<64>,
-    /// Payload octets to write; 0 = give the rows back only.
+    /// Payload octets to write; 0 = release the rows only.
     pub length: Bits<16>,
 }
 
-/// What becomes of an FPDU once its payload is in memory.
+/// Action for an FPDU once its payload is in memory.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Delivery {
-    /// Nothing else to do than to wait for the writes: 0. Write `event` to the completion queue: 1.
-    /// Acknowledge a fence: 2.
+    /// 0: none. 1: write `event` to the completion queue. 2: acknowledge a fence.
     pub action: Bits<2>,
     /// Stream number.
     pub stream: Bits<8>,

@@ -8,14 +8,14 @@
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
 //!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤       ┌────────────▼─┐  write_mux ──► m_axi
 //!                 │            └──────► arbiter ─────────────────────────┘       │ deliver      │    ▲
-//!                 ├─ doorbell ─► refill ──┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
+//!                 ├─ doorbell ─► rings ───┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
 //!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
 //! ```
 //!
-//! One clock, `aclk`; `aresetn` is sampled by it and held for [`RESET_CYCLES`] inside, so that one cycle of it is
-//! enough. From the first rising edge that sees it on, no VALID of any port is high (IHI 0022E §A3.1.2): the registers that
-//! drive one take `port_reset`, which rises a cycle before `reset`. Throughput and latency are those of the parts;
-//! `docs/bench` has what they add up to.
+//! One clock, `aclk`; it samples `aresetn`, and the internal reset lasts [`RESET_CYCLES`] longer, so one cycle is enough.
+//! From the first rising edge with `aresetn` low on, no VALID of any port is high (IHI 0022E §A3.1.2): the registers that
+//! drive one use `port_reset`, which rises a cycle before `reset`. Throughput and latency are those of the parts; the
+//! totals are in `docs/bench`.
 use crate::Config;
 use crate::host::command_arbiter::CommandArbiter;
 use crate::host::completion::CompletionWriter;
@@ -34,7 +34,7 @@ use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// Cycles for which the inside stays in reset behind the last cycle of `aresetn` low: longer than any delay line.
+/// Cycles of internal reset behind the last cycle of `aresetn` low: longer than any delay line.
 pub const RESET_CYCLES: u64 = 31;
 
 /// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
@@ -55,7 +55,7 @@ pub struct Warpline<
     pub aresetn: Signal<In, Bit>,
     /// TCP payload with stream and sequence number.
     pub s_axis_segment: SegmentStreamIn<W, K>,
-    /// What TCP may acknowledge and advertise.
+    /// Acknowledgement and window for TCP.
     pub m_axis_window: WindowStreamOut,
     /// Registers.
     pub s_axil: AxiLiteSlave,
@@ -188,7 +188,7 @@ impl<
         self.check.bus_fault.next = self.deliver.bus_fault.val();
         self.check.bus_fault_stream.next = self.deliver.bus_fault_stream.val();
 
-        comment!("two writers, one bus");
+        comment!("two write masters, one bus");
         self.write_mux.payload.awaddr.next = self.place.m_axi.awaddr.val();
         self.write_mux.payload.awlen.next = self.place.m_axi.awlen.val();
         self.write_mux.payload.awvalid.next = self.place.m_axi.awvalid.val();
@@ -229,7 +229,7 @@ impl<
         self.write_mux.m_axi.bvalid.next = self.m_axi.bvalid.val();
         self.m_axi.bready.next = self.write_mux.m_axi.bready.val();
 
-        comment!("receive rings: descriptors in, buffers on to check");
+        comment!("receive rings: descriptors in, buffers to `check`");
         self.m_axi.araddr.next = self.refill.m_axi.araddr.val();
         self.m_axi.arlen.next = self.refill.m_axi.arlen.val();
         self.m_axi.arsize.next = self.refill.m_axi.arsize.val();

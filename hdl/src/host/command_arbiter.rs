@@ -3,32 +3,32 @@
 //! ```text
 //!  control ─ command, arguments ─┐
 //!                                ├─► the owner's ─► check
-//!  refill ── PostReceive ────────┘        │
+//!  rings ─── PostReceive ────────┘        │
 //!  control ◄─ ready, done ────────────────┤
-//!  refill  ◄─ ready, done ────────────────┘
+//!  rings   ◄─ ready, done ────────────────┘
 //! ```
 //!
-//! Who asks becomes the owner until `check` is done; of two that ask at the same time the host wins, which gives one
-//! command at a time and then waits. Behind each command lies at least a cycle in which `check` sees no command, so that
-//! an FPDU that is there goes before the next buffer: commands go before FPDUs, and buffers without a gap would hold up
+//! A requester becomes the owner until `check` is done. If both request at the same time, the host wins: it has one
+//! command at a time and then waits for its result. Behind each command `check` sees no command for at least one
+//! cycle, so a pending FPDU goes before the next buffer: commands precede FPDUs, and buffers back to back would stall
 //! all of them.
 //!
-//! What an asker gives has to hold still until `ready`. Everything passes a register, apart from command and arguments,
-//! which are selected by one. A question costs 3 cycles more than `check` takes: one to choose the owner, one for `done`,
-//! and the asker's own for the next question.
+//! The inputs of a requester must be stable until `ready`. Every signal passes a register, apart from command and
+//! arguments, which a register selects. A request takes 3 cycles more than `check` does: one to choose the owner, one
+//! for `done`, and the requester's own until its next request.
 use crate::rx::ddp::check::CheckCommand;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// What the owner is at.
+/// State of the owner.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Phase {
-    /// There is no owner.
+    /// No owner.
     Free,
-    /// The owner's command is shown to `check`.
+    /// The owner's command is offered to `check`.
     Ask,
-    /// `check` is working on it.
+    /// `check` carries it out.
     Work,
 }
 
@@ -41,37 +41,37 @@ pub struct CommandArbiter {
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
 
-    /// What `control` asks for.
+    /// Command of `control`.
     pub control_command: Signal<In, CheckCommand>,
     /// Its arguments.
     pub control_arguments: Signal<In, Bits<256>>,
-    /// It is asked.
+    /// The request is valid.
     pub control_valid: Signal<In, Bit>,
-    /// Pulse: `check` has heard.
+    /// Pulse: `check` has accepted it.
     pub control_ready: Signal<Out, Bit>,
-    /// Pulse: `check` has done so.
+    /// Pulse: `check` is done.
     pub control_done: Signal<Out, Bit>,
-    /// With `control_done`: it refuses.
+    /// With `control_done`: it was refused.
     pub control_failed: Signal<Out, Bit>,
 
     /// Arguments of a [`CheckCommand::PostReceive`], those above zero.
     pub refill_arguments: Signal<In, Bits<128>>,
-    /// It is asked.
+    /// The request is valid.
     pub refill_valid: Signal<In, Bit>,
-    /// Pulse: `check` has heard.
+    /// Pulse: `check` has accepted it.
     pub refill_ready: Signal<Out, Bit>,
-    /// Pulse: `check` has done so.
+    /// Pulse: `check` is done.
     pub refill_done: Signal<Out, Bit>,
-    /// With `refill_done`: it refuses.
+    /// With `refill_done`: it was refused.
     pub refill_failed: Signal<Out, Bit>,
 
     /// The owner's command.
     pub command: Signal<Out, CheckCommand>,
     /// Its arguments.
     pub arguments: Signal<Out, Bits<256>>,
-    /// It is there.
+    /// It is valid.
     pub command_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub command_ready: Signal<In, Bit>,
     /// Pulse: it is done.
     pub command_done: Signal<In, Bit>,
@@ -90,7 +90,7 @@ pub struct CommandArbiter {
 impl Logic for CommandArbiter {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("the owner's question");
+        comment!("the owner's command");
         self.command.next = self.control_command.val();
         self.arguments.next = self.control_arguments.val();
         if self.refill_owns.q.val() {
@@ -105,7 +105,7 @@ impl Logic for CommandArbiter {
         self.refill_finished.d.next = false;
         match self.turn.q.val() {
             Phase::Free => {
-                comment!("who has just been answered does not ask yet");
+                comment!("a requester that was just answered has no new request yet");
                 self.refill_owns.d.next = !self.control_valid.val();
                 if self.control_valid.val() | self.refill_valid.val() {
                     self.turn.d.next = Phase::Ask;

@@ -6,20 +6,20 @@
 //!                    └────────────────────────── given      producer ◄──────┴── B
 //! ```
 //!
-//! The queue is a ring of `entries` entries of 32 octets from `base` on. Entry n goes to slot n modulo `entries`, its
-//! PHASE is 1 in the first round and inverts with each round, so that a host tells new entries from old ones without
-//! reading a register. An entry that the host has not consumed is never overwritten: the event waits, and with it all
-//! that comes behind. `producer` counts an entry when its write is answered. An entry is one burst of 256/W beats, the
-//! word with PHASE last; a 512-bit bus writes half a beat.
+//! The queue is a ring of `entries` entries of 32 octets from `base` on. Entry n goes to slot n modulo `entries`. Its
+//! PHASE is 1 in the first round and inverts with each round, so the host distinguishes new entries from old ones
+//! without reading a register. An entry that the host has not consumed is never overwritten: the event is held, and
+//! all later ones behind it. `producer` counts an entry when the response to its write arrives. An entry is one burst
+//! of 256/W beats, the word with PHASE last; a 512-bit bus writes half a beat.
 //!
-//! `restart` begins a new queue: slot 0, PHASE 1, `producer` 0. Entries on the way to the old queue are waited for and
-//! not counted; an event that has not yet left goes to the new one.
+//! `restart` begins a new queue: slot 0, PHASE 1, `producer` 0. It takes effect when the entries under way to the old
+//! queue are answered, which are not counted; an event that has not left yet goes to the new queue.
 //!
-//! A fence is over when all entries in front of it are answered: `left` of them are on their way, and answers come in
-//! order.
+//! A fence is done when all entries in front of it are answered: `left` of them are under way, and responses arrive
+//! in order.
 //!
-//! Latency from `s_valid` to AW and W: 4 cycles. An entry every 4 cycles and one for each of its beats. Up to 64 entries
-//! wait for their answers.
+//! Latency from `s_valid` to AW and W: 4 cycles. Throughput: one entry every 4 cycles plus one for each of its beats.
+//! Up to 64 entries are under way.
 use crate::parts::axi::WriteRequestOut;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::completion;
@@ -29,16 +29,16 @@ use warpline_sv_writer::{Block, comment};
 /// log2 of the octets of an entry.
 pub const ENTRY_BITS: usize = (4 * completion::WORDS).ilog2() as usize;
 
-/// What is done with the held event.
+/// State of the held event.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Step {
-    /// Wait for an event and for room.
+    /// Idle until an event and room for it are there.
     Wait,
     /// Add the slot to the low half of the base.
     Low,
     /// Add the carry to the high half.
     High,
-    /// Give address and beats to the bus.
+    /// Offer address and beats to the bus.
     Send,
 }
 
@@ -52,17 +52,17 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     pub reset: Signal<In, Bit>,
     /// Entry to write, PHASE zero.
     pub s_event: Signal<In, Bits<256>>,
-    /// It is there.
+    /// It is valid.
     pub s_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub s_ready: Signal<Out, Bit>,
-    /// Pulse: a fence stands behind the events taken so far. One at a time.
+    /// Pulse: a fence behind the events accepted so far. One at a time.
     pub s_fence: Signal<In, Bit>,
     /// Pulse: the entries in front of the fence are in memory.
     pub fence_done: Signal<Out, Bit>,
     /// Bus address of the queue, 64-octet aligned.
     pub base: Signal<In, Bits<64>>,
-    /// Entries of the queue, a power of two up to 65536; 0 = none, events wait.
+    /// Entries of the queue, a power of two up to 65536; 0 = none, events are held.
     pub entries: Signal<In, Bits<17>>,
     /// Entries that the host has consumed, modulo 2^32.
     pub consumer: Signal<In, Bits<32>>,
@@ -93,7 +93,7 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     beat_valid: Dff<Bit>,
     /// Beats behind this one.
     beats_left: Dff<Bits<2>>,
-    /// There is a beat, and none behind it: a register of its own, since `write_mux` ends the burst's turn with it.
+    /// A beat is valid, and it is the last one: a register of its own, since `write_mux` ends the burst's turn with it.
     last_valid: Dff<Bit>,
     flight: Dff<Bits<8>>,
     draining: Dff<Bit>,
@@ -156,7 +156,7 @@ impl<const W: usize, const K: usize> Default for CompletionWriter<W, K> {
 impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("in");
+        comment!("input");
         self.s_ready.next = !self.held_valid.q.val();
         if self.s_valid.val() & !self.held_valid.q.val() {
             self.held_valid.d.next = true;
@@ -164,7 +164,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         }
 
         comment!(
-            "room: two cycles behind `given`, which changes three cycles before this is looked at again"
+            "room: two cycles behind `given`, which changes three cycles before this is used again"
         );
         self.used.d.next = self.given.q.val() - self.consumer.val();
         self.room.d.next = self.used.q.val() < bit_cast::<32, 17>(self.entries.val());
@@ -214,7 +214,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             }
         }
 
-        comment!("out: address and beats go at their own pace");
+        comment!("output: address and beats are independent");
         self.entry.next =
             bit_cast::<32, 27>(self.low.q.val().get_bits::<27>(0)) << self.entry_bits.val();
         self.m_axi.awaddr.next = bit_cast::<64, 32>(self.entry.val() & self.aligned.val())
@@ -252,7 +252,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             }
         }
 
-        comment!("answers");
+        comment!("responses");
         if self.launch.val() & !self.b_valid.val() {
             self.flight.d.next = self.flight.q.val() + 1;
         }
@@ -266,7 +266,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         self.producer.next = self.done.q.val();
         self.fault.next = self.faulty.q.val();
 
-        comment!("a fence: what is on its way, and the held one unless that is on its way");
+        comment!("a fence: the entries under way, and the held one unless it is one of them");
         self.unanswered.next = self.flight.q.val();
         if self.held_valid.q.val() & !self.beat_valid.q.val() {
             self.unanswered.next = self.flight.q.val() + 1;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  registers ─ start, number ─► decide ─► set ring ───────────────────────────────────────► done, or refused
-//!                                 └─────► ask check ─► answer ─┬──────────────────────────► done, or refused
+//!                                 └─────► check ─────► result ─┬──────────────────────────► done, or refused
 //!                                            ▲                 ├─ arm ───────────────────► done
 //!                                            │                 ├─ freeze ─► settle ─► drain ─┐
 //!                                            │                 ├─ revoke ────────────────────┤
@@ -10,27 +10,26 @@
 //!                                                              └─ fence ─► fence_done ───► done
 //! ```
 //!
-//! * `WRITE_STAG`, `POST_RECEIVE`: `check` does all of it.
-//! * `REVOKE_STAG`: `check` clears the entry, then a fence follows all that was validated before it. Once the fence has
-//!   come back no write through the STag can happen any more (AMB-42, DDP-SEC-22).
-//! * `ARM_STREAM`: refused when there is no such stream or it is armed; `check` first, because it must know the stream
-//!   before the first octet comes in, then `arm` to the blocks in front of it.
+//! * `WRITE_STAG`, `POST_RECEIVE`: carried out by `check` alone.
+//! * `REVOKE_STAG`: `check` clears the entry, then a fence follows all FPDUs accepted before. When the fence returns, no
+//!   write through the STag can happen any more (AMB-42, DDP-SEC-22).
+//! * `ARM_STREAM`: refused when there is no such stream or it is armed. `check` comes first, because its state must be
+//!   valid before the first octet arrives; then `arm` goes to the blocks in front of it.
 //! * `SET_RECEIVE_RING`: refused unless the stream is armed with that queue and has no ring for it, and the ring is
-//!   aligned and of a legal size; `refill` does the rest.
-//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards what still
-//!   comes, then `forget` takes the stream's rings away (not before: a segment that waits for a buffer would be judged to
-//!   have none), and after [`SETTLE`] cycles nothing new starts. When the last FPDU under way
-//!   has reached `check` and `refill` has no read of the stream under way, a fence follows. The stream can then be armed
-//!   again and finds nothing of its former owner, and the host may unmap the rings.
+//!   aligned and of a legal size; the rest is done by `receive_rings`.
+//! * `CLOSE_STREAM`: refused when there is no such stream. `close` stops admission and scan, `check` discards the FPDUs
+//!   that still arrive, then `forget` removes the stream's rings (not earlier: a segment held for a buffer would be judged
+//!   to have none), and after [`SETTLE`] cycles no new FPDU starts. When the last FPDU under way has reached `check` and
+//!   `receive_rings` has no read of the stream under way, a fence follows. Then nothing of the old owner is left: the
+//!   stream can be armed again, and the host may unmap the rings.
 //!
-//! Assumptions: `arguments` holds still while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
-//! move no octet and issue no FPDU of the stream. `consumed` comes once for each `issued`, before `check` takes another
-//! command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `forget` on, until
-//! `refill` is done with the stream. `fence_done` comes once for each fence, at any time after it
-//! was given.
+//! Assumptions: `arguments` is stable while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
+//! move no octet and issue no FPDU of the stream. `consumed` pulses once for each `issued`, before `check` accepts
+//! another command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `forget`
+//! until `receive_rings` is done with the stream. `fence_done` pulses once for each fence, at any time after it.
 //!
-//! Latency: a refusal is known two cycles after `start`; a question to `check` takes two cycles and as long as `check`
-//! does, and a close [`SETTLE`] cycles more.
+//! Latency: a refusal takes two cycles from `start`; a command of `check` takes two cycles more than `check` does; a
+//! close takes [`SETTLE`] cycles more.
 use crate::Config;
 use crate::rx::ddp::check::CheckCommand;
 use rust_hdl_core::prelude::*;
@@ -39,23 +38,23 @@ use warpline_regmap::register::command;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// Cycles after `close` until all that `admit`, `assembly` and `scan` had under way has come through.
+/// Cycles after `close` until `admit`, `assembly` and `scan` have drained.
 pub const SETTLE: u64 = 64;
 
-/// What control is doing.
+/// State of the command.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Step {
-    /// Waiting for a command.
+    /// No command.
     Idle,
-    /// What is asked of `check` first.
+    /// Selects the command for `check`.
     Decide,
-    /// `check` is asked.
+    /// The command is offered to `check`.
     Ask,
-    /// `check` is working on it.
+    /// `check` carries it out.
     Answer,
-    /// `refill` is told of a ring.
+    /// A ring is offered to `receive_rings`.
     Set,
-    /// The front of the receive path comes to rest.
+    /// The front of the receive path drains.
     Settle,
     /// FPDUs or reads of the stream are under way.
     Drain,
@@ -72,31 +71,31 @@ pub struct Control<const S: usize> {
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
 
-    /// Pulse: the host gives the command `number`; ignored while `busy`.
+    /// Pulse: starts the command `number`; ignored while `busy`.
     pub start: Signal<In, Bit>,
-    /// Number of the command, `regmap::register::command`; holds while `busy`.
+    /// Number of the command, `regmap::register::command`; stable while `busy`.
     pub number: Signal<In, Bits<8>>,
-    /// Words of `ARGUMENT`, word 0 in the lowest bits; holds while `busy`. `check` sees them too.
+    /// Words of `ARGUMENT`, word 0 in the lowest bits; stable while `busy`. `check` reads them, too.
     pub arguments: Signal<In, Bits<256>>,
     /// The command is not done; high from the cycle after `start`.
     pub busy: Signal<Out, Bit>,
     /// The last command was refused; valid when not `busy`.
     pub failed: Signal<Out, Bit>,
 
-    /// What `check` is asked for.
+    /// Command for `check`.
     pub command: Signal<Out, CheckCommand>,
-    /// It is asked.
+    /// It is valid.
     pub command_valid: Signal<Out, Bit>,
-    /// It has heard.
+    /// It is accepted.
     pub command_ready: Signal<In, Bit>,
-    /// Pulse: it has done so.
+    /// Pulse: it is done.
     pub command_done: Signal<In, Bit>,
-    /// With `command_done`: it refuses.
+    /// With `command_done`: it was refused.
     pub command_failed: Signal<In, Bit>,
 
     /// Pulse: `stream` enters full operation.
     pub arm: Signal<Out, Bit>,
-    /// Pulse: `stream` takes nothing any more.
+    /// Pulse: `stream` no longer accepts octets.
     pub close: Signal<Out, Bit>,
     /// Stream of `arm`, `close` and `forget`.
     pub stream: Signal<Out, Bits<8>>,
@@ -107,18 +106,18 @@ pub struct Control<const S: usize> {
     /// With `arm`: sequence number of position 0.
     pub sequence_start: Signal<Out, Bits<32>>,
 
-    /// `arguments` describe a receive ring for `refill`.
+    /// `arguments` describe a receive ring for `receive_rings`.
     pub set: Signal<Out, Bit>,
-    /// Pulse: `refill` has seen them.
+    /// Pulse: they are accepted.
     pub set_ready: Signal<In, Bit>,
     /// With `set_ready`: the queue has a ring already.
     pub set_failed: Signal<In, Bit>,
-    /// Pulse: the receive rings of `stream` are taken away.
+    /// Pulse: the receive rings of `stream` are removed.
     pub forget: Signal<Out, Bit>,
-    /// Nothing of `stream` is under way in `refill`.
+    /// Nothing of `stream` is under way in `receive_rings`.
     pub quiet: Signal<In, Bit>,
 
-    /// Pulse: an FPDU of `issued_stream` is under way from here on.
+    /// Pulse: an FPDU of `issued_stream` was issued.
     pub issued: Signal<In, Bit>,
     /// Its stream.
     pub issued_stream: Signal<In, Bits<8>>,
@@ -239,7 +238,7 @@ impl<const S: usize> Logic for Control<S> {
         self.set.next = self.step.q.val() == Step::Set;
 
         comment!(
-            "FPDUs under way, and what is known of the stream that the command names; arguments are there with `start`"
+            "FPDUs under way, and the state of the stream that the command names; arguments are valid with `start`"
         );
         self.came.d.next = self.issued.val();
         self.came_stream.d.next = self.issued_stream.val();
@@ -336,7 +335,7 @@ impl<const S: usize> Logic for Control<S> {
                             .val()
                             .get_bits::<8>(self.base_at.val().index())
                             .any();
-                    comment!("what `check` is asked, if it is asked");
+                    comment!("the command for `check`, if there is one");
                     self.asked.d.next = CheckCommand::WriteStag;
                     if self.number.val() == self.post_receive.val() {
                         self.asked.d.next = CheckCommand::PostReceive;

@@ -1,25 +1,25 @@
-//! Interrupts: remembers what has happened, and sends the messages that the host wants.
+//! Interrupts: records interrupts, and sends the messages that the host has enabled.
 //!
 //! ```text
 //!  arm, count ─► armed ─┐
 //!  producer ────────────┴(≠)─► COMPLETION ─┐   ┌─► state ──► INTERRUPT_STATE
 //!  fault ───────────(rises)──► FAULT ──────┼──►┤
 //!  test ───────────────────────────────────┘   └─► pending ─(enable, holdoff)─► m_axis_msix
-//!  clear ──────────────────────────────────────► both back to 0
+//!  clear ──────────────────────────────────────► both reset to 0
 //! ```
 //!
-//! A host that is about to sleep arms with the number of entries that it has consumed. An entry that came before that, or
-//! between its last look and the arming, makes `producer` another number, and the message goes at once: what counts is the
-//! difference, not the change. An arming makes one interrupt; a new one takes its place, `restart` takes it back.
+//! A host that is about to sleep arms with the number of entries that it has consumed. If an entry came before that,
+//! or between its last poll and the arming, `producer` differs from that number, and the message leaves at once: the
+//! difference counts, not the change. An arming makes one interrupt; a new one replaces it, and `restart` cancels it.
 //!
-//! Each bit of `state` has a `pending` message beside it. An interrupt sets both, clearing takes both back, and what
-//! happens in the cycle of the clearing stays. A message leaves while its bit of `enable` is set, COMPLETION not before
-//! `holdoff` cycles have passed since the last one was taken; a shorter `holdoff` counts for the one that waits already.
-//! Once it is offered it cannot be taken back (AXI4-Stream): clearing in that moment leaves a message without a bit.
-//! An interrupt that happens while the message of an earlier one waits to be taken has a message of its own.
+//! Each bit of `state` has a `pending` message. An interrupt sets both, clearing resets both, and an interrupt in the
+//! cycle of the clearing stays. A message leaves while its bit of `enable` is set, and COMPLETION not before
+//! `holdoff` cycles have passed since the last one was accepted; a shorter `holdoff` applies to a message that is
+//! already delayed. An offered message cannot be withdrawn (AXI4-Stream): clearing at that moment leaves a message
+//! without a bit. An interrupt during the offer of an earlier message has a message of its own.
 //!
-//! Latency: `producer` to `state` 2 cycles, `arm` 3 cycles, an event to `tvalid` 2 cycles. A FAULT message every 2 cycles,
-//! a COMPLETION message every `holdoff` + 3.
+//! Latency: 2 cycles from `producer` to `state`, 3 from `arm`, 2 from an event to `tvalid`. Throughput: a FAULT
+//! message every 2 cycles, a COMPLETION message every `holdoff` + 3.
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::interrupt;
 use warpline_sv_writer::dff::Dff;
@@ -31,9 +31,9 @@ use warpline_sv_writer::{Block, comment};
 pub struct MessageStreamOut {
     /// Vector, see `warpline_regmap::register::interrupt`.
     pub tdata: Signal<Out, Bits<8>>,
-    /// A message is to be sent.
+    /// The message is valid.
     pub tvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<In, Bit>,
 }
 
@@ -43,9 +43,9 @@ pub struct MessageStreamOut {
 pub struct MessageStreamIn {
     /// Vector.
     pub tdata: Signal<In, Bits<8>>,
-    /// A message is to be sent.
+    /// The message is valid.
     pub tvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<Out, Bit>,
 }
 
@@ -59,7 +59,7 @@ pub struct Interrupts {
     pub reset: Signal<In, Bit>,
     /// Entries of the completion queue that are in memory, modulo 2^32.
     pub producer: Signal<In, Bits<32>>,
-    /// Pulse: a new completion queue begins; nothing is armed any more.
+    /// Pulse: a new completion queue begins; cancels an arming.
     pub restart: Signal<In, Bit>,
     /// A completion entry could not be written; the rise counts.
     pub fault: Signal<In, Bit>,
@@ -71,7 +71,7 @@ pub struct Interrupts {
     pub clear: Signal<In, Bits<2>>,
     /// Interrupts whose messages are sent.
     pub enable: Signal<In, Bits<2>>,
-    /// Pulses: interrupts to be made happen.
+    /// Pulses: interrupts to raise.
     pub test: Signal<In, Bits<2>>,
     /// Cycles between two COMPLETION messages.
     pub holdoff: Signal<In, Bits<24>>,
@@ -111,9 +111,7 @@ pub struct Interrupts {
 impl Logic for Interrupts {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!(
-            "one shot: a difference found with an older count is worth nothing to a new arming"
-        );
+        comment!("one shot: a difference from an older count has no meaning for a new arming");
         self.fire.next = self.different.q.val();
         self.different.d.next = self.armed.q.val()
             & !self.different.q.val()
@@ -133,7 +131,7 @@ impl Logic for Interrupts {
         self.fault_before.d.next = self.fault.val();
         self.rise.next = self.fault.val() & !self.fault_before.q.val();
 
-        comment!("what happens now stays, whatever is cleared now");
+        comment!("an interrupt in this cycle stays, whatever this cycle clears");
         self.events.next = self.test.val();
         if self.fire.val() & self.rise.val() {
             self.events.next = self.test.val() | self.completion_bit.val() | self.fault_bit.val();
@@ -143,7 +141,7 @@ impl Logic for Interrupts {
             self.events.next = self.test.val() | self.fault_bit.val();
         }
 
-        comment!("messages: one is offered until it is taken, FAULT goes first");
+        comment!("messages: one is offered until it is accepted, FAULT first");
         self.wanted.next = self.pending.q.val() & self.enable.val();
         self.leaves.next = 0.into();
         if !self.offered.q.val() {
@@ -164,9 +162,7 @@ impl Logic for Interrupts {
         self.m_axis_msix.tdata.next = self.vector.q.val();
         self.m_axis_msix.tvalid.next = self.offered.q.val();
 
-        comment!(
-            "moderation: cycles since a COMPLETION message was taken, as many as can be counted"
-        );
+        comment!("moderation: cycles since a COMPLETION message was accepted, saturated");
         if self.since.q.val() != self.longest.val() {
             self.since.d.next = self.since.q.val() + 1;
         }

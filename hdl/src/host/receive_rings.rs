@@ -9,32 +9,32 @@
 //!  produced − taken > distance ────────► coming ──────────────────────────────────────┘
 //! ```
 //!
-//! A ring is a row: stream and queue. Three counts modulo 2^16 say all about it: descriptors that the host has written
-//! (`produced`), that have been asked for (`fetched`), and whose buffers have been used (`taken`). A row is *behind* when
-//! the first two differ; its queue has room for as many buffers as the last two leave of `RECEIVE_SLOTS`. A pointer goes
-//! round the rows and stops at one that a doorbell has made dirty and that is not full. What can be read at once, up to
-//! the end of a block of 256 octets, is read by one burst of whole beats; what lies in front of the first descriptor and
-//! behind the last one is skipped. The ring begins and ends with a block, so that no burst wraps. While descriptors are
-//! posted, the next burst is on its way.
+//! A ring is a row: stream and queue. Its state is three counts modulo 2^16: descriptors written by the host
+//! (`produced`), descriptors requested (`fetched`), and buffers used (`taken`). A row is *behind* when the first two
+//! differ; its queue has room for as many buffers as the last two leave of `RECEIVE_SLOTS`. A pointer moves through
+//! the rows and stops at one that a doorbell has marked and that is not full. All descriptors up to the end of a
+//! block of 256 octets are read by one burst of whole beats; octets in front of the first descriptor and behind the
+//! last one are skipped. A ring begins and ends with a block, so no burst wraps. While descriptors are posted, the
+//! next burst is under way.
 //!
-//! **Doorbells are never too late.** `coming` compares the counts themselves, for the row that `check` looks at. A
-//! doorbell whose write is answered has changed `produced`; `check` therefore sees it for every segment whose first beat
-//! comes in behind that answer, however long the queue of rows to serve and the reads in front of it are.
+//! **Doorbells are never too late.** `coming` compares the counts themselves, for the row of `check`'s key. A
+//! doorbell whose write has been answered has changed `produced`, so `check` sees it for every segment whose first
+//! beat arrives behind that response, however many rows and reads are in front of it.
 //!
-//! **Close.** The rows of a closed stream are forgotten at once, which must not be before `check` has frozen it. A burst
-//! that is on its way is waited for and not posted; `quiet` is low until then, and until what stood in the queue has been
-//! posted (to queues that are emptied with the next arm). A doorbell without a ring does nothing.
+//! **Close.** The rows of a closed stream are dropped at once, which must not be before `check` has frozen it. A
+//! burst under way completes and is not posted; `quiet` is low until then, and until the buffers in the queue have
+//! been posted (to queues that the next arm empties). A doorbell without a ring has no effect.
 //!
-//! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its rows
-//! rest until it is closed. `coming` stays as it is, so that a segment which waits is discarded and not judged.
+//! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its
+//! rows are idle until it is closed. `coming` keeps its value, so that a held segment is discarded and not judged.
 //!
-//! Assumptions: `set` comes for streams that are armed, and not between `close` and `quiet`; `took` comes with the key that
-//! it is for, which was there a cycle before, and at most every second cycle; a buffer is refused by `check` only when
-//! something is wrong (which is a fault, too).
+//! Assumptions: `set` is for an armed stream, and not between `close` and `quiet`; `took` belongs to the key, which
+//! was valid a cycle before, and pulses at most every second cycle; `check` refuses a buffer only after an error
+//! (which is a fault, too).
 //!
-//! Latency: AR 8 cycles after a doorbell when the pointer stands at its row, and up to 4·S more. From the last beat to
-//! the first question to `check`: 4 cycles. A burst takes 9 cycles and two for each descriptor besides what the bus takes;
-//! a buffer takes 3 cycles besides what `check` takes. The longer one of both counts.
+//! Latency: 8 cycles from a doorbell to AR if the pointer is at its row, and up to 4·S more; 4 cycles from the last
+//! beat to the first request to `check`. Throughput: a burst takes 9 cycles, two for each descriptor, and the time of
+//! the bus; a buffer takes 3 cycles and the time of `check`. Both overlap; the slower one counts.
 use crate::Config;
 use crate::parts::axi::{
     AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK, size_code,
@@ -47,33 +47,33 @@ use warpline_sv_writer::{Block, comment};
 
 /// Octets of a descriptor.
 pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
-/// log2 of the descriptors that wait to be posted: those of a burst.
+/// log2 of the descriptors held until they are posted: those of a burst.
 const LOG: usize = (READ_BLOCK / DESCRIPTOR).ilog2() as usize;
 
-/// What is done for the row.
+/// State of the row in work.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Step {
-    /// The pointer looks for one.
+    /// The pointer searches for one.
     Seek,
     /// Its counts are read.
     Load,
-    /// What lies between them.
+    /// Computes their differences.
     Count,
-    /// Is it behind, and is there room? What is behind, up to the end of the block.
+    /// Decides whether it is behind and has room. Descriptors behind, up to the end of the block.
     Block,
-    /// What there is room for; the address's low half.
+    /// Descriptors with room; low half of the address.
     Room,
-    /// The burst; the high half.
+    /// Length of the burst; high half of the address.
     Burst,
-    /// The address waits for the bus.
+    /// The address is offered to the bus.
     Address,
-    /// Beats come.
+    /// Beats arrive.
     Beats,
-    /// Was all of it good?
+    /// Checks the responses.
     Judge,
 }
 
-/// Where a ring lies.
+/// Place of a ring.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Ring {
     /// Address, less the eight low bits.
@@ -113,15 +113,15 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     /// Descriptors written since the ring was set, modulo 2^16.
     pub doorbell_value: Signal<In, Bits<16>>,
 
-    /// `arguments` describe a new ring; holds until `set_ready`.
+    /// `arguments` describe a new ring; stable until `set_ready`.
     pub set: Signal<In, Bit>,
     /// `regmap::layout::receive_ring`, checked.
     pub arguments: Signal<In, Bits<128>>,
     /// Pulse: the queue has this ring, empty.
     pub set_ready: Signal<Out, Bit>,
-    /// With `set_ready`: it has had one before, and keeps that.
+    /// With `set_ready`: it had one before, and keeps that.
     pub set_failed: Signal<Out, Bit>,
-    /// Pulse: the rings of `stream` are taken away.
+    /// Pulse: the rings of `stream` are removed.
     pub close: Signal<In, Bit>,
     /// Stream of `close` and `quiet`.
     pub stream: Signal<In, Bits<8>>,
@@ -133,31 +133,31 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
 
     /// Arguments of a `CheckCommand::PostReceive`.
     pub buffer: Signal<Out, Bits<128>>,
-    /// They are there.
+    /// They are valid.
     pub buffer_valid: Signal<Out, Bit>,
-    /// They are taken.
+    /// They are accepted.
     pub buffer_ready: Signal<In, Bit>,
     /// Pulse: the buffer is posted.
     pub buffer_done: Signal<In, Bit>,
     /// With `buffer_done`: it is refused.
     pub buffer_failed: Signal<In, Bit>,
 
-    /// Stream of the FPDU that `check` looks at.
+    /// Stream of `check`'s key.
     pub key_stream: Signal<In, Bits<8>>,
     /// Its untagged queue.
     pub key_queue: Signal<In, Bits<2>>,
-    /// How many of its buffers lie in front of the one that the FPDU wants.
+    /// How many of its buffers lie in front of the FPDU's.
     pub key_distance: Signal<In, Bits<8>>,
     /// Pulse: a buffer of that queue has been used.
     pub took: Signal<In, Bit>,
-    /// More buffers than that are on their way to that queue, or posted; 2 cycles behind the key, 1 behind the distance.
+    /// More buffers than that are posted to that queue or under way to it; 2 cycles behind the key, 1 behind the distance.
     pub coming: Signal<Out, Bit>,
     /// Pulse: descriptors of `fault_stream` could not be read.
     pub fault: Signal<Out, Bit>,
     /// Stream of `fault`.
     pub fault_stream: Signal<Out, Bits<8>>,
 
-    // rows; those that are asked for two keys at once lie in two stores
+    // rows; those that are read for two keys at once lie in two stores
     rings: Store<Ring, 6>,
     fetched: Store<Bits<16>, 6>,
     produced: Store<Bits<16>, 6>,
@@ -219,7 +219,7 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     address_valid: Dff<Bit>,
     length: Dff<Bits<8>>,
 
-    // beats to descriptors, a half every cycle
+    // beats to descriptors, half a descriptor a cycle
     held_valid: Dff<Bit>,
     held: Dff<Bits<W>>,
     halves: Dff<Bits<4>>,
@@ -372,7 +372,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.row_stream.next = bit_cast::<8, 4>(self.row.q.val().get_bits::<4>(2));
         self.row_bit.next = self.one.val() << self.row.q.val().get_bits::<2>(0);
 
-        comment!("what is known of them");
+        comment!("their state");
         self.rung.d.next = false;
         self.set_had.d.next = 0.into();
         self.key_ring.next = false;
@@ -400,7 +400,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         }
 
         comment!(
-            "a new ring writes its counts until a cycle comes in which nobody else does; nobody has its row before"
+            "a new ring writes its counts in the first cycle without another write; its row is not used before"
         );
         self.set_good.next = !(self.set_had.q.val() & self.set_bit.q.val()).any();
         self.set_now.next = self.set_refuses.q.val()
@@ -470,7 +470,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             & (bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val());
         self.coming.next = self.expects.q.val();
 
-        comment!("seek: the pointer stops at a row that wants something");
+        comment!("seek: the pointer stops at a marked row");
         self.moves.next = !self.wanted.val() | (self.step.q.val() == Step::Seek);
         if self.moves.val() {
             self.seek.d.next = self.seek_next.q.val();
@@ -480,7 +480,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             }
         }
 
-        comment!("a beat is held and looked through, a half of a descriptor at a time");
+        comment!("a beat is held and decoded, half a descriptor at a time");
         self.wants_half.next = self.held_valid.q.val()
             & !self.skips.q.val()
             & self.some_left.q.val()
@@ -561,7 +561,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             }
             Step::Load => {
                 comment!(
-                    "the row counts as caught up and full; a doorbell, or a buffer used, undoes that from this very cycle on"
+                    "the row counts as caught up and full; a doorbell or a used buffer undoes that, even in this cycle"
                 );
                 self.place.d.next = self.rings.out.val();
                 self.first.d.next = self.fetched.out.val();
@@ -575,7 +575,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
                 self.step.d.next = Step::Block;
             }
             Step::Block => {
-                comment!("it is not");
+                comment!("not behind, or no room");
                 self.behind_still.next = self.behind.q.val().any() & self.row_open.q.val();
                 self.has_room.next =
                     (self.used.q.val() != self.slots.val()) | !self.row_open.q.val();
@@ -643,7 +643,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.m_axi.arcache.next = self.cache.val();
         self.m_axi.arprot.next = self.prot.val();
 
-        comment!("faults: of a read, or of a buffer that check refuses");
+        comment!("faults: of a read, or of a buffer that `check` refuses");
         self.fault_now.d.next = self.breaks.val() | self.refused.val();
         self.fault_of.d.next = self.row_stream.val();
         if self.refused.val() {
@@ -653,7 +653,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.fault_stream.next = self.fault_of.q.val();
 
         comment!(
-            "quiet: no burst of the stream, and nothing left of what stood in the queue at its close"
+            "quiet: no burst of the stream, and nothing left of the queue's content at its close"
         );
         self.waiting.next = self.queued.q.val();
         if self.push.val() & self.buffers.s_ready.val() & !self.pop.val() {
@@ -674,7 +674,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.quiet.next = self.still.q.val();
 
         comment!(
-            "rows: what is said last counts; `row_open` is a cycle behind the rings, so what it lets pass is cleared a cycle behind them"
+            "rows: the last assignment counts; `row_open` is a cycle behind the rings, so what it admits is cleared a cycle behind them"
         );
         self.used_one.d.next = self.took.val();
         self.used_stream.d.next = self.key_stream.val();

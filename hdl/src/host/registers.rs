@@ -1,4 +1,4 @@
-//! The device's registers, as an AXI4-Lite slave of 4 KiB shows them to the host.
+//! Registers: the device's registers as an AXI4-Lite slave of 4 KiB.
 //!
 //! ```text
 //!  s_axil AW ─► row ──┐
@@ -8,19 +8,20 @@
 //!                    └─► record_row ─► record_data ────┴─► R
 //! ```
 //!
-//! `warpline_regmap::register` says what lies where; every offset, width and position here is taken from it. Addresses
-//! without a register read zero and ignore writes, octet strobes are honoured, the two low address bits are not looked
-//! at, and the answer is always OKAY. Address and data of a write come in any order. Nothing that is written waits for
-//! another block: what has to be told at once is a pulse, in the cycle of the write's answer.
+//! Every offset, width and position is that of `warpline_regmap::register`. Addresses without a register read zero
+//! and ignore writes, octet strobes are honoured, the two low address bits are ignored, and the response is always
+//! OKAY. Address and data of a write arrive in any order. No write depends on another block: what must take effect at
+//! once is a pulse, in the cycle of the write's response.
 //!
-//! Latency: a write is answered three cycles after its second half, a read four cycles after its address, with what was
-//! there two cycles before. A write every three cycles and a read every five, each on their own.
+//! Latency: the response to a write follows its second half by three cycles; that to a read follows the address by
+//! four, with the value of two cycles before. Throughput: a write every three cycles and a read every five,
+//! independent of each other.
 //!
-//! A completion queue that cannot be ends before an entry could go to it: three cycles behind the write to
-//! `COMPLETION_ENTRIES` its entries are zero, which is what the host reads then. Writes to its base end a queue at once.
+//! An illegal completion queue ends before an entry could go to it: three cycles behind the write to
+//! `COMPLETION_ENTRIES` its entries are zero, and the host reads zero. Writes to its base end a queue at once.
 //!
-//! While a command runs, writes to COMMAND and ARGUMENT do nothing, so that `arguments` holds still for whoever works on
-//! the command. Counters lag two cycles behind their pulses.
+//! While a command runs, writes to COMMAND and ARGUMENT have no effect, so `arguments` is stable for the blocks that
+//! carry the command out. Counters lag two cycles behind their pulses.
 use crate::Config;
 use crate::parts::axi::AxiLiteSlave;
 use rust_hdl_core::prelude::*;
@@ -40,20 +41,20 @@ const IDENTITY: [Register; 7] = [
     register::RECEIVE_SLOTS,
     register::MAX_ULPDU,
 ];
-/// What the device tells, in the order in which the kernel fills `status_words`.
+/// Status, in the order in which the kernel fills `status_words`.
 const STATUS: [Register; 3] = [
     register::COMMAND,
     register::COMPLETION_PRODUCER,
     register::INTERRUPT_STATE,
 ];
-/// Where the completion queue is, in the order in which the kernel reads `completion`.
+/// Place of the completion queue, in the order in which the kernel reads `completion`.
 const COMPLETION: [Register; 2] = [
     register::COMPLETION_BASE_LOW,
     register::COMPLETION_BASE_HIGH,
 ];
-/// How interrupts are sent, in the order in which the kernel reads `interrupts`.
+/// Settings of interrupts, in the order in which the kernel reads `interrupts`.
 const INTERRUPTS: [Register; 2] = [register::INTERRUPT_ENABLE, register::INTERRUPT_HOLDOFF];
-/// What is counted, in the order in which the kernel feeds `counter`.
+/// Counters, in the order in which the kernel feeds `counter`.
 const COUNTERS: [Register; 7] = [
     register::SEGMENTS,
     register::OCTETS,
@@ -79,11 +80,11 @@ pub struct Registers<const S: usize> {
     /// The host.
     pub s_axil: AxiLiteSlave,
 
-    /// Pulse: the command `number` is to be executed.
+    /// Pulse: execute the command `number`.
     pub start: Signal<Out, Bit>,
-    /// Number of the command; holds until the next `start`.
+    /// Number of the command; stable until the next `start`.
     pub number: Signal<Out, Bits<8>>,
-    /// Words of `ARGUMENT`, word 0 in the lowest bits; holds while `busy`.
+    /// Words of `ARGUMENT`, word 0 in the lowest bits; stable while `busy`.
     pub arguments: Signal<Out, Bits<256>>,
     /// The command is not done; high at the latest in the second cycle after `start`.
     pub busy: Signal<In, Bit>,
@@ -97,12 +98,12 @@ pub struct Registers<const S: usize> {
     pub completion_entries: Signal<Out, Bits<32>>,
     /// Entries that the host has consumed.
     pub completion_consumer: Signal<Out, Bits<32>>,
-    /// Pulse: the base or `completion_entries` was written; the queue ends, or starts anew.
+    /// Pulse: the base or `completion_entries` was written; the queue ends, or a new one begins.
     pub restart: Signal<Out, Bit>,
     /// Entries that the device has written since `restart`.
     pub completion_producer: Signal<In, Bits<32>>,
 
-    /// Pulse: an interrupt is asked for.
+    /// Pulse: an interrupt is requested.
     pub arm: Signal<Out, Bit>,
     /// Entries that the host has consumed, with `arm`.
     pub armed_count: Signal<Out, Bits<32>>,
@@ -112,12 +113,12 @@ pub struct Registers<const S: usize> {
     pub interrupt_clear: Signal<Out, Bits<2>>,
     /// Interrupts whose messages are sent.
     pub interrupt_enable: Signal<Out, Bits<2>>,
-    /// Pulses: interrupts to be made happen.
+    /// Pulses: interrupts to raise.
     pub interrupt_test: Signal<Out, Bits<2>>,
     /// Cycles between two COMPLETION messages.
     pub holdoff: Signal<Out, Bits<24>>,
 
-    /// Pulse: descriptors were written to a receive ring. It has no back-pressure and comes every three cycles at most.
+    /// Pulse: descriptors were written to a receive ring. At most every three cycles; without back-pressure.
     pub doorbell: Signal<Out, Bit>,
     /// Stream of the ring, below S, with `doorbell`.
     pub doorbell_stream: Signal<Out, Bits<8>>,
@@ -126,11 +127,11 @@ pub struct Registers<const S: usize> {
     /// Descriptors written so far modulo 2^16, with `doorbell`.
     pub doorbell_value: Signal<Out, Bits<16>>,
 
-    /// Pulse: a segment was taken in.
+    /// Pulse: a segment was accepted.
     pub segments: Signal<In, Bit>,
     /// Stream octets accepted in this cycle.
     pub octets: Signal<In, Bits<8>>,
-    /// Pulse: of a segment something was dropped.
+    /// Pulse: octets of a segment were dropped.
     pub segments_dropped: Signal<In, Bit>,
     /// Pulse: an FPDU left its ring.
     pub fpdus: Signal<In, Bit>,
@@ -138,9 +139,9 @@ pub struct Registers<const S: usize> {
     pub discarded: Signal<In, Bit>,
     /// Payload octets of an FPDU that was accepted, with `payload_valid`.
     pub payload: Signal<In, Bits<16>>,
-    /// Pulse: `payload` counts.
+    /// Pulse: `payload` is valid.
     pub payload_valid: Signal<In, Bit>,
-    /// Pulse: a stream met an error.
+    /// Pulse: a stream had an error.
     pub errors: Signal<In, Bit>,
 
     /// Sequence number behind the last in-order octet, of each stream.
@@ -150,7 +151,7 @@ pub struct Registers<const S: usize> {
 
     /// Row of the error records: 16 words a stream.
     pub record_row: Signal<Out, Bits<8>>,
-    /// What was in `record_row` two cycles ago.
+    /// Word at the `record_row` of two cycles ago.
     pub record_data: Signal<In, Bits<32>>,
 
     // write: both halves held, then applied
@@ -308,9 +309,7 @@ impl<const S: usize> Registers<S> {
 impl<const S: usize> Logic for Registers<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!(
-            "write: hold the address and the word, whichever comes first, then apply and answer"
-        );
+        comment!("write: hold address and word, whichever arrives first, then apply and respond");
         self.s_axil.awready.next = !self.aw_held.q.val() & !self.reset.val();
         self.s_axil.wready.next = !self.w_held.q.val() & !self.reset.val();
         self.s_axil.bvalid.next = self.b_valid.q.val();
@@ -337,8 +336,8 @@ impl<const S: usize> Logic for Registers<S> {
             self.b_valid.d.next = false;
         }
 
-        comment!("what can be written");
-        comment!("known a cycle later: nothing is applied two cycles behind a command");
+        comment!("writable words");
+        comment!("valid a cycle later: no write is applied two cycles behind a command");
         self.idle.d.next = !self.busy.val() & !self.start_pulse.q.val();
         self.argument.reset.next = self.reset.val();
         self.argument.write.next = self.apply.q.val() & self.idle.q.val();
@@ -415,7 +414,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.interrupt_enable.next = self.interrupts.word[0].val().get_bits::<2>(0);
         self.holdoff.next = self.interrupts.word[1].val().get_bits::<24>(0);
 
-        comment!("interrupts: pulses for what is written");
+        comment!("interrupts: pulses of writes");
         self.arm_pulse.d.next = self.apply.q.val()
             & ((self.write_strobe.q.val() & self.arm_octets.val()) == self.arm_octets.val())
             & (self.write_row.q.val() == self.arm_row.val());
@@ -435,7 +434,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.interrupt_clear.next = self.clear_pulse.q.val();
         self.interrupt_test.next = self.test_pulse.q.val();
 
-        comment!("doorbells: those of streams that there are");
+        comment!("doorbells: only of streams that exist");
         self.bell.next = self.write_row.q.val() - self.bell_base.val();
         self.bell_pulse.d.next = self.apply.q.val()
             & ((self.write_strobe.q.val() & self.bell_octets.val()) == self.bell_octets.val())
@@ -447,7 +446,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.doorbell_queue.next = bit_cast::<8, 3>(self.bell_element.q.val().get_bits::<3>(0));
         self.doorbell_value.next = self.bell_count.q.val();
 
-        comment!("what is counted");
+        comment!("counters");
         for i in 0..7 {
             self.counter[i].reset.next = self.reset.val();
             self.counter_words.value[i].next = self.counter[i].count.val();
@@ -478,7 +477,7 @@ impl<const S: usize> Logic for Registers<S> {
             self.counter[6].amount.next = 1.into();
         }
 
-        comment!("read: hold the row, look it up, answer");
+        comment!("read: hold the row, look it up, respond");
         self.s_axil.arready.next = !self.reading.q.val() & !self.reset.val();
         self.s_axil.rvalid.next = self.r_valid.q.val();
         self.s_axil.rdata.next = self.r_data.q.val();
@@ -543,7 +542,7 @@ impl<const S: usize> Logic for Registers<S> {
         self.status_words.value[1].next = self.completion_producer.val();
         self.status_words.value[2].next = bit_cast::<32, 2>(self.interrupt_state.val());
 
-        comment!("error records: only the words that a record has, of streams that there are");
+        comment!("error records: only the words that a record has, of streams that exist");
         self.record_word.next = self.read_row.q.val() - self.record_base.val();
         self.record_row.next = self.record_word.val().get_bits::<8>(0);
         self.record_hit.d.next = (self.record_word.val() < self.record_end.val())
@@ -588,7 +587,7 @@ impl<const S: usize> Logic for Registers<S> {
     }
 }
 
-/// Readable words: `word` is the value of the one that lay at `row` two cycles ago, and zero when none of them did.
+/// Readable words: `word` is the value of the one at the `row` of two cycles ago, or zero if there is none.
 ///
 /// ```text
 ///  row ──►(= at)──►[hit]──► AND value ─► OR ─►[found]──► word
@@ -598,11 +597,11 @@ impl<const S: usize> Logic for Registers<S> {
 pub struct Words<const N: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Row asked for: octet offset / 4.
+    /// Row to read: octet offset / 4.
     pub row: Signal<In, Bits<10>>,
     /// Present values.
     pub value: [Signal<In, Bits<32>>; N],
-    /// The answer.
+    /// The word.
     pub word: Signal<Out, Bits<32>>,
     #[constant(|i| row(offsets[i]))]
     at: [Constant<Bits<10>>; N],
@@ -649,13 +648,13 @@ pub struct Storage<const N: usize> {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset: all words become zero.
     pub reset: Signal<In, Bit>,
-    /// Pulse: `data` is for the word at `row`, if there is one.
+    /// Pulse: write `data` to the word at `row`, if there is one.
     pub write: Signal<In, Bit>,
     /// Octet offset / 4.
     pub row: Signal<In, Bits<10>>,
     /// The new octets.
     pub data: Signal<In, Bits<32>>,
-    /// Which of them are written.
+    /// Octets to write.
     pub strobe: Signal<In, Bits<4>>,
     /// Present values.
     pub word: [Signal<Out, Bits<32>>; N],
@@ -702,14 +701,14 @@ impl<const N: usize> Logic for Storage<N> {
     }
 }
 
-/// A counter modulo 2^32; `count` holds what was added up to two cycles ago.
+/// A counter modulo 2^32; `count` lags by two cycles.
 #[derive(Block, Default)]
 pub struct Counter {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
-    /// What is added in this cycle.
+    /// Added in this cycle.
     pub amount: Signal<In, Bits<16>>,
     /// The sum.
     pub count: Signal<Out, Bits<32>>,

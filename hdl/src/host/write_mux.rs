@@ -9,14 +9,14 @@
 //!  completion ◄─B──────────┴◄ the owner's ◄─ queue ◄─────────────┴── B
 //! ```
 //!
-//! A requester wins one burst at a time, in turn when both ask. AXI4 has the beats follow in the order of addresses and,
-//! with a single ID, the responses come in that order too (IHI 0022E §A5.3): two queues of owners say whose turn it is.
-//! AW may be up to 19 bursts ahead of W; W waits only for its owner, never for AW to be taken (§A3.3.1). Up to 129
-//! bursts wait for their responses.
+//! A requester is granted one burst at a time, in turn when both request. In AXI4 beats follow in the order of
+//! addresses and, with a single ID, responses arrive in that order, too (IHI 0022E §A5.3): two queues of owners
+//! select the requester. AW may be up to 19 bursts ahead of W. W depends only on its owner, never on the acceptance
+//! of AW (§A3.3.1). Up to 129 bursts may lack their responses.
 //!
-//! No path leads through the block within a cycle: handshakes of both sides come from registers. One beat a cycle
-//! without gaps between bursts, of one requester or of both. Latency of AW 2 cycles, of W 1, or 4 behind its address when
-//! beats come as early, of B 1.
+//! There is no combinational path through the block: the handshakes of both sides come from registers. Throughput:
+//! one beat a cycle without gaps between bursts, of one requester or of both. Latency: 2 cycles for AW; 1 for W, or 4
+//! behind its address if the beats arrive with it; 1 for B.
 use crate::parts::axi::{
     AxiWriteMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, WriteAddress, WriteRequestIn,
     size_code,
@@ -36,11 +36,11 @@ pub struct WriteMux<const W: usize, const K: usize> {
     pub reset: Signal<In, Bit>,
     /// Bursts of payload.
     pub payload: WriteRequestIn<W, K>,
-    /// A burst of payload is answered.
+    /// Response to a burst of payload.
     pub payload_b_valid: Signal<Out, Bit>,
     /// It was not written.
     pub payload_b_error: Signal<Out, Bit>,
-    /// The answer is taken.
+    /// It is accepted.
     pub payload_b_ready: Signal<In, Bit>,
     /// Bursts of completion entries. Their WLAST comes with WVALID only.
     pub completion: WriteRequestIn<W, K>,
@@ -57,7 +57,7 @@ pub struct WriteMux<const W: usize, const K: usize> {
     address: Dff<WriteAddress>,
     completion_won: Dff<Bit>,
     beat_owners: Queue<Bit, 4>,
-    /// Whose beats come: known before they come, so the queue's memory need not be in their way.
+    /// Owner of the next beats, registered ahead of them, so the queue's memory is not in their path.
     sender_valid: Dff<Bit>,
     sender: Dff<Bit>,
     answer_owners: Queue<Bit, 7>,
@@ -70,7 +70,7 @@ pub struct WriteMux<const W: usize, const K: usize> {
     skid_strobes: Dff<Bits<K>>,
     skid_last: Dff<Bit>,
     answers: Queue<Bit, 1>,
-    /// Whose the oldest answer is, likewise.
+    /// Owner of the oldest response, likewise.
     owner_valid: Dff<Bit>,
     owner: Dff<Bit>,
 
@@ -104,7 +104,7 @@ impl<const W: usize, const K: usize> Default for WriteMux<W, K> {
 impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Written out, these defaults stand behind those of the derive in the text, where recorded runs have them.
+        // Written out, these defaults follow those of the derive in the text, where recorded runs have them.
         self.out_valid.d.next = self.out_valid.q.val();
         self.out_data.d.next = self.out_data.q.val();
         self.out_strobes.d.next = self.out_strobes.q.val();
@@ -117,7 +117,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.answer_owners.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
 
-        comment!("AW in");
+        comment!("AW input");
         self.payload_addresses.s_data.next.address = self.payload.awaddr.val();
         self.payload_addresses.s_data.next.length = self.payload.awlen.val();
         self.payload_addresses.s_valid.next = self.payload.awvalid.val();
@@ -127,7 +127,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         self.completion_addresses.s_valid.next = self.completion.awvalid.val();
         self.completion.awready.next = self.completion_addresses.s_ready.val();
 
-        comment!("AW out: who did not win last time wins");
+        comment!("AW output: the requester that was not granted last is granted");
         self.completion_wins.next = self.completion_addresses.m_valid.val()
             & (!self.payload_addresses.m_valid.val() | !self.completion_won.q.val());
         self.grant.next = (self.payload_addresses.m_valid.val()
@@ -178,7 +178,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
             self.beat_last.next = self.completion.wlast.val();
         }
         comment!(
-            "said once more, and not as the beat's valid and last, which wait for all of its octets"
+            "repeated, instead of the beat's valid and last, which depend on all of its octets"
         );
         self.sent.next = self.sender_valid.q.val()
             & !self.skid_valid.q.val()
@@ -191,7 +191,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
             self.sender.d.next = self.beat_owners.m_data.val();
         }
 
-        comment!("a beat that the bus cannot take yet waits in the skid register");
+        comment!("a beat that the bus does not accept yet is held in the skid register");
         if self.m_axi.wready.val() | !self.out_valid.q.val() {
             self.out_valid.d.next = self.skid_valid.q.val() | self.beat.val();
             self.out_data.d.next = self.beat_data.val();
@@ -206,7 +206,7 @@ impl<const W: usize, const K: usize> Logic for WriteMux<W, K> {
         } else if self.beat.val() {
             self.skid_valid.d.next = true;
         }
-        comment!("loaded whether a beat is there or not: nobody looks before it is said to be");
+        comment!("loaded whether or not a beat is valid: not used before it is");
         if !self.skid_valid.q.val() {
             self.skid_data.d.next = self.beat_data.val();
             self.skid_strobes.d.next = self.beat_strobes.val();

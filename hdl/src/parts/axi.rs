@@ -4,15 +4,15 @@
 //!  s_axis_segment: SegmentStreamIn   octets of TCP segments into the device
 //!  s_axil:         AxiLiteSlave      registers
 //!  m_axi:          AxiMaster         host memory: an AxiWriteMaster and an AxiReadMaster  (m_axi.awaddr is the port m_axi_awaddr)
-//!  WriteRequestOut ──► WriteRequestIn    the same inside the device, without what never changes
+//!  WriteRequestOut ──► WriteRequestIn    the same inside the device, without the constant signals
 //! ```
 //!
-//! Write master: every burst is INCR, aligned to the bus, of whole beats, and does not cross 4 KiB; octets that are not
-//! meant are masked by strobes. Signals that AXI4 lets a master leave out are left out (IHI 0022E §A9.3): AWID, so that
-//! all writes carry ID 0, the interconnect adds its own, and responses come in the order of addresses (§A5.3); AWLOCK,
-//! AWQOS, AWREGION and AWUSER. AWPROT may not be left out. AWCACHE could, but then means a *device* write that no bridge
-//! may resize; warpline says *normal, not bufferable* instead, which keeps what matters for AMB-41: the response comes
-//! from where the octets end up, not from a buffer on the way (§A4.4).
+//! Write master: every burst is INCR, aligned to the bus, of whole beats, and does not cross 4 KiB; strobes mask the
+//! other octets. Signals that AXI4 makes optional for a master are left out (IHI 0022E §A9.3): AWID, so all writes
+//! carry ID 0, the interconnect adds its own, and responses arrive in the order of addresses (§A5.3); AWLOCK, AWQOS,
+//! AWREGION and AWUSER. AWPROT is mandatory. AWCACHE is not, but its default is a *device* write, which no bridge may
+//! resize; warpline uses *normal, not bufferable*, which keeps the property that AMB-41 needs: the response comes
+//! from the final destination, not from a buffer on the path (§A4.4).
 //!
 //! Read master: the same, with ARCACHE, ARPROT and no ARID. There is never more than one burst under way, and none leaves
 //! its block of [`READ_BLOCK`] octets.
@@ -24,9 +24,9 @@ pub const BURST_INCR: u64 = 0b01;
 pub const PROT_DATA: u64 = 0b010;
 /// AWCACHE, ARCACHE: normal memory, not cacheable, not bufferable.
 pub const CACHE_NOT_BUFFERABLE: u64 = 0b0010;
-/// Bit of a segment's `tuser`: the peer's FIN stands behind the segment's last octet.
+/// Bit of a segment's `tuser`: the peer's FIN follows the segment's last octet.
 pub const USER_FIN: usize = 32;
-/// Bit of a segment's `tuser`: the connection is gone.
+/// Bit of a segment's `tuser`: the connection is lost.
 pub const USER_ABORT: usize = 33;
 /// No burst crosses a multiple of this many octets.
 pub const BOUNDARY: usize = 4096;
@@ -47,13 +47,13 @@ pub const fn size_code(octets: usize) -> u64 {
 pub struct AxiStreamIn<const W: usize, const K: usize> {
     /// Octets, the first one in bits 7:0.
     pub tdata: Signal<In, Bits<W>>,
-    /// Octets that count: from lane 0 up without holes, all in every beat but the last.
+    /// Valid octets: contiguous from lane 0; all of them in every beat but the last.
     pub tkeep: Signal<In, Bits<K>>,
     /// Last beat of a packet.
     pub tlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub tvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<Out, Bit>,
 }
 
@@ -63,24 +63,24 @@ pub struct AxiStreamIn<const W: usize, const K: usize> {
 pub struct AxiStreamOut<const W: usize, const K: usize> {
     /// Octets, the first one in bits 7:0.
     pub tdata: Signal<Out, Bits<W>>,
-    /// Octets that count.
+    /// Valid octets.
     pub tkeep: Signal<Out, Bits<K>>,
     /// Last beat of a packet.
     pub tlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub tvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<In, Bit>,
 }
 
-/// AXI4-Stream of TCP segments in: a packet is the payload of one segment. A segment without payload, one beat with no
-/// lane, is there for its FIN or for the news that the connection is gone.
+/// AXI4-Stream of TCP segments in: a packet is the payload of one segment. A segment without payload, one beat without
+/// valid lanes, carries a FIN or an abort.
 #[derive(LogicInterface, Clone, Debug, Default)]
 #[join = "SegmentStreamOut"]
 pub struct SegmentStreamIn<const W: usize, const K: usize> {
     /// Octets, the first one in bits 7:0.
     pub tdata: Signal<In, Bits<W>>,
-    /// Octets that count: from lane 0 up without holes, all in every beat but the last.
+    /// Valid octets: contiguous from lane 0; all of them in every beat but the last.
     pub tkeep: Signal<In, Bits<K>>,
     /// Last beat of the segment.
     pub tlast: Signal<In, Bit>,
@@ -90,9 +90,9 @@ pub struct SegmentStreamIn<const W: usize, const K: usize> {
     /// for a FIN within the window, as often as it is sent; [`USER_ABORT`], for RST, time-out and whatever else ends the
     /// connection without FIN, once.
     pub tuser: Signal<In, Bits<34>>,
-    /// A beat is there.
+    /// The beat is valid.
     pub tvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<Out, Bit>,
 }
 
@@ -102,7 +102,7 @@ pub struct SegmentStreamIn<const W: usize, const K: usize> {
 pub struct SegmentStreamOut<const W: usize, const K: usize> {
     /// Octets, the first one in bits 7:0.
     pub tdata: Signal<Out, Bits<W>>,
-    /// Octets that count.
+    /// Valid octets.
     pub tkeep: Signal<Out, Bits<K>>,
     /// Last beat of the segment.
     pub tlast: Signal<Out, Bit>,
@@ -110,9 +110,9 @@ pub struct SegmentStreamOut<const W: usize, const K: usize> {
     pub tdest: Signal<Out, Bits<8>>,
     /// Sequence number of the segment's first octet, [`USER_FIN`] and [`USER_ABORT`].
     pub tuser: Signal<Out, Bits<34>>,
-    /// A beat is there.
+    /// The beat is valid.
     pub tvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<In, Bit>,
 }
 
@@ -132,9 +132,9 @@ pub struct AxiWriteMaster<const W: usize, const K: usize> {
     pub awcache: Signal<Out, Bits<4>>,
     /// [`PROT_DATA`].
     pub awprot: Signal<Out, Bits<3>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<In, Bit>,
     /// Octets; lane i belongs to the address that is i modulo K.
     pub wdata: Signal<Out, Bits<W>>,
@@ -142,15 +142,15 @@ pub struct AxiWriteMaster<const W: usize, const K: usize> {
     pub wstrb: Signal<Out, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<In, Bit>,
     /// Response: bit 1 = error.
     pub bresp: Signal<In, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<Out, Bit>,
 }
 
@@ -170,9 +170,9 @@ pub struct AxiWriteSlave<const W: usize, const K: usize> {
     pub awcache: Signal<In, Bits<4>>,
     /// Protection type.
     pub awprot: Signal<In, Bits<3>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<Out, Bit>,
     /// Octets.
     pub wdata: Signal<In, Bits<W>>,
@@ -180,15 +180,15 @@ pub struct AxiWriteSlave<const W: usize, const K: usize> {
     pub wstrb: Signal<In, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<Out, Bit>,
     /// Response: bit 1 = error.
     pub bresp: Signal<Out, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<In, Bit>,
 }
 
@@ -208,9 +208,9 @@ pub struct AxiReadMaster<const W: usize> {
     pub arcache: Signal<Out, Bits<4>>,
     /// [`PROT_DATA`].
     pub arprot: Signal<Out, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<In, Bit>,
     /// Octets read; lane i belongs to the address that is i modulo K.
     pub rdata: Signal<In, Bits<W>>,
@@ -218,9 +218,9 @@ pub struct AxiReadMaster<const W: usize> {
     pub rresp: Signal<In, Bits<2>>,
     /// Last beat of its burst.
     pub rlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub rvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<Out, Bit>,
 }
 
@@ -240,9 +240,9 @@ pub struct AxiReadSlave<const W: usize> {
     pub arcache: Signal<In, Bits<4>>,
     /// [`PROT_DATA`].
     pub arprot: Signal<In, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<Out, Bit>,
     /// Octets read; lane i belongs to the address that is i modulo K.
     pub rdata: Signal<Out, Bits<W>>,
@@ -250,9 +250,9 @@ pub struct AxiReadSlave<const W: usize> {
     pub rresp: Signal<Out, Bits<2>>,
     /// Last beat of its burst.
     pub rlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub rvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<In, Bit>,
 }
 
@@ -272,9 +272,9 @@ pub struct AxiMaster<const W: usize, const K: usize> {
     pub awcache: Signal<Out, Bits<4>>,
     /// [`PROT_DATA`].
     pub awprot: Signal<Out, Bits<3>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<In, Bit>,
     /// Octets; lane i belongs to the address that is i modulo K.
     pub wdata: Signal<Out, Bits<W>>,
@@ -282,15 +282,15 @@ pub struct AxiMaster<const W: usize, const K: usize> {
     pub wstrb: Signal<Out, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<In, Bit>,
     /// Response: bit 1 = error.
     pub bresp: Signal<In, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<Out, Bit>,
     /// Address of the first beat to read, aligned to the bus.
     pub araddr: Signal<Out, Bits<64>>,
@@ -304,9 +304,9 @@ pub struct AxiMaster<const W: usize, const K: usize> {
     pub arcache: Signal<Out, Bits<4>>,
     /// [`PROT_DATA`].
     pub arprot: Signal<Out, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<In, Bit>,
     /// Octets read; lane i belongs to the address that is i modulo K.
     pub rdata: Signal<In, Bits<W>>,
@@ -314,9 +314,9 @@ pub struct AxiMaster<const W: usize, const K: usize> {
     pub rresp: Signal<In, Bits<2>>,
     /// Last beat of its burst.
     pub rlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub rvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<Out, Bit>,
 }
 
@@ -336,9 +336,9 @@ pub struct AxiSlave<const W: usize, const K: usize> {
     pub awcache: Signal<In, Bits<4>>,
     /// [`PROT_DATA`].
     pub awprot: Signal<In, Bits<3>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<Out, Bit>,
     /// Octets; lane i belongs to the address that is i modulo K.
     pub wdata: Signal<In, Bits<W>>,
@@ -346,15 +346,15 @@ pub struct AxiSlave<const W: usize, const K: usize> {
     pub wstrb: Signal<In, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<Out, Bit>,
     /// Response: bit 1 = error.
     pub bresp: Signal<Out, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<In, Bit>,
     /// Address of the first beat to read, aligned to the bus.
     pub araddr: Signal<In, Bits<64>>,
@@ -368,9 +368,9 @@ pub struct AxiSlave<const W: usize, const K: usize> {
     pub arcache: Signal<In, Bits<4>>,
     /// [`PROT_DATA`].
     pub arprot: Signal<In, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<Out, Bit>,
     /// Octets read; lane i belongs to the address that is i modulo K.
     pub rdata: Signal<Out, Bits<W>>,
@@ -378,9 +378,9 @@ pub struct AxiSlave<const W: usize, const K: usize> {
     pub rresp: Signal<Out, Bits<2>>,
     /// Last beat of its burst.
     pub rlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub rvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<In, Bit>,
 }
 
@@ -392,9 +392,9 @@ pub struct WriteRequestOut<const W: usize, const K: usize> {
     pub awaddr: Signal<Out, Bits<64>>,
     /// Beats of the burst less one.
     pub awlen: Signal<Out, Bits<8>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<In, Bit>,
     /// Octets; lane i belongs to the address that is i modulo K.
     pub wdata: Signal<Out, Bits<W>>,
@@ -402,9 +402,9 @@ pub struct WriteRequestOut<const W: usize, const K: usize> {
     pub wstrb: Signal<Out, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<Out, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<In, Bit>,
 }
 
@@ -416,9 +416,9 @@ pub struct WriteRequestIn<const W: usize, const K: usize> {
     pub awaddr: Signal<In, Bits<64>>,
     /// Beats of the burst less one.
     pub awlen: Signal<In, Bits<8>>,
-    /// An address is there.
+    /// The address is valid.
     pub awvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<Out, Bit>,
     /// Octets.
     pub wdata: Signal<In, Bits<W>>,
@@ -426,13 +426,13 @@ pub struct WriteRequestIn<const W: usize, const K: usize> {
     pub wstrb: Signal<In, Bits<K>>,
     /// Last beat of its burst.
     pub wlast: Signal<In, Bit>,
-    /// A beat is there.
+    /// The beat is valid.
     pub wvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<Out, Bit>,
 }
 
-/// What travels on the write address channel inside the device.
+/// Write address channel inside the device.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WriteAddress {
     /// Address of the first beat, aligned to the bus.
@@ -449,39 +449,39 @@ pub struct AxiLiteSlave {
     pub awaddr: Signal<In, Bits<12>>,
     /// Protection type; ignored.
     pub awprot: Signal<In, Bits<3>>,
-    /// An address to write is there.
+    /// The address is valid.
     pub awvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<Out, Bit>,
     /// Word to write.
     pub wdata: Signal<In, Bits<32>>,
     /// Octets of it to write.
     pub wstrb: Signal<In, Bits<4>>,
-    /// A word to write is there.
+    /// The word is valid.
     pub wvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<Out, Bit>,
     /// Response to the write.
     pub bresp: Signal<Out, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<In, Bit>,
     /// Address to read.
     pub araddr: Signal<In, Bits<12>>,
     /// Protection type; ignored.
     pub arprot: Signal<In, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<Out, Bit>,
     /// Word read.
     pub rdata: Signal<Out, Bits<32>>,
     /// Response to the read.
     pub rresp: Signal<Out, Bits<2>>,
-    /// A word is there.
+    /// The word is valid.
     pub rvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<In, Bit>,
 }
 
@@ -493,38 +493,38 @@ pub struct AxiLiteMaster {
     pub awaddr: Signal<Out, Bits<12>>,
     /// Protection type.
     pub awprot: Signal<Out, Bits<3>>,
-    /// An address to write is there.
+    /// The address is valid.
     pub awvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub awready: Signal<In, Bit>,
     /// Word to write.
     pub wdata: Signal<Out, Bits<32>>,
     /// Octets of it to write.
     pub wstrb: Signal<Out, Bits<4>>,
-    /// A word to write is there.
+    /// The word is valid.
     pub wvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub wready: Signal<In, Bit>,
     /// Response to the write.
     pub bresp: Signal<In, Bits<2>>,
-    /// A response is there.
+    /// The response is valid.
     pub bvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub bready: Signal<Out, Bit>,
     /// Address to read.
     pub araddr: Signal<Out, Bits<12>>,
     /// Protection type.
     pub arprot: Signal<Out, Bits<3>>,
-    /// An address to read is there.
+    /// The address is valid.
     pub arvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub arready: Signal<In, Bit>,
     /// Word read.
     pub rdata: Signal<In, Bits<32>>,
     /// Response to the read.
     pub rresp: Signal<In, Bits<2>>,
-    /// A word is there.
+    /// The word is valid.
     pub rvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub rready: Signal<Out, Bit>,
 }

@@ -1,12 +1,12 @@
-//! CRC32C of FPDUs, a beat a cycle (RFC 5044 §4.4).
+//! CRC32C of FPDUs, one beat a cycle (RFC 5044 §4.4).
 //!
 //! ```text
 //!  data ─►[lanes below count]─►[M·D: XOR network]─►[X' = x·X + M·D]─►[S = X^W: XOR network]─►[S = residue?]─► verdict
 //!                  └──►[last dword]──────────────────── delayed ────────────────────────────►
 //! ```
 //!
-//! Throughput: a beat a cycle; an FPDU may begin in the cycle behind the last beat of another, and have idle cycles in
-//! it. Latency: [`latency`]`(W)` cycles from an FPDU's last beat to its verdict, of which there is exactly one an FPDU.
+//! Throughput: one beat a cycle; an FPDU may begin in the cycle behind the last beat of another, and may have idle
+//! cycles in it. Latency: [`latency`]`(W)` cycles from an FPDU's last beat to its verdict, exactly one for each FPDU.
 //! Assumes that all beats but the last are full. Hold `reset` for as many cycles.
 //!
 //! **The loop.** In words of [`crc_register`](crate::parts::crc_register), a beat takes the register S to
@@ -16,11 +16,10 @@
 //! roots of the dwords' columns are taken when the table of the first network is made; the second network raises X to
 //! the power W again, outside the loop.
 //!
-//! **The last beat.** When it lacks m dwords, the network sees zeros there, and S is what m dwords of zeros behind the
-//! FPDU would have made of it. These are not undone: a CRC is right exactly when the register behind the CRC field is
-//! the residue R (MPA-CRC-24), which is the case exactly when S = x^(32m)·R modulo the generator. That is one of D
-//! constants. The driver undoes the zeros, at its leisure, when it reports a wrong CRC
-//! ([`expected`](warpline_wire::crc::expected)).
+//! **The last beat.** If it lacks m dwords, the network sees zeros there, and S is the register behind the FPDU and m
+//! dwords of zeros. These are not undone: a CRC is correct exactly when the register behind the CRC field is the
+//! residue R (MPA-CRC-24), that is, when S = x^(32m)·R modulo the generator. That is one of D constants. The driver
+//! undoes the zeros when it reports a wrong CRC ([`expected`](warpline_wire::crc::expected)).
 use crate::parts::crc_register::{POLYNOMIAL, PRESET, RESIDUE, SQUARINGS, advance, squared};
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -37,7 +36,7 @@ pub const fn latency(width: usize) -> usize {
     1 + xor_network::latency(width) + 1 + xor_network::latency(32) + 1
 }
 
-/// What goes beside a beat.
+/// Side information of a beat.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Beat {
     valid: Bit,
@@ -46,7 +45,7 @@ struct Beat {
     zeros: Bits<4>,
 }
 
-/// What goes beside a finished register.
+/// Side information of a finished register.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Finished {
     valid: Bit,
@@ -60,21 +59,21 @@ struct Finished {
 pub struct Crc32c<const W: usize, const D: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is under way.
+    /// Drops everything under way.
     pub reset: Signal<In, Bit>,
     /// Octets of a beat, the first one in lane 0.
     pub data: Signal<In, Bits<W>>,
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Signal<In, Bit>,
     /// It is the first of an FPDU.
     pub first: Signal<In, Bit>,
     /// It is the last of an FPDU, and ends with the CRC field.
     pub last: Signal<In, Bit>,
-    /// Dwords in the beat, 1 to D; D unless it is the last. What the lanes behind them hold does not matter.
+    /// Dwords in the beat, 1 to D; D unless it is the last. Lanes above are ignored.
     pub count: Signal<In, Bits<5>>,
-    /// What there is to say of the FPDU.
+    /// Verdict about the FPDU.
     pub verdict: Signal<Out, CrcVerdict>,
-    /// A verdict is there.
+    /// The verdict is valid.
     pub verdict_valid: Signal<Out, Bit>,
 
     // beat: lanes behind the last dword cleared
@@ -189,7 +188,7 @@ impl<const W: usize, const D: usize> Logic for Crc32c<W, D> {
         self.finished.d.next.zeros = self.summed.q.val().zeros;
         self.finished.d.next.received = self.field_delayed.q.val();
 
-        comment!("verdict: the register is right when it is the residue, so many zeros later");
+        comment!("verdict: the register equals the residue, advanced by the missing zeros");
         self.residue.next = 0.into();
         for i in 0..D {
             if self.finished.q.val().zeros == self.zeros[i].val() {

@@ -3,7 +3,7 @@
 //! A register value is a polynomial of degree below 32; bit 31 is the coefficient of x^0 and bit 0 that of x^31, because
 //! MPA feeds each octet least significant bit first (RFC 5044 §4.4). A dword taken with its first octet in bits 7:0 can
 //! then simply be added (XOR) to the register, and one bit of zeros multiplies the register by x modulo the generator.
-//! Nothing here knows of hardware: `crc32c` makes its tables from it.
+//! Independent of hardware: `crc32c` builds its tables from it.
 
 pub use warpline_wire::crc::{
     INIT as PRESET, POLYNOMIAL_REFLECTED as POLYNOMIAL, RESIDUE_REGISTER as RESIDUE,

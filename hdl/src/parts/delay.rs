@@ -1,11 +1,11 @@
-//! A delay line: `q` is what `d` was a fixed number of cycles ago.
+//! A delay line: `q` is the value of `d` a fixed number of cycles ago.
 //!
 //! ```text
 //!  d ──►[ ]──►[ ]── … ──►[ ]──► q
 //! ```
 //!
-//! Keeps side information in step with a pipelined block. Latency: as built, at least one cycle; a value a cycle. There
-//! is no reset: what must be quiet after reset is kept quiet at `d` for as many cycles (the top stretches its reset).
+//! Keeps side information in step with a pipelined block. Latency: as built, at least one cycle. Throughput: one value a cycle.
+//! No reset: a value that must be low after reset is held low at `d` for as many cycles (the top stretches its reset).
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
@@ -15,9 +15,9 @@ use warpline_sv_writer::Block;
 pub struct Delay<T: Synth> {
     /// Clock.
     pub clock: Signal<In, Clock>,
-    /// What goes in.
+    /// Input.
     pub d: Signal<In, T>,
-    /// What went in `cycles` ago.
+    /// Input of `cycles` cycles ago.
     pub q: Signal<Out, T>,
     #[value(vec![T::default(); cycles])]
     _stages: Vec<T>,

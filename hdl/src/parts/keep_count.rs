@@ -1,7 +1,7 @@
 //! How many octets an AXI4-Stream beat holds.
 //!
-//! Combinational. `keep` has its ones at the bottom, without holes; `count` is their number, 0 to K. The highest one is
-//! found by its neighbour being zero, and its number is read off one OR of a half of the lanes a bit.
+//! Combinational. The ones of `keep` are contiguous from bit 0; `count` is their number, 0 to K. The highest one has a zero above
+//! it; each bit of its number is one OR of half of the lanes.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 

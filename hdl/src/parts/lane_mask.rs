@@ -14,7 +14,7 @@ use warpline_sv_writer::Block;
 pub struct LaneMask<const W: usize, const N: usize> {
     /// First lane that is set.
     pub from: Signal<In, Bits<8>>,
-    /// First lane that is not set any more; at most 128.
+    /// First lane behind them that is not set; at most 128.
     pub to: Signal<In, Bits<8>>,
     /// The mask.
     pub mask: Signal<Out, Bits<W>>,

@@ -8,15 +8,15 @@
 //!  read_row_0/1 ─► [mux]─►[one RAM a lane]─►[RAM register]─►[output register]─► read_data
 //! ```
 //!
-//! Each lane is a simple dual-port block RAM of its own, so that lanes can be in different rows at the same time.
-//! Throughput: one write and one read a cycle. Latency: `read_data` follows its row by [`LATENCY`] cycles; what was
-//! written in the cycle before the row was given, or earlier, is seen. A read in the very cycle of a write to the same
-//! octet returns the old octet in simulation and anything in hardware, where asking for the old octet would cost a
-//! comparator a lane: neighbours never do it. There is no reset. Rows hold zero at power-up in simulation; synthesis is
-//! not told so (yosys takes minutes to unroll it), hence neighbours let nothing depend on rows never written.
+//! Each lane is a simple dual-port block RAM of its own, so lanes can access different rows at the same time.
+//! Throughput: one write and one read a cycle. Latency: `read_data` follows its row by [`LATENCY`] cycles and
+//! includes all writes up to the cycle before the row. A read in the same cycle as a write of the same octet returns
+//! the old octet in simulation and is undefined in hardware, where the old octet would need a comparator for each
+//! lane: neighbours never do it. No reset. Rows hold zero at power-up in simulation; the text for synthesis does not
+//! say so (yosys takes minutes to unroll it), so neighbours never depend on rows that were not written.
 //!
-//! [`HeaderRam`] listens to the same write port and keeps the first two octets of every dword: where an FPDU may begin,
-//! these hold ULPDU_Length (RFC 5044 §4.1), so that a second reader can follow the length chain beside the first.
+//! [`HeaderRam`] uses the same write port and stores the first two octets of every dword: where an FPDU may begin, these hold
+//! ULPDU_Length (RFC 5044 §4.1), so a second reader can follow the length chain beside the first.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
@@ -175,7 +175,7 @@ impl<const W: usize, const K: usize, const D: usize, const A: usize, const H: us
     }
 }
 
-/// The lanes themselves: which of the write port's lanes are kept, and what they hold.
+/// The lanes: which of the write port's lanes are stored, and their octets.
 struct Octets {
     rows: usize,
     lanes: Vec<usize>,

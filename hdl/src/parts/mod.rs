@@ -1,4 +1,4 @@
-//! What blocks of every floor are built from. Nothing here knows a stream, a register or a host.
+//! Parts that blocks of all floors are built from, independent of streams, registers and hosts.
 
 pub mod axi;
 pub mod crc32c;

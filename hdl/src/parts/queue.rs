@@ -5,9 +5,10 @@
 //!  s_ready ◄─ not full                 not empty ─► m_valid
 //! ```
 //!
-//! 2^LOG records in distributed memory. Latency one cycle, one record a cycle. `s_ready` and `m_valid` are registers, and
-//! the difference of pointers lies in front of them: behind them it was part of most of the longest paths, and a count of
-//! its own heard last who comes and who goes. LOG is 1 to 7.
+//! 2^LOG records in distributed memory, LOG from 1 to 7. Latency: one cycle. Throughput: one record a cycle.
+//! `s_ready` and `m_valid` are registers with the difference of the pointers in front of them. Behind them that
+//! difference was part of most of the longest paths, and a separate count would have the late handshakes in front of
+//! it.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -29,7 +30,7 @@ pub struct Queue<T: Synth, const LOG: usize> {
     read: Dff<Bits<LOG>>,
     full: Dff<Bit>,
     some: Dff<Bit>,
-    /// How many are inside, modulo 2^LOG: of none and of all, `full` and `some` tell which.
+    /// Records inside, modulo 2^LOG; `full` and `some` distinguish all from none.
     filled: Signal<Local, Bits<LOG>>,
     put: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
@@ -68,7 +69,7 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
             self.read.d.next = self.read.q.val() + 1;
         }
 
-        comment!("who comes or goes is known late: one choice for each of the two");
+        comment!("the handshakes arrive late: one multiplexer for each of them");
         self.filled.next = self.write.q.val() - self.read.q.val();
         self.nearly.next = self.filled.val() == self.depth_less_one.val();
         self.single.next = self.filled.val() == self.one.val();
@@ -85,8 +86,8 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
     }
 }
 
-/// Distributed memory: one synchronous write port, one asynchronous read port. Said so, since a tool that finds a register
-/// behind it takes a block RAM otherwise, whose output comes half a cycle later.
+/// Distributed memory: one synchronous write port, one asynchronous read port. The attribute keeps tools from a block RAM, which
+/// they would use with a register behind it, and whose output comes half a cycle later.
 #[derive(Block)]
 #[block(default)]
 pub struct Store<T: Synth, const LOG: usize> {

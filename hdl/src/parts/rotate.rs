@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Lane i of `out` is lane (i + amount) mod N of `data`. A stage holds two levels of 2:1 multiplexers and a register.
-//! Throughput: one rotation a cycle, free running. Latency: [`latency`]`(N)` cycles. There is no reset: what rotates is
-//! valid when its neighbour says so.
+//! Throughput: one rotation a cycle, free running. Latency: [`latency`]`(N)` cycles. No reset: the neighbour keeps the valid bit.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 

@@ -1,10 +1,10 @@
-//! Whose turn is it: of all that ask, the highest one below the last one, else the highest one.
+//! Round robin: of all requests, the highest one below the last grant, or else the highest one.
 //!
 //! ```text
 //!  asks, last ─► choice, any
 //! ```
 //!
-//! Who goes on asking waits for each of the others once at most. Combinational.
+//! A persistent request is delayed by each of the others at most once. Combinational.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
@@ -12,16 +12,16 @@ use warpline_sv_writer::Block;
 #[derive(Block)]
 #[block(default)]
 pub struct RoundRobin<const S: usize> {
-    /// Who asks.
+    /// Requests.
     pub asks: [Signal<In, Bit>; S],
-    /// Whose turn it was.
+    /// Last grant.
     pub last: Signal<In, Bits<4>>,
-    /// Whose turn it is; 0 when nobody asks.
+    /// Grant; 0 without a request.
     pub choice: Signal<Out, Bits<8>>,
-    /// Somebody asks.
+    /// There is a request.
     pub any: Signal<Out, Bit>,
 
-    /// The last one is not above: told by equality, since a comparison would be a carry chain.
+    /// The last grant is not above: by equality, since a comparison would be a carry chain.
     reached: [Signal<Local, Bit>; S],
     highest: Signal<Local, Bits<4>>,
     below: Signal<Local, Bits<4>>,

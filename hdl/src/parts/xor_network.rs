@@ -10,7 +10,7 @@
 //! the cheapest that fits the latency.
 //!
 //! No stage XORs more than [`FAN_IN`] bits. Throughput: one product a cycle, free running. Latency: [`latency`]`(I)`
-//! cycles, whatever M is. There is no reset: what comes out is valid when its neighbour says so.
+//! cycles for any M. No reset: the neighbour keeps the valid bit.
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 use warpline_sv_writer::Block;
@@ -46,7 +46,7 @@ pub struct XorNetwork<const I: usize, const O: usize> {
 }
 
 impl<const I: usize, const O: usize> XorNetwork<I, O> {
-    /// The matrix whose column j is what input bit j adds to `out`.
+    /// The matrix; column j is the contribution of input bit j to `out`.
     ///
     /// # Panics
     /// When there are not I columns, I or O is below 2, or all of the matrix is zero.

@@ -1,48 +1,50 @@
-//! The one place that decides about an FPDU: discard it, place and deliver it, or freeze its stream.
+//! Check: decides, and is the only block to decide, whether an FPDU is discarded, placed and delivered, or freezes its stream.
 //!
 //! ```text
 //!  Segment ────►[queue]─►─┬─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
 //!                    key  │                               ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
 //!  arbiter ─► command ─►──┴─► receive_queues ─► untagged ─┘           └─── held ────┤           └─► error_records
 //!                                         ▲                 Segment ─►[waiting]─────┤
-//!                        refill ─ coming ─┘                 Verdict ─►[queue]───────┘
+//!                 receive_rings ─ coming ─┘                 Verdict ─►[queue]───────┘
 //! ```
 //!
-//! **Tagged FPDUs** follow each other every cycle. Tables and arithmetic answer [`PATIENCE`] cycles later, without ever
-//! stopping; the outcome waits in a queue that has room for all that are in between. `settle` takes one a cycle, in order,
-//! and is the only place where a stream is found frozen or gets frozen: what the tables said of an FPDU behind a failing
-//! one does not matter. What DDP says of an FPDU is looked up while the rest of it comes and its CRC is computed: `settle`
-//! waits for both. A pair is out 11 cycles after its `Segment`, or 3 after its `Verdict`, whichever is later.
+//! **Tagged FPDUs** enter back to back, one a cycle. Tables and arithmetic respond [`PATIENCE`] cycles later and
+//! never stall; the outcome enters a queue with room for all FPDUs in between. `settle` accepts one a cycle, in
+//! order, and only there is a stream found frozen or becomes frozen: the outcome of an FPDU behind a failing one is
+//! ignored. The DDP checks run while the rest of the FPDU arrives and its CRC is computed; `settle` needs both
+//! results. A pair leaves 11 cycles after its `Segment` or 3 after its `Verdict`, whichever is later.
 //!
-//! **Untagged FPDUs** change their queue. Such a one holds the key, nothing enters behind it, and when all in front are
-//! settled its outcome goes straight to `settle`, which changes everything in one cycle: 9 cycles from one to the next.
-//! Behind tagged ones it costs a few cycles more, since it enters with them, but is answered only behind them.
+//! **Untagged FPDUs** change their queue. One of them holds the key, so that no FPDU enters behind it. When all FPDUs
+//! in front are settled, its outcome goes straight to `settle`, which changes the whole state in one cycle: 9 cycles
+//! from one to the next. Behind tagged FPDUs it takes a few cycles more, since it enters with them but is answered
+//! behind them.
 //!
-//! A stream's first error takes 15 cycles more: the record is written first.
+//! A stream's first error takes 15 cycles more, because the error record is written first.
 //!
-//! **Commands and bus faults** begin when nothing else is in work: while one asks, no FPDU enters. A command takes 9
-//! cycles, `Arm` 28. It waits for at most the FPDUs that have entered (14), the last of which may still be read out of its
-//! ring, if `place` takes their pairs. After a command
-//! one FPDU goes first, if one is there, so that neither starves the other. After a reset the tables are cleared first, a
-//! row a cycle, and `command_ready` stays low.
+//! **Commands and bus faults** begin when the block is idle; while one is pending, no FPDU enters. A command takes 9
+//! cycles, `Arm` 28. It is delayed by at most the FPDUs that have entered (14), the last of which may still be read
+//! out of its ring, provided that `place` accepts their pairs. After a command one FPDU goes first, if one is
+//! pending, so that neither starves the other. After a reset the tables are cleared, one row a cycle, and
+//! `command_ready` stays low until then.
 //!
-//! An untagged segment that finds nothing posted, while `refill` says that buffers are `coming`, is kept and looked at
-//! again and again. Faults and commands go in between, so that the buffer can be posted and the stream be frozen, which
-//! discards the segment. FPDUs behind it wait, those of other streams too: they come out in order.
+//! An untagged segment for which no buffer is posted, while `receive_rings` reports buffers `coming`, is kept and
+//! checked again and again. Faults and commands go in between, so that the buffer can be posted, or the stream be
+//! frozen, which discards the segment. FPDUs behind it, those of other streams included, are held: they leave in
+//! order.
 //!
-//! A stream with an MSN window takes segments of messages behind the first one, too. They are placed at once and their
-//! messages closed, but delivered only when all in front of them are: the last segment of the first message delivers it
-//! and those behind it that are closed, 6 cycles each, before anything else is looked at. So one FPDU holds the block up
-//! for at most 6·(`RECEIVE_SLOTS` − 1) cycles more, and a message costs 6 cycles more at most.
+//! A stream with an MSN window accepts segments of messages behind the first one, too. They are placed at once and
+//! their messages closed, but delivered only when all messages in front are: the last segment of the first message
+//! delivers it and the closed messages behind it, 6 cycles each, before the next FPDU. So one FPDU holds the block
+//! for at most 6·(`RECEIVE_SLOTS` − 1) cycles more, and a message takes at most 6 cycles more.
 //!
-//! **An FPDU that is `ahead`** of a gap is placed if all is well with it, and changes nothing else. If not, a DDP error that
-//! does not depend on what is missing freezes its stream at once (AMB-11) if `crc` says that all that was whole in order has
-//! gone out before it; else it, what depends on order, and any error of MPA, is judged when
-//! the FPDU comes in order, and only its rows are given back now. When it comes in order it is `placed`: judged, counted
-//! and delivered like any other, but not written again. `ahead_done` tells what became of it.
+//! **An FPDU `ahead`** of a gap is placed if it passes all checks, and changes nothing else. If it fails one, a DDP
+//! error that does not depend on the missing octets freezes its stream at once (AMB-11), provided that `crc` says
+//! that every FPDU whole in order has been issued before it. Otherwise only its rows are released now; it is judged
+//! when it is in order, and so are errors that depend on order and all errors of MPA. In order it comes as `placed`:
+//! judged, counted and delivered like any other, but not written again. `ahead_done` reports the result.
 //!
-//! Assumptions: at most [`UNDER_WAY`](crate::rx::mpa::fetch::UNDER_WAY) FPDUs are under way, so that the queues in front never
-//! overflow; a `Verdict` comes for every `Segment`, in the same order, before it or after; streams come as numbers below S.
+//! Assumptions: at most [`UNDER_WAY`](crate::rx::mpa::fetch::UNDER_WAY) FPDUs are under way, so the queues in front
+//! never overflow; every `Segment` has a `Verdict`, in the same order, earlier or later; stream numbers are below S.
 mod error_records;
 mod event;
 mod judge;
@@ -74,52 +76,51 @@ use warpline_sv_writer::{Block, comment};
 use warpline_wire::ddp::{self, fpdu_field};
 use warpline_wire::error::ErrorNumber;
 
-/// What `control` asks for. The arguments are those of the host's command of the same name.
+/// Commands of `control`. The arguments are those of the host's command of the same name.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum CheckCommand {
     /// Write an entry of the STag table: `stag_entry`. Refused when the region runs beyond 2^64.
     WriteStag,
-    /// Clear the entry that holds the STag, if one does: `revoke`. Never refused; a `Fence` has to follow.
+    /// Clear the entry that holds the STag, if one does: `revoke`. Never refused; a `Fence` must follow.
     RevokeStag,
     /// Start a stream: `stream_context`. Clears frozen bit, error record and queues. Refused when there is no such
     /// stream; bits of queues that the device does not have are ignored.
     Arm,
     /// Freeze a stream silently: `close`. Refused when there is no such stream.
     Freeze,
-    /// Append a buffer to a queue: `receive_buffer`, or what `refill` gives in its place. Refused when the stream does not exist or was not armed with that
-    /// queue, or when the queue is full.
+    /// Append a buffer to a queue: `receive_buffer`, or the descriptor from `receive_rings`. Refused when the stream does not
+    /// exist or was not armed with that queue, or when the queue is full.
     PostReceive,
-    /// Send a `Delivery` of action 2 to `deliver`, behind all that was decided before; the low 8 argument bits become
-    /// its stream.
+    /// Send a `Delivery` of action 2 to `deliver`, behind all earlier decisions; the low 8 argument bits become its stream.
     Fence,
 }
 
-/// What is being worked on.
+/// Subject of the work.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 enum Subject {
     Fpdu,
     Command,
     Fault,
-    /// The message that is the first one of its queue now.
+    /// The message that has become the first one of its queue.
     Next,
 }
 
-/// How far it is.
+/// State of the work.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 enum State {
     /// Rows are cleared after a reset.
     Clear,
-    /// Nothing is in work.
+    /// No work.
     Idle,
-    /// The key is held; tables and arithmetic answer.
+    /// The key is held; tables and arithmetic respond.
     Look,
-    /// A pair for `place` waits for the output register, and for the error record.
+    /// A pair for `place` is held until the output register is free and the error record written.
     Give,
     /// The error record is written.
     Finish,
 }
 
-/// What is fixed when a stream is armed.
+/// Properties of a stream, fixed when it is armed.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Context {
     protection_domain: Bits<16>,
@@ -129,7 +130,7 @@ struct Context {
     queues: Bits<4>,
 }
 
-/// What the stages behind the tables need of a tagged FPDU.
+/// The part of a tagged FPDU that the stages behind the tables use.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct TaggedKey {
     stream: Bits<8>,
@@ -138,19 +139,19 @@ struct TaggedKey {
     offset_low: Bits<32>,
 }
 
-/// What goes beside the checks.
+/// Side information of the checks.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Beside {
     /// Payload octets.
     length: Bits<16>,
-    /// The stream wants completions of tagged messages.
+    /// The stream reports completions of tagged messages.
     tagged_completions: Bit,
 }
 
-/// What DDP says of an FPDU, if its stream is not frozen by then.
+/// DDP's verdict about an FPDU; ignored if its stream is frozen by then.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Outcome {
-    /// It is in error.
+    /// The FPDU is in error.
     failed: Bit,
     /// The error depends on the FPDUs in front.
     postponed: Bit,
@@ -162,7 +163,7 @@ struct Outcome {
     address: Bits<64>,
     /// Payload octets.
     length: Bits<16>,
-    /// The stream wants completions of tagged messages.
+    /// The stream reports completions of tagged messages.
     tagged_completions: Bit,
 }
 
@@ -173,24 +174,24 @@ pub struct Check<const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
 
-    /// An FPDU whose header has come.
+    /// An FPDU whose header is complete.
     pub segment: Signal<In, Segment>,
-    /// It is there in this cycle.
+    /// It is valid in this cycle.
     pub segment_valid: Signal<In, Bit>,
-    /// What MPA says of it. Its last octet is in the commit buffer when its pair is out.
+    /// MPA's verdict about it. Its last octet is in the commit buffer when its pair leaves.
     pub verdict: Signal<In, Verdict>,
-    /// It is there in this cycle.
+    /// It is valid in this cycle.
     pub verdict_valid: Signal<In, Bit>,
 
-    /// What to do between two FPDUs.
+    /// Command to carry out between two FPDUs.
     pub command: Signal<In, CheckCommand>,
     /// Its arguments, word 0 in bits 31:0.
     pub arguments: Signal<In, Bits<256>>,
-    /// A command is there.
+    /// The command is valid.
     pub command_valid: Signal<In, Bit>,
-    /// It is taken in this cycle, and may change with its arguments.
+    /// It is accepted in this cycle; it and its arguments may change afterwards.
     pub command_ready: Signal<Out, Bit>,
-    /// Pulse: the command taken last is done, whether refused or not.
+    /// Pulse: the command accepted last is done, refused or not.
     pub command_done: Signal<Out, Bit>,
     /// With `command_done`: it was refused and changed nothing.
     pub command_failed: Signal<Out, Bit>,
@@ -199,29 +200,29 @@ pub struct Check<const S: usize> {
     pub bus_fault: Signal<In, Bit>,
     /// Stream of the fault.
     pub bus_fault_stream: Signal<In, Bits<8>>,
-    /// Pulse: descriptors of `read_fault_stream` could not be read. No other block reports it: an error event goes out.
+    /// Pulse: descriptors of `read_fault_stream` could not be read. No other block reports that, so an error event is sent.
     pub read_fault: Signal<In, Bit>,
     /// Stream of that fault.
     pub read_fault_stream: Signal<In, Bits<8>>,
 
-    /// Stream of what is being looked at.
+    /// Stream of the key.
     pub key_stream: Signal<Out, Bits<8>>,
     /// Its untagged queue.
     pub key_queue: Signal<Out, Bits<2>>,
-    /// How many buffers of that queue lie in front of the one that is wanted; 2 cycles behind the key.
+    /// How many buffers of that queue lie in front of the one looked up; 2 cycles behind the key.
     pub key_distance: Signal<Out, Bits<8>>,
-    /// More buffers than that are on their way to that queue, or posted; at most 2 cycles behind the distance.
+    /// More buffers than that are posted to the queue or under way to it; at most 2 cycles behind the distance.
     pub coming: Signal<In, Bit>,
     /// Pulse: the first buffer of that queue has been used.
     pub took: Signal<Out, Bit>,
 
-    /// What to write to memory; with length 0 only `row` and `rows` count.
+    /// Payload to write to memory; with length 0 only `row` and `rows` count.
     pub placement: Signal<Out, Placement>,
-    /// What to do behind it; with action 0 only `stream` counts.
+    /// Delivery behind it; with action 0 only `stream` counts.
     pub delivery: Signal<Out, Delivery>,
-    /// A pair is there.
+    /// The pair is valid.
     pub m_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub m_ready: Signal<In, Bit>,
 
     /// Word of an error record to read: stream in bits 7:4, word in bits 3:0.
@@ -233,7 +234,7 @@ pub struct Check<const S: usize> {
     pub consumed: Signal<Out, Bit>,
     /// Its stream.
     pub consumed_stream: Signal<Out, Bits<8>>,
-    /// With `consumed`: it was an FPDU, and it came in order.
+    /// With `consumed`: it was an FPDU in order.
     pub judged: Signal<Out, Bit>,
     /// With `judged`: the stream was frozen.
     pub discarded: Signal<Out, Bit>,
@@ -248,10 +249,10 @@ pub struct Check<const S: usize> {
     pub ahead_stream: Signal<Out, Bits<8>>,
     /// Its stream position.
     pub ahead_position: Signal<Out, Bits<32>>,
-    /// With `ahead_done`: its payload is on its way to memory; when it comes in order it is `placed`.
+    /// With `ahead_done`: its payload is under way to memory; in order the FPDU comes as `placed`.
     pub ahead_accepted: Signal<Out, Bit>,
 
-    // in front
+    // inputs
     segments: Queue<Segment, 5>,
     verdicts: Queue<Verdict, 5>,
     fault: [Dff<Bit>; S],
@@ -260,9 +261,9 @@ pub struct Check<const S: usize> {
     fault_of_read: Dff<Bit>,
     fault_stream: Dff<Bits<4>>,
 
-    // in work
+    // the work
     state: Dff<State>,
-    /// It is `Idle`: much waits for that.
+    /// `state` is `Idle`, as a register of its own, because many signals depend on it.
     resting: Dff<Bit>,
     next_state: Signal<Local, State>,
     subject: Dff<Subject>,
@@ -279,7 +280,7 @@ pub struct Check<const S: usize> {
     reports: Dff<Bit>,
     fpdu_next: Dff<Bit>,
 
-    // tagged FPDUs between the queues in front and the output register
+    // tagged FPDUs between the input queues and the output register
     #[value(Delay::new(PATIENCE as usize + 1))]
     entered: Delay<Bit>,
     flight: Dff<Bits<8>>,
@@ -297,7 +298,7 @@ pub struct Check<const S: usize> {
     first_error: Dff<Bit>,
     recorded: Dff<Bit>,
 
-    // answers
+    // results of the checks
     open: [Dff<Bit>; S],
     closed: Dff<Bit>,
     contexts: Store<Context, 4>,
@@ -327,7 +328,7 @@ pub struct Check<const S: usize> {
     judge: Judge,
     error_records: ErrorRecords,
 
-    // results
+    // outputs
     freeze: Dff<Bit>,
     thaw: Dff<Bit>,
     refused: Dff<Bit>,
@@ -391,7 +392,7 @@ pub struct Check<const S: usize> {
     is_end: Signal<Local, Bit>,
     is_clean: Signal<Local, Bit>,
     its_turn: Signal<Local, Bit>,
-    /// Something without an FPDU: `state` is `Give`, and `subject` not `Fpdu`.
+    /// A report without an FPDU: `state` is `Give`, and `subject` is not `Fpdu`.
     tells: Dff<Bit>,
     takes: Signal<Local, Bit>,
     notes: Signal<Local, Bit>,
@@ -484,18 +485,18 @@ pub struct Check<const S: usize> {
     kind_closed: Constant<Bits<4>>,
 }
 
-/// Cycles from a `Verdict` to its pair, when the tables have answered.
+/// Cycles from a `Verdict` to its pair if the checks are done.
 pub const FROM_VERDICT: usize = 3;
-/// Cycles from a key to the answers.
+/// Cycles from a key to the results of the checks.
 const PATIENCE: u64 = judge::TABLES + judge::LATENCY;
-/// Tagged FPDUs between the queues in front and the output register that let another one enter. Two more come in before
-/// the count is seen, and the queues behind have 16 rows.
+/// With fewer tagged FPDUs between the input queues and the output register another one enters. Two more enter before the count is
+/// visible, and the queues behind have 16 rows.
 const CROWD: u64 = 13;
 const _: () = assert!(receive_queues::LATENCY + untagged::LATENCY + judge::LATENCY <= PATIENCE);
 const _: () = assert!(stag_table::PREPARATION <= PATIENCE);
 
 impl<const S: usize> Check<S> {
-    /// The tables that `config` asks for.
+    /// The tables that `config` describes.
     ///
     /// # Panics
     /// When S or one of the tables' sizes is outside its range.
@@ -518,7 +519,7 @@ impl<const S: usize> Check<S> {
 impl<const S: usize> Logic for Check<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Written out, these defaults stand behind those of the derive in the text, where recorded runs have them.
+        // Written out, these defaults follow those of the derive in the text, where recorded runs have them.
         self.stream.d.next = self.stream.q.val();
         self.stag.d.next = self.stag.q.val();
         self.queue.d.next = self.queue.q.val();
@@ -537,7 +538,7 @@ impl<const S: usize> Logic for Check<S> {
         self.next_state.next = self.state.q.val();
 
         comment!(
-            "faults wait in two bits a stream; `deliver` has told the host of those of writes"
+            "pending faults: two bits a stream; `deliver` has reported those of writes to the host"
         );
         self.fault_found.d.next = false;
         for i in 0..S {
@@ -554,9 +555,7 @@ impl<const S: usize> Logic for Check<S> {
             self.argument[i].d.next = self.argument[i].q.val();
         }
 
-        comment!(
-            "idle: a fault goes first, then a command, then an FPDU, the one that is kept first"
-        );
+        comment!("idle: a fault goes first, then a command, then an FPDU, a kept one first");
         self.segments.s_data.next = self.segment.val();
         self.segments.s_valid.next = self.segment_valid.val();
         self.verdicts.s_data.next = self.verdict.val();
@@ -567,7 +566,7 @@ impl<const S: usize> Logic for Check<S> {
         self.command_waits.next =
             self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
         self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
-        comment!("said by what is known early: a command waits for an FPDU that is there");
+        comment!("from early signals only: a command lets a pending FPDU go first");
         self.its_turn.next = self.idle.val() & (!self.command_valid.val() | self.fpdu_next.q.val());
         self.again.next = self.its_turn.val() & self.kept.q.val();
         self.pop.next = self.its_turn.val()
@@ -634,11 +633,11 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
-        comment!("all that has entered waits for its outcome");
+        comment!("every FPDU that has entered is held until its outcome");
         self.waiting.s_data.next = self.segments.m_data.val();
         self.waiting.s_valid.next = self.pop.val();
 
-        comment!("look: the key is held, the answers form");
+        comment!("look: the key is held until the checks respond");
         self.contexts.read_row.next = self.stream.q.val().get_bits::<4>(0);
         self.known.d.next = self.contexts.out.val();
         self.exists.d.next = self.stream.q.val() < self.streams.val();
@@ -740,7 +739,7 @@ impl<const S: usize> Logic for Check<S> {
         self.judge.fails_message_offset.next = self.untagged_checks.fails_offset.val();
         self.judge.fails_length.next = self.untagged_checks.fails_length.val();
         comment!(
-            "MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of what is placed was looked at ahead"
+            "MPA comes first: end, length refused, CRC, marker (RFC 5044 §8); the CRC of a `placed` FPDU was checked ahead"
         );
         self.is_refused.next = self.waiting.m_data.val().refused.any();
         self.bad_crc.next = (self.waiting.m_data.val().crc | self.waiting.m_data.val().ahead)
@@ -749,9 +748,9 @@ impl<const S: usize> Logic for Check<S> {
         self.mpa_fails.next =
             self.is_refused.val() | self.bad_crc.val() | self.verdicts.m_data.val().marker_wrong;
         comment!(
-            "answered: in time, all in front is settled, and of an FPDU all has come; one that finds no buffer is looked at"
+            "answered: the checks have responded, all FPDUs in front are settled, and the FPDU is complete; one without a buffer uses"
         );
-        comment!("with what MPA said of it a cycle before");
+        comment!("MPA's verdict registered a cycle before");
         self.lacks.next = !self.closed.q.val()
             & !self.fpdu.q.val().ahead
             & self.judge.checks.val().buffer
@@ -775,7 +774,7 @@ impl<const S: usize> Logic for Check<S> {
         self.waits.next = self.lacks.val() & !self.mpa_failed.q.val();
         self.direct.next = self.is_last.val() & self.first.q.val();
 
-        comment!("answered: records begin to be written, commands change their tables");
+        comment!("answered: starts the error record, and commands change their tables");
         self.freeze.d.next = false;
         self.thaw.d.next = false;
         self.error_now.d.next = false;
@@ -812,7 +811,7 @@ impl<const S: usize> Logic for Check<S> {
             & self.queue_mask.val();
         self.start_now.d.next = false;
         self.receive_queues.start.next = self.start_now.q.val();
-        comment!("the next queue of a stream that is armed");
+        comment!("the next queue of the stream being armed");
         if self.start_now.q.val() {
             self.queue.d.next = self.queue.q.val() + 1;
         }
@@ -900,7 +899,9 @@ impl<const S: usize> Logic for Check<S> {
             }
         }
 
-        comment!("settle: an outcome a cycle, the frozen streams as those in front have left them");
+        comment!(
+            "settle: one outcome a cycle, with the frozen bits as the previous outcomes have left them"
+        );
         self.answer.next.failed = self.judge.failed.val();
         self.answer.next.postponed = self.judge.postponed.val();
         self.answer.next.number = self.judge.number.val();
@@ -953,7 +954,7 @@ impl<const S: usize> Logic for Check<S> {
             self.settling.d.next = true;
         }
         comment!(
-            "what stands there while nothing settles is of no matter, so `load`, which comes late, need not be waited for"
+            "the content has no effect while nothing settles, so the enable does not depend on `load`, which arrives late"
         );
         if self.makes_room.val() {
             self.settled.d.next = self.waiting.m_data.val();
@@ -992,7 +993,7 @@ impl<const S: usize> Logic for Check<S> {
         self.drained.d.next = self.vacant.q.val();
         self.room.d.next = self.flight.q.val() < self.crowd.val();
 
-        comment!("the error record: zeros when a stream is armed, a bare VALID for a fault");
+        comment!("the error record: zeros when a stream is armed, only VALID for a fault");
         if self.settling.q.val() & self.first_error.q.val() & !self.recorded.q.val() {
             self.error_records.write.next = true;
             self.recorded.d.next = true;
@@ -1011,9 +1012,7 @@ impl<const S: usize> Logic for Check<S> {
         self.error_records.record_row.next = self.record_row.val();
         self.record_data.next = self.error_records.record_data.val();
 
-        comment!(
-            "the pair of the FPDU that settles; it does not ask whether the output register is free"
-        );
+        comment!("the pair of the FPDU that settles, whether or not the output register is free");
         self.has_tag.next = self
             .settled
             .q
@@ -1070,7 +1069,7 @@ impl<const S: usize> Logic for Check<S> {
             self.next_delivery.next.action = 1.into();
             self.next_delivery.next.event = self.completion.val().into();
         }
-        comment!("closed by its peer, behind an FPDU: told, and no error");
+        comment!("closed by the peer behind an FPDU: reported, no error");
         self.error_event.next = self.no_error_event.val();
         self.error_event.next.stream = self.settled.q.val().stream;
         self.error_event.next.position = self.settled.q.val().position;
@@ -1086,7 +1085,7 @@ impl<const S: usize> Logic for Check<S> {
             self.next_delivery.next.event = self.error_event.val().into();
         }
 
-        comment!("what is told without an FPDU");
+        comment!("reports without an FPDU");
         self.message.next = self.no_completion.val();
         self.message.next.kind = self.kind_untagged.val();
         self.message.next.stream = self.stream.q.val();
@@ -1121,7 +1120,7 @@ impl<const S: usize> Logic for Check<S> {
         }
 
         comment!(
-            "give: once the record is whole and the output register free, all else changes in one cycle"
+            "give: when the record is complete and the output register free, all other state changes in one cycle"
         );
         self.give.next =
             self.tells.q.val() & !self.error_records.busy.val() & self.output_free.val();
@@ -1146,7 +1145,7 @@ impl<const S: usize> Logic for Check<S> {
         if self.give.val() | self.settle.val() {
             self.out_valid.d.next = true;
         }
-        comment!("what stands there while nothing is given is of no matter");
+        comment!("the content has no effect while nothing is given");
         if self.output_free.val() {
             self.out_placement.d.next = self.next_placement.val();
             self.out_delivery.d.next = self.next_delivery.val();
@@ -1164,7 +1163,7 @@ impl<const S: usize> Logic for Check<S> {
 
         comment!("an FPDU; an untagged one still holds the key of its queue");
         self.is_judged.next = !self.settled.q.val().ahead & !self.is_end.val();
-        comment!("what is accepted has no record to wait for");
+        comment!("an accepted FPDU has no error record");
         self.changes.next = self.settling.q.val()
             & self.output_free.val()
             & self.counts.val()
@@ -1192,14 +1191,14 @@ impl<const S: usize> Logic for Check<S> {
             self.takes.next = self.direct.val();
             self.took_now.d.next = self.direct.val();
             self.follows.next = self.direct.val() & self.receive_queues.state.val().ahead.any();
-            comment!("behind a message that waited, which `give` takes, it is `Next` already");
+            comment!("behind a held message, which `give` handles, the subject is `Next` already");
             if self.follows.val() {
                 self.subject.d.next = Subject::Next;
             }
         }
 
         comment!(
-            "queues change a cycle later: key and answers still stand, and nobody looks so soon"
+            "queues change a cycle later: key and results are still stable, and the next lookup comes later"
         );
         self.take_now.d.next = self.takes.val();
         self.waited_now.d.next = self.give.val();
@@ -1210,14 +1209,14 @@ impl<const S: usize> Logic for Check<S> {
         self.receive_queues.note.next = self.note_now.q.val();
         self.receive_queues.closes.next = self.closes_now.q.val();
 
-        comment!("a message has left and others behind it are closed: is the next one?");
+        comment!("a message has been delivered and later ones are closed: is the next one?");
         if self.follows.val() {
             self.next_state.next = State::Look;
             self.timer.d.next = self.next_patience.val();
             self.due.d.next = false;
         }
 
-        comment!("finish: commands and faults end when the record is whole");
+        comment!("finish: commands and faults end when the record is complete");
         if (self.state.q.val() == State::Finish) & !self.error_records.busy.val() {
             self.next_state.next = State::Idle;
             self.done.d.next = self.subject.q.val() == Subject::Command;

@@ -1,28 +1,28 @@
-//! Deliver: holds back what an FPDU brings about until its payload is in memory.
+//! Deliver: holds the Delivery of an FPDU until its payload is in memory.
 //!
 //! ```text
 //!  Delivery, issued ─► store ─────────────────────────► release ──► event of a completion
 //!                        │                                 │ ├────► fence goes on to the completion writer
-//!  B ─► await: how many lack an answer? ─────── failed ────┘ └────► bus fault ─► check
+//!  B ─► await: which lack a response? ──────── failed ─────┘ └────► bus fault ─► check
 //! ```
 //!
-//! Responses come in the order of bursts, so their count tells how far memory is written: a Delivery is released when
-//! it has reached the number of its last burst (AMB-41, DDP-DEL-07), and after all Deliveries in front of it, of
-//! whatever stream (DDP-DEL-01). Three pointers go round one store: where `place` writes, up to where all bursts are
-//! answered, and what is released next.
+//! Responses arrive in the order of bursts, so their count tells up to which burst memory is written: a Delivery is
+//! released when the count has reached the number of its last burst (AMB-41, DDP-DEL-07), and behind all earlier
+//! Deliveries of any stream (DDP-DEL-01). Three pointers move through one store: the write pointer of `place`, the
+//! end of the completely answered Deliveries, and the next one to release.
 //!
-//! A response is only taken for the oldest FPDU that lacks one; so an error belongs to that FPDU exactly, and one bit a
-//! Delivery remembers any number of them. Because `place` hands a Delivery over before it sends the bursts, there is
-//! always an FPDU for a response, whatever `release` waits for: the responses to completion entries, which share the
-//! bus, are never stuck behind those of payload.
+//! A response is accepted only for the oldest FPDU that lacks one, so an error belongs to exactly that FPDU, and one
+//! bit for each Delivery records any number of them. `place` hands over a Delivery before it sends the bursts, so
+//! every response finds its FPDU, even while `release` is stalled: responses to completion entries, which share the
+//! bus, are never blocked by those to payload.
 //!
-//! A failed write is a local catastrophic error of its stream (DDP-ERR-23): an error event takes the place of what the
-//! FPDU should have brought, `check` is told, and nothing else of that stream is delivered until the stream is armed
-//! again, which happens only behind a fence. Fences pass, each behind the event in front of it.
+//! A failed write is a local catastrophic error of its stream (DDP-ERR-23): an error event replaces the FPDU's event,
+//! `check` is notified, and the stream delivers nothing more until it is armed again, which happens only behind a
+//! fence. Fences pass, each behind the event in front of it.
 //!
-//! Latency from the last response to `m_valid`: 3 cycles. A Delivery a cycle, but two cycles behind one that failed; a
-//! response a cycle, also where one FPDU ends and the next one begins. An FPDU without bursts takes a cycle in which no
-//! response is taken.
+//! Latency from the last response to `m_valid`: 3 cycles. Throughput: one Delivery a cycle, two cycles behind a
+//! failed one; one response a cycle, across FPDUs, too. An FPDU without bursts takes a cycle in which no response is
+//! accepted.
 use crate::parts::queue::Store;
 use crate::records::Delivery;
 use rust_hdl_core::prelude::*;
@@ -30,8 +30,7 @@ use warpline_regmap::layout::{error_event, kind};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// log2 of the Deliveries that can wait: 64 FPDUs of one beat cover the way of their bursts to the bus and what it takes
-/// to answer.
+/// log2 of the Deliveries held: 64 FPDUs of one beat cover the latency of their bursts and of the responses.
 pub const LOG: usize = 6;
 
 /// `Delivery::action`: write the event to the completion queue.
@@ -47,19 +46,19 @@ pub struct Deliver<const S: usize> {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
-    /// What an FPDU brings about, in the order of FPDUs.
+    /// Deliveries, in the order of FPDUs.
     pub s_delivery: Signal<In, Delivery>,
     /// Number of bursts up to and including its last one, modulo 2^16.
     pub s_issued: Signal<In, Bits<16>>,
-    /// Both are there.
+    /// Both are valid.
     pub s_valid: Signal<In, Bit>,
-    /// They are taken.
+    /// They are accepted.
     pub s_ready: Signal<Out, Bit>,
-    /// A burst of payload is answered.
+    /// Response to a burst of payload.
     pub b_valid: Signal<In, Bit>,
     /// It was not written.
     pub b_error: Signal<In, Bit>,
-    /// The answer is taken.
+    /// It is accepted.
     pub b_ready: Signal<Out, Bit>,
     /// Pulse: `stream` is armed and delivers again.
     pub arm: Signal<In, Bit>,
@@ -67,11 +66,11 @@ pub struct Deliver<const S: usize> {
     pub stream: Signal<In, Bits<8>>,
     /// Completion entry, PHASE zero.
     pub m_event: Signal<Out, Bits<256>>,
-    /// It is there.
+    /// It is valid.
     pub m_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub m_ready: Signal<In, Bit>,
-    /// Pulse: all payload in front of a fence is in memory, and the events in front of it are taken.
+    /// Pulse: all payload in front of a fence is in memory, and the events in front of it have been accepted.
     pub m_fence: Signal<Out, Bit>,
     /// Pulse: payload of `bus_fault_stream` could not be written.
     pub bus_fault: Signal<Out, Bit>,
@@ -84,7 +83,7 @@ pub struct Deliver<const S: usize> {
     write: Dff<Bits<8>>,
     look: Dff<Bits<8>>,
     settled: Dff<Bits<8>>,
-    /// There is one that has all its answers and is not read.
+    /// A Delivery with all its responses has not been read yet.
     some: Dff<Bit>,
     single: Signal<Local, Bit>,
     behind: Signal<Local, Bits<8>>,
@@ -96,7 +95,7 @@ pub struct Deliver<const S: usize> {
     count: Dff<Bits<16>>,
     counted: Dff<Bits<16>>,
 
-    // await: the oldest FPDU that may lack answers
+    // await: the oldest FPDU that may lack responses
     goal_valid: Dff<Bit>,
     left: Dff<Bits<16>>,
     none_left: Dff<Bit>,
@@ -172,7 +171,7 @@ impl<const S: usize> Logic for Deliver<S> {
         }
 
         comment!(
-            "await: so many answers belong to this FPDU, and with the last one the next FPDU is looked at"
+            "await: counts the responses of this FPDU; with the last one it moves to the next FPDU"
         );
         self.answer.next = self.b_valid.val() & self.goal_valid.q.val() & !self.none_left.q.val();
         self.settle.next = self.goal_valid.q.val()
@@ -212,7 +211,7 @@ impl<const S: usize> Logic for Deliver<S> {
 
         self.behind.next = self.read.q.val() + 1;
         comment!(
-            "release: what the FPDU brings about, or the error that takes its place; the one behind an error looks anew whose stream is dead"
+            "release: the FPDU's event, or the error that replaces it; the one behind an error reads the dead bits again"
         );
         self.is_fault.next = self.now_failed.q.val() & !self.now_dead.q.val();
         self.gives.next = !self.now_dead.q.val()
@@ -232,7 +231,7 @@ impl<const S: usize> Logic for Deliver<S> {
         if self.m_ready.val() {
             self.out_valid.d.next = false;
         }
-        comment!("nobody looks at it before it is given");
+        comment!("not read before it is valid");
         if !self.out_valid.q.val() | self.m_ready.val() {
             self.out.d.next = self.now.q.val().event;
             if self.is_fault.val() {
@@ -249,7 +248,7 @@ impl<const S: usize> Logic for Deliver<S> {
                 self.out_valid.d.next = true;
             }
         }
-        comment!("the stream is dead a cycle later; nothing is taken in that one");
+        comment!("the dead bit is set a cycle later; no Delivery is accepted in between");
         for i in 0..S {
             if self.fault.q.val()
                 & (self.fault_stream.q.val().get_bits::<4>(0) == self.index[i].val())

@@ -5,27 +5,26 @@
 //!                                        │
 //!                                        └─┬─► spans ─┬─► read ─► commit buffer ─► rotate ─► beats ─► W
 //!                                          └──────────┘ when it is empty
-//!  Delivery ──► queue ────────► number ─► deliver  └─► rows to give back
+//!  Delivery ──► queue ────────► number ─► deliver  └─► rows to release
 //! ```
 //!
-//! The octets of bus beat b lie in the commit buffer from octet `row·K + skip − (address mod K) + b·K` on: in two rows,
-//! and turned by the same number of lanes in all beats of the FPDU. Octets in front of the payload and behind it are
-//! read along and masked by the strobes of the first and the last beat, so that nothing else is touched (AMB-41 rests
-//! on that, as does every check of a region's end).
+//! The octets of bus beat b lie in the commit buffer from octet `row·K + skip − (address mod K) + b·K` on: in two
+//! rows, rotated by the same number of lanes in all beats of the FPDU. Octets in front of the payload and behind it
+//! are read, too, and masked by the strobes of the first and the last beat, so that no other octet of memory changes
+//! (AMB-41 and every check of a region's end depend on that).
 //!
-//! A burst ends where the address is a multiple of [`block`]: thereby it neither crosses 4 KiB nor has more than 256
-//! beats (IHI 0022E §A3.4.1). All that `split` then needs are the offset of the first octet in its block and that of the
-//! last one in the blocks behind it: one addition an FPDU, and a count of blocks.
+//! A burst ends where the address is a multiple of [`block()`], so it neither crosses 4 KiB nor has more than 256 beats
+//! (IHI 0022E §A3.4.1). `split` then needs only the offset of the first octet in its block and that of the last one
+//! in the following blocks: one addition for each FPDU, and a counter of blocks.
 //!
-//! A Delivery goes to `deliver` before the first burst of its FPDU, together with the running number of the FPDU's last
-//! burst: `deliver` never meets a response of which it does not know the FPDU, and holds this block when it has too many
-//! FPDUs waiting.
+//! A Delivery goes to `deliver` before the first burst of its FPDU, together with the running number of the FPDU's
+//! last burst. So `deliver` knows the FPDU of every response, and it stalls this block when it holds too many FPDUs.
 //!
-//! Latency from `s_valid` to the first beat: 6 cycles and the latency of the rotator. One beat a cycle, without gaps
-//! between bursts and between FPDUs, those of one beat included; one without payload costs a cycle. `measure` never stops:
-//! an FPDU is taken when the queue behind it has room, which a register says. AW runs up to 8 bursts ahead of W, and W does
-//! not wait for AW. The queue of beats holds what the commit buffer returns while W is held: a read starts only when it has
-//! room for it.
+//! Latency from `s_valid` to the first beat: 6 cycles and the latency of the rotator. Throughput: one beat a cycle,
+//! without gaps between bursts and between FPDUs, even those of one beat; an FPDU without payload takes a cycle.
+//! `measure` never stalls: an FPDU is accepted when the queue behind it has room, according to a register. AW runs up
+//! to 8 bursts ahead of W, and W does not depend on AW. The queue of beats holds the commit buffer's data while W is
+//! stalled: a read starts only when the queue has room for it.
 use crate::Config;
 use crate::parts::axi::{BOUNDARY, MOST_BEATS, WriteAddress, WriteRequestOut};
 use crate::parts::delay::Delay;
@@ -57,7 +56,7 @@ pub struct Span {
     pub first: Bit,
     /// Last burst of its FPDU.
     pub last: Bit,
-    /// No beat at all: rows to give back only.
+    /// No beats: rows to release only.
     pub empty: Bit,
     /// Row of the commit buffer that holds the octet for lane 0 of the FPDU's first beat.
     pub row: Bits<16>,
@@ -67,11 +66,11 @@ pub struct Span {
     pub from: Bits<8>,
     /// Lane behind the last one to write in the FPDU's last beat.
     pub to: Bits<8>,
-    /// Rows to give back behind the FPDU.
+    /// Rows to release behind the FPDU.
     pub rows: Bits<16>,
 }
 
-/// An FPDU as `split` wants it.
+/// An FPDU in the form that `split` uses.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Extent {
     /// No payload.
@@ -80,11 +79,11 @@ pub struct Extent {
     pub row: Bits<16>,
     /// From there to the octet for lane 0 of the first beat, which may lie in front of it.
     pub shift: Bits<24>,
-    /// Rows to give back behind the FPDU.
+    /// Rows to release behind the FPDU.
     pub rows: Bits<16>,
     /// Address of the first payload octet, high half.
     pub high: Bits<32>,
-    /// The same and one.
+    /// The same plus one.
     pub high_next: Bits<32>,
     /// Low half.
     pub low: Bits<32>,
@@ -92,10 +91,10 @@ pub struct Extent {
     pub end: Bits<17>,
 }
 
-/// What is known of a beat besides its octets.
+/// Side information of a beat.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat {
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Bit,
     /// First lane to write.
     pub from: Bits<8>,
@@ -115,11 +114,11 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     pub reset: Signal<In, Bit>,
     /// Where the payload of an FPDU lies, and where it goes.
     pub s_placement: Signal<In, Placement>,
-    /// What becomes of that FPDU afterwards.
+    /// The Delivery of that FPDU.
     pub s_delivery: Signal<In, Delivery>,
-    /// Both are there.
+    /// Both are valid.
     pub s_valid: Signal<In, Bit>,
-    /// They are taken.
+    /// They are accepted.
     pub s_ready: Signal<Out, Bit>,
     /// Commit buffer: row of the lanes whose select bit is zero.
     pub read_row_0: Signal<Out, Bits<16>>,
@@ -139,9 +138,9 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     pub m_delivery: Signal<Out, Delivery>,
     /// Number of bursts up to and including its last one, modulo 2^16.
     pub m_issued: Signal<Out, Bits<16>>,
-    /// Both are there.
+    /// Both are valid.
     pub m_valid: Signal<Out, Bit>,
-    /// They are taken.
+    /// They are accepted.
     pub m_ready: Signal<In, Bit>,
 
     deliveries: Queue<Delivery, 3>,
@@ -270,21 +269,23 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.beat_last.reset.next = self.reset.val();
 
         comment!(
-            "in: a Placement goes ahead, its Delivery follows when the bursts are counted; room for one is room for the other"
+            "input: a Placement goes ahead, its Delivery follows when the bursts are counted; room for one is room for the other"
         );
         self.s_ready.next = self.room.q.val();
         self.take.next = self.s_valid.val() & self.room.q.val();
         self.deliveries.s_data.next = self.s_delivery.val();
         self.deliveries.s_valid.next = self.s_valid.val() & self.room.q.val();
 
-        comment!("split takes the next FPDU with the last burst of the one before");
+        comment!("split accepts the next FPDU with the last burst of the previous one");
         self.emit.next = self.split_valid.q.val()
             & (!self.handing.q.val() | self.m_ready.val())
             & self.addresses.s_ready.val()
             & self.spans.s_ready.val();
         self.done.next = self.emit.val() & self.last_block.q.val();
         self.load.next = self.extents.m_valid.val() & (!self.split_valid.q.val() | self.done.val());
-        comment!("room is counted a cycle later: `load` is late, and FPDUs leave in time");
+        comment!(
+            "room is counted a cycle later, because `load` arrives late; the queue has room for that"
+        );
         self.loaded.d.next = self.load.val();
         if self.take.val() & !self.loaded.q.val() {
             self.before_split.d.next = self.before_split.q.val() + 1;
@@ -315,7 +316,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.extent.next = self.extents.m_data.val();
 
         comment!(
-            "number: the FPDU's last burst, handed on with its Delivery before the first burst goes out"
+            "number: the FPDU's last burst, handed over with its Delivery before the first burst leaves"
         );
         self.m_delivery.next = self.deliveries.m_data.val();
         self.m_issued.next = self.issued.q.val();
@@ -440,7 +441,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.release_valid.next = self.freed.q.val();
         self.release_rows.next = self.freed_rows.q.val();
 
-        comment!("ask: lanes in front of the turn have come round to the next row");
+        comment!("read addresses: lanes below the rotation belong to the next row");
         self.read_row_0.next = self.row.q.val() & self.row_mask.val();
         self.read_row_1.next = self.next_row.q.val() & self.row_mask.val();
         self.read_select.next = self.select.q.val();
@@ -455,7 +456,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.asked.next.to = self.now.q.val().to;
         }
 
-        comment!("turn and mask");
+        comment!("rotate and mask");
         self.amount.d.next = self.now.q.val().turn.get_bits::<LOGK>(0);
         self.side.d.next = self.asked.val();
         self.rotate.data.next = self.read_data.val();

@@ -6,36 +6,41 @@
 //!                 └───────┘   └──────────┘   └──▲──▲───┘   │ up to the next      │──► edge, one register a stream
 //!                                               │  │       │ island, end ≤ limit │
 //!                              edge, islands ───┘  │       └──┬──────────────────┘
-//!                              of the stream ◄─────┴──────────┘ what becomes of them, forwarded
+//!                              of the stream ◄─────┴──────────┘ their next values, forwarded
 //!
 //!  ring   ████████████░░░░░░░████████░░░░██████░░░░░░░░░░░░░░│
 //!                     ▲      └island0┘   └isl.1┘              ▲
 //!                     edge                                    limit
 //! ```
 //!
-//! A segment is a packet of beats with its stream in `tdest` and its sequence number in `tuser`. A FIN or an abort in
-//! its last beat is handed on to `ending` beside the beat, whatever becomes of its octets; a FIN beyond `limit` is not.
-//! Segments may come in any order, twice, and overlap: what lies behind a gap goes into the ring at its place and is
-//! remembered as an island, at most N of them a stream. When the gap is closed, the edge jumps to the end of the island
-//! behind it. An octet that was accepted once is never accepted again, whatever a second copy says (AMB-40,
-//! MPA-RCV-24). Dropped and counted, before anything is accepted, is a beat that does not fit the ring (`limit`) or
-//! would need an island more than there are, and of a beat that covers a whole island what lies behind it: the TCP
-//! engine, which is told the edge, sends it again. The beat at the edge needs no island, so that a stream always goes
-//! on. What ends 2^30 octets or more in front of `limit` is old, and a FIN there is not handed on. The device never holds
-//! the sender: `tready` is always high.
+//! A segment is a packet of beats. `tdest` holds its stream, `tuser` its sequence number and, in the last beat, FIN
+//! and abort. Both go on to `stream_end` beside the beat, whether or not its octets are accepted; a FIN beyond
+//! `limit` does not.
 //!
-//! Who looks behind gaps is told where segments end there (`beyond`), and may ask for the island that a position lies in:
-//! two cycles later it is told begin and end, as the beats that were at the output before the cycle of the question have
-//! left it.
+//! Segments may arrive in any order, repeatedly, and overlapping. Octets behind a gap are written into the ring at
+//! their place and recorded as an island, at most N a stream. When a gap closes, the edge jumps to the end of the
+//! island behind it. An octet that was accepted once is never overwritten, whatever a later copy holds (AMB-40,
+//! MPA-RCV-24).
 //!
-//! Latency from a beat to what becomes of it: [`LATENCY`] cycles; what is counted follows a cycle later. A beat a cycle,
-//! segments of any streams back to back.
+//! A beat is dropped, and counted, before any of it is accepted, if it does not fit the ring (`limit`) or would need
+//! one island too many. If a beat covers a whole island, its octets behind that island are dropped. The TCP engine
+//! sees the edge and retransmits. The beat at the edge needs no island, so a stream always makes progress. A segment
+//! that ends 2^30 octets or more in front of `limit` is old, and a FIN in it is ignored. `tready` is always high: the
+//! device never stalls the sender.
 //!
-//! A beat is compared with the edge and the islands as they are before the one in front of it, and with that beat; what that
-//! beat does to them chooses among the results. So the loop is a decision of some twenty bits and one choice, and no comparison.
+//! The search behind gaps gets the position of each segment's end there (`beyond`). It may look up the island that
+//! contains a position: begin and end follow two cycles later, as they were after all beats that had left the output
+//! before the cycle of the request.
 //!
-//! Assumes that beats of different segments do not alternate, that all beats of a segment but the last are full, and
-//! that a stream is armed again only when the beats of its former connection have come through.
+//! Latency: [`LATENCY`] cycles from a beat to the output; counters follow a cycle later. Throughput: one beat a
+//! cycle, segments of any streams back to back.
+//!
+//! A beat is compared with the edge and the islands as they were before the beat ahead of it, and with that beat
+//! itself. The outcome of that beat then selects among the results, so the loop contains one decision of some twenty
+//! bits and one multiplexer, but no comparison.
+//!
+//! Assumptions: beats of different segments do not alternate; every beat of a segment but the last is full; a stream
+//! is armed again only when all beats of its previous connection have left the pipeline.
 pub mod shift;
 
 use self::shift::Shift;
@@ -62,19 +67,19 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub reset: Signal<In, Bit>,
     /// Payload octets, the first one in lane 0.
     pub tdata: Signal<In, Bits<W>>,
-    /// Valid lanes: all but in the last beat, without holes.
+    /// Valid lanes, contiguous from lane 0; all of them except in the last beat.
     pub tkeep: Signal<In, Bits<K>>,
     /// Last beat of the segment.
     pub tlast: Signal<In, Bit>,
     /// Stream number.
     pub tdest: Signal<In, Bits<8>>,
-    /// Sequence number of the segment's first octet, in every beat of it; FIN and abort, in the last one.
+    /// Sequence number of the segment's first octet, in every beat; FIN and abort in the last beat.
     pub tuser: Signal<In, Bits<34>>,
-    /// A beat is there.
+    /// The beat is valid.
     pub tvalid: Signal<In, Bit>,
     /// Pulse: `stream` enters full operation at sequence number `sequence_start`.
     pub arm: Signal<In, Bit>,
-    /// Pulse: `stream` takes nothing any more.
+    /// Pulse: `stream` no longer accepts octets.
     pub close: Signal<In, Bit>,
     /// Stream of `arm` and `close`.
     pub stream: Signal<In, Bits<8>>,
@@ -88,23 +93,23 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub limit_sequence: [Signal<Out, Bits<32>>; S],
     /// A beat with new octets.
     pub beat_valid: Signal<Out, Bit>,
-    /// Its octets as they came.
+    /// Its octets, not yet rotated.
     pub beat_data: Signal<Out, Bits<W>>,
-    /// Where they belong; with a mark, its `stream` and `new_edge` are right, too.
+    /// Their place. `stream` and `new_edge` are also valid with a mark.
     pub beat: Signal<Out, Beat>,
-    /// Pulse: the FIN of the stream of `beat` stands at `mark_end`.
+    /// Pulse: the FIN of the stream of `beat` is at `mark_end`.
     pub mark_fin: Signal<Out, Bit>,
     /// That position.
     pub mark_end: Signal<Out, Bits<32>>,
-    /// Pulse: the connection of the stream of `beat` is gone.
+    /// Pulse: the connection of the stream of `beat` is lost.
     pub mark_abort: Signal<Out, Bit>,
-    /// Pulse: the last beat of a segment of `beyond_stream` lies behind a gap; it is at `beat` if anything of it is new.
+    /// Pulse: the last beat of a segment of `beyond_stream` lies behind a gap; it is also at `beat` if it has new octets.
     pub beyond: Signal<Out, Bit>,
     /// That stream.
     pub beyond_stream: Signal<Out, Bits<8>>,
     /// Position of the beat.
     pub beyond_position: Signal<Out, Bits<32>>,
-    /// Stream of which an island is wanted.
+    /// Stream whose island is looked up.
     pub asked_stream: Signal<In, Bits<8>>,
     /// A position in it.
     pub asked_position: Signal<In, Bits<32>>,
@@ -114,31 +119,31 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     pub island_begin: Signal<Out, Bits<32>>,
     /// The position behind its last octet.
     pub island_end: Signal<Out, Bits<32>>,
-    /// Pulse: a segment has gone by.
+    /// Pulse: a segment has ended.
     pub segments: Signal<Out, Bit>,
-    /// Pulse: of that segment something was dropped that is not a duplicate.
+    /// Pulse: octets of that segment that are no duplicates were dropped.
     pub segments_dropped: Signal<Out, Bit>,
     /// Octets accepted in this cycle.
     pub octets: Signal<Out, Bits<8>>,
 
-    // what a stream is
+    // state of each stream
     armed_of: [Dff<Bit>; S],
     start_of: [Dff<Bits<32>>; S],
     edge_of: [Dff<Bits<32>>; S],
-    // islands: those that are there come first, in the order of their positions; the octet at `finish` is not accepted
+    // islands: the present ones first, ordered by position; `finish` is the position behind the last octet
     present_of: [[Dff<Bit>; N]; S],
-    // the same a cycle later, as the memories have begin and end
+    // the same a cycle later, in step with the memories of begin and finish
     present_then: [[Dff<Bit>; N]; S],
     begins: [Store<Bits<32>, 4>; N],
     finishes: [Store<Bits<32>, 4>; N],
-    // the same, for questions
+    // the same, for lookups
     begins_asked: [Store<Bits<32>, 4>; N],
     finishes_asked: [Store<Bits<32>, 4>; N],
     limit_of: [Dff<Bits<32>>; S],
     edge_out: [Dff<Bits<32>>; S],
     limit_out: [Dff<Bits<32>>; S],
 
-    // stage 0: as it came
+    // stage 0: the input beat
     valid_0: Dff<Bit>,
     first_0: Dff<Bit>,
     last_0: Dff<Bit>,
@@ -160,10 +165,10 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     armed_1: Dff<Bit>,
     /// The beat in stage 3 is of the same stream.
     far_1: Dff<Bit>,
-    /// The beat in stage 4 is, whose islands are still to be written.
+    /// So is the beat in stage 4, whose islands are not written yet.
     third_1: Dff<Bit>,
 
-    // stage 2: position and end known, edge, limit and islands as they are before the beat in stage 3: compare
+    // stage 2: compares position and end with edge, limit and islands as they were before the beat in stage 3
     valid_2: Dff<Bit>,
     first_2: Dff<Bit>,
     last_2: Dff<Bit>,
@@ -200,33 +205,33 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     /// It ends behind the edge.
     new_3: Dff<Bit>,
     fits_3: Dff<Bit>,
-    /// It has octets, fits, and its stream is armed.
+    /// It has octets, it fits, and its stream is armed.
     may_3: Dff<Bit>,
-    /// It may, and the beat in stage 2 is of the same stream; the beat in stage 1 is.
+    /// `may_3`, and the beat in stage 2 (`near`) or in stage 1 (`far`) is of the same stream.
     may_near_3: Dff<Bit>,
     may_far_3: Dff<Bit>,
-    /// It begins in front of the island, ends in front of it, begins behind it, ends behind it. An island that is not
-    /// there lies behind everything.
+    /// It begins before the island, ends before it, begins behind it, ends behind it. An absent island counts as behind every
+    /// position.
     before_3: [Dff<Bit>; N],
     short_3: [Dff<Bit>; N],
     behind_3: [Dff<Bit>; N],
     over_3: [Dff<Bit>; N],
     lost: Dff<Bit>,
 
-    // what goes beside the octets up to stage 3
+    // side information up to stage 3
     #[value(Delay::new(LATENCY - 1))]
     fin: Delay<Bit>,
     #[value(Delay::new(LATENCY - 1))]
     abort: Delay<Bit>,
 
-    // stage 4: out
+    // stage 4: output
     valid_4: Dff<Bit>,
     data_4: Dff<Bits<W>>,
     stream_4: Dff<Bits<8>>,
     settles_4: Dff<Bit>,
     begin_4: [Dff<Bits<32>>; N],
     finish_4: [Dff<Bits<32>>; N],
-    /// What the beat makes of them: the choice of stage 3, made once more.
+    /// Their next values: the selection of stage 3, repeated.
     begin_high_4: [Dff<Bit>; N],
     begin_low_4: [Dff<Bit>; N],
     finish_high_4: [Dff<Bit>; N],
@@ -258,12 +263,12 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     over_begin: [Signal<Local, Bits<32>>; N],
     over_end: [Signal<Local, Bits<32>>; N],
 
-    // where the beat ends, in stage 1
+    // end of the beat, in stage 1
     sum: Signal<Local, Bits<32>>,
     carries: Signal<Local, Bits<32>>,
     count_wide: Signal<Local, Bits<32>>,
     start_less: Signal<Local, Bits<32>>,
-    // the beat in stage 2 against the edge, each island, and the beat in stage 3
+    // the beat in stage 2 compared with the edge, each island, and the beat in stage 3
     from_edge: Signal<Local, Bits<32>>,
     end_from_edge: Signal<Local, Bits<32>>,
     room: Signal<Local, Bits<32>>,
@@ -280,17 +285,17 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     short: [Signal<Local, Bit>; N],
     behind: [Signal<Local, Bit>; N],
     over: [Signal<Local, Bit>; N],
-    // the same, as if that beat were an island
+    // the same for the beat in stage 3, taken as an island
     before_front: Signal<Local, Bit>,
     short_front: Signal<Local, Bit>,
     behind_front: Signal<Local, Bit>,
     over_front: Signal<Local, Bit>,
-    // the beat in stage 3
+    // decisions about the beat in stage 3
     edge_touched: Signal<Local, Bit>,
-    /// It begins behind the island in front, or the edge.
+    /// It begins behind the island before this one, or behind the edge.
     front: [Signal<Local, Bit>; N],
     touched: [Signal<Local, Bit>; N],
-    /// Of the island that it runs into and begins in front of; behind that of the one in front.
+    /// It touches this island and begins before it, but behind the previous island.
     joined: [Signal<Local, Bit>; N],
     full: Signal<Local, Bit>,
     closes: [Signal<Local, Bit>; N],
@@ -304,14 +309,14 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     drops: Signal<Local, Bit>,
     skip: Signal<Local, Bits<8>>,
     upto: Signal<Local, Bits<8>>,
-    // what it leaves behind
+    // state after it
     some_opens: Signal<Local, Bit>,
     some_closes: Signal<Local, Bit>,
     any_opens: Signal<Local, Bit>,
     any_closes: Signal<Local, Bit>,
     edge_after: Signal<Local, Bits<32>>,
     present_after: [Signal<Local, Bit>; N],
-    // for the beat in stage 2: begin and finish of each island, and how it lies to them
+    // for the beat in stage 2: begin and finish of each island, and the comparisons with them
     begins_near: Shift<Bits<32>, N>,
     finishes_near: Shift<Bits<32>, N>,
     befores: Shift<Bit, N>,
@@ -324,7 +329,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     // a cycle later, for the memories
     begins_then: Shift<Bits<32>, N>,
     finishes_then: Shift<Bits<32>, N>,
-    // their selects, whoever follows
+    // their selects, independent of the next beat's stream
     begin_high: [Signal<Local, Bit>; N],
     begin_low: [Signal<Local, Bit>; N],
     finish_high: [Signal<Local, Bit>; N],
@@ -369,9 +374,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.limit_sequence[i].next = self.limit_out[i].q.val();
         }
 
-        comment!(
-            "stage 0: the beat as it came; the next one is a first one when this is a last one"
-        );
+        comment!("stage 0: the input beat; the beat behind a last one is a first one");
         self.valid_0.d.next = self.tvalid.val();
         self.data_0.d.next = self.tdata.val();
         self.keep_0.d.next = self.tkeep.val();
@@ -410,7 +413,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
 
         comment!(
-            "decide. Islands lie in order, apart from each other and from the edge: how a beat lies to one tells much of the others"
+            "decide. Islands are ordered and disjoint, and do not touch the edge, so the comparison with one implies much of the others"
         );
         self.edge_touched.next = !self.gap_3.q.val();
         self.full.next = false;
@@ -425,7 +428,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
         comment!(
-            "it closes the gap in front of an island, moves its begin, grows it, or is a new one in front of it"
+            "the beat closes the gap before an island, moves its begin, extends it, or becomes a new island before it"
         );
         for k in 0..1 {
             self.front[k].next = self.gap_3.q.val();
@@ -447,9 +450,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!(
-            "islands that it ends in front of move up when it is a new one, those that it begins in front of down when a gap is closed"
-        );
+        comment!("a new island moves the islands behind it up; a closed gap moves them down");
         self.some_opens.next = false;
         self.some_closes.next = false;
         for k in 0..N {
@@ -504,7 +505,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("begin and finish once more, a cycle later: what is only written can wait");
+        comment!(
+            "begin and finish once more, a cycle later: the memories are not on the critical loop"
+        );
         self.begins_then.own.next = self.position_4.q.val();
         self.finishes_then.own.next = self.end_4.q.val();
         self.begins_then.beyond.next = self.position_4.q.val();
@@ -520,7 +523,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes_then.items[k].next = self.finish_4[k].q.val();
         }
 
-        comment!("what comes of the beat itself");
+        comment!("the result for the beat itself");
         self.accept.next = self.edge_grows.val() | self.any_closes.val() | self.any_opens.val();
         self.known.next = !self.new_3.q.val();
         self.rest.next = false;
@@ -553,7 +556,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                 | (!self.known.val() & (!self.accept.val() | self.rest.val())));
 
         comment!(
-            "stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; what the stream is"
+            "stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; state of the stream"
         );
         self.valid_2.d.next = self.valid_1.q.val();
         self.first_2.d.next = self.first_1.q.val();
@@ -605,7 +608,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                 }
             }
         }
-        comment!("what is not written yet: of the beat two in front, or of the one before that");
+        comment!(
+            "results not written to the memories yet: of the beat two ahead, or of the one before that"
+        );
         self.begins_far.own.next = self.position_3.q.val();
         self.finishes_far.own.next = self.end_3.q.val();
         self.begins_far.beyond.next = self.position_3.q.val();
@@ -638,13 +643,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         }
 
         comment!(
-            "compare: with edge, limit and islands as they are before the beat in front, and with that beat"
+            "compare with edge, limit and islands as they were before the beat ahead, and with that beat"
         );
         self.from_edge.next = self.edge_2.q.val() - self.position_2.q.val();
         self.end_from_edge.next = self.edge_2.q.val() - self.end_2.q.val();
         self.room.next = self.limit_2.q.val() - self.end_2.q.val();
         comment!(
-            "what is 2^30 behind is none of the stream's, and no comparison below has to be right of it"
+            "octets 2^30 or more behind are never accepted, so no comparison below has to hold for them"
         );
         self.fits.next = !self.room.val().get_bit(31) & !self.room.val().get_bit(30);
         for k in 0..N {
@@ -667,7 +672,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.behind_front.next = self.to_front_end.val().get_bit(31);
         self.over_front.next = self.end_to_front_end.val().get_bit(31);
 
-        comment!("stage 3: as it was, or what the beat in front makes of it");
+        comment!("stage 3: the stored state, or the result of the beat ahead");
         self.valid_3.d.next = self.valid_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
         self.last_3.d.next = self.last_2.q.val();
@@ -720,7 +725,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.shorts.own.next = self.short_front.val();
         self.behinds.own.next = self.behind_front.val();
         self.overs.own.next = self.over_front.val();
-        comment!("the last one is not there any more when the others move down");
+        comment!("the last place becomes vacant when the others move down");
         self.befores.beyond.next = true;
         self.shorts.beyond.next = true;
         self.behinds.beyond.next = false;
@@ -771,7 +776,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!("stage 4: out");
+        comment!("stage 4: output");
         self.valid_4.d.next = self.accept.val();
         self.data_4.d.next = self.data_3.q.val();
         self.stream_4.d.next = self.stream_3.q.val();
@@ -818,7 +823,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.mark_end.next = self.end_4.q.val();
         self.mark_abort.next = self.abort_4.q.val();
 
-        comment!("stage 5: what is counted");
+        comment!("stage 5: counters");
         if self.came_4.q.val() {
             self.lost.d.next = self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val());
         }
@@ -833,7 +838,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.segments_dropped.next = self.dropped_5.q.val();
         self.octets.next = self.octets_5.q.val();
 
-        comment!("the island that a position lies in");
+        comment!("the island that contains a position");
         for k in 0..N {
             self.begins_asked[k].write.next = self.settles_4.q.val();
             self.finishes_asked[k].write.next = self.settles_4.q.val();
@@ -871,7 +876,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.island_begin.next = self.found_begin.q.val();
         self.island_end.next = self.found_end.q.val();
 
-        comment!("a stream comes and goes");
+        comment!("arm and close");
         for i in 0..S {
             if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.arm.val() {
@@ -881,7 +886,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
                     for k in 0..N {
                         self.present_of[i][k].d.next = false;
                     }
-                    comment!("the tail is put back in this cycle, too, and seen in the next one");
+                    comment!("the tail is reset in this cycle, too, and visible in the next one");
                     self.limit_of[i].d.next = self.ring_octets.val();
                 }
                 if self.close.val() {

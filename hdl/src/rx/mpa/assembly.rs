@@ -1,4 +1,4 @@
-//! The assembly rings: octets land at their stream position, whatever segment they came in.
+//! The assembly rings: octets are stored at their stream position, whichever segment brought them.
 //!
 //! ```text
 //!  beat ──► rotate by position mod K ──►┬──► lane RAM ──► fetch (any K octets from any dword on)
@@ -9,13 +9,14 @@
 //!       └─► edge of the stream, delayed ───► landed
 //! ```
 //!
-//! Stream position p lies in octet lane p mod K of row p / K of its stream's ring. A beat that does not begin at lane 0
-//! writes its last lanes into the next row, in the same cycle, because each lane has an address of its own: so no
-//! segment costs a cycle more than its beats, wherever it starts.
+//! Stream position p is stored in octet lane p mod K of row p / K of its stream's ring. A beat that does not begin at
+//! lane 0 writes its last lanes into the next row in the same cycle, since each lane has its own address. So no
+//! segment takes more cycles than it has beats, wherever it starts.
 //!
-//! Latency from a beat to `landed`: [`latency`] cycles; a reader that gives a row in the cycle after `landed` sees the
-//! octets, and a reader of the header RAM, which lies beside `scan` and is written a cycle later, one that gives it two
-//! cycles after. A beat a cycle. Reading costs [`lane_ram::LATENCY`](crate::parts::lane_ram::LATENCY) cycles.
+//! Latency: [`latency`] cycles from a beat to `landed`. A read issued in the cycle after `landed` returns the new
+//! octets. The header RAM lies beside `scan` and is written a cycle later, so a read of it returns them if issued two
+//! cycles after `landed`. A read takes [`lane_ram::LATENCY`](crate::parts::lane_ram::LATENCY) cycles. Throughput: one
+//! beat a cycle.
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -28,20 +29,20 @@ use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
 
-/// Cycles from a beat to its octets being in the ring, for beats of `octets`.
+/// Cycles until the octets of a beat are in the ring, for beats of `octets`.
 #[must_use]
 pub const fn latency(octets: usize) -> usize {
     rotate::latency(octets)
 }
 
-/// Side information that a beat takes along while its octets are rotated.
+/// Side information of a beat while its octets are rotated.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Landing {
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Bit,
     /// Its stream.
     pub stream: Bits<8>,
-    /// Row of the lanes at and above the first octet's.
+    /// Row of the first octet's lane and of those above.
     pub row_0: Bits<20>,
     /// Row of the lanes below.
     pub row_1: Bits<20>,
@@ -65,9 +66,9 @@ pub struct Assembly<
     pub clock: Signal<In, Clock>,
     /// A beat with new octets, from `admit`.
     pub beat_valid: Signal<In, Bit>,
-    /// Its octets as they came.
+    /// Its octets, not yet rotated.
     pub beat_data: Signal<In, Bits<W>>,
-    /// Where they belong.
+    /// Their place.
     pub beat: Signal<In, Beat>,
     /// Pulse: octets of a stream are in its ring up to `landed_edge`.
     pub landed: Signal<Out, Bit>,
@@ -85,13 +86,13 @@ pub struct Assembly<
     pub read_select: Signal<In, Bits<K>>,
     /// Octets of those rows, two cycles later.
     pub read_data: Signal<Out, Bits<W>>,
-    /// Row whose dwords' first two octets are wanted.
+    /// Row whose dwords' first two octets are read.
     pub header_row: Signal<In, Bits<20>>,
-    /// They, 16 bits a dword, first octet low, two cycles later.
+    /// Those octets, 16 bits a dword, first octet low, two cycles later.
     pub header_data: Signal<Out, Bits<H>>,
-    /// Row with a marker whose FPDUPTR is wanted.
+    /// Row of the marker whose FPDUPTR is read.
     pub marker_row: Signal<In, Bits<20>>,
-    /// It, two cycles later.
+    /// FPDUPTR, two cycles later.
     pub marker_data: Signal<Out, Bits<16>>,
 
     #[value(LaneRam::new(config.streams.next_power_of_two() * rows))]
@@ -170,7 +171,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.rotate_mask.data.next = self.fresh.mask.val();
         self.rotate_mask.amount.next = self.back.val().get_bits::<LOGK>(0);
 
-        comment!("rows, and what else the beat takes along");
+        comment!("rows and side information");
         self.row.next = self.beat.val().position >> self.lane_bits.val();
         self.row_base.next = bit_cast::<20, 8>(self.beat.val().stream) << self.stream_shift.val();
         self.landing.next.valid = self.beat_valid.val();
@@ -183,7 +184,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.landing.next.landed = self.beat.val().new_edge;
         self.side.d.next = self.landing.val();
 
-        comment!("write: lanes below the first octet's belong to the next row");
+        comment!("write: lanes below that of the first octet belong to the next row");
         self.wrapped.from.next = self.none.val();
         self.wrapped.to.next = self.side.q.val().lane;
         self.lanes.write_enable.next = self.no_lanes.val();
@@ -194,7 +195,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.lanes.write_row_0.next = self.side.q.val().row_0;
         self.lanes.write_row_1.next = self.side.q.val().row_1;
         self.lanes.write_data.next = self.rotate_data.out.val();
-        comment!("the header RAM is far away");
+        comment!("one more register: the header RAM is placed beside `scan`");
         self.header_enable.d.next = self.lanes.write_enable.val();
         self.header_select.d.next = self.wrapped.mask.val();
         self.header_row_0.d.next = self.side.q.val().row_0;
@@ -212,7 +213,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.landed_heads.next = self.heads.octets.val();
 
         comment!(
-            "FPDUPTR is the second half of the first dword of each row that a multiple of 512 begins"
+            "FPDUPTR is the second half of the first dword in each row that begins at a multiple of 512"
         );
         self.marks_0.next = self.neither.val();
         if !(self.side.q.val().row_0 & self.in_apart.val()).any() {
@@ -234,7 +235,7 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
         self.pointers.write_row_1.next = self.side.q.val().row_1 >> self.apart_bits.val();
         self.pointers.write_data.next = self.rotate_data.out.val().get_bits::<16>(16);
 
-        comment!("the readers");
+        comment!("read ports");
         self.lanes.read_row_0.next = self.read_row_0.val();
         self.lanes.read_row_1.next = self.read_row_1.val();
         self.lanes.read_select.next = self.read_select.val();

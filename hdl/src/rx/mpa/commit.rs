@@ -1,4 +1,4 @@
-//! Commit buffer: whole FPDUs wait here, markers removed, for the verdict of `check`.
+//! Commit buffer: holds whole FPDUs without their markers until the verdict of `check`.
 //!
 //! ```text
 //!  Start ──► queue ───────────────────────────────────────┐
@@ -6,13 +6,14 @@
 //!                             └─► rotate ─► lane RAM ──► place
 //! ```
 //!
-//! An FPDU begins at lane 0 of a row. A removed marker leaves the dwords behind it one lane lower than they came, so
-//! beats are rotated by the dwords written so far; the lane RAM takes a beat that straddles two rows in one cycle.
+//! An FPDU begins at lane 0 of a row. Removing a marker moves the dwords behind it down by one lane, so each beat is
+//! rotated by the number of dwords written before it. The lane RAM writes a beat that straddles two rows in one
+//! cycle.
 //!
-//! The Segment goes out as soon as the header has come, so that `check` can look up what it needs while the rest comes
-//! and its CRC is computed: [`LATENCY`] cycle behind the plain beat that holds the fifth dword, or the last one. A beat
-//! can be read [`written`] cycles after it came. A beat a cycle. Nothing unverified leaves the buffer: `place` reads only
-//! what `check` tells it to (MPA-RCV-01).
+//! The Segment leaves as soon as the header is complete: [`LATENCY`] cycle behind the plain beat with the fifth
+//! dword, or with the last one. So `check` looks up its tables while the rest arrives and its CRC is computed. A beat
+//! can be read [`written`] cycles after its arrival. Throughput: one beat a cycle. No unverified octet leaves the
+//! buffer: `place` reads only what `check` has accepted (MPA-RCV-01).
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -38,12 +39,12 @@ pub const fn written(dwords: usize) -> usize {
     rotate::latency(dwords) + 2
 }
 
-/// What a beat takes along while it is rotated.
+/// Side information of a beat while it is rotated.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Going {
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Bit,
-    /// Row in the buffer of the lanes at and above the first dword's.
+    /// Row in the buffer of the first dword's lane and of those above.
     pub row_0: Bits<16>,
     /// Row in the buffer of the lanes below.
     pub row_1: Bits<16>,
@@ -59,9 +60,9 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
-    /// An FPDU starts; its beats come later.
+    /// An FPDU starts; its beats follow.
     pub start: Signal<In, Start>,
-    /// Pulse: `start` is there.
+    /// Pulse: `start` is valid.
     pub start_valid: Signal<In, Bit>,
     /// Its beats, without markers.
     pub plain: Signal<In, Plain>,
@@ -69,7 +70,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     pub plain_data: Signal<In, Bits<W>>,
     /// One an FPDU, once its header is known.
     pub segment: Signal<Out, Segment>,
-    /// Pulse: `segment` is there.
+    /// Pulse: `segment` is valid.
     pub segment_valid: Signal<Out, Bit>,
     /// Read port for `place`: row of the lanes whose select bit is zero.
     pub read_row_0: Signal<In, Bits<16>>,
@@ -83,7 +84,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     starts: Queue<Start, 5>,
     bases: Queue<Bits<16>, 5>,
     index: Dff<Bits<16>>,
-    /// The same up to the end of the header, and no further.
+    /// The same, saturated at the end of the header.
     reached: Dff<Bits<3>>,
     plain_1: Dff<Plain>,
     data_1: Dff<Bits<W>>,
@@ -104,13 +105,13 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     going: Signal<Local, Going>,
     back: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
-    /// Dwords of a beat, and how many fours they are.
+    /// Dwords of a beat, and the same in units of four.
     count: Signal<Local, Bits<5>>,
     more: Signal<Local, Bits<5>>,
-    /// Of the header: the first dwords come with it, and these of the header do.
+    /// The header's first dwords come with this beat; the header's dwords that do.
     comes: Signal<Local, Bits<5>>,
     fills: Signal<Local, Bits<5>>,
-    /// All of it came before.
+    /// The whole header came before.
     through: Signal<Local, Bit>,
     near: Signal<Local, Bits<256>>,
     dword: [Signal<Local, Bits<32>>; 5],
@@ -131,10 +132,10 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     octet_1: Constant<Bits<32>>,
     #[constant(|dword| dword)]
     number: [Constant<Bits<8>>; 5],
-    // a header that a marker cannot push into a second beat has fixed lanes
+    // a header that fits one beat even behind a marker has fixed lanes
     #[constant(if D > HEADER { 0 } else { 7 })]
     shifted: Constant<Bits<8>>,
-    // what is filled comes in one of the beat's dwords, and a beat has D at most
+    // a dword that this beat fills is one of its D at most
     #[constant(if D > HEADER { 7 } else { D - 1 })]
     lane_mask: Constant<Bits<8>>,
     #[constant(2 * D - 1)]
@@ -167,7 +168,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.bases.s_data.next = self.start.val().row;
         self.bases.s_valid.next = self.start_valid.val();
 
-        comment!("dwords of the FPDU that came before this beat, and its first row");
+        comment!("dwords of the FPDU in front of this beat, and its first row");
         self.bases.m_ready.next = false;
         if self.plain.val().valid & self.plain.val().first {
             self.bases.m_ready.next = true;
@@ -176,7 +177,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         }
         self.behind.next = self.index.q.val() + bit_cast::<16, 5>(self.plain.val().count);
         comment!(
-            "of the header alone it is told by a few bits: a bit for each dword that comes, moved up to its place"
+            "for the header a few bits suffice: one for each dword that arrives, shifted to its place"
         );
         self.count.next = self.plain.val().count & self.count_mask.val();
         self.more.next = self.count.val() >> 2;
@@ -230,7 +231,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.going.next.lane = bit_cast::<8, LOGD>(self.index_1.q.val().get_bits::<LOGD>(0));
         self.side.d.next = self.going.val();
 
-        comment!("write: lanes below the first dword's belong to the next row");
+        comment!("write: lanes below that of the first dword belong to the next row");
         self.wrapped.from.next = self.none.val();
         self.wrapped.to.next = self.side.q.val().lane;
         self.lanes.write_enable.next = self.no_lanes.val();
@@ -246,7 +247,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.lanes.read_select.next = self.read_select.val();
         self.read_data.next = self.lanes.read_data.val();
 
-        comment!("header: the first five dwords, in one beat or several; what never comes reads 0");
+        comment!("header: the first five dwords, in one beat or several; missing ones read 0");
         self.near.next = bit_cast::<256, W>(self.plain_data.val());
         for i in 0..5 {
             self.lane_bit[i].next = ((self.number[i].val()

@@ -7,20 +7,21 @@
 //!                                              └─► tail: the ring is free up to here
 //! ```
 //!
-//! A read may begin at any dword, so every FPDU begins at lane 0 and all its beats but the last are full. Nothing
-//! behind `fetch` can stop: an FPDU starts only when the commit buffer has rows for all its beats, and when fewer than
-//! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the one before is still being read, so that
-//! the next one can start in any cycle; when none is read, an FPDU starts with its reservation. The room of a beat is given
-//! back to the stream as soon as its read is given.
+//! A read may begin at any dword, so every FPDU begins at lane 0, and all of its beats but the last are full. Nothing
+//! behind `fetch` can stall: an FPDU starts only when the commit buffer has rows for all of its beats and fewer than
+//! 32 FPDUs are under way to `check`. Both are reserved one FPDU ahead, while the previous one is still being read,
+//! so that the next can start in any cycle. If none is being read, an FPDU starts with its reservation. The room of a
+//! beat returns to the stream as soon as its read is issued.
 //!
-//! An FPDU with `ahead` gives no room back: it is read once more when it comes in order. Nor does a refused one: less than is
-//! read of it may have landed, and the ring is free up to the edge right behind it. One with `placed` was read whole
-//! before: only its first [`HEADER`] dwords are read, which hold what the checks look at, and the room of all of it is
-//! given back with the last of them. Its CRC verdict says nothing.
+//! An FPDU with `ahead` returns no room: it is read again when it is in order. Neither does a refused one: fewer
+//! octets than are read of it may have landed, and the ring becomes free up to the edge right behind it. One with
+//! `placed` was read whole before: only its first [`HEADER`] dwords are read, which the checks need, and the room of
+//! the whole FPDU returns with the last of them. Its CRC verdict has no meaning.
 //!
-//! Latency: 2 cycles from an FPDU to its first read when nothing is in the way, and from a read to its beat [`latency`]
-//! cycles. One beat a cycle, and no cycle between FPDUs, those of one beat included, while the commit buffer has room for
-//! the longest one, or for two brief ones behind one of those; with less, whether an FPDU fits is known a cycle later.
+//! Latency: 2 cycles from an FPDU to its first read if nothing stalls it, and [`latency`] cycles from a read to its
+//! beat. Throughput: one beat a cycle, without a gap between FPDUs, even those of one beat, while the commit buffer
+//! has room for the longest FPDU, or for two brief ones behind one of those. With less room the check takes one cycle
+//! more.
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -37,19 +38,20 @@ pub const fn latency(dwords: usize) -> usize {
     lane_ram::LATENCY + rotate::latency(dwords)
 }
 
-/// FPDUs that may be under way between `fetch` and `check`: more than the cycles that the way takes at any width, in each of which one may begin.
+/// FPDUs that may be under way between `fetch` and `check`: more than the cycles of that path at any width, since one may start in
+/// each cycle.
 pub const UNDER_WAY: u64 = 32;
 
-/// No FPDU is longer on the wire.
+/// Upper bound of an FPDU's length on the wire.
 const MOST_OCTETS: usize = 1 << 16;
 
-/// Log of the beats of which a brief FPDU has less, so that room for one more is known in the next cycle.
+/// A brief FPDU has fewer than two to this many beats; whether another one fits is known in the next cycle.
 const BRIEF: u64 = 4;
 
-/// What is known of a beat besides its octets.
+/// Side information of a beat.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat {
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Bit,
     /// First beat of its FPDU.
     pub first: Bit,
@@ -61,11 +63,11 @@ pub struct Beat {
     pub marker: Bit,
     /// in this dword lane (0 without one),
     pub marker_lane: Bits<8>,
-    /// and should hold this FPDUPTR.
+    /// and this is the FPDUPTR it must hold.
     pub marker_pointer: Bits<16>,
 }
 
-/// An FPDU that starts: what `commit` needs to know of it.
+/// An FPDU that starts, as `commit` needs it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Start {
     /// As in [`Fpdu`].
@@ -105,9 +107,9 @@ pub struct Fetch<
     pub reset: Signal<In, Bit>,
     /// Whole FPDUs in the order in which they are to be fetched.
     pub fpdu: Signal<In, Fpdu>,
-    /// An FPDU is there.
+    /// The FPDU is valid.
     pub fpdu_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub fpdu_ready: Signal<Out, Bit>,
     /// Pulse: the ring of `stream` is empty, its position 0.
     pub arm: Signal<In, Bit>,
@@ -125,9 +127,9 @@ pub struct Fetch<
     pub read_select: Signal<Out, Bits<K>>,
     /// Octets of those rows, two cycles later.
     pub read_data: Signal<In, Bits<W>>,
-    /// An FPDU starts; its beats follow, in order with those of the ones before.
+    /// An FPDU starts; its beats follow behind those of the previous ones.
     pub start: Signal<Out, Start>,
-    /// Pulse: `start` is there.
+    /// Pulse: `start` is valid.
     pub start_valid: Signal<Out, Bit>,
     /// Beats.
     pub beat: Signal<Out, Beat>,
@@ -137,13 +139,13 @@ pub struct Fetch<
     pub freed: Signal<In, Bit>,
     /// How many, with `freed`.
     pub freed_rows: Signal<In, Bits<16>>,
-    /// Pulse: `check` has taken an FPDU.
+    /// Pulse: `check` has accepted an FPDU.
     pub consumed: Signal<In, Bit>,
 
     tail_at: [Dff<Bits<32>>; S],
     given_up: [Dff<Bit>; S],
 
-    // counted: the FPDU behind the next one, which waits for room
+    // counted: the FPDU behind the next one, not reserved yet
     counted: Dff<Fpdu>,
     counted_valid: Dff<Bit>,
     counted_beats: Dff<Bits<16>>,
@@ -291,7 +293,7 @@ impl<
             self.given_up[i].d.next = self.given_up[i].q.val();
         }
 
-        comment!("reserve: with rows for all beats and a place under way");
+        comment!("reserve: rows for all beats, and one of the places under way");
         self.may_go.next = !self.active.q.val() | self.last.q.val();
         self.reserve.next = self.counted_valid.q.val()
             & (!self.prepared_valid.q.val() | self.may_go.val())
@@ -299,7 +301,7 @@ impl<
             & self.vacant.q.val();
 
         comment!(
-            "start: at the end of the FPDU before; one that nothing waits for starts as it is reserved"
+            "start: at the end of the previous FPDU, or with the reservation if none is being read"
         );
         self.go.next = self.may_go.val() & (self.prepared_valid.q.val() | self.reserve.val());
         self.due.next = self.counted.q.val();
@@ -321,16 +323,14 @@ impl<
             self.prepared_behind.d.next = self.counted_behind.q.val();
         }
 
-        comment!(
-            "count the beats; of an FPDU that is placed already the header is all that is read"
-        );
+        comment!("count the beats; of an FPDU that is placed already only the header is read");
         self.reads.next = self.fpdu.val().dwords;
         self.beats.next = (self.fpdu.val().dwords + self.round_up.val()) >> self.dword_bits.val();
         if self.fpdu.val().header_only {
             self.reads.next = self.header.val();
             self.beats.next = self.header_beats.val();
         }
-        comment!("what is counted while no FPDU is there is of no matter");
+        comment!("without an FPDU the count has no effect");
         self.takes.next = !self.counted_valid.q.val() | self.reserve.val();
         self.fpdu_ready.next = self.takes.val();
         self.brief_next.next = self.brief.q.val();
@@ -345,7 +345,7 @@ impl<
         }
 
         comment!(
-            "room in the next cycle: for one of any size, for two brief ones, or for the one that waits, and none goes now"
+            "room in the next cycle: for one of any size, for two brief ones, or for the counted one if none starts now"
         );
         self.brief.d.next = self.brief_next.val();
         self.roomy.next = (self.free.q.val() >= self.most_rows.val()) & !self.reserve.val();
@@ -428,7 +428,7 @@ impl<
             self.into.d.next = 0.into();
             self.to_marker.d.next = self.none_7.val() - self.due.val().position.get_bits::<7>(2);
             self.leading.d.next = false;
-            comment!("octets from ULPDU_Length on, so a marker in front does not count");
+            comment!("octets from ULPDU_Length on, so a marker in front of it does not count");
             if self.due.val().markers & !self.due.val().position.get_bits::<9>(0).any() {
                 self.leading.d.next = true;
                 self.into.d.next = self.less_four.val();
@@ -450,7 +450,7 @@ impl<
             self.start_now.d.next.rows = self.due_beats.val();
         }
         comment!(
-            "a stream whose chain of lengths is lost goes on to take octets, so that its sender is not held (AMB-10)"
+            "a stream whose chain of lengths is lost continues to accept octets, so that its sender does not stall (AMB-10)"
         );
         for i in 0..S {
             if self.start_pulse.q.val()
@@ -472,7 +472,7 @@ impl<
         self.read_select.next = self.wrapped.mask.val();
 
         comment!(
-            "a marker stands at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it"
+            "a marker lies at every multiple of 512; it points back to ULPDU_Length, or is 0 in front of it"
         );
         self.back.next = self.into.q.val() + (bit_cast::<16, 7>(self.to_marker.q.val()) << 2);
         self.read.next.valid = self.active.q.val();
@@ -493,7 +493,7 @@ impl<
         self.side.d.next = self.read.val();
         self.beat.next = self.side.q.val();
 
-        comment!("the ring's octets, turned so that the FPDU begins at lane 0");
+        comment!("the ring's octets, rotated so that the FPDU begins at lane 0");
         self.amount.d.next = self.position.q.val().get_bits::<LOGD>(2);
         self.rotate.data.next = self.read_data.val();
         self.rotate.amount.next = self.amount.q.val();

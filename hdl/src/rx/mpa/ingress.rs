@@ -5,10 +5,10 @@
 //!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─ markers ┘
 //!                 │                           │ │                   └──► commit ──────► Segment
 //!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄────── read by `place`
-//!           └─► ending ─► scan: FIN, connection gone
+//!           └─► stream_end ─► scan: FIN, lost connection
 //! ```
 //!
-//! It only connects; what each part does, and when, is told in its own file.
+//! Connections only; the timing of each part is in its own file.
 use crate::parts::axi::SegmentStreamIn;
 use crate::parts::crc32c::{self, Crc32c};
 use crate::parts::delay::Delay;
@@ -26,12 +26,12 @@ use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// A stream comes or goes.
+/// A stream is armed or closed.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Told {
     /// It enters full operation,
     pub arm: Bit,
-    /// or takes nothing any more.
+    /// or no longer accepts octets.
     pub close: Bit,
     /// Its number.
     pub stream: Bits<8>,
@@ -57,9 +57,9 @@ pub struct Ingress<
     pub reset: Signal<In, Bit>,
     /// TCP payload.
     pub s_axis_segment: SegmentStreamIn<W, K>,
-    /// Pulse: `stream` enters full operation, as the next three say.
+    /// Pulse: `stream` enters full operation with the next three fields.
     pub arm: Signal<In, Bit>,
-    /// Pulse: `stream` takes nothing any more.
+    /// Pulse: `stream` no longer accepts octets.
     pub close: Signal<In, Bit>,
     /// Stream of `arm` and `close`.
     pub stream: Signal<In, Bits<8>>,
@@ -73,7 +73,7 @@ pub struct Ingress<
     pub edge_sequence: [Signal<Out, Bits<32>>; S],
     /// Sequence number behind the last octet that there is room for, of each stream.
     pub limit_sequence: [Signal<Out, Bits<32>>; S],
-    /// Pulse: an FPDU behind a gap is through `check`.
+    /// Pulse: `check` has finished an FPDU behind a gap.
     pub ahead_done: Signal<In, Bit>,
     /// Its stream.
     pub ahead_stream: Signal<In, Bits<8>>,
@@ -81,19 +81,19 @@ pub struct Ingress<
     pub ahead_position: Signal<In, Bits<32>>,
     /// It is placed.
     pub ahead_accepted: Signal<In, Bit>,
-    /// Pulse: an FPDU of `issued_stream` is on its way.
+    /// Pulse: an FPDU of `issued_stream` was issued to `fetch`.
     pub issued: Signal<Out, Bit>,
     /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
     /// FPDUs in the commit buffer.
     pub segment: Signal<Out, Segment>,
-    /// Pulse: `segment` is there.
+    /// Pulse: `segment` is valid.
     pub segment_valid: Signal<Out, Bit>,
-    /// What MPA says of them, in the same order.
+    /// Their MPA verdicts, in the same order.
     pub verdict: Signal<Out, Verdict>,
-    /// Pulse: `verdict` is there.
+    /// Pulse: `verdict` is valid.
     pub verdict_valid: Signal<Out, Bit>,
-    /// Pulse: `check` has taken an FPDU.
+    /// Pulse: `check` has accepted an FPDU.
     pub consumed: Signal<In, Bit>,
     /// Pulse: `freed_rows` rows of the commit buffer are free again.
     pub freed: Signal<In, Bit>,
@@ -107,9 +107,9 @@ pub struct Ingress<
     pub read_select: Signal<In, Bits<K>>,
     /// Octets of those rows, two cycles later.
     pub read_data: Signal<Out, Bits<W>>,
-    /// Pulse: a segment has gone by.
+    /// Pulse: a segment has ended.
     pub segments: Signal<Out, Bit>,
-    /// Pulse: of that segment something was dropped that is not a duplicate.
+    /// Pulse: octets of that segment that are no duplicates were dropped.
     pub segments_dropped: Signal<Out, Bit>,
     /// Octets accepted in this cycle.
     pub octets: Signal<Out, Bits<8>>,
@@ -130,9 +130,9 @@ pub struct Ingress<
     crc32c: Crc32c<W, D>,
     #[value(Delay::new(crc32c::latency(W) - strip::SAID))]
     markers_said: Delay<Said>,
-    /// As told, a cycle before,
+    /// The input, a cycle later,
     told: Dff<Told>,
-    /// and two cycles before.
+    /// and two cycles later.
     told_before: Dff<Told>,
 }
 
@@ -146,11 +146,11 @@ impl<
     const S: usize,
 > Ingress<W, K, D, H, LOGK, LOGD, S>
 {
-    /// Network side of a device as `config` says.
+    /// Network side of the device that `config` describes.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(config.width == W && config.streams == S);
-        // what `check` decides on is whole in the commit buffer by then
+        // by the time of its verdict the FPDU is whole in the commit buffer
         assert!(
             strip::LATENCY + commit::written(D) <= crc32c::latency(W) + check::FROM_VERDICT,
             "the last beat of an FPDU is read before it is written"
@@ -179,7 +179,7 @@ impl<
         self.commit.reset.next = self.reset.val();
         self.crc32c.reset.next = self.reset.val();
 
-        comment!("segments: taken whenever they come, dropped where they do not fit");
+        comment!("segments: always accepted, dropped where they do not fit");
         self.s_axis_segment.tready.next = true;
         self.admit.tdata.next = self.s_axis_segment.tdata.val();
         self.admit.tkeep.next = self.s_axis_segment.tkeep.val();
@@ -192,7 +192,7 @@ impl<
         self.octets.next = self.admit.octets.val();
 
         comment!(
-            "streams come and go: told from afar, heard a cycle later, and by `admit`, which lies far from the others, two"
+            "arm and close: registered once for the distance, and twice for `admit`, which is placed far from the others"
         );
         self.told.d.next.arm = self.arm.val();
         self.told.d.next.close = self.close.val();
@@ -228,7 +228,7 @@ impl<
         self.assembly.beat_data.next = self.admit.beat_data.val();
         self.assembly.beat.next = self.admit.beat.val();
 
-        comment!("where streams end");
+        comment!("ends of streams");
         self.ending.beat_valid.next = self.admit.beat_valid.val();
         self.ending.beat.next = self.admit.beat.val();
         self.ending.mark_fin.next = self.admit.mark_fin.val();
@@ -238,7 +238,7 @@ impl<
         self.ending.stream.next = self.told.q.val().stream;
         self.scan.mark.next = self.ending.mark.val();
 
-        comment!("where FPDUs lie");
+        comment!("boundaries of FPDUs");
         self.scan.landed.next = self.assembly.landed.val();
         self.scan.landed_stream.next = self.assembly.landed_stream.val();
         self.scan.landed_edge.next = self.assembly.landed_edge.val();
@@ -278,7 +278,7 @@ impl<
         self.fetch.consumed.next = self.consumed.val();
 
         comment!(
-            "CRC over the beats as they are, and the beats without markers into the commit buffer"
+            "CRC over the beats with their markers; the beats without markers into the commit buffer"
         );
         self.crc32c.data.next = self.fetch.beat_data.val();
         self.crc32c.valid.next = self.fetch.beat.val().valid;

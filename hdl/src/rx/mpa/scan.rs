@@ -1,43 +1,45 @@
-//! Scan: follows the chain of lengths of each stream and says where whole FPDUs lie.
+//! Scan: follows the chain of lengths of each stream and finds whole FPDUs.
 //!
 //! ```text
 //!                    ┌─ look ─► reader ─► header RAM ─► walker ─► Item ─► whole? ─┬─ yes ─► queue ─► Fpdu ─► fetch
 //!  landed ─► edge ─► pick          (rows of one visit)                            └─ no: length known ─┐
 //!  at, need ────────►└─ give ─► FPDU whose length is known ─► queue          at, need ◄─ end of visit ◄┘
 //!                                       ▲
-//!  beat, landing octets ─► prompt ──────┴─► length known
+//!  beat, landing octets ─► fast_path ───┴─► length known
 //!
-//!  beyond, island ─► ahead: marker RAM, header RAM when the reader rests ─► queue
-//!                      └─► placed ◄─ answers of check
+//!  beyond, island ─► look_ahead: marker RAM, header RAM when the reader is idle ─► queue
+//!                      └─► placed_ahead ◄─ verdicts of check
 //! ```
 //!
-//! A stream is worth a visit when the octets that it needs have landed: 4 for ULPDU_Length (8 with a leading marker).
-//! The visit follows the chain through all that has landed. ULPDU_Length is taken from the ring, so it does not matter
-//! how segments cut it. The length on the wire counts markers (MPA-FMT-10). The last FPDU found may not be whole: its
-//! length is kept, and it goes out without another visit as soon as its last octet lands.
+//! A stream is visited when the octets that it needs have landed: 4 for ULPDU_Length, 8 with a leading marker. The
+//! visit follows the chain through all that has landed. ULPDU_Length is read from the ring, so it does not matter how
+//! segments cut it. The length on the wire includes markers (MPA-FMT-10). If the last FPDU found is not whole, its
+//! length is kept, and the FPDU is issued without another visit as soon as its last octet lands.
 //!
-//! A length above `max_ulpdu`, or an FPDU above the buffers, goes out as a refused FPDU as soon as the length is there,
-//! and its stream is not looked at again (AMB-21, AMB-22).
+//! A length above `max_ulpdu`, or an FPDU larger than the buffers, is issued as a refused FPDU as soon as the length
+//! is known, and its stream is not visited again (AMB-21, AMB-22).
 //!
-//! When a stream has come to its end and no whole FPDU is left in front of it, the end goes out as a refused FPDU, too,
-//! in its turn behind all others: `CLOSED` where the FIN stands behind an FPDU, `TRUNCATED` where it cuts one, or the
-//! cause for which the stream was lost. Only behind `CLOSED` may something follow: that it is lost after all. No edge is
-//! taken behind a mark, so that the chain never runs past the end.
+//! When a stream has ended and no whole FPDU is left in front of the end, the end is issued as a refused FPDU, too,
+//! behind all others: `CLOSED` if the FIN is behind an FPDU, `TRUNCATED` if it cuts one, or the cause for which the
+//! stream was lost. Only `CLOSED` may be followed, by the loss of the stream. No edge is accepted behind a mark, so
+//! the chain never runs past the end.
 //!
-//! Throughput within a visit: one FPDU takes one cycle, or as many as the rows from its begin to that of the next one, if
-//! they are more; that is never more than the beats in which `fetch` reads it. Streams take turns, and visits overlap, so
-//! that a change of stream costs the reader two cycles at most. An FPDU that reaches [`FAR`] rows ends its visit; the stream is
-//! looked at again [`AGAIN`] cycles later at the latest. Waiting streams cost nothing. Latency from the landing of the
-//! last octet to `issued`: 12 cycles, 4 more for a long FPDU with markers, and 5 when the length was known before. The
-//! FPDU is at the output a cycle later. One that comes alone and begins with a beat needs no visit ([`prompt`]): it is
-//! issued 3 cycles after its first beat has landed when it ends with that beat or the next one, else its length is known
-//! by then.
+//! Throughput within a visit: an FPDU takes one cycle, or one for each row from its begin to that of the next one if
+//! there are more; that is never more than the beats in which `fetch` reads it. Streams take turns. Visits overlap,
+//! so a change of stream costs the reader at most two cycles. An FPDU that reaches [`FAR`] rows ends its visit; its
+//! stream is visited again at most [`AGAIN`] cycles later. Idle streams cost nothing.
 //!
-//! Behind gaps, [`ahead`] finds whole FPDUs by their markers, which go out with `ahead` when nothing in order waits. The
-//! chain in order finds them again, and says of those that were accepted that they are `placed` ([`placed`]).
+//! Latency: 12 cycles from the landing of the last octet to `issued`, 4 more for a long FPDU with markers, and 5 if
+//! the length was known before. The FPDU is at the output a cycle later. An FPDU that arrives alone and begins with a
+//! beat needs no visit ([`fast_path`]): if it ends with that beat or the next one, it is issued 3 cycles after its first
+//! beat has landed; otherwise its length is known by then.
 //!
-//! What was found of a stream before it is closed, and not issued by then, is dropped. The next owner's visits do not
-//! begin before the last of the former owner's is over. Who comes or goes is heard a cycle later.
+//! Behind gaps, [`look_ahead`] finds whole FPDUs by their markers. They are issued with `ahead` when no FPDU in order is
+//! pending. The chain in order finds them again and marks the accepted ones as `placed` ([`placed_ahead`]).
+//!
+//! FPDUs that were found before their stream was closed, and not issued by then, are dropped. The first visit for the
+//! next owner begins only when the last visit for the previous owner has ended. Arm and close take effect a cycle
+//! later.
 mod fast_path;
 mod lengths;
 mod look_ahead;
@@ -65,28 +67,27 @@ pub use lengths::FAR;
 pub use look_ahead::{FIND, NEXT};
 pub use reader::{ROWS, VISIT};
 
-/// Cycles from one FPDU of a stream to the next one when the visit ends between them and no other stream is served.
+/// Cycles from one FPDU of a stream to the next one if the visit ends between them and no other stream is visited.
 pub const AGAIN: usize = 16;
 
-/// Cycles after a stream has come or gone in which no FPDU is taken from [`prompt`]: what it measures may be of the former
-/// life of that stream.
+/// Cycles after an arm or a close in which no FPDU is accepted from [`fast_path`]: it may belong to the stream's previous owner.
 const WARY: u64 = 8;
 
-/// FPDUs in the queue in front of `fetch` from which on no more are looked for.
+/// FPDUs in the queue to `fetch` from which on the search pauses.
 const ENOUGH: u64 = 8;
 
-/// What goes with an FPDU whose end is known.
+/// Side information of an FPDU whose end is known.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Measured {
     /// As in [`Item`].
     pub found: Bit,
     /// As in [`Item`].
     pub end: Bit,
-    /// Position behind it; the same without an FPDU.
+    /// Position behind it, or where it would begin if there is none.
     pub behind: Bits<32>,
 }
 
-/// A length that is kept until its FPDU is whole.
+/// Length of an FPDU that is not whole yet.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Known {
     /// As in [`Fpdu`].
@@ -109,17 +110,17 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub landed_stream: Signal<In, Bits<8>>,
     /// The position behind its last octet.
     pub landed_edge: Signal<In, Bits<32>>,
-    /// As from `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
+    /// From `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
     pub beat_valid: Signal<In, Bit>,
-    /// Where they belong.
+    /// Their place.
     pub beat: Signal<In, Beat>,
     /// With `landed`: first two octets of each dword, in the lanes of the ring.
     pub landed_heads: Signal<In, Bits<H>>,
-    /// What is known of the end of a stream; comes behind the landing of all octets in front of it.
+    /// End of a stream; follows the landing of all octets in front of it.
     pub mark: Signal<In, Mark>,
     /// Pulse: `stream` starts at position 0, with the two flags below.
     pub arm: Signal<In, Bit>,
-    /// Pulse: `stream` is not looked at any more.
+    /// Pulse: `stream` is no longer visited.
     pub close: Signal<In, Bit>,
     /// Stream of `arm` and `close`.
     pub stream: Signal<In, Bits<8>>,
@@ -127,33 +128,33 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub markers: Signal<In, Bit>,
     /// The stream's CRCs are checked.
     pub crc: Signal<In, Bit>,
-    /// Row of the header RAM to read; its data come two cycles later.
+    /// Row of the header RAM to read.
     pub header_row: Signal<Out, Bits<20>>,
-    /// First two octets of each dword of that row.
+    /// First two octets of each dword of that row, two cycles later.
     pub header_data: Signal<In, Bits<H>>,
-    /// As from `admit`: a segment ends behind a gap.
+    /// From `admit`: a segment ends behind a gap.
     pub beyond: Signal<In, Bit>,
-    /// As from `admit`.
+    /// From `admit`.
     pub beyond_stream: Signal<In, Bits<8>>,
-    /// As from `admit`.
+    /// From `admit`.
     pub beyond_position: Signal<In, Bits<32>>,
-    /// Stream of which an island is wanted,
+    /// Lookup of an island: its stream,
     pub asked_stream: Signal<Out, Bits<8>>,
     /// and a position in it.
     pub asked_position: Signal<Out, Bits<32>>,
-    /// Two cycles later: there is such an island,
+    /// Two cycles later: the island exists,
     pub island: Signal<In, Bit>,
     /// it begins here,
     pub island_begin: Signal<In, Bits<32>>,
     /// and ends here.
     pub island_end: Signal<In, Bits<32>>,
-    /// Row with a marker; its FPDUPTR comes two cycles later.
+    /// Row of the marker to read.
     pub marker_row: Signal<Out, Bits<20>>,
-    /// FPDUPTR.
+    /// Its FPDUPTR, two cycles later.
     pub marker_data: Signal<In, Bits<16>>,
     /// Pulse: `fetch` has begun to read an FPDU with `ahead`.
     pub ahead_started: Signal<In, Bit>,
-    /// Pulse: `check` is through with an FPDU with `ahead`.
+    /// Pulse: `check` has finished an FPDU with `ahead`.
     pub ahead_done: Signal<In, Bit>,
     /// Its stream.
     pub ahead_stream: Signal<In, Bits<8>>,
@@ -163,18 +164,18 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub ahead_accepted: Signal<In, Bit>,
     /// Whole FPDUs, or refused ones.
     pub fpdu: Signal<Out, Fpdu>,
-    /// An FPDU is there.
+    /// The FPDU is valid.
     pub fpdu_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub fpdu_ready: Signal<In, Bit>,
     /// Position up to which the octets of each stream have landed.
     pub edge_landed: [Signal<Out, Bits<32>>; S],
-    /// Pulse: an FPDU of `issued_stream` is on its way from here on.
+    /// Pulse: an FPDU of `issued_stream` was issued.
     pub issued: Signal<Out, Bit>,
     /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
 
-    // who comes and goes: `arms` or `closes`, as told a cycle before
+    // arm and close, registered
     arms: Dff<Bit>,
     closes: Dff<Bit>,
     leaves: Dff<Bit>,
@@ -192,15 +193,15 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     need: [Dff<Bits<20>>; S],
     have: [Dff<Bits<20>>; S],
     eligible: [Dff<Bit>; S],
-    // the stream that waits for the reader, and the one that is given
+    // the stream selected for the reader, and the one selected to be issued
     picked_look: [Dff<Bit>; S],
     picked_give: [Dff<Bit>; S],
     given_here: [Signal<Local, Bit>; S],
     busy: [Dff<Bit>; S],
-    /// A cycle before, there was no visit of it, and none was due.
+    /// In the previous cycle it had no visit, and none was pending.
     rested: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
-    // its end: known, to be told that it is reached or why it is lost, and nothing left in front of it
+    // its end: known; to be reported as reached, or with its cause; nothing left in front of it
     stopped: [Dff<Bit>; S],
     finished: [Dff<Bit>; S],
     cause: [Dff<Bits<3>>; S],
@@ -215,7 +216,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     #[value(Walker::new(config))]
     walker: Walker<H, D, LOGD>,
 
-    // what the walker found: where it ends, how far the stream has landed
+    // measure: end of the walker's FPDU, edge of its stream
     behind: Dff<Bits<32>>,
     measured_valid: Dff<Bit>,
     measured: Dff<Measured>,
@@ -234,7 +235,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     over: Dff<Bit>,
     over_stream: Dff<Bits<8>>,
 
-    // give: a stream whose next FPDU has become whole
+    // give: a stream whose pending FPDU has become whole
     given: Dff<Bits<8>>,
     given_valid: Dff<Bit>,
     given_ends: Dff<Bit>,
@@ -254,7 +255,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     #[value(FastPath::new(assembly::latency(config.octets())))]
     prompt: FastPath<H, D, LOGD, S>,
     wary: Dff<Bits<4>>,
-    /// `wary` is 0, and nobody leaves.
+    /// `wary` is 0, and no stream is being closed.
     calm: Dff<Bit>,
 
     // behind gaps
@@ -286,7 +287,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     idle: [Signal<Local, Bit>; S],
     welcome: Signal<Local, Bit>,
     welcomed: [Signal<Local, Bit>; S],
-    /// What `prompt` has found can be given out at once.
+    /// The FPDU of `prompt` can be issued at once.
     in_time: Signal<Local, Bit>,
     prompts: Signal<Local, Bit>,
     notes: Signal<Local, Bit>,
@@ -349,7 +350,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.reset.next = self.reset.val();
         self.placed.reset.next = self.reset.val();
 
-        comment!("each stream: what has landed behind its next FPDU, and whether that is enough");
+        comment!(
+            "each stream: octets landed behind the begin of its next FPDU, and whether they suffice"
+        );
         self.marked.next = self.mark.val().finished | self.mark.val().cause.any();
         for i in 0..S {
             self.live[i].d.next = self.live[i].q.val();
@@ -401,7 +404,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
         }
-        comment!("it is told from afar");
+        comment!("registered for the distance");
         self.arms.d.next = self.arm.val();
         self.closes.d.next = self.close.val();
         self.leaves.d.next = self.arm.val() | self.close.val();
@@ -409,7 +412,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.told_markers.d.next = self.markers.val();
         self.told_crc.d.next = self.crc.val();
 
-        comment!("the next stream to be visited, and the next one whose FPDU has become whole");
+        comment!("select the next stream to visit, and the next one whose FPDU has become whole");
         self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
         self.give.last.next = self.given.q.val().get_bits::<4>(0);
         for i in 0..S {
@@ -419,7 +422,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.eligible[i].q.val() & (self.known[i].q.val() | self.ends[i].q.val());
         }
 
-        comment!("look: visit it as soon as the reader is free");
+        comment!("look: visit it as soon as the reader accepts");
         self.visit.next.stream = self.chosen.q.val();
         self.visit.next.position = 0.into();
         self.visit.next.markers = false;
@@ -466,7 +469,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!("measure: where what the walker found ends, and how far its stream has landed");
+        comment!("measure: the end of the walker's FPDU, and the edge of its stream");
         self.item.next = self.walker.item.val();
         self.base.next = self.behind.q.val();
         if self.item.val().start {
@@ -516,7 +519,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!("weigh: is it whole, and is its stream still the same?");
+        comment!("weigh: is it whole, and does its stream have the same owner?");
         self.left.next =
             self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
         self.weighed_valid.d.next = self.measured_valid.q.val();
@@ -543,7 +546,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!(
-            "decide: out with it, or wait for the rest of it; what comes behind that in the visit is void"
+            "decide: issue it, or keep its length until the rest lands; later items of that visit are void"
         );
         self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.passes.next = self.whole.q.val() & !self.dropped.q.val() & !self.dead.q.val();
@@ -558,7 +561,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
         self.over_stream.d.next = self.weighed_fpdu.q.val().stream;
 
-        comment!("prompt: the next FPDU of a stream in which nothing is left to look at");
+        comment!("prompt: the next FPDU of a stream whose landed octets have all been visited");
         self.prompt.beat_valid.next = self.beat_valid.val();
         self.prompt.beat.next = self.beat.val();
         self.prompt.heads.next = self.landed_heads.val();
@@ -599,7 +602,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.leaves.q.val() {
             self.wary.d.next = self.wary_for.val();
         }
-        comment!("what becomes known is written a cycle later: it is not given before");
+        comment!("a known length is written a cycle later, before it can be issued");
         self.learns.d.next = self.lacks.val() | self.notes.val();
         self.learned_of.d.next = self.early.val().stream.get_bits::<4>(0);
         self.learned.d.next = self.early_length.val();
@@ -613,7 +616,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.lengths.data.next = self.learned.q.val();
 
         comment!(
-            "give: the FPDU that waited is whole now, or nothing comes any more; or what `prompt` has found"
+            "give: the pending FPDU is whole, or its stream has ended; or the FPDU of `prompt`"
         );
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
         if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
@@ -636,7 +639,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.given_length.next = self.early_length.val();
             self.at_its_end.next = false;
         }
-        comment!("who is picked stands in `picked_give`, too, in this cycle");
+        comment!("in this cycle `picked_give` has the selected stream, too");
         for i in 0..S {
             self.given_here[i].next = self.picked_give[i].q.val()
                 | (!self.given_valid.q.val() & self.prompt.prompted_of[i].val());
@@ -644,7 +647,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.gift_of[i].d.next = self.given_here[i].val();
             }
         }
-        comment!("nobody looks at it before it is given");
+        comment!("not read before it is issued");
         if !self.gift_valid.q.val() {
             self.gift.d.next.stream = self.given_to.val();
             self.gift.d.next.dwords = self.given_length.val().dwords;
@@ -702,7 +705,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!(
-            "behind gaps: streams with markers and CRC; what is found goes out when nothing in order waits. Behind a visit its"
+            "behind gaps: streams with markers and CRC; an FPDU ahead is issued when none in order is pending. After a visit its"
         );
         comment!("stream is not busy for a cycle before it is eligible again");
         self.look_ahead.gone.next = self.leaves.q.val();
@@ -756,7 +759,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.taken.next = self.ahead_goes.val();
         self.placed.given.next = self.ahead_goes.val();
 
-        comment!("out: the queue has room for all that can be on its way when it holds the walker");
+        comment!(
+            "out: when the queue stalls the walker, it still has room for all FPDUs under way"
+        );
         self.found.next = self.gift.q.val();
         if self.ahead_goes.val() {
             self.found.next = self.look_ahead.fpdu.val();
@@ -781,7 +786,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
         self.hold.d.next = self.waiting.q.val() >= self.enough.val();
 
-        comment!("what becomes of the streams");
+        comment!("next state of the streams");
         for i in 0..S {
             if self.stands.val() & self.weighed_of[i].q.val() {
                 if self.weighed.q.val().end {
@@ -810,7 +815,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
             comment!(
-                "nobody is busy with a stream from two cycles after the last change on, when `have` has followed"
+                "a stream is idle again two cycles after its last change, when `have` is up to date"
             );
             if (self.over.q.val()
                 & (self.over_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
@@ -823,7 +828,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.busy[i].d.next = true;
             }
             if self.welcomed[i].val() {
-                comment!("also when its length is lost: it is looked at a cycle later then");
+                comment!("also if its length is dropped: the stream is visited a cycle later then");
                 self.eligible[i].d.next = false;
                 if self.in_time.val() {
                     self.busy[i].d.next = true;
@@ -835,9 +840,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!(
-            "a stream comes and goes; what its former life left unread must not make it eligible"
-        );
+        comment!("arm and close; octets of the previous owner must not make the stream eligible");
         for i in 0..S {
             if !self.busy[i].q.val() & !self.picked[i].val() {
                 self.stale[i].d.next = false;

@@ -1,4 +1,4 @@
-//! StreamEnd: when a stream has come to its end, and whether that is where its peer said.
+//! StreamEnd: when a stream has reached its end, and whether that is where its peer has put it.
 //!
 //! ```text
 //!  admit ─┬─ accepted beats: end, edge ─►┌ furthest ┐
@@ -6,16 +6,16 @@
 //!                                        └ a stream ┘
 //! ```
 //!
-//! The TCP engine marks the segment behind whose last octet the peer's FIN stands; segments come in any order, so the
-//! mark may come long before the octets in front of it. The stream is finished when its edge is there, once. An octet
-//! that was accepted beyond the FIN, before or after it was known, or a FIN elsewhere, is data behind a graceful
-//! close (DDP-TEAR-08); an abort is a connection that is gone for whatever cause (AMB-31). Of these two, the first one
-//! counts; either may still follow when the stream is finished.
+//! The TCP engine marks the segment whose last octet precedes the peer's FIN. Segments arrive in any order, so the
+//! mark may arrive long before the octets in front of it. The stream is finished, once, when its edge reaches the
+//! FIN. An octet accepted beyond the FIN, before or after the FIN is known, or a FIN at another position, is data
+//! behind a graceful close (DDP-TEAR-08). An abort means that the connection is lost for any cause (AMB-31). Of these
+//! two the first one counts; either may still follow the finish.
 //!
-//! Nothing is undone: what came in order before the mark stays in order in front of it, because the mark travels beside
-//! the octets, [`latency`] cycles, one more than they take to land. `scan` takes no edge behind it.
+//! Nothing is undone: octets that were in order before the mark stay in order in front of it, because the mark takes
+//! [`latency`] cycles, one more than the octets take to land. `scan` accepts no edge behind it.
 //!
-//! A beat and a mark a cycle. Assumes what `admit` assumes.
+//! Throughput: one beat and one mark a cycle. The assumptions are those of `admit`.
 use crate::parts::delay::Delay;
 use crate::parts::queue::Store;
 use crate::records::Beat;
@@ -25,18 +25,18 @@ use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// Cycles from a beat of `admit` to what it brings about, for beats of `octets`.
+/// Cycles from a beat of `admit` to its mark, for beats of `octets`.
 #[must_use]
 pub const fn latency(octets: usize) -> usize {
     assembly::latency(octets) + 1
 }
 
-/// What `scan` is told of a stream.
+/// The end of a stream, for `scan`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Mark {
-    /// All octets in front of the FIN are in the ring, and none comes behind them.
+    /// All octets in front of the FIN are in the ring, and none follow.
     pub finished: Bit,
-    /// `regmap::layout::refused` of a stream that ends in an error, wherever it stands; 0 = it does not.
+    /// `regmap::layout::refused` of a stream that ends in an error at any position; 0 = no error.
     pub cause: Bits<3>,
     /// That stream.
     pub stream: Bits<8>,
@@ -52,19 +52,19 @@ pub struct StreamEnd<const S: usize> {
     pub reset: Signal<In, Bit>,
     /// A beat was accepted.
     pub beat_valid: Signal<In, Bit>,
-    /// Where it belongs; `stream` and `new_edge` are those of the marks, too.
+    /// Its place; `stream` and `new_edge` are also those of the marks.
     pub beat: Signal<In, Beat>,
-    /// Pulse: the peer's FIN stands at `mark_end`.
+    /// Pulse: the peer's FIN is at `mark_end`.
     pub mark_fin: Signal<In, Bit>,
     /// That position.
     pub mark_end: Signal<In, Bits<32>>,
-    /// Pulse: the connection is gone.
+    /// Pulse: the connection is lost.
     pub mark_abort: Signal<In, Bit>,
     /// Pulse: `stream` starts.
     pub arm: Signal<In, Bit>,
     /// Stream of `arm`.
     pub stream: Signal<In, Bits<8>>,
-    /// What came of it.
+    /// The resulting mark.
     pub mark: Signal<Out, Mark>,
 
     // the beat with its end
@@ -76,12 +76,12 @@ pub struct StreamEnd<const S: usize> {
     fin_end: Dff<Bits<32>>,
     abort: Dff<Bit>,
 
-    // what that means, a cycle later
-    // of the beat and the mark: the FIN was known; there is a beat or a FIN; there is a FIN
+    // its meaning, a cycle later
+    // beat and mark: the FIN was known before; a beat or a FIN is valid; a FIN is valid
     knew: Dff<Bit>,
     came: Dff<Bit>,
     ended: Dff<Bit>,
-    // the edge is at the FIN that is known, at the one that comes; octets behind it, another one, one in front of octets
+    // the edge is at the known FIN, at the new one; octets behind the FIN, a second FIN, a FIN in front of octets
     at_known: Dff<Bit>,
     at_given: Dff<Bit>,
     passed: Dff<Bit>,
@@ -137,7 +137,7 @@ impl<const S: usize> StreamEnd<S> {
 impl<const S: usize> Logic for StreamEnd<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("where the beat ends");
+        comment!("end of the beat");
         self.accepted.d.next = self.beat_valid.val();
         self.owner.d.next = self.beat.val().stream;
         self.end_now.d.next = self.beat.val().position + bit_cast::<32, 8>(self.beat.val().count);
@@ -147,7 +147,7 @@ impl<const S: usize> Logic for StreamEnd<S> {
         self.abort.d.next = self.mark_abort.val();
 
         comment!(
-            "its stream: how far octets were accepted, in order or not, and where the FIN stands"
+            "its stream: the furthest accepted octet, in order or not, and the position of the FIN"
         );
         self.has_octets.next = false;
         self.known.next = false;
@@ -170,7 +170,7 @@ impl<const S: usize> Logic for StreamEnd<S> {
         self.fin_at.data.next = self.fin_end.q.val();
 
         comment!(
-            "octets behind the FIN that is known, another FIN, a FIN in front of octets; the edge at the FIN"
+            "octets behind the known FIN, a second FIN, a FIN in front of octets; the edge at the FIN"
         );
         self.room.next = self.fin_at.out.val() - self.end_now.q.val();
         self.room_before.next = self.fin_end.q.val() - self.furthest.out.val();
@@ -201,7 +201,7 @@ impl<const S: usize> Logic for StreamEnd<S> {
             }
         }
 
-        comment!("compared before, decided here");
+        comment!("decide on the registered comparisons");
         self.beyond.next = self.ended.q.val() & self.leaves.q.val();
         self.reached.next = self.ended.q.val() & self.at_given.q.val();
         if self.knew.q.val() {
@@ -209,7 +209,7 @@ impl<const S: usize> Logic for StreamEnd<S> {
             self.reached.next = self.came.q.val() & self.at_known.q.val();
         }
 
-        comment!("what is told, once; here the arm comes a cycle later too");
+        comment!("marks, each once; the arm is delayed by a cycle here, too");
         self.cause.next = 0.into();
         if self.beyond.val() {
             self.cause.next = self.behind_fin.val();

@@ -1,17 +1,17 @@
-//! Strip: checks the markers of FPDUs and takes them out.
+//! Strip: checks the markers of FPDUs and removes them.
 //!
 //! ```text
 //!            marker in lane 2:   lane 7 6 5 4 3 2 1 0        lane 7 6 5 4 3 2 1 0
 //!  beat                               h g f e d M b a   ──►       - h g f e d b a   (one dword less)
-//!  marker ──► FPDUPTR, low two bits masked ──► as it should be?
+//!  marker ──► FPDUPTR, low two bits masked ──► as expected?
 //! ```
 //!
-//! A beat holds one marker at most, since markers are 512 octets apart (MPA-MRK-03). The reserved half of a marker and
-//! the two low bits of FPDUPTR are not looked at (MPA-FMT-14, MPA-MRK-12). The first wrong marker of an FPDU is kept for
-//! the error record. The CRC unit sees the beats as they were: markers are covered (MPA-CRC-13 to 15).
+//! A beat holds at most one marker, since markers are 512 octets apart (MPA-MRK-03). The reserved half of a marker
+//! and the two low bits of FPDUPTR are ignored (MPA-FMT-14, MPA-MRK-12). The first wrong marker of an FPDU is kept
+//! for the error record. The CRC covers markers, so the CRC unit gets the beats with them (MPA-CRC-13 to 15).
 //!
-//! A beat a cycle. Beats come out [`LATENCY`] cycle later, so that the header is known soon; what the markers said follows
-//! [`SAID`] cycles behind the last beat, since nobody asks before the CRC is there.
+//! Throughput: one beat a cycle. Latency: [`LATENCY`] cycle, so that the header is known early; the result for the
+//! markers follows [`SAID`] cycles behind the last beat, which is early enough, since the CRC takes longer.
 use crate::parts::lane_mask::LaneMask;
 use crate::rx::mpa::fetch::Beat;
 use rust_hdl_core::prelude::*;
@@ -19,19 +19,19 @@ use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 use warpline_wire::marker;
 
-/// Cycles from a beat with markers to the beat without.
+/// Cycles from a beat with markers to the beat without them.
 pub const LATENCY: usize = 1;
 
-/// Cycles from the last beat of an FPDU to what its markers said.
+/// Cycles from the last beat of an FPDU to the result for its markers.
 pub const SAID: usize = LATENCY + 1;
 
-/// Low bits of FPDUPTR that are not looked at (MPA-MRK-12).
+/// Low bits of FPDUPTR that are ignored (MPA-MRK-12).
 const MASKED: usize = marker::FPDUPTR_MASK.trailing_zeros() as usize;
 
-/// What is known of a beat without markers besides its octets.
+/// Side information of a beat without markers.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Plain {
-    /// A beat is there.
+    /// The beat is valid.
     pub valid: Bit,
     /// First beat of its FPDU.
     pub first: Bit,
@@ -41,14 +41,14 @@ pub struct Plain {
     pub count: Bits<5>,
 }
 
-/// What the markers of an FPDU said.
+/// Result for the markers of an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Said {
-    /// One was wrong.
+    /// One is wrong.
     pub wrong: Bit,
-    /// FPDUPTR that the first wrong one should have had.
+    /// FPDUPTR expected in the first wrong one.
     pub expected: Bits<16>,
-    /// FPDUPTR that it had.
+    /// FPDUPTR found in it.
     pub received: Bits<16>,
 }
 
@@ -68,16 +68,16 @@ pub struct Strip<const W: usize, const D: usize> {
     pub plain: Signal<Out, Plain>,
     /// Their octets.
     pub plain_data: Signal<Out, Bits<W>>,
-    /// A cycle behind the last of them: what the markers of the FPDU said.
+    /// The result for the FPDU's markers, a cycle behind the last beat.
     pub said: Signal<Out, Said>,
 
-    // stage 1: the marker picked out, the dwords above it moved down
+    // stage 1: the marker extracted, the dwords above it moved down
     below: LaneMask<W, D>,
     beat_1: Dff<Beat>,
     data_1: Dff<Bits<W>>,
     pointer_1: Dff<Bits<16>>,
 
-    // stage 2: judged
+    // stage 2: compared
     said_2: Dff<Said>,
     marker: Signal<Local, Bits<32>>,
     differs: Signal<Local, Bit>,
@@ -102,7 +102,7 @@ impl<const W: usize, const D: usize> Default for Strip<W, D> {
 impl<const W: usize, const D: usize> Logic for Strip<W, D> {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("stage 1: dwords above the marker come down one lane");
+        comment!("stage 1: dwords above the marker move down one lane");
         self.below.from.next = self.zero.val();
         self.below.to.next = self.beat.val().marker_lane;
         self.beat_1.d.next = self.beat.val();

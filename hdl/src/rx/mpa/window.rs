@@ -1,14 +1,14 @@
-//! Window reports: tells the TCP engine how far each stream is taken in, and how much more it may send.
+//! Window reports: how far each stream has been received, and how much more its peer may send.
 //!
 //! ```text
 //!  edge, limit of S streams ─► one stream after the other ─► m_axis_window {limit, edge}, stream in tdest
 //! ```
 //!
-//! A report each cycle that it is taken; a stream's turn comes every S reports, so what is told is at most that old.
-//! Both numbers are TCP sequence numbers: `edge` is what may be acknowledged (the octet expected next), `limit` the right
-//! edge of the window (MPA-RCV-26). A report that waits to be taken holds still, as AXI4-Stream demands, also when its
-//! stream is armed for another connection meanwhile: an engine that lets reports wait leaves out an `edge` that does not
-//! lie between what it has sent and what was acknowledged before.
+//! One report in each cycle in which `tready` is high; each stream is reported every S reports, which bounds the age
+//! of a report. Both numbers are TCP sequence numbers: `edge` is what may be acknowledged (the octet expected next),
+//! `limit` the right edge of the window (MPA-RCV-26). A report that is not accepted yet stays stable, as AXI4-Stream
+//! requires, even if its stream is armed for another connection meanwhile. So an engine that stalls reports ignores
+//! an `edge` that does not lie between the last acknowledged octet and the last octet it has sent.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 use warpline_sv_writer::dff::Dff;
@@ -21,9 +21,9 @@ pub struct WindowStreamOut {
     pub tdata: Signal<Out, Bits<64>>,
     /// Stream number.
     pub tdest: Signal<Out, Bits<8>>,
-    /// A report is there.
+    /// The report is valid.
     pub tvalid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<In, Bit>,
 }
 
@@ -35,9 +35,9 @@ pub struct WindowStreamIn {
     pub tdata: Signal<In, Bits<64>>,
     /// Stream number.
     pub tdest: Signal<In, Bits<8>>,
-    /// A report is there.
+    /// The report is valid.
     pub tvalid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub tready: Signal<Out, Bit>,
 }
 

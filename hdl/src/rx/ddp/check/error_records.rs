@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Words are laid out as `regmap::layout::error_record`. Word 0 with its VALID bit is written last, so that a record that
-//! shows VALID is whole. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
+//! shows VALID is complete. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
 //! clears every row.
 use super::table::Table;
 use crate::records::{Segment, Verdict};
@@ -28,7 +28,7 @@ pub struct ErrorRecords {
     pub stream: Signal<In, Bits<8>>,
     /// The record holds an error; zero clears it.
     pub valid: Signal<In, Bit>,
-    /// The error is an FPDU's; if not, what follows counts as zero.
+    /// The error is an FPDU's; otherwise the following inputs count as zero.
     pub from_fpdu: Signal<In, Bit>,
     /// Error type in bits 11:8, code in bits 7:0.
     pub number: Signal<In, Bits<12>>,
@@ -36,9 +36,9 @@ pub struct ErrorRecords {
     pub checks: Signal<In, Bits<16>>,
     /// The FPDU.
     pub fpdu: Signal<In, Segment>,
-    /// What MPA said of it.
+    /// MPA's verdict about it.
     pub verdict: Signal<In, Verdict>,
-    /// Words are still to be written.
+    /// Words are being written.
     pub busy: Signal<Out, Bit>,
     /// Clear row `clear_row`, while nothing is written.
     pub clear: Signal<In, Bit>,

@@ -1,4 +1,4 @@
-//! What DDP says of an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
+//! DDP's verdict about an FPDU: the first failing check gives the error number, all failing ones the report (AMB-01 to AMB-05).
 //!
 //! ```text
 //!  short ─► version ──────────────────────────────────────────────  0/00  1/04 or 2/06     (RFC 5041 §7.1)
@@ -6,12 +6,12 @@
 //!    T=0:       qn ─► msn ─► nobuf ─► mo · len                    2/01 03 02 04 05
 //! ```
 //!
-//! What MPA says comes before all of it, but later in time: `check` puts it in front when it settles the FPDU.
+//! MPA's errors take precedence, but are known later: `check` puts them in front when it settles the FPDU.
 //!
-//! What the FPDU alone tells is looked at first, and waits for the tables' answers. Of an FPDU that came ahead of others
-//! only what does not depend on them is an error already (AMB-11): `postponed` tells the rest from that.
+//! The checks of the FPDU alone come first; their result is delayed until the tables respond. For an FPDU that came
+//! ahead of others only errors that do not depend on those count yet (AMB-11): `postponed` marks the others.
 //!
-//! An FPDU a cycle. Its `fails_` inputs come [`TABLES`] cycles behind `segment`, the verdict [`LATENCY`] cycles later.
+//! Throughput: one FPDU a cycle. Its `fails_` inputs follow `segment` by [`TABLES`] cycles, the verdict by [`LATENCY`] more.
 use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
 use crate::records::{self, Segment};
@@ -21,7 +21,7 @@ use warpline_sv_writer::{Block, comment};
 use warpline_wire::ddp;
 use warpline_wire::error::ErrorNumber;
 
-/// Cycles from an FPDU to what the tables say of it.
+/// Cycles from an FPDU to its `fails_` inputs.
 pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
 /// Cycles from the `fails_` inputs to the verdict.
 pub const LATENCY: u64 = 1;
@@ -53,13 +53,13 @@ pub struct Checks {
     pub message_offset: Bit,
     /// MO + n beyond the buffer.
     pub length: Bit,
-    /// Not an MSN that may come.
+    /// The MSN is not allowed here.
     pub msn: Bit,
     /// Zero.
     pub rest: Bits<3>,
 }
 
-/// What the FPDU alone tells: the check that comes first.
+/// The part that depends on the FPDU alone.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Early {
     /// It is a tagged one.
@@ -185,7 +185,7 @@ impl Logic for Judge {
         self.early.d.next = self.first.q.val();
         self.early.d.next.empty = self.empty.val();
 
-        comment!("against tables: the check that comes first is written last");
+        comment!("results of the tables: the check with precedence is assigned last");
         self.final_failed.d.next = false;
         self.final_postponed.d.next = !self.early.q.val().is_tagged;
         self.final_number.d.next = 0.into();

@@ -5,18 +5,18 @@
 //!  slot ──────────┴─► buffers ─► buffer
 //!                 └─► messages ─► message
 //!  start ─► MSN = first_msn, nothing posted
-//!  post ──► buffers[MSN + posted] = what is posted, messages[MSN + posted] = nothing placed
-//!  note ──► messages[slot] = what has been placed; ahead + 1 when that closes a message behind the first one
+//!  post ──► buffers[MSN + posted] = posted, messages[MSN + posted] = nothing placed
+//!  note ──► messages[slot] = noted; ahead + 1 when that closes a message behind the first one
 //!  take ──► MSN + 1; ahead − 1 when the message was one of those
 //! ```
 //!
-//! A buffer lies in the slot of its MSN, modulo their number, so that an MSN finds buffer and message without the queue's
-//! state; whether they are its own is what the state tells. A slot is cleared by the post that fills it: no message sees
-//! what an earlier one, or a former owner of the stream, has left.
+//! A buffer lies in the slot of its MSN, modulo their number, so an MSN finds buffer and message without the queue's
+//! state; that state tells whether they belong to it. A slot is cleared by the post that fills it, so no message sees
+//! the remains of an earlier one or of the stream's previous owner.
 //!
-//! `stream`, `queue` and `slot` are held: `state` follows them by 1 cycle, `buffer` and `message` by [`LATENCY`]; `start`,
-//! `post`, `note` and `take` are pulses, one in a cycle, given no earlier than `state`. A queue means nothing before its
-//! first `start`.
+//! `stream`, `queue` and `slot` must be stable: `state` follows them by 1 cycle, `buffer` and `message` by
+//! [`LATENCY`]. `start`, `post`, `note` and `take` are pulses, at most one in a cycle, and not before `state` is
+//! valid. A queue is undefined before its first `start`.
 use super::table::{self, Table};
 use crate::Config;
 use crate::parts::queue::Store;
@@ -26,10 +26,10 @@ use warpline_sv_writer::{Block, comment};
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
 pub const LATENCY: u64 = table::LATENCY;
-/// Cycles from the one behind `take` to the message that is the first one then, with `slot` from `state`.
+/// Cycles from the one behind `take` to the new first message, with `slot` from `state`.
 pub const NEXT: u64 = 1 + table::LATENCY;
 
-/// Where a queue stands.
+/// State of a queue.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct QueueState {
     /// MSN of the message that the first buffer is for (RFC 5041 §4.3).
@@ -49,14 +49,14 @@ pub struct ReceiveBuffer {
     pub address: Bits<64>,
 }
 
-/// What has come of a message.
+/// State of a message.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MessageState {
     /// Payload octets placed, in 32 bits.
     pub placed: Bits<32>,
-    /// They were once more than that: no message is as long.
+    /// They have exceeded that, which no message can.
     pub countless: Bit,
-    /// Its L = 1 segment has come, and more has come behind that.
+    /// Its L = 1 segment has come, and further segments behind it.
     pub anomaly: Bit,
     /// Its L = 1 segment has come.
     pub closed: Bit,
@@ -77,7 +77,7 @@ pub struct ReceiveQueues<const S: usize> {
     pub stream: Signal<In, Bits<8>>,
     /// Queue number.
     pub queue: Signal<In, Bits<2>>,
-    /// Low bits of the MSN whose buffer is wanted.
+    /// Low bits of the MSN whose buffer is looked up.
     pub slot: Signal<In, Bits<8>>,
     /// State of that queue, 1 cycle later.
     pub state: Signal<Out, QueueState>,
@@ -95,15 +95,15 @@ pub struct ReceiveQueues<const S: usize> {
     pub post: Signal<In, Bit>,
     /// Buffer with `post`.
     pub posted: Signal<In, ReceiveBuffer>,
-    /// What has been placed in the buffer is `noted` from now on.
+    /// Set the state of the message to `noted`.
     pub note: Signal<In, Bit>,
     /// With `note`.
     pub noted: Signal<In, MessageState>,
-    /// With `note`: it is closed by that, and not the first one.
+    /// With `note`: this closes the message, and it is not the first one.
     pub closes: Signal<In, Bit>,
-    /// The first message has come: its buffer leaves the queue.
+    /// The first message is complete: its buffer leaves the queue.
     pub take: Signal<In, Bit>,
-    /// With `take`: it was closed before it was the first one.
+    /// With `take`: the message was closed before it became the first one.
     pub waited: Signal<In, Bit>,
 
     states: Store<QueueState, 6>,
@@ -130,7 +130,7 @@ pub struct ReceiveQueues<const S: usize> {
 }
 
 impl<const S: usize> ReceiveQueues<S> {
-    /// The queues that `config` asks for.
+    /// The queues that `config` describes.
     ///
     /// # Panics
     /// When S, `config.queues` or `config.receive_slots` is outside its range.

@@ -1,15 +1,15 @@
-//! The STag table: which region an STag names, and who may write to it (RFC 5041 §8.2, §8.3.1).
+//! The STag table: the region that an STag names, and who may write to it (RFC 5041 §8.2, §8.3.1).
 //!
 //! ```text
 //!  argument ──► end = base + length ────┐
-//!               shift = address - base ─┴─► entry ─► [what is done to a slot] ─┐
+//!               shift = address - base ─┴─► entry ─► [write of a slot] ────────┐
 //!  stag ─► slot = STag bits 8 and up ──────────────────────────────────────────┴─► table ─► entry
 //! ```
 //!
-//! An entry is kept as the checks want it: with the region's end instead of its length, and with the distance from
-//! Tagged Offset to bus address instead of the address. `entry` follows `stag` by [`LATENCY`] cycles. `argument` is
-//! held for [`PREPARATION`] cycles before `write` and one behind it, since what is to be done to a slot is a register: a
-//! question in that cycle may still find what was there. After a reset the caller clears every slot.
+//! An entry has the form that the checks use: the region's end instead of its length, and the difference of bus
+//! address and Tagged Offset instead of the address. `entry` follows `stag` by [`LATENCY`] cycles. `argument` must be
+//! stable for [`PREPARATION`] cycles before `write` and one behind it, since the write of a slot is registered: a
+//! lookup in that cycle may still return the old entry. After a reset the caller clears every slot.
 use super::table::{self, Table};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
@@ -26,7 +26,7 @@ pub const PREPARATION: u64 = 3;
 /// An entry of the table.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct StagEntry {
-    /// The slot is taken.
+    /// The slot is in use.
     pub valid: Bit,
     /// The whole STag.
     pub stag: Bits<32>,
@@ -55,7 +55,7 @@ pub struct StagTable {
     pub clock: Signal<In, Clock>,
     /// STag to look up.
     pub stag: Signal<In, Bits<32>>,
-    /// What its slot holds, [`LATENCY`] cycles later.
+    /// Content of its slot, [`LATENCY`] cycles later.
     pub entry: Signal<Out, StagEntry>,
     /// Words of `regmap::layout::stag_entry`.
     pub argument: [Signal<In, Bits<32>>; 8],

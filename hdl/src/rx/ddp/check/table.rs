@@ -6,9 +6,9 @@
 //!  read_row ──────────────►└─────┘
 //! ```
 //!
-//! One write and one read a cycle; `read_data` follows its row by [`LATENCY`] cycles. What is written in the very cycle
-//! of the read is not promised to be seen or not to be seen; the blocks around never do it. No reset: the RAM holds zero
-//! at power-up, and who needs more writes every row.
+//! Throughput: one write and one read a cycle; `read_data` follows its row by [`LATENCY`] cycles. A read in the same
+//! cycle as a write of its row returns the old or the new record, undefined which; the blocks around never do that.
+//! No reset: the RAM holds zero at power-up, and a block that needs more clears every row.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 

@@ -1,4 +1,4 @@
-//! Tagged checks (RFC 5041 §7.1, AMB-01, AMB-03): is the STag good here, and does the payload lie inside its region?
+//! Tagged checks (RFC 5041 §7.1, AMB-01, AMB-03): is the STag valid here, and does the payload lie inside its region?
 //!
 //! ```text
 //!            stage 1                         stage 2                       stage 3
@@ -9,9 +9,9 @@
 //!            TO + shift (low) ─────────────► (high) ──────────────────────► address
 //! ```
 //!
-//! 64-bit arithmetic goes in halves, so that no carry runs over more than 32 bits. The last octet, not the octet behind
-//! it, is compared, which keeps a segment that ends exactly at 2^64 free of special cases; hence n ≥ 1, and the caller
-//! ignores everything when n = 0 (AMB-02). One segment a cycle; its results come [`LATENCY`] cycles after its inputs.
+//! 64-bit arithmetic is done in halves, so that no carry chain exceeds 32 bits. The last octet, not the octet behind
+//! it, is compared, which spares a special case for a segment that ends exactly at 2^64; hence n ≥ 1, and the caller
+//! ignores all results when n = 0 (AMB-02). Throughput: one segment a cycle. Latency: [`LATENCY`] cycles.
 use super::stag_table::StagEntry;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
@@ -37,7 +37,7 @@ pub struct TaggedChecks {
     pub offset_low: Signal<In, Bits<32>>,
     /// Payload octets less one.
     pub last: Signal<In, Bits<16>>,
-    /// What the STag table holds in the STag's slot.
+    /// The entry in the STag's slot.
     pub entry: Signal<In, StagEntry>,
     /// No valid entry with the whole STag.
     pub fails_stag: Signal<Out, Bit>,
@@ -47,9 +47,9 @@ pub struct TaggedChecks {
     pub fails_access: Signal<Out, Bit>,
     /// TO outside the region.
     pub fails_offset: Signal<Out, Bit>,
-    /// The payload runs over TO 2^64.
+    /// The payload passes TO 2^64.
     pub fails_wrap: Signal<Out, Bit>,
-    /// The payload runs over the region's end.
+    /// The payload passes the region's end.
     pub fails_end: Signal<Out, Bit>,
     /// Bus address of the first payload octet.
     pub address: Signal<Out, Bits<64>>,

@@ -1,5 +1,5 @@
-//! Untagged checks (RFC 5041 §7.1, AMB-04 to AMB-07): may this message have segments, does the payload fit its buffer,
-//! and have as many octets come as the message has?
+//! Untagged checks (RFC 5041 §7.1, AMB-04 to AMB-07): is the MSN allowed, does the payload fit its buffer, and have all octets of the
+//! message come?
 //!
 //! ```text
 //!             stage 1                        stage 2
@@ -12,9 +12,9 @@
 //!             address + MO (low) ──────────► (high) ───────► address
 //! ```
 //!
-//! Where the lower layer delivers in order, only the next message of a queue can come (strict MSN); in a window any message
-//! that has a buffer can, and what is ahead and what is behind is told by half a circle (AMB-24). Inputs are held: results
-//! are right [`LATENCY`] cycles after the last change.
+//! If the lower layer delivers in order, only the next message of a queue is allowed (strict MSN). In a window any
+//! message with a buffer is, and half of the number circle divides MSNs ahead from those behind (AMB-24). Inputs must
+//! be stable: results are valid [`LATENCY`] cycles after their last change.
 use super::receive_queues::{MessageState, QueueState, ReceiveBuffer};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
@@ -38,11 +38,11 @@ pub struct UntaggedChecks {
     pub state: Signal<In, QueueState>,
     /// Buffer of that queue for the MSN.
     pub buffer: Signal<In, ReceiveBuffer>,
-    /// What has come of the message before.
+    /// State of the message before.
     pub message: Signal<In, MessageState>,
-    /// The MO has to be the number of octets that have come.
+    /// The MO must equal the number of octets that have come.
     pub strict_offset: Signal<In, Bit>,
-    /// Not only the expected MSN will do.
+    /// Any MSN of the window is allowed, not only the expected one.
     pub window: Signal<In, Bit>,
     /// It is the last segment of its message.
     pub last: Signal<In, Bit>,
@@ -52,23 +52,23 @@ pub struct UntaggedChecks {
     pub rsvd_ulp_low: Signal<In, Bits<32>>,
     /// How far the MSN is ahead of the expected one, modulo 2^32; from one cycle after `state` on.
     pub distance: Signal<Out, Bits<32>>,
-    /// The MSN is not one that may come.
+    /// The MSN is not allowed.
     pub fails_msn: Signal<Out, Bit>,
     /// Nothing is posted for it.
     pub fails_buffer: Signal<Out, Bit>,
-    /// MO outside the buffer, or not where it has to be.
+    /// MO outside the buffer, or not the required one.
     pub fails_offset: Signal<Out, Bit>,
-    /// The payload runs over the buffer's end.
+    /// The payload passes the buffer's end.
     pub fails_length: Signal<Out, Bit>,
     /// Bus address of the first payload octet.
     pub address: Signal<Out, Bits<64>>,
     /// MO + n: length of the message when this is its last segment.
     pub message_length: Signal<Out, Bits<32>>,
-    /// What has come of the message with this segment.
+    /// State of the message with this segment.
     pub progress: Signal<Out, MessageState>,
     /// When this is its last segment: the octets that have come are more or fewer than the message has.
     pub hole: Signal<Out, Bit>,
-    /// The same of a message that is closed, without the segment; from one cycle after `message` on.
+    /// The same for a closed message, without the segment; from one cycle after `message` on.
     pub closed_hole: Signal<Out, Bit>,
 
     address_low: Signal<Local, Bits<32>>,
@@ -110,7 +110,7 @@ impl Logic for UntaggedChecks {
         self.placed_1.d.next =
             bit_cast::<33, 32>(self.message.val().placed) + bit_cast::<33, 16>(self.length.val());
 
-        comment!("stage 2: an empty segment may stand at the very end of the buffer");
+        comment!("stage 2: an empty segment may lie at the very end of the buffer");
         self.offset_2.d.next = !(self.below_1.q.val()
             | (self.same_1.q.val() & !self.length.val().any()))
             | (self.strict_offset.val() & self.moved_1.q.val());

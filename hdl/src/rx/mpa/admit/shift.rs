@@ -1,4 +1,4 @@
-//! Shift: what a beat makes of something that each island has: its begin, its end, or how another beat lies to it.
+//! Shift: the next value of a property of each island (its begin, its end, or its relation to another beat) after a beat.
 //!
 //! ```text
 //!             high low
@@ -8,11 +8,11 @@
 //!  own ──────── 1   1 ──┘
 //! ```
 //!
-//! Islands move down when one is gone, up in front of a new one, or take what is the beat's own. Behind the last one is
-//! `beyond`. Who knows early that nothing moves has `stay` as something else altogether, and both selects low: the selects
-//! are what comes late, and nothing is chosen behind them.
+//! Islands move down when one is removed, move up behind a new one, or take the beat's own value. Behind the last one
+//! is `beyond`. A caller that knows early that nothing moves puts another value on `stay` and sets both selects low:
+//! the selects arrive late, and there is no multiplexer behind them.
 //!
-//! Combinational, one choice of four.
+//! Combinational, one 4:1 multiplexer.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 
@@ -24,15 +24,15 @@ pub struct Shift<T: Synth, const N: usize> {
     pub high: [Signal<In, Bit>; N],
     /// Second bit.
     pub low: [Signal<In, Bit>; N],
-    /// What it is when nothing happens to the island.
+    /// Value if the island does not move.
     pub stay: [Signal<In, T>; N],
-    /// What the islands have.
+    /// Present values of the islands.
     pub items: [Signal<In, T>; N],
-    /// What the beat has.
+    /// Value of the beat.
     pub own: Signal<In, T>,
-    /// What the last island has when there is one less.
+    /// Value of the last island when one is removed.
     pub beyond: Signal<In, T>,
-    /// What each island has then.
+    /// Next value of each island.
     pub out: [Signal<Out, T>; N],
 }
 

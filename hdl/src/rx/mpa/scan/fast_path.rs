@@ -1,20 +1,21 @@
 //! FastPath: measures an FPDU that begins with a beat while that beat is on its way into the ring.
 //!
 //! ```text
-//!  beat ─► first new octet ─► where its stream goes on? ─► lane ─┐
+//!  beat ─► first new octet ─► where its chain continues? ─► lane ┐
 //!            └─► octets up to the edge ─────────────────────────┼─► dwords; whole, or how far from it?
 //!  landing octets (first two of each dword) ─► ULPDU_Length ────┘
 //! ```
 //!
-//! A visit takes 12 cycles, and as many as its rows need to land, which an FPDU that comes alone would spend waiting. When
-//! all in front of it has been found already, its ULPDU_Length need not be read back from the ring: it passes by on its way
-//! in. Only what a visit would say anyway is said here, earlier; whoever cannot use it lets it go and makes the visit.
+//! A visit takes 12 cycles and those in which its rows land; an FPDU that arrives alone would spend them idle. If all
+//! FPDUs in front of it have been found already, its ULPDU_Length need not be read back from the ring, since it
+//! passes by on its way in. FastPath reports only what a visit would report, earlier; if the result cannot be used,
+//! it is dropped, and the visit takes place.
 //!
-//! It says nothing of an FPDU whose ULPDU_Length (or dword of it) is cut by the beat, from [`MOST`] octets on, or behind
-//! which more has come: a visit finds them all, a cycle each. Octets of the beat behind count, too: they have landed when
-//! the FPDU goes out.
+//! It reports no FPDU whose ULPDU_Length (or dword of it) is cut by the beat, none of [`MOST`] octets or more, and
+//! none behind which more octets have landed: a visit finds those, one a cycle. The octets of the next beat count,
+//! too: they have landed when the FPDU is issued.
 //!
-//! Latency from landing to `prompted`: 2 cycles. A beat a cycle.
+//! Latency from landing to `prompted`: 2 cycles. Throughput: one beat a cycle.
 use crate::parts::delay::Delay;
 use crate::records::Beat;
 use rust_hdl_core::prelude::*;
@@ -30,20 +31,20 @@ const APART: u64 = 508;
 /// An FPDU that begins with a beat.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FastFpdu {
-    /// Its stream. It begins where that goes on.
+    /// Its stream. It begins where the stream's chain continues.
     pub stream: Bits<8>,
     /// Dwords on the wire, markers included.
     pub dwords: Bits<16>,
     /// ULPDU_Length.
     pub ulpdu: Bits<16>,
-    /// Its last octet is the last one that has come.
+    /// Its last octet is the last one received.
     pub whole: Bit,
 }
 
-/// A beat with which an FPDU begins.
+/// A beat in which an FPDU begins.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Begun {
-    /// It is one.
+    /// Valid.
     valid: Bit,
     /// Its stream,
     stream: Bits<8>,
@@ -59,10 +60,10 @@ struct Begun {
     have: Bits<20>,
 }
 
-/// The same when it has landed, in words of ULPDU_Length.
+/// The same when it has landed, as bounds of ULPDU_Length.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Landed {
-    /// It is one, and not too many octets have come for a length below [`MOST`].
+    /// Valid, and no more octets have come than a length below [`MOST`] can have.
     valid: Bit,
     /// Its stream.
     stream: Bits<8>,
@@ -88,19 +89,19 @@ struct Landed {
 pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// As from `admit`: a beat with new octets,
+    /// From `admit`: a beat with new octets,
     pub beat_valid: Signal<In, Bit>,
-    /// and where they belong.
+    /// and their place.
     pub beat: Signal<In, Beat>,
     /// When that beat lands: first two octets of each dword, in the lanes of the ring.
     pub heads: Signal<In, Bits<H>>,
-    /// Where each stream goes on,
+    /// Where the chain of each stream continues,
     pub at: [Signal<In, Bits<20>>; S],
     /// and whether it carries markers.
     pub with_markers: [Signal<In, Bit>; S],
-    /// An FPDU.
+    /// The FPDU.
     pub prompted: Signal<Out, FastFpdu>,
-    /// Pulse: it is there.
+    /// Pulse: it is valid.
     pub prompted_valid: Signal<Out, Bit>,
     /// Its stream, a bit each.
     pub prompted_of: [Signal<Out, Bit>; S],
@@ -118,7 +119,7 @@ pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: 
     #[value(Delay::new(landing - 1))]
     landing: Delay<Begun>,
 
-    // a cycle behind that: its length, and what that is compared with
+    // a cycle behind that: its length, and the bounds to compare it with
     landed: Dff<Landed>,
     length: Dff<Bits<16>>,
 
@@ -167,7 +168,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("the first new octet of the beat, and where its stream goes on");
+        comment!("the first new octet of the beat, and where the chain of its stream continues");
         self.came.d.next = self.beat_valid.val();
         self.stream.d.next = self.beat.val().stream;
         self.first.d.next =
@@ -181,7 +182,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!("they are the same: an FPDU begins here, all in front of it has been found");
+        comment!("they are equal: an FPDU begins here, and all in front of it have been found");
         self.leading.next = self.markers.q.val() & !self.first.q.val().get_bits::<9>(0).any();
         self.enough.next = self.fresh.q.val() >= 4;
         self.begun.next.lane = bit_cast::<8, LOGD>(self.first.q.val().get_bits::<LOGD>(2));
@@ -227,7 +228,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!(
-            "dwords are (ULPDU_Length + 9) / 4 and one for each marker, as in `lengths`; all sums side by side"
+            "dwords are (ULPDU_Length + 9) / 4 and one for each marker, as in `lengths`; all sums in parallel"
         );
         self.short.next = self.length.q.val().get_bits::<12>(0);
         self.over_marker.next = self.short.val() - self.landed.q.val().marker_from;

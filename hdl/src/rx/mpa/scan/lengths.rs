@@ -1,29 +1,29 @@
-//! What a header row says of the FPDUs that would begin in its lanes: each lane for itself, whether one begins there or not.
+//! Lengths of the FPDUs that would begin in the lanes of a header row, for each lane, whether or not one begins there.
 //!
 //! ```text
 //!  first two octets of each dword ─► [Lengths] ─► ULPDU_Length, known? one marker inside? ─ queue ─►
 //!                                    [Totals] ─► dwords on the wire; long? far? refused?
 //! ```
 //!
-//! An FPDU that begins in lane i has its ULPDU_Length there, or a lane further up when its first dword is a marker; that
-//! can only be lane 0, since markers stand at multiples of 512 octets and rows divide 512. With c dwords of content whose
-//! first one stands h dwords behind a marker position, (h + c - 2) / 127 markers follow inside the FPDU. For a length
-//! below [`LONG`] that is none or one, and it is one when ULPDU_Length + 4 (h + 1) + 1 reaches 512: one addition of nine
-//! bits, with nothing to add in front, since rows begin at multiples of D dwords. The dwords are one more addition, because
-//! a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1.
-//! Markers inside longer FPDUs are counted by the walker.
+//! An FPDU that begins in lane i has its ULPDU_Length there, or one lane higher if its first dword is a marker; that
+//! can only be lane 0, since markers lie at multiples of 512 octets and the rows' size divides 512. With c dwords of
+//! content whose first one lies h dwords behind a marker position, (h + c - 2) / 127 markers follow inside the FPDU.
+//! For a length below [`LONG`] that is none or one, and it is one when ULPDU_Length + 4 (h + 1) + 1 reaches 512: one
+//! addition of nine bits with a constant, since rows begin at multiples of D dwords. The dwords take one more
+//! addition, because a marker adds as much as four octets of length: (2 + L + 3 + 4 markers) / 4 + 1. The walker
+//! counts the markers inside longer FPDUs.
 //!
-//! What is asked of the dwords is asked of ULPDU_Length, beside the addition and not behind it: n dwords or more are 4·n
-//! octets less what is added.
+//! Comparisons of the number of dwords are made with ULPDU_Length, beside the addition and not behind it: n dwords or
+//! more are 4·n octets less the sum of the other terms.
 //!
-//! Both combinational, as deep as one addition of 17 bits; a row a cycle.
+//! Both are combinational, as deep as one addition of 17 bits. Throughput: one row a cycle.
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::{Block, COMBINATIONAL};
 
 /// From this ULPDU_Length on, more than one marker may lie inside an FPDU.
 pub const LONG: u32 = 504;
 const _: () = assert!(LONG == 0b11_1111 << 3, "told by six bits being 1");
-/// Rows from the begin of an FPDU to the next one that make it worth to leave its stream meanwhile.
+/// Rows from the begin of an FPDU to the next one from which on the visit moves to another stream.
 pub const FAR: usize = 16;
 
 /// Octets that make a number of dwords of ULPDU_Length, with none, one and two markers in the FPDU.
@@ -41,7 +41,7 @@ pub struct Lengths<const H: usize, const D: usize> {
     pub phase_behind: Signal<In, Bits<8>>,
     /// The stream carries markers.
     pub markers: Signal<In, Bit>,
-    /// It does, and lane 0 is one.
+    /// It does, and lane 0 holds one.
     pub leading: Signal<In, Bit>,
     /// Lanes whose dword has landed.
     pub landed: Signal<In, Bits<D>>,
@@ -152,13 +152,13 @@ pub struct Totals<const H: usize, const D: usize> {
     pub markers: Signal<In, Bit>,
     /// Dwords of an FPDU that begins in a lane, 16 bits each; of a long one without the markers inside.
     pub dwords: Signal<Out, Bits<H>>,
-    /// Markers inside it are still to be counted.
+    /// Markers inside it are not counted yet.
     pub long: Signal<Out, Bits<D>>,
-    /// It ends [`FAR`] rows away, or further.
+    /// It ends at least [`FAR`] rows away.
     pub far: Signal<Out, Bits<D>>,
-    /// The next one begins in a row behind, markers inside or not.
+    /// The next one begins in a later row, with or without markers inside.
     pub crosses: Signal<Out, Bits<D>>,
-    /// It begins behind the row behind, even.
+    /// It begins behind the next row.
     pub beyond: Signal<Out, Bits<D>>,
     /// Its length is refused (AMB-21).
     pub refused: Signal<Out, Bits<D>>,
@@ -223,7 +223,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
         for lane in 0..D {
             let (low, high) = (16 * lane, 16 * lane + 15);
             let length = format!("lengths[{high}:{low}]");
-            // one of three, by what else the FPDU holds: nothing, a marker, two
+            // one of three: no marker, one, two
             let by_markers = |of: [String; 3]| {
                 let [none, one, two] = of;
                 let inside = format!("marker[{lane}] ? {one} : {none}");

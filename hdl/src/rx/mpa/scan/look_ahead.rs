@@ -1,31 +1,33 @@
-//! LookAhead: looks behind gaps for whole FPDUs, finds them by their markers, and gives them out to be placed.
+//! LookAhead: finds whole FPDUs behind gaps by their markers, and issues them to be placed.
 //!
 //! ```text
-//!  beyond, answers ─► wanted? ─► island ─► known already? ─► marker ─► ULPDU_Length ─► whole? ─► Fpdu
+//!  beyond, answers ─► pending ─► island ─► known already? ─► marker ─► ULPDU_Length ─► whole? ─► Fpdu
 //!                     (RoundRobin)       ▲           │  └──────── its end ◄────┐                       │
 //!                                  └───────────┴─────────────────────────┴── from there on ◄─────┘
 //! ```
 //!
-//! A stream is visited when a segment of it ends behind a gap. The visit goes through the island that the segment lies in.
-//! Where an FPDU begins is known from a marker in it or in front of it (MPA-RCV-06, MPA-MRK-13), or because one ends there
-//! that was found so and has been accepted, its CRC included (MPA-RCV-07). So the FPDUs that follow each other between two
-//! markers are found one after the other, each with the answer to the one before, while FPDUs with a marker of their own
-//! do not wait. What was given out once is recorded in [`PlacedAhead`](super::placed_ahead) and left out.
+//! A stream is visited when one of its segments ends behind a gap. The visit covers the island that contains the
+//! segment. The begin of an FPDU is known from a marker in it or in front of it (MPA-RCV-06, MPA-MRK-13), or because
+//! the previous FPDU was found in this way and has been accepted, its CRC included (MPA-RCV-07). So the FPDUs between
+//! two markers are found one after the other, each with the verdict about the previous one, while FPDUs with a marker
+//! of their own are found at once. An FPDU is issued once: issued ones are recorded in
+//! [`PlacedAhead`](super::placed_ahead) and skipped.
 //!
-//! Only streams with markers and CRC are visited (AMB-54). There is one visit at a time; it reads lengths and gives FPDUs
-//! out in cycles that the chain in order does not need, and gives out the next FPDU when `fetch` has begun to read the one
-//! before: so an FPDU in order waits for one of these at most, and for the one that is being read.
+//! Only streams with markers and CRC are visited (AMB-54), one at a time. A visit reads lengths and issues FPDUs in
+//! cycles that the chain in order does not need, and issues the next FPDU when `fetch` has begun to read the previous
+//! one. So at most one of these FPDUs and the one being read delay an FPDU in order.
 //!
-//! What is given out lies behind a gap that was there two cycles before: the chain in order, which takes longer to get there,
-//! comes behind it in the queue, and the ring keeps its octets until then.
+//! An issued FPDU lies behind a gap that existed two cycles before. The chain in order takes longer to get there, so
+//! it follows in the queue, and the ring keeps the octets until then.
 //!
-//! An error behind a gap freezes its stream (AMB-11), and the messages that were complete in order before its FPDU arrived
-//! have to be delivered. So an FPDU goes out with `crc`, which says that an error of it counts at once, only when the chain in
-//! order has nothing of its stream to look at or to give out; else an error is found in its turn. Their octets landed at least 5 cycles before a visit can give the FPDU out; the chain knows
-//! of them after 3.
+//! An error behind a gap freezes its stream (AMB-11), but the messages that were complete in order before that FPDU
+//! arrived must be delivered. So an FPDU is issued with `crc`, which makes its errors count at once, only if the
+//! chain in order has nothing of its stream to visit or to issue; otherwise its error is found later, in order. The
+//! octets of those messages landed at least 5 cycles before a visit can issue the FPDU, and the chain sees them after
+//! 3.
 //!
-//! Cycles of a visit, when nothing is in the way: [`FIND`] to an FPDU that is found by the first marker looked at, [`NEXT`]
-//! from there to the next one, 4 for each marker more.
+//! Cycles of an undisturbed visit: [`FIND`] to an FPDU found by the first marker read, [`NEXT`] from there to the
+//! next one, and 4 for each further marker.
 use crate::Config;
 use crate::parts::round_robin::RoundRobin;
 use crate::records::Fpdu;
@@ -39,52 +41,52 @@ pub const FIND: usize = 27;
 /// Cycles from an FPDU to the next one, each with a marker.
 pub const NEXT: usize = 21;
 
-/// How far a visit is.
+/// State of a visit.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Step {
-    /// There is none.
+    /// No visit.
     Rest,
     /// Its stream is known.
     Pick,
-    /// The island is asked for.
+    /// The island lookup is issued.
     Ask,
-    /// It is looked up.
+    /// The lookup is under way.
     Wait,
-    /// It is there, or is not.
+    /// The island is found, or does not exist.
     Told,
-    /// Has this position been given out? `PlacedAhead` is asked.
+    /// Lookup in `PlacedAhead`: has an FPDU at this position been issued?
     Look,
-    /// Where to look next.
+    /// Selects the next position.
     Choose,
-    /// Behind what has been given out.
+    /// Moves behind the issued FPDUs.
     Jump,
-    /// A marker is asked for.
+    /// The read of a marker is issued.
     Mark,
-    /// It is read.
+    /// The read is under way.
     Read,
-    /// It is there: where it points to.
+    /// The marker is read: computes its target.
     Point,
-    /// Is that where an FPDU begins?
+    /// Checks that the target is the begin of an FPDU.
     Begin,
-    /// ULPDU_Length is asked for.
+    /// The read of ULPDU_Length is issued.
     Head,
-    /// It is read.
+    /// The read is under way.
     Fetch,
-    /// It is there.
+    /// ULPDU_Length is read.
     Length,
     /// Dwords without the markers inside.
     Content,
-    /// Dwords that markers are counted in.
+    /// Dwords to divide by the distance of markers.
     Span,
-    /// That, divided.
+    /// The quotient.
     Divide,
     /// Dwords on the wire.
     Dwords,
     /// Where the FPDU ends.
     End,
-    /// Is it whole, and can it be recorded? `PlacedAhead` is asked.
+    /// Is it whole? Lookup in `PlacedAhead`: can it be recorded?
     Weigh,
-    /// It is given out.
+    /// It is issued.
     Give,
 }
 
@@ -94,11 +96,11 @@ pub enum Step {
 pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// Pulse: `gone_stream` is closed or starts anew.
+    /// Pulse: `gone_stream` is closed or armed again.
     pub gone: Signal<In, Bit>,
     /// That stream.
     pub gone_stream: Signal<In, Bits<8>>,
-    /// Streams that may be looked at.
+    /// Streams that may be visited.
     pub allowed: [Signal<In, Bit>; S],
     /// Position up to which each stream has landed without a gap.
     pub edge_of: [Signal<In, Bits<20>>; S],
@@ -118,26 +120,26 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     pub island_begin: Signal<In, Bits<32>>,
     /// As in `admit`.
     pub island_end: Signal<In, Bits<32>>,
-    /// Row of a marker; its data come two cycles later.
+    /// Row of a marker.
     pub marker_row: Signal<Out, Bits<20>>,
-    /// FPDUPTR there.
+    /// Its FPDUPTR, two cycles later.
     pub marker_data: Signal<In, Bits<16>>,
-    /// A header row is wanted.
+    /// Requests a header row.
     pub peek: Signal<Out, Bit>,
     /// Which one.
     pub peek_row: Signal<Out, Bits<20>>,
-    /// It is read in this cycle; its data come two cycles later.
+    /// It is read in this cycle.
     pub peeked: Signal<In, Bit>,
-    /// First two octets of each dword of that row.
+    /// First two octets of each dword of that row, two cycles later.
     pub header_data: Signal<In, Bits<H>>,
 
-    /// As in `PlacedAhead`: has it been given out?
+    /// As in `PlacedAhead`: has it been issued?
     pub ask: Signal<Out, Bit>,
-    /// As in `PlacedAhead`: it will be.
+    /// As in `PlacedAhead`: it will be issued.
     pub record: Signal<Out, Bit>,
     /// As in `PlacedAhead`: if it is whole.
     pub record_whole: Signal<Out, Bit>,
-    /// As in `PlacedAhead`: the position that the visit has come to,
+    /// As in `PlacedAhead`: the present position of the visit,
     pub at: Signal<Out, Bits<20>>,
     /// and the end of the FPDU there.
     pub behind: Signal<Out, Bits<20>>,
@@ -156,11 +158,11 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
 
     /// An FPDU behind a gap.
     pub fpdu: Signal<Out, Fpdu>,
-    /// It is there.
+    /// It is valid.
     pub fpdu_valid: Signal<Out, Bit>,
-    /// It is given out.
+    /// It is issued.
     pub taken: Signal<In, Bit>,
-    /// Of each stream, all that is whole in order has been given out; low for 2 cycles after that at least.
+    /// Of each stream: all FPDUs whole in order have been issued. Rises at least 2 cycles after the last one.
     pub exhausted: [Signal<In, Bit>; S],
     /// Pulse: `fetch` has begun to read it.
     pub started: Signal<In, Bit>,
@@ -169,17 +171,17 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     /// As in `PlacedAhead`.
     pub heard_stream: Signal<In, Bits<8>>,
 
-    // streams: where to look, and where to look again once an answer has come
+    // streams: position to visit, and position to visit again after a verdict
     wanted: [Dff<Bit>; S],
     wanted_at: [Dff<Bits<32>>; S],
     again: [Dff<Bit>; S],
     again_at: [Dff<Bits<32>>; S],
 
-    // a segment behind a gap, a cycle later: where to look is asked for a cycle after whether to
+    // a segment behind a gap, a cycle later: the position is read a cycle after the decision to visit
     beyond_of: [Dff<Bit>; S],
     beyond_at: Dff<Bits<32>>,
 
-    // an answer, a cycle later
+    // a verdict, a cycle later
     hears_of: [Dff<Bit>; S],
     /// Of the stream that is visited.
     news_here: Dff<Bit>,
@@ -187,7 +189,7 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     // the visit
     step: Dff<Step>,
     stream: Dff<Bits<8>>,
-    /// That, a bit each, a cycle later: from `Ask` on.
+    /// The same as one-hot bits, a cycle later: valid from `Ask` on.
     visited: [Dff<Bit>; S],
     here: Dff<Bits<32>>,
     finish: Dff<Bits<32>>,
@@ -216,26 +218,26 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     open: Dff<Bit>,
     owed: Dff<Bit>,
     offers: Dff<Bit>,
-    /// As they were a cycle before: `gone` and its stream.
+    /// `gone` and its stream, registered.
     gone_before: Dff<Bit>,
     gone_of: Dff<Bits<4>>,
-    /// The stream of the visit, which is still held, is to be looked at again.
+    /// The stream of the visit, still held, is to be visited again.
     back: Dff<Bit>,
     back_at: Dff<Bits<32>>,
     turn: RoundRobin<S>,
 
     in_order_first: Signal<Local, Bit>,
-    /// An error of what is offered counts at once.
+    /// An error of the offered FPDU counts at once.
     conclusive: Dff<Bit>,
     pointer: Signal<Local, Bits<32>>,
     place: Signal<Local, Bits<32>>,
     beside: Signal<Local, Bits<20>>,
     left: Signal<Local, Bits<20>>,
-    /// As they were a cycle before: nothing is left of the island; less than a header; the FPDU ends with it.
+    /// Registered: nothing is left of the island; less than a header is left; the FPDU ends with the island.
     spent: Dff<Bit>,
     brief: Dff<Bit>,
     at_end: Dff<Bit>,
-    /// Likewise, where `here` holds still: an FPDU that begins with a marker; the lane of its ULPDU_Length.
+    /// Registered, while `here` is stable: the FPDU begins with a marker; the lane of its ULPDU_Length.
     leading: Dff<Bit>,
     lane: Dff<Bits<16>>,
     lane_bit: Signal<Local, Bits<16>>,
@@ -295,7 +297,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.visited[i].d.next = self.stream.q.val().get_bits::<4>(0) == self.index[i].val();
         }
 
-        comment!("whose turn it is");
+        comment!("select the next stream");
         self.turn.last.next = self.stream.q.val().get_bits::<4>(0);
         for i in 0..S {
             self.turn.asks[i].next = self.wanted[i].q.val() & self.allowed[i].val();
@@ -303,7 +305,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.asked_stream.next = self.stream.q.val();
         self.asked_position.next = self.here.q.val();
 
-        comment!("the position that the visit has come to");
+        comment!("the present position of the visit");
         self.at.next = self.here.q.val().get_bits::<20>(0);
         self.behind.next = self.ends.q.val().get_bits::<20>(0);
         self.ask.next = self.asking.q.val();
@@ -315,11 +317,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.known_to.d.next = self.held_to.val();
         }
         self.leading.d.next = !self.here.q.val().get_bits::<9>(0).any();
-        comment!("what a visit compares lies within a ring and two FPDUs, far less than 2^19");
+        comment!("all positions of a visit lie within a ring and two FPDUs, far less than 2^19");
         self.left.next =
             self.finish.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
         comment!(
-            "known a cycle later: nobody asks in the cycle in which it changes, but `Head`, behind which `Fetch` asks again"
+            "valid a cycle later: only `Head` uses it in the cycle in which it changes, and `Fetch` checks again"
         );
         self.spent.d.next = !self.left.val().any() | self.left.val().get_bit(19);
         self.brief.d.next = self.left.val() < 8;
@@ -335,14 +337,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.peek.next = (self.step.q.val() == Step::Head) & !self.brief.q.val();
 
         comment!(
-            "a marker points to ULPDU_Length; 0 says that it follows. An FPDU that begins with a marker begins there"
+            "a marker points to ULPDU_Length; 0 means that it follows. An FPDU that begins with a marker begins at that marker"
         );
         self.pointer.next = bit_cast::<32, 16>(self.marker_data.val()) & self.pointer_mask.val();
         self.place.next = self.marker.q.val() - self.pointer.val();
         self.beside.next =
             self.pointed.q.val().get_bits::<20>(0) - self.here.q.val().get_bits::<20>(0);
 
-        comment!("ULPDU_Length: in the first dword, or behind the marker there");
+        comment!("ULPDU_Length: in the first dword, or behind the marker in it");
         self.lane.d.next = bit_cast::<16, 7>(self.here.q.val().get_bits::<7>(2));
         if self.leading.d.val() {
             self.lane.d.next = 1.into();
@@ -353,7 +355,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             .val()
             .get_bits::<16>(self.lane_bit.val().index());
 
-        comment!("is the gap still there, and is the FPDU whole?");
+        comment!("does the gap still exist, and is the FPDU whole?");
         self.edge_here.next = 0.into();
         for i in 0..S {
             if self.stream.q.val().get_bits::<4>(0) == self.index[i].val() {
@@ -367,7 +369,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.whole.d.next = !self.lacking.val().get_bit(19);
 
         comment!(
-            "a visit of a stream that leaves is over a cycle later, also one that has begun in that cycle: nothing of it is recorded by then, nor given out"
+            "a close ends the visit of its stream a cycle later, even one begun in that cycle: by then it has recorded and issued nothing"
         );
         self.gone_before.d.next = self.gone.val();
         self.gone_of.d.next = self.gone_stream.val().get_bits::<4>(0);
@@ -424,7 +426,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Choose => {
                 comment!(
-                    "behind what is given out already, to the FPDU that begins here, or to the next marker"
+                    "behind the FPDUs issued already, to the FPDU that begins here, or to the next marker"
                 );
                 self.distance.d.next = self.known_to.q.val() - self.here.q.val().get_bits::<20>(0);
                 self.step.d.next = Step::Mark;
@@ -453,7 +455,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.step.d.next = Step::Point;
                 if self.lacking.val().get_bit(19) {
                     comment!(
-                        "no marker any more: the FPDUs up to the end can only follow from the ones before"
+                        "no further marker: the FPDUs up to the end can only be found behind the previous ones"
                     );
                     self.revisit.next = self.follows.q.val();
                     self.step.d.next = Step::Rest;
@@ -475,7 +477,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.revisit.next = self.follows.q.val()
                         & (self.pointed.q.val().get_bits::<20>(0)
                             != self.here.q.val().get_bits::<20>(0));
-                    comment!("ULPDU_Length is read while `Placed` is asked");
+                    comment!("ULPDU_Length is read during the lookup in `PlacedAhead`");
                     self.asking.d.next = true;
                     self.step.d.next = Step::Head;
                 }
@@ -564,10 +566,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             Step::Give => {
                 comment!(
-                    "goes on behind it whether it is taken or not: a visit that ends here does not look"
+                    "continues behind it whether or not it is accepted: a visit that ends here does not use the position"
                 );
-                // `full` and where to look again are asked in the first cycle only, in which `here` still is the FPDU's begin;
-                // the gap closes up to the end of the island at once, so `open` is the same at both ends of the FPDU.
+                // `full` and the position to visit again are used in the first cycle only, in which `here` is still the FPDU's
+                // begin. The gap closes up to the end of the island at once, so `open` is the same at both ends of the FPDU.
                 self.here.d.next = self.ends.q.val();
                 self.sure.d.next = false;
                 self.follows.d.next = true;
@@ -579,7 +581,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     }
                 }
                 if !self.gives.q.val() | !self.open.q.val() {
-                    comment!("an answer may make room");
+                    comment!("a verdict may make room");
                     self.revisit.next = self.full.q.val();
                     self.step.d.next = Step::Rest;
                 }
@@ -599,7 +601,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fpdu.next.header_only = false;
         self.fpdu_valid.next = self.offers.q.val();
         comment!(
-            "an error of it must not overtake what was complete in order when it arrived (AMB-11)"
+            "its error must not overtake messages that were complete in order when it arrived (AMB-11)"
         );
         self.in_order_first.next = false;
         for i in 0..S {
@@ -623,9 +625,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!(
-            "where to look again when the next FPDU has been accepted, or at once when one has been meanwhile"
+            "position to visit again when the next FPDU has been accepted, or at once if one has been meanwhile"
         );
-        comment!("a cycle later: the visit may be over then, but its stream is still held");
+        comment!("a cycle later: the visit may have ended, but its stream is still held");
         self.back.d.next = self.revisit.val();
         self.back_at.d.next = self.here.q.val();
         self.beyond_at.d.next = self.beyond_position.val();
@@ -653,14 +655,14 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             if self.beyond_of[i].d.val() | self.beyond_of[i].q.val() {
                 comment!(
-                    "in both cycles: a visit that begins in the second one takes the position before"
+                    "in both cycles: a visit that begins in the second one uses the previous position"
                 );
                 self.wanted[i].d.next = true;
             }
             if self.beyond_of[i].q.val() {
                 self.wanted_at[i].d.next = self.beyond_at.q.val();
             }
-            comment!("in the next cycle, too, for what its visit has wanted last");
+            comment!("in the next cycle, too, for the last request of its visit");
             if self.reset.val()
                 | (self.gone.val()
                     & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))

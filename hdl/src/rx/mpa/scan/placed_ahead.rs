@@ -1,39 +1,41 @@
-//! PlacedAhead: which FPDUs of each stream were placed while octets in front of them are missing.
+//! PlacedAhead: which FPDUs of each stream were placed while octets in front of them were missing.
 //!
 //! ```text
 //!          at         from      good_from            good_to   to
 //!  ────────┴── gap ───┴───────────┴──────────────────┴─────────┴──►
 //!                     └ under way ┘└─ placed ────────┘└ u. way ┘
 //!
-//!  answers, look, record ─► read a stream's row ─► compare ─► write it ─┐   an op at a time, 3 cycles each
+//!  verdict, ask, record ──► read a stream's row ─► compare ─► write it ─┐   an op at a time, 3 cycles each
 //!                            ▲ Store ◄─────────────────────────────────┘
-//!  a visit of the chain ───► read ─► snapshot ─► where is the chain?        an FPDU a cycle
+//!  a visit of the chain ───► read ─► snapshot ─► position of the chain      an FPDU a cycle
 //! ```
 //!
-//! Each stream has N intervals. The FPDUs in one follow each other without a gap; those from `from` to `to` have been given
-//! out, those from `good_from` to `good_to` have also been accepted. What is to be given out is recorded before, so that
-//! nothing is given out twice; it counts as placed with the answer of `check`. Answers come in the order in which FPDUs were
-//! given out. What was not accepted stays recorded and never counts as placed, nor does what would join it (MPA-RCV-07).
+//! Each stream has N intervals. The FPDUs in an interval follow each other without a gap: those from `from` to `to`
+//! have been issued, those from `good_from` to `good_to` have also been accepted. An FPDU is recorded before it is
+//! issued, so none is issued twice; it counts as placed with the verdict of `check`. Verdicts arrive in the order of
+//! issue. An FPDU that was not accepted stays recorded and never counts as placed, nor does one that would join it
+//! (MPA-RCV-07).
 //!
-//! The chain of lengths in order finds an interval when it arrives at `good_from` exactly: all FPDUs from there to
-//! `good_to` are placed. It follows the lengths itself; it is a matter of efficiency only that they must be the same. A
-//! chain that gets past `good_from` in another way shows that a marker has lied, and the interval is dropped: FPDUs are
-//! then placed once more, in order, and the wrong marker is found by `strip` (MPA-ERR-07).
+//! The chain of lengths in order enters an interval when it arrives exactly at `good_from`: all FPDUs from there to
+//! `good_to` are placed. It follows the lengths itself; that both agree is needed for efficiency only. A chain that
+//! passes `good_from` in another way shows that a marker was wrong, and the interval is dropped: its FPDUs are placed
+//! once more, in order, and `strip` finds the wrong marker (MPA-ERR-07).
 //!
-//! What a visit of the chain asks is answered from the row as it was when the visit began: octets that were placed by then
-//! stay placed, whatever becomes of the interval meanwhile; what is placed later is placed again in order.
+//! A visit of the chain uses the row as it was when the visit began. Octets placed by then stay placed, whatever
+//! happens to the interval meanwhile; octets placed later are placed again in order.
 //!
-//! Intervals are brought up to date with their stream's position when they are looked at, at the latest when the next visit
-//! begins. A visit moves the position by a ring at most, so positions of 20 bits never go round in between.
+//! Intervals are brought up to date with their stream's position when they are read, at the latest when the next
+//! visit begins. A visit moves the position by at most one ring, so positions of 20 bits do not wrap in between.
 //!
-//! Latency: `told` two cycles after `ask` when no other op is on its way, three more for each answer in front. An answer
-//! waits in a register for a cycle at least, since the queue's memory would be in the way of choosing its row.
+//! Latency: `told` follows `ask` by two cycles if no other op is under way, and by three more for each verdict in
+//! front of it. A verdict stays in a register for at least a cycle, so that the queue's memory is not in the path
+//! that selects its row.
 use crate::parts::queue::{Queue, Store};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// What `check` says of an FPDU.
+/// Verdict of `check` about an FPDU.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Answer {
     pub stream: Bits<4>,
@@ -41,16 +43,16 @@ pub struct Answer {
     pub accepted: Bit,
 }
 
-/// What is done with a row.
+/// An operation on a row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Op {
-    /// An answer; a question otherwise,
+    /// A verdict; otherwise a lookup,
     pub answer: Bit,
     /// or a record.
     pub record: Bit,
-    /// The answer is good.
+    /// The FPDU was accepted.
     pub accepted: Bit,
-    /// Its stream is gone meanwhile.
+    /// Its stream has been closed meanwhile.
     pub void: Bit,
     pub stream: Bits<4>,
     /// Begin of the FPDU,
@@ -59,7 +61,7 @@ pub struct Op {
     pub behind: Bits<20>,
     /// Position of the chain in order,
     pub reached: Bits<20>,
-    /// and the intervals in which it came there.
+    /// and the intervals in which it arrived there.
     pub chain: Bits<4>,
 }
 
@@ -69,43 +71,43 @@ pub struct Op {
 pub struct PlacedAhead<const S: usize, const N: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// Pulse: `gone_stream` is closed or starts anew.
+    /// Pulse: `gone_stream` is closed or armed again.
     pub gone: Signal<In, Bit>,
     /// That stream.
     pub gone_stream: Signal<In, Bits<8>>,
-    /// Up to where the chain of lengths of each stream has come in order,
+    /// Position of each stream's chain of lengths in order,
     pub at: [Signal<In, Bits<20>>; S],
-    /// and in which of its intervals it was when it came there.
+    /// and the intervals in which it arrived there.
     pub chain: [Signal<In, Bits<4>>; S],
 
-    /// A question about `asked_at`, until it is `told`.
+    /// Lookup of `asked_at`, until `told`.
     pub ask: Signal<In, Bit>,
-    /// An FPDU from there to `asked_behind` is to be recorded, until it is `told`.
+    /// Records the FPDU from there to `asked_behind`, until `told`.
     pub record: Signal<In, Bit>,
     /// It is whole; a cycle behind `record`.
     pub record_whole: Signal<In, Bit>,
-    /// Stream of these; it stands from a cycle before them on.
+    /// Stream of both; stable from the cycle before them on.
     pub asked: Signal<In, Bits<8>>,
     /// A position.
     pub asked_at: Signal<In, Bits<20>>,
     /// End of the FPDU that begins there.
     pub asked_behind: Signal<In, Bits<20>>,
-    /// Pulse: the following is the answer.
+    /// Pulse: the following is the result.
     pub told: Signal<Out, Bit>,
     /// The position lies in an interval.
     pub held: Signal<Out, Bit>,
     /// End of that interval.
     pub held_to: Signal<Out, Bits<20>>,
-    /// All up to there is placed.
+    /// All octets up to there are placed.
     pub held_good: Signal<Out, Bit>,
     /// There is room to record the FPDU.
     pub room: Signal<Out, Bit>,
-    /// Pulse: what was recorded last is given out. Not when `flies` is low.
+    /// Pulse: the FPDU recorded last is issued. Not while `flies` is low.
     pub given: Signal<In, Bit>,
-    /// One more FPDU can be on its way.
+    /// One more FPDU can be under way.
     pub flies: Signal<Out, Bit>,
 
-    /// Pulse: the answer to the FPDU that was given out first of those without one.
+    /// Pulse: the verdict about the oldest FPDU under way.
     pub done: Signal<In, Bit>,
     /// Its stream.
     pub done_stream: Signal<In, Bits<8>>,
@@ -113,7 +115,7 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     pub done_at: Signal<In, Bits<20>>,
     /// It is placed.
     pub accepted: Signal<In, Bit>,
-    /// Pulse: a good answer is recorded.
+    /// Pulse: an acceptance is recorded.
     pub heard: Signal<Out, Bit>,
     /// Its stream.
     pub heard_stream: Signal<Out, Bits<8>>,
@@ -136,7 +138,7 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     /// Intervals in which an FPDU that begins there is placed.
     pub chain_behind: Signal<Out, Bits<4>>,
 
-    // the intervals: given out, placed, and that once more for the chain
+    // the intervals: issued, placed, and a second copy of the latter for the chain
     valid: [[Dff<Bit>; N]; S],
     froms: [Store<Bits<20>, 4>; N],
     tos: [Store<Bits<20>, 4>; N],
@@ -149,17 +151,17 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     given_behind: Dff<Bits<20>>,
     answers: Queue<Answer, 4>,
 
-    // the next answer, and where its FPDU ends
+    // the next verdict, and the end of its FPDU
     head_valid: Dff<Bit>,
     head: Dff<Answer>,
-    /// The stream of it.
+    /// Its stream.
     head_is: [Dff<Bit>; S],
-    /// The stream that may be asked for, as it was a cycle before.
+    /// The stream of a lookup, registered.
     asked_is: [Dff<Bit>; S],
     here: [Signal<Local, Bit>; S],
     head_behind: Dff<Bits<20>>,
 
-    // an op: a row is read,
+    // an op: the row read,
     rests: Dff<Bit>,
     compares: Dff<Bit>,
     op: Dff<Op>,
@@ -168,13 +170,14 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     to: [Dff<Bits<20>>; N],
     good_from: [Dff<Bits<20>>; N],
     good_to: [Dff<Bits<20>>; N],
-    // compared: what it has for an interval,
+    // compared: its intervals,
     applies: Dff<Bit>,
     free: [Dff<Bit>; N],
     takes: [Dff<Bit>; N],
     live: [Dff<Bit>; N],
     inside: [Dff<Bit>; N],
-    // and if it is live, how it lies to the FPDU, which may begin in it, at its end, or end at its begin; the same of the part that is placed
+    // and for a live one its relation to the FPDU, which may begin in it, begin at its end, or end at its begin; the same for
+    // the placed part
     holds: [Dff<Bit>; N],
     below: [Dff<Bit>; N],
     above: [Dff<Bit>; N],
@@ -263,7 +266,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.snapshot_to[k].d.next = self.staged_to[k].q.val();
         }
 
-        comment!("read: an answer, or what is asked");
+        comment!("read: a verdict, or a lookup");
         self.accepts.next =
             self.rests.q.val() & (self.head_valid.q.val() | self.ask.val() | self.record.val());
         self.rests.d.next = !self.accepts.val() & !self.compares.q.val();
@@ -300,7 +303,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
                 self.here[i].next = self.head_is[i].q.val();
             }
         }
-        comment!("what stands there while nothing is asked is of no matter");
+        comment!("without a lookup the value has no effect");
         if self.rests.q.val() {
             self.op.d.next.answer = self.head_valid.q.val();
             self.op.d.next.record = self.record.val() & !self.head_valid.q.val();
@@ -344,7 +347,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.op.d.next.void = true;
         }
 
-        comment!("compare: has the chain passed the interval, and how does it lie to the FPDU?");
+        comment!("compare: has the chain passed the interval, and how does it relate to the FPDU?");
         self.from_at.next = self.op.q.val().at - self.op.q.val().reached;
         self.late.d.next = self.from_at.val().get_bit(19);
         self.free_before.next = false;
@@ -380,7 +383,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         }
 
         comment!(
-            "tell: does the position lie in an interval, and where could an FPDU from there be recorded?"
+            "report: does the position lie in an interval, and where can an FPDU at it be recorded?"
         );
         self.told.next = self.applies.q.val() & !self.op.q.val().answer;
         self.held.next = false;
@@ -425,10 +428,10 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         self.heard_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
 
         comment!(
-            "record it: above an interval, below one, or in one of its own, of which nothing is placed yet. An answer"
+            "record it: above an interval, below one, or in a new one, of which nothing is placed yet. A verdict"
         );
         comment!(
-            "makes an interval's placed part longer, or one of two; what the chain has passed meanwhile is of no use"
+            "extends the placed part of an interval, or joins two; an interval that the chain has passed is useless"
         );
         for k in 0..N {
             self.new_from[k].next = self.from[k].q.val();
@@ -448,7 +451,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
                     self.new_from[k].next = self.op.q.val().at;
                 }
             }
-            comment!("what stands in an interval that is free is of no matter");
+            comment!("the content of a free interval has no effect");
             if self.takes[k].q.val() {
                 self.new_from[k].next = self.op.q.val().at;
                 self.new_to[k].next = self.op.q.val().behind;
@@ -492,7 +495,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         }
 
         comment!(
-            "a visit: what there is of its stream when it begins; what the chain has passed is dropped"
+            "a visit: the intervals of its stream when it begins, without those that the chain has passed"
         );
         self.loads.d.next = self.visit.val();
         self.loaded.d.next = self.visited.val();
@@ -547,7 +550,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         }
 
         comment!(
-            "the chain in order is in an interval when it meets its begin, or was in it and has not come to its end"
+            "the chain in order is in an interval if it arrives at its begin, or was in it and has not reached its end"
         );
         self.chain_behind.next = self.nothing.val();
         for k in 0..N {
@@ -570,7 +573,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         }
 
         comment!(
-            "intervals come and go; said without choices, of which a clock enable would be made, and that comes late"
+            "valid bits of intervals, as logic and not as a choice: yosys would make a clock enable of that, and it arrives late"
         );
         for k in 0..N {
             self.begun[k].next = self.recorded.val()

@@ -3,16 +3,16 @@
 //! ```text
 //!  Visit ─► row ──► header RAM (2 cycles) ─────────► Lengths ─► lengths ─┐
 //!            │                                                           ├─► queue ─► walker
-//!            └────► landed up to? ─► lanes that count, last row? ─► Row ─┘
+//!            └────► edge ─► lanes that count, last row? ─────────► Row ─┘
 //!                          └─► end of the visit                  ▲ abort
 //! ```
 //!
-//! A visit ends with the row that has not landed whole, after [`VISIT`] rows when another stream waits, or when the walker
-//! says so because it will not need the rows; then the rows behind the present one are of no use and go unnoticed. The
-//! edge is looked up before the row is read, so that lanes that count were in the RAM by then.
+//! A visit ends with the row that has not landed completely, after [`VISIT`] rows if another stream is pending, or
+//! when the walker aborts it because it does not need the rows; rows already read are then dropped. The edge is
+//! looked up before the row is read, so the lanes that count were in the RAM by then.
 //!
-//! Latency from a visit to its first row in the queue: 4 cycles. A row a cycle; between two visits one cycle is lost when
-//! the first one has met its edge. At most [`ROWS`] rows are read and not yet taken.
+//! Latency from a visit to its first row in the queue: 4 cycles. Throughput: one row a cycle; one cycle is lost
+//! between two visits if the first one has reached its edge. At most [`ROWS`] rows are read and not yet accepted.
 use super::lengths::Lengths;
 use crate::Config;
 use crate::parts::lane_mask::LaneMask;
@@ -21,27 +21,27 @@ use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// Rows that a visit may have while another stream waits for its own.
+/// Rows of a visit while another stream is pending.
 pub const VISIT: u64 = 32;
 /// Rows between the header RAM and the walker.
 pub const ROWS: u64 = 8;
 
-/// A stream to be looked at.
+/// A stream to visit.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Visit {
     /// Stream number.
     pub stream: Bits<8>,
-    /// Where its next FPDU begins.
+    /// Begin of its next FPDU.
     pub position: Bits<32>,
     /// The stream carries markers.
     pub markers: Bit,
     /// The stream's CRCs are checked.
     pub crc: Bit,
-    /// Only the first row is wanted: the stream has been closed meanwhile.
+    /// Reads the first row only: the stream has been closed meanwhile.
     pub cut: Bit,
 }
 
-/// What is known of a header row besides its lengths.
+/// Side information of a header row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Row {
     /// First row of a visit.
@@ -74,40 +74,40 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub reset: Signal<In, Bit>,
     /// The next visit.
     pub visit: Signal<In, Visit>,
-    /// It is there.
+    /// It is valid.
     pub visit_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub visit_ready: Signal<Out, Bit>,
-    /// Pulse: `gone_stream` is closed or starts anew.
+    /// Pulse: `gone_stream` is closed or armed again.
     pub gone: Signal<In, Bit>,
     /// That stream.
     pub gone_stream: Signal<In, Bits<8>>,
-    /// Stream whose edge is wanted,
+    /// Lookup of an edge: its stream,
     pub looked: Signal<Out, Bits<8>>,
-    /// and the low bits of its edge, in the same cycle.
+    /// and the low bits of the edge, in the same cycle.
     pub looked_edge: Signal<In, Bits<20>>,
-    /// Pulse: no more rows are wanted of the visit that was `abort_number` a cycle before.
+    /// Pulse: aborts the visit that was `abort_number` a cycle before.
     pub abort: Signal<In, Bit>,
-    /// Number of the visit that is worked at.
+    /// Number of the visit of the row in work.
     pub abort_number: Signal<In, Bits<4>>,
-    /// Somebody else would like to read a row: it is read when there is no visit.
+    /// The look-ahead requests a row: it is read when no visit reads one.
     pub peek_row: Signal<In, Bits<20>>,
     /// No visit reads rows in this cycle.
     pub idle: Signal<Out, Bit>,
-    /// Row to read; its data come two cycles later.
+    /// Row to read.
     pub header_row: Signal<Out, Bits<20>>,
-    /// First two octets of each dword of that row.
+    /// First two octets of each dword of that row, two cycles later.
     pub header_data: Signal<In, Bits<H>>,
     /// The rows.
     pub row: Signal<Out, Row>,
     /// Their lengths, one a lane.
     pub lengths: Signal<Out, Bits<H>>,
-    /// A row is there.
+    /// The row is valid.
     pub row_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub row_ready: Signal<In, Bit>,
 
-    // asked for
+    // the row requested
     reading: Dff<Bit>,
     asked: Dff<Row>,
     asked_at: Dff<Bits<20>>,
@@ -116,11 +116,11 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     rows: Dff<Bits<8>>,
     lots: Dff<Bit>,
     room: Dff<Bits<4>>,
-    /// The row in work at `abort_number` is of the visit that rows are asked for.
+    /// The row in work, at `abort_number`, is of the visit that reads rows.
     same: Dff<Bit>,
     gave: Dff<Bit>,
 
-    // a cycle later: how far it has landed
+    // a cycle later: its landed lanes
     on_way: Dff<Bit>,
     on_way_row: Dff<Row>,
     landed: Dff<Bits<20>>,
@@ -182,9 +182,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
         self.side.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
 
-        comment!(
-            "a row that has not landed whole is the last one; the one behind it is not asked for"
-        );
+        comment!("a row that has not landed completely is the last one; the next one is not read");
         self.short.next = self.on_way.q.val() & !self.full.q.val() & !self.on_way_row.q.val().last;
         self.stops.next = self.abort.val() & self.same.q.val();
         self.quota.next = self.cut.q.val() | (self.visit_valid.val() & self.lots.q.val());
@@ -199,7 +197,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             (self.abort_number.val() == self.asked.q.val().number) & !self.take.val();
         self.visit_ready.next = self.finish.val();
 
-        comment!("ask for a row");
+        comment!("request a row");
         self.row_base.next =
             bit_cast::<20, 8>(self.asked.q.val().stream) << self.stream_shift.val();
         self.header_row.next = ((self.asked_at.q.val() >> self.lane_bits.val())

@@ -7,18 +7,18 @@
 //!                                         └─► Item ─► wholeness and issue in `scan`
 //! ```
 //!
-//! The loop is one multiplexer over the lanes and one addition of lane and dwords; whether the next FPDU begins in a row
-//! behind is known of each lane beforehand. The row in work is left as soon as the
-//! next FPDU begins behind it, and rows in which none begins are dropped, one a cycle. So an FPDU costs one cycle, or as
-//! many as the rows that lie between its begin and the next one, whichever is more; that is never more than the beats in
-//! which `fetch` reads it.
+//! The loop is one multiplexer over the lanes and one addition of lane and dwords; for each lane it is known in
+//! advance whether the next FPDU begins in a later row. The row in work is left as soon as the next FPDU begins
+//! behind it, and rows in which none begins are dropped, one a cycle. So an FPDU takes one cycle, or one for each row
+//! from its begin to that of the next one, whichever is more; that is never more than the beats in which `fetch`
+//! reads it.
 //!
-//! With markers and from [`LONG`](super::lengths::LONG) octets on, the markers inside are counted first, in 4 cycles in
-//! which rows are dropped already. An FPDU that reaches [`FAR`](super::lengths::FAR) rows ends the visit: other streams
-//! may come in between, and its own beats hide that its stream has to be looked up again.
+//! With markers and from [`LONG`](super::lengths::LONG) octets on, the markers inside are counted first, in 4 cycles,
+//! during which rows are already dropped. An FPDU that reaches [`FAR`](super::lengths::FAR) rows ends the visit:
+//! other streams are visited meanwhile, and the beats of the FPDU hide the time to visit its stream again.
 //!
-//! A visit ends in one Item with `end`, whatever ends it; rows of it that are still to come are dropped. Latency from a
-//! row to its first Item: 2 cycles.
+//! A visit ends with one Item with `end`, whatever ends it; its remaining rows are dropped. Latency from a row to its
+//! first Item: 2 cycles.
 use super::lengths::{LONG, Totals};
 use super::reader::Row;
 use crate::Config;
@@ -26,18 +26,18 @@ use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
-/// What the walker says of a stream, in the order of its positions.
+/// A result of the walker; those of a stream are in the order of positions.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Item {
-    /// An FPDU begins where the one before ended.
+    /// An FPDU begins where the previous one has ended.
     pub fpdu: Bit,
     /// Last Item of the visit.
     pub end: Bit,
-    /// First Item of the visit: what follows begins at `position`.
+    /// First Item of the visit: the chain begins at `position`.
     pub start: Bit,
     /// Stream number.
     pub stream: Bits<8>,
-    /// Where the visit began.
+    /// Begin of the visit.
     pub position: Bits<32>,
     /// The stream carries markers.
     pub markers: Bit,
@@ -47,7 +47,7 @@ pub struct Item {
     pub dwords: Bits<16>,
     /// Its ULPDU_Length,
     pub ulpdu: Bits<16>,
-    /// which is refused.
+    /// and whether it is refused.
     pub refused: Bit,
 }
 
@@ -61,19 +61,19 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     pub row: Signal<In, Row>,
     /// Their lengths.
     pub lengths: Signal<In, Bits<H>>,
-    /// A row is there.
+    /// The row is valid.
     pub row_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// It is accepted.
     pub row_ready: Signal<Out, Bit>,
-    /// No FPDUs now, please; only one that is being counted still follows.
+    /// Stalls the FPDUs; one whose markers are being counted still follows.
     pub hold: Signal<In, Bit>,
-    /// What was found.
+    /// The result.
     pub item: Signal<Out, Item>,
-    /// Pulse: `item` is there.
+    /// Pulse: `item` is valid.
     pub item_valid: Signal<Out, Bit>,
-    /// Pulse: no more rows of a visit are wanted.
+    /// Pulse: aborts a visit.
     pub abort: Signal<Out, Bit>,
-    /// Number of the visit of the row in work: of the one that `abort` belongs to a cycle before.
+    /// Number of the visit of the row in work; `abort` refers to its value a cycle before.
     pub abort_number: Signal<Out, Bits<4>>,
 
     // the row in work
@@ -83,7 +83,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     here: Dff<Row>,
     here_lengths: Dff<Bits<H>>,
     here_dwords: Dff<Bits<H>>,
-    /// With an FPDU in this lane nothing more is looked for in the row; it is counted.
+    /// An FPDU in this lane is the last one of the row; its markers are counted.
     here_leaves: Dff<Bits<D>>,
     here_counts: Dff<Bits<D>>,
     here_far: Dff<Bits<D>>,
@@ -91,7 +91,7 @@ pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
     here_beyond: Dff<Bits<D>>,
     here_refused: Dff<Bits<D>>,
 
-    // where the next FPDU begins: lane, and above it rows; the first of them has been taken already
+    // begin of the next FPDU: lane in the low bits, rows above; the first of these rows has been accepted already
     ahead: Dff<Bits<16>>,
     in_row: Dff<Bit>,
     alive: Dff<Bit>,
@@ -164,7 +164,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Walker<H, D, LOGD> {
 impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, LOGD> {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("the lane that the next FPDU begins in");
+        comment!("the lane in which the next FPDU begins");
         self.lane.next = self.ahead.q.val() & self.lane_mask.val();
         self.lane_bit.next = self.lane.val() << 4;
         self.dwords.next = self
@@ -183,7 +183,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.sum.next = self.lane.val() + self.dwords.val();
         self.crossing.next = self.here_crosses.q.val().get_bit(self.lane.val().index());
 
-        comment!("what happens in this cycle");
+        comment!("decide");
         self.counted.next = self.counting.q.val() == 4;
         self.looks.next = self.here_valid.q.val()
             & self.alive.q.val()
@@ -211,7 +211,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             | (self.skip.val() & self.here.q.val().last)
             | self.counted.val();
 
-        comment!("on to the next FPDU; rows in between are dropped");
+        comment!("advance to the next FPDU; rows in between are dropped");
         self.step.next = self.nothing.val();
         if self.skip.val() {
             self.step.next = self.less_a_row.val();
@@ -224,7 +224,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         }
         self.ahead.d.next = self.ahead.q.val() + self.step.val();
         comment!(
-            "in the row in work, or the one that comes next; a long FPDU ends behind all that go by while it is counted"
+            "in the row in work, or in the next one; a long FPDU ends behind all rows that pass while its markers are counted"
         );
         if self.skip.val() {
             self.in_row.d.next = (self.ahead.q.val() >> self.lane_bits.val()) == 2;
@@ -303,7 +303,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.start.d.next = false;
         }
 
-        comment!("the next row; one of another visit only when nothing is left of the one before");
+        comment!("the next row; one of another visit only when the previous visit has ended");
         self.totals.lengths.next = self.lengths.val();
         self.totals.marker.next = bit_cast::<D, 16>(self.row.val().marker);
         self.totals.phase.next = self.row.val().phase;
