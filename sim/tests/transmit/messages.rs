@@ -212,6 +212,50 @@ fn an_fpdu_that_mpa_refuses_leaves_the_gate_closed() {
     stream.close().unwrap();
 }
 
+/// The gate depends on MPA alone, so that the error can be reported.
+// req: AMB-56, MPA-START-10
+#[test]
+fn an_fpdu_with_a_ddp_error_opens_the_gate_for_its_terminate() {
+    use std::io::Write;
+    use warpline_driver::Completion;
+    use warpline_regmap::transmit::Flags;
+    let bench = Bench::open(64);
+    let (mut peer, _, stream) = bench.peer(
+        1,
+        Arming {
+            gate: true,
+            ..Arming::default()
+        },
+    );
+    let queue = stream.send_queue().unwrap();
+    queue
+        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+        .unwrap();
+    // A good FPDU for a queue without a buffer: 0x2/0x02.
+    let mut fpdu = SEND;
+    fpdu[24..].copy_from_slice(&crc32c(&SEND[..24]));
+    peer.write_all(&fpdu).unwrap();
+    let Completion::Error(error) = bench.completion() else {
+        panic!("no error")
+    };
+    assert_eq!(
+        (error.number.error_type(), error.number.code()),
+        (0x2, 0x02)
+    );
+    assert_eq!(bench.sent().status, SendStatus::Flushed);
+    let terminate = Flags {
+        terminate: true,
+        ..SIGNALLED
+    };
+    queue
+        .post(untagged(2), terminate, 2, inline(b"term"))
+        .unwrap();
+    let sent = bench.sent();
+    assert_eq!((sent.id, sent.status), (2, SendStatus::Ok));
+    assert_eq!(read(&mut peer, 28)[20..24], *b"term");
+    stream.close().unwrap();
+}
+
 // req: MPA-SEG-04
 #[test]
 fn a_new_emss_holds_from_the_next_fpdu_on() {

@@ -1,15 +1,15 @@
 //! Peers at plain sockets that are killed at every step of a connection, and floods of them. Frames are octets of the RFC's
 //! figures here, not those of `wire`.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 use warpline_driver::{
-    ConnectOptions, ConnectRequest, ListenOptions, Listener, PairEvent, QueuePair, Revision, Work,
-    WorkStatus, connect,
+    ConnectOptions, ConnectRequest, ErrorNumber, ListenOptions, Listener, PairEvent, QueuePair,
+    Revision, Work, WorkStatus, connect,
 };
 
 use crate::bench::{Machine, PATIENCE, anywhere};
@@ -190,6 +190,56 @@ fn a_responder_may_be_killed_at_every_step() {
     let nowhere = TcpListener::bind(anywhere()).unwrap().local_addr().unwrap();
     assert!(begin(nowhere).is_err());
     nothing_left(&machine, 0);
+}
+
+/// The FIN cuts an FPDU: everything completes in error, and the peer gets an RST when the host closes the pair, not before.
+// req: AMB-57, DDP-TEAR-03, MPA-ERR-03
+#[test]
+fn a_stream_that_ends_in_an_error_is_reset_when_the_host_closes_it() {
+    let machine = Machine::new(14);
+    let listener = Listener::bind(&machine.context, anywhere(), ListenOptions::default()).unwrap();
+    let mut socket = peer(listener.address());
+    socket.write_all(&REQUEST).unwrap();
+    let request = listener.accept(PATIENCE).unwrap().expect("a request");
+    let pair = accept(&machine, request).unwrap();
+    socket.read_exact(&mut [0; 20]).unwrap();
+    socket.write_all(&FPDU).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    let (mut failed, mut flushed) = (false, 0);
+    while !failed || flushed < 4 {
+        match machine.next() {
+            Work::Completion(done) => {
+                assert_eq!(done.status, WorkStatus::Flushed);
+                flushed += 1;
+            }
+            Work::Event { event, .. } => match event {
+                PairEvent::StreamError(error) => {
+                    assert_eq!(error.number, ErrorNumber::MpaConnection);
+                    failed = true;
+                }
+                PairEvent::Terminating(_) => {}
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+    // What the card has sent, a Terminate perhaps, and no end.
+    socket
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let end = loop {
+        match socket.read(&mut [0; 100]) {
+            Ok(0) => panic!("closed before the host has closed it"),
+            Ok(_) => {}
+            Err(error) => break error.kind(),
+        }
+    };
+    assert_eq!(end, ErrorKind::WouldBlock);
+    pair.close().unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let end = socket.read(&mut [0; 100]).map_err(|error| error.kind());
+    assert_eq!(end, Err(ErrorKind::ConnectionReset));
+    nothing_left(&machine, 1);
 }
 
 // req: MPA-START-30, AMB-52
