@@ -26,6 +26,7 @@ const USAGE: &str = "usage: card-program [--pci-driver] check ADDRESS CAPTURE...
        card-program [--pci-driver] play ADDRESS CAPTURE...    the captures alone
        card-program [--pci-driver] busy ADDRESS CAPTURE...    the longest capture, until it is killed
        card-program [--pci-driver] stock ADDRESS              the backend, with QEMU's rocker
+       card-program [--pci-driver] open ADDRESS               opens the device, and nothing else
 The card's network side plays the captures. ADDRESS is a PCI address or the path of a socket.";
 
 fn main() -> ExitCode {
@@ -52,6 +53,7 @@ fn run() -> Result<bool, BackendError> {
     let [command, address, captures @ ..] = &arguments[..] else {
         return Err(USAGE.into());
     };
+    let address_text = *address;
     let address = address.parse()?;
     let open = || open(&address, pci_driver);
     let card = || {
@@ -66,7 +68,13 @@ fn run() -> Result<bool, BackendError> {
         "check" => card()?.check(&mut report),
         "play" => card()?.captures(&mut report),
         "busy" => return card()?.busy(),
-        "stock" => stock::run(&*open()?, &mut report),
+        "stock" => {
+            let device = open()?;
+            stock::run(&*device, &mut report);
+            let options: &[&str] = if pci_driver { &["--pci-driver"] } else { &[] };
+            stock::second_program(address_text, options, &mut report);
+        }
+        "open" => return open().map(|_| true),
         _ => return Err(USAGE.into()),
     }
     Ok(report.verdict())

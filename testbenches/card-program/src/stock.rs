@@ -5,12 +5,13 @@
 //!  TEST_DMA_ADDR, _SIZE, _CTRL ── fills or inverts host memory, through the IOMMU
 //! ```
 //!
-//! It knows nothing of RDMA, but a backend can open it: BAR 0 has room for a card's registers, and there are MSI-X
-//! vectors. What is refused to it, the IOMMU refuses: Linux reports that.
+//! It has nothing to do with RDMA, but a backend can open it: BAR 0 has room for a card's registers, and there are MSI-X
+//! vectors. Linux reports an access that the IOMMU refuses.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,8 +51,7 @@ struct Memory<'d> {
 
 impl<'d> Memory<'d> {
     fn new(device: &'d dyn Device, octets: &[u8]) -> Result<Self, BackendError> {
-        let file = File::from(rustix::fs::memfd_create("stock", MemfdFlags::CLOEXEC)?);
-        file.write_all_at(octets, 0)?;
+        let file = Self::file(octets)?;
         device.map(DmaMap {
             iova: IOVA,
             length: OCTETS as u64,
@@ -63,6 +63,13 @@ impl<'d> Memory<'d> {
             device,
             mapped: true,
         })
+    }
+
+    /// A file that holds `octets`.
+    fn file(octets: &[u8]) -> Result<File, BackendError> {
+        let file = File::from(rustix::fs::memfd_create("stock", MemfdFlags::CLOEXEC)?);
+        file.write_all_at(octets, 0)?;
+        Ok(file)
     }
 
     fn octets(&self) -> Result<Vec<u8>, BackendError> {
@@ -143,7 +150,7 @@ pub fn run(device: &dyn Device, report: &mut Report) {
         let known = iommu::faults()?.len();
         let memory = Memory::new(device, &pattern)?;
         let last = OCTETS - PAGE;
-        let fault = refused(known, || dma(device, IOVA + last as u64, 2 * PAGE, FILL))?;
+        let fault = refused_access(known, || dma(device, IOVA + last as u64, 2 * PAGE, FILL))?;
         let kept = memory.octets()?[..last] == pattern[..last];
         ensure(kept, || "memory in front of it is changed".into())?;
         Ok(fault)
@@ -153,11 +160,22 @@ pub fn run(device: &dyn Device, report: &mut Report) {
         let known = iommu::faults()?.len();
         let mut memory = Memory::new(device, &pattern)?;
         memory.unmap()?;
-        let fault = refused(known, || dma(device, IOVA, PAGE, FILL))?;
+        let fault = refused_access(known, || dma(device, IOVA, PAGE, FILL))?;
         ensure(memory.octets()? == pattern, || {
             "memory is written after unmap returned".into()
         })?;
         Ok(fault)
+    });
+
+    report.check("memory that the program may not write", || {
+        let memory = Memory::file(&pattern)?;
+        let readable = File::open(format!("/proc/self/fd/{}", memory.as_raw_fd()))?;
+        not_mapped(device, &readable, 0)
+    });
+
+    report.check("memory that the program does not have", || {
+        // The range lies behind the end of its file.
+        not_mapped(device, &Memory::file(&pattern)?, OCTETS as u64)
     });
 
     report.check("reset", || {
@@ -169,9 +187,44 @@ pub fn run(device: &dyn Device, report: &mut Report) {
     });
 }
 
+/// A range that Linux must refuse to map, and where nothing is mapped then.
+fn not_mapped(device: &dyn Device, file: &File, offset: u64) -> Outcome {
+    let refused = device.map(DmaMap {
+        iova: IOVA,
+        length: OCTETS as u64,
+        file: file.as_fd(),
+        offset,
+    });
+    let Err(error) = refused else {
+        device.unmap(IOVA, OCTETS as u64)?;
+        return Err("it is mapped".into());
+    };
+    let known = iommu::faults()?.len();
+    let fault = refused_access(known, || dma(device, IOVA, PAGE, FILL))?;
+    Ok(format!("{error}; then {fault}"))
+}
+
+/// Another program must not open the device at `address` while this one has it open.
+pub fn second_program(address: &str, options: &[&str], report: &mut Report) {
+    report.check("a second program", || {
+        let output = Command::new(std::env::current_exe()?)
+            .args(options)
+            .args(["open", address])
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        ensure(!output.status.success(), || {
+            "it opens the device, too".into()
+        })?;
+        ensure(said.to_lowercase().contains("busy"), || {
+            format!("it fails for another cause: {said}")
+        })?;
+        Ok(format!("is refused: {}", said.trim_start_matches("FAIL  ")))
+    });
+}
+
 /// Repeats `transfer` until Linux reports a fault of the IOMMU behind the first `known`. Once may not do: a fault is lost
 /// when the IOMMU has one of the same device that Linux has not yet taken.
-fn refused(known: usize, transfer: impl Fn() -> Result<(), BackendError>) -> Outcome {
+fn refused_access(known: usize, transfer: impl Fn() -> Result<(), BackendError>) -> Outcome {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         transfer()?;
