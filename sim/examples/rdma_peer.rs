@@ -6,11 +6,13 @@
 //! rdma_peer connect ADDRESS REVISION       blocks of many sizes, written, read back and compared
 //! rdma_peer fault CASE ADDRESS             does what the peer must refuse, and prints how it ends
 //! rdma_peer refused ADDRESS                connects to a peer that rejects
+//! rdma_peer damaged ADDRESS                writes 64 KiB, reads them back, and prints how many octets are others
 //! rdma_peer relay TO POSITION              passes one connection on to TO, with octet POSITION of what goes there inverted
 //! ```
 //!
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
-//! 7 i + 3. Each line on standard output is one fact; the last is "done".
+//! 7 i + 3. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
+//! administrator has switched its CRCs off; with `RECORD`, a file, the card's network side is recorded there.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -21,8 +23,8 @@ use std::time::Duration;
 use warpline_driver::{
     ConnectOptions, Context, DmaMemory, Error, ListenOptions, Listener, Local, MemoryRegion,
     Options, PairEvent, PairOptions, ProtectionDomain, QpOptions, QueuePair, Registration, Remote,
-    Revision, VfioUser, Work, WorkCompletion, WorkOpcode, WorkQueue, WorkRequest, WorkStatus,
-    connect,
+    Revision, Settings, VfioUser, Work, WorkCompletion, WorkOpcode, WorkQueue, WorkRequest,
+    WorkStatus, connect,
 };
 use warpline_hdl::Config;
 use warpline_sim::{
@@ -61,6 +63,10 @@ impl Machine {
             ControlProgram::start(&card, Arc::clone(&network), ControlOptions::default())?;
         let device = VfioUser::over(card.connect()?, PATIENCE)?;
         let context = Context::open(Box::new(device), Options::default())?;
+        context.configure(Settings {
+            crc_off: std::env::var_os("CRC_OFF").is_some(),
+            ..Settings::default()
+        })?;
         Ok(Self {
             queue: WorkQueue::new(&context, 256)?,
             domain: context.protection_domain()?,
@@ -376,6 +382,37 @@ fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<
         at += length as u64;
     }
     println!("blocks: up to octet {at}");
+    finish(machine, pair)
+}
+
+/// Writes a region and reads it back through a path that may damage it.
+fn damaged(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
+    const LENGTH: usize = 65536;
+    let (pair, Offer { base, stag, .. }) = connected(machine, address, Revision::Two)?;
+    let region = machine.region()?;
+    let octets: Vec<u8> = (0..LENGTH).map(|i| (7 * i + i / 256) as u8).collect();
+    region.write_at(0, &octets)?;
+    let to = Remote { stag, offset: base };
+    let sink = Local::new(&region, REGION / 2..REGION / 2 + LENGTH)?;
+    pair.post_sends([
+        WorkRequest::write(1, Local::new(&region, 0..LENGTH)?, to),
+        WorkRequest::read(2, sink, to),
+    ])?;
+    for _ in 0..2 {
+        let done = machine.done()?;
+        if done.status != WorkStatus::Success {
+            return Err(format!("{done:?}").into());
+        }
+    }
+    let mut back = vec![0; LENGTH];
+    region.read_at(REGION / 2, &mut back)?;
+    let others = back.iter().zip(&octets).filter(|(a, b)| a != b).count();
+    println!("damaged: {others} octets");
+    finish(machine, pair)
+}
+
+/// Sends a last message and closes the connection.
+fn finish(machine: &Machine, pair: QueuePair) -> Result<(), Failure> {
     pair.post_send(WorkRequest::send(99, &b"done"[..]))?;
     println!("send: {:?}", machine.done()?.status);
     pair.disconnect()?;
@@ -405,6 +442,7 @@ fn main() -> Result<(), Failure> {
         ["connect", address, "1"] => blocks(&machine()?, address.parse()?, Revision::One)?,
         ["connect", address, "2"] => blocks(&machine()?, address.parse()?, Revision::Two)?,
         ["fault", case, address] => fault(&machine()?, case, address.parse()?)?,
+        ["damaged", address] => damaged(&machine()?, address.parse()?)?,
         ["refused", address] => refused(&machine()?, address.parse()?)?,
         ["relay", to, position] => relay(to.parse()?, position.parse()?)?,
         _ => return Err("see the head of this example for its uses".into()),

@@ -73,8 +73,10 @@ peer refuser refuse 127.0.0.1:0 1
 port=$(at responder)
 port=${port##*:}
 peer relay relay "127.0.0.1:$port" $corrupted
+CRC_OFF=1 peer responder-without-crc listen 127.0.0.1:0 1
 refuser=$(at refuser)
 relay=$(at relay)
+without_crc=$(at responder-without-crc)
 forwarded=$((20000 + RANDOM % 20000))
 
 {
@@ -95,9 +97,10 @@ JOB
         [[ $name != corrupted ]] || to=${relay##*:}
         echo "try 'siw connects: $name, $private octets of private data' rdma-peer $name 10.0.2.2 $to $private"
     done
+    echo "try 'siw connects: blocks, CRCs off' rdma-peer blocks 10.0.2.2 ${without_crc##*:} 20"
     echo "try 'siw is refused' rdma-peer refused 10.0.2.2 ${refuser##*:} 5"
     echo "timeout 120 rdma-peer refuse 7101 40 &"
-    echo "try 'siw listens' rdma-peer listen 7100 $((${#responder_cases[@]} + 3)) 20"
+    echo "try 'siw listens' rdma-peer listen 7100 $((${#responder_cases[@]} + 5)) 20"
     # shellcheck disable=SC2016 # the guest's shell fills these in
     echo 'wait; echo "verdict: ${failed:+failed}${failed:-passed}" | sed s/failed1/failed/'
 } >"$work/share/job"
@@ -114,6 +117,10 @@ card() {
         { cat "$work/$1" "$work/guest" >&2; fail "the card could not: ${*:2}"; }
 }
 for revision in 2 1; do card "initiator-$revision" connect "127.0.0.1:$forwarded" "$revision"; done
+CRC_OFF=1 card without-crc connect "127.0.0.1:$forwarded" 2
+# Without CRCs what the path does to an octet arrives, in both places, which shows that neither end checks one.
+peer damage relay "127.0.0.1:$forwarded" $corrupted
+CRC_OFF=1 card without-crc-damaged damaged "$(at damage)"
 for case in "${responder_cases[@]}"; do
     read -r name _ <<<"$case"
     card "fault-$name" fault "$name" "127.0.0.1:$forwarded"
@@ -123,7 +130,7 @@ card fault-corrupted fault write "$(at way)"
 card refused refused "127.0.0.1:$((forwarded + 1))"
 wait "$guest" || { cat "$work/guest" "$work/responder" >&2; fail "the guest reports a failure"; }
 
-(cd "$work" && grep --with-filename '' guest responder refuser initiator-? fault-* refused)
+(cd "$work" && grep --with-filename '' guest responder* refuser initiator-? without-crc* fault-* refused)
 
 # The card as Responder: all of what it reports of each connection, in order.
 {
@@ -149,9 +156,12 @@ for case in "${responder_cases[@]}"; do
 done
 # siw reports a CRC error by numbers of its own (layer 0, type 2, code 2).
 has "$work/fault-corrupted" "terminated: Unknown { layer: 0, etype: 2, code: 2 }"
+has "$work/without-crc" "blocks: up to octet 150511"
+has "$work/without-crc-damaged" "damaged: 1 octets"
+has "$work/responder-without-crc" "closed: Finished"
 has "$work/refused" "rejected: 40 octets, 40 as agreed"
 # siw.
-has "$work/guest" "blocks: 22 sizes, up to octet 180235"
+(($(grep -cx "blocks: 22 sizes, up to octet 180235" "$work/guest") == 2)) || fail "siw did not write all blocks, with CRCs and without"
 (($(grep -cx "messages: 24" "$work/guest") == 3)) || fail "siw did not send all messages"
 (($(grep -cx disconnected "$work/guest") == 6)) || fail "siw did not see the end of each faulty connection"
 has "$work/guest" "private data: 33 octets, 33 as agreed"
