@@ -15,6 +15,7 @@
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
+#   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
@@ -57,7 +58,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections host-cost host-cost-record coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -136,6 +137,9 @@ estimates: setup-fpga
 
 crc32c: setup-fpga
 	$(CARGO) run --quiet --package warpline-synth --example crc32c -- constraints/reports/crc32c.json
+
+long-interop: setup
+	@tools/interop/long.sh
 
 HOST_COST := $(CARGO) run --quiet --release --package warpline-driver --example host_cost --
 

@@ -6,6 +6,8 @@
 //! rdma_peer connect ADDRESS REVISION       blocks of many sizes, written, read back and compared
 //! rdma_peer fault CASE ADDRESS             does what the peer must refuse, and prints how it ends
 //! rdma_peer refused ADDRESS                connects to a peer that rejects
+//! rdma_peer file ADDRESS LENGTH             serves LENGTH octets to one peer behind a path that cuts, reorders, repeats and
+//!                                          loses segments, and compares what that peer has written with `octet_of_file`
 //! rdma_peer damaged ADDRESS                writes 64 KiB, reads them back, and prints how many octets are others
 //! rdma_peer relay TO POSITION              passes one connection on to TO, with octet POSITION of what goes there inverted
 //! ```
@@ -18,7 +20,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpline_driver::{
     ConnectOptions, Context, DmaMemory, Error, ListenOptions, Listener, Local, MemoryRegion,
@@ -29,11 +31,14 @@ use warpline_driver::{
 use warpline_hdl::Config;
 use warpline_sim::{
     Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
+    PathOptions,
 };
 
 type Failure = Box<dyn std::error::Error>;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For the whole of a file.
+const LONG: Duration = Duration::from_secs(1500);
 const REGION: usize = 1 << 20;
 
 /// A machine with a card. Fields are dropped in this order.
@@ -47,7 +52,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(record: Option<std::path::PathBuf>) -> Result<Self, Failure> {
+    fn new(path: PathOptions) -> Result<Self, Failure> {
         let options = CardOptions {
             transmit: true,
             ..CardOptions::default()
@@ -55,7 +60,8 @@ impl Machine {
         let card = Card::open(&Config::simulated(64), options)?;
         let clock = card.run_freely()?;
         let network = NetworkOptions {
-            record,
+            record: std::env::var_os("RECORD").map(Into::into),
+            path,
             ..NetworkOptions::default()
         };
         let network = Arc::new(Connections::open(&card, network)?);
@@ -78,11 +84,15 @@ impl Machine {
     }
 
     fn region(&self) -> Result<Arc<MemoryRegion>, Failure> {
+        self.region_of(REGION)
+    }
+
+    fn region_of(&self, length: usize) -> Result<Arc<MemoryRegion>, Failure> {
         let registration = Registration {
             remote_read: true,
             ..Registration::default()
         };
-        let memory = DmaMemory::new(REGION)?;
+        let memory = DmaMemory::new(length)?;
         let region = self.domain.register(memory, registration);
         Ok(Arc::new(region.map_err(|returned| returned.error)?))
     }
@@ -208,6 +218,58 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
         pair.close()?;
     }
     Ok(())
+}
+
+/// Octet `at` of what the peer writes: each mebibyte is another one.
+fn octet_of_file(at: usize) -> u8 {
+    let (mebibyte, i) = (at / REGION, at % REGION);
+    (131 * mebibyte + 7 * i + i / 256) as u8
+}
+
+/// Serves a region to one peer, which writes it and sends a message.
+fn file(machine: &Machine, address: SocketAddr, length: usize) -> Result<(), Failure> {
+    let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
+    println!("listening at {}", listener.address());
+    let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
+    let region = machine.region_of(length)?;
+    let mut private = Vec::new();
+    private.extend(region.base().to_be_bytes());
+    private.extend((length as u64).to_be_bytes());
+    private.extend(region.stag().to_be_bytes());
+    let options = machine.options()?;
+    let start = Instant::now();
+    let pair = request.accept(&machine.domain, &machine.queue, options, &private)?;
+    // The message is behind all writes.
+    loop {
+        match machine.queue.wait(LONG)?.ok_or("no message in time")? {
+            Work::Completion(done) if done.status == WorkStatus::Success => break,
+            Work::Event { event, .. } => println!("event: {event:?}"),
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let octets = region.to_vec()?;
+    let others = (octets.iter().enumerate())
+        .filter(|(at, octet)| **octet != octet_of_file(*at))
+        .count();
+    println!("file: {length} octets in {seconds:.0} s");
+    println!("others: {others}");
+    loop {
+        match machine.queue.wait(PATIENCE)?.ok_or("no end in time")? {
+            Work::Event {
+                event: PairEvent::HalfClosed,
+                ..
+            } => pair.disconnect()?,
+            Work::Event {
+                event: PairEvent::Closed(reason),
+                ..
+            } => {
+                println!("closed: {reason:?}");
+                return Ok(pair.close()?);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The peer's region.
@@ -435,13 +497,17 @@ fn finish(machine: &Machine, pair: QueuePair) -> Result<(), Failure> {
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let machine = || Machine::new(std::env::var_os("RECORD").map(Into::into));
+    let machine = || Machine::new(PathOptions::default());
     match words[..] {
         ["listen", address, count] => listen(&machine()?, address.parse()?, count.parse()?)?,
         ["refuse", address, count] => refuse(&machine()?, address.parse()?, count.parse()?)?,
         ["connect", address, "1"] => blocks(&machine()?, address.parse()?, Revision::One)?,
         ["connect", address, "2"] => blocks(&machine()?, address.parse()?, Revision::Two)?,
         ["fault", case, address] => fault(&machine()?, case, address.parse()?)?,
+        ["file", address, length] => {
+            let machine = Machine::new(PathOptions::rough(1))?;
+            file(&machine, address.parse()?, length.parse()?)?;
+        }
         ["damaged", address] => damaged(&machine()?, address.parse()?)?,
         ["refused", address] => refused(&machine()?, address.parse()?)?,
         ["relay", to, position] => relay(to.parse()?, position.parse()?)?,

@@ -4,42 +4,8 @@
 #   guest: rdma-peer ─► siw ─► QEMU's user network ─► socket ─► warpline's card, its control program and driver (rdma_peer)
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-say() { printf 'interop test: %s\n' "$*" >&2; }
-fail() { say "$*"; exit 1; }
-
-start=$SECONDS
-tree=$("$root/tools/kernel/fetch.sh" "$here/packages")
-"$here/guest.sh" "$tree"
-cd "$root"
-cargo build --quiet --package warpline-sim --example rdma_peer
-peer=${CARGO_TARGET_DIR:-$root/target}/debug/examples/rdma_peer
-
-work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
-mkdir "$work/share"
-
-# wait_for FILE TEXT: until a process has written it.
-wait_for() {
-    for ((i = 0; i < 1200; i++)); do
-        grep -q "$2" "$1" 2>/dev/null && return
-        sleep 0.1
-    done
-    cat "$1" >&2 || true
-    fail "no line with '$2' in time"
-}
-
-# has FILE TEXT: what it has to say.
-has() { grep -qxF "$2" "$1" || fail "missing in $(basename "$1"): $2"; }
-
-# peer NAME WORD...: runs the card's end in the background; what it says goes to NAME.
-peer() { timeout 280 "$peer" "${@:2}" >"$work/$1" 2>&1 & }
-# at NAME: where it listens.
-at() {
-    wait_for "$work/$1" '^listening at '
-    sed -n 's/^listening at //p' "$work/$1"
-}
+# shellcheck source=tools/interop/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # What siw does as Initiator: case, octets of private data, messages that arrive, and how the card ends the stream. siw counts
 # private data and its own 4 octets of IRD and ORD in 8 bits, so 251 octets are its most; and as a user's program has it, its Send
@@ -80,14 +46,8 @@ without_crc=$(at responder-without-crc)
 forwarded=$((20000 + RANDOM % 20000))
 
 {
+    guest_begins
     cat <<'JOB'
-for module in virtio_net siw rdma_ucm ib_uverbs; do modprobe $module; done
-ip link set lo up
-ip link set eth0 up
-ip addr add 10.0.2.15/24 dev eth0
-ip route add default via 10.0.2.2
-rdma link add siw0 type siw netdev eth0
-echo "Linux $(uname -r)"
 failed=
 try() { echo "$1"; shift; timeout 60 "$@" || failed=1; }
 JOB

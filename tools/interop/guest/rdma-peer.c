@@ -4,8 +4,8 @@
 //   rdma-peer refuse PORT [PRIVATE]              rejects one connection
 //   rdma-peer CASE ADDRESS PORT [PRIVATE]        connects, and performs CASE
 //
-// PRIVATE is the number of octets of private data to send, 0 to 255, which is what librdmacm can count; octet i of them is 7 i + 3. A listener puts its region in
-// front of them: address and length of 8 octets each, rkey of 4, big-endian. The region has 1 MiB, octet i is 31 i + i / 256.
+// PRIVATE is the number of octets of private data to send, 0 to 255, which is what librdmacm can count; octet i of them is
+// 7 i + 3. A listener puts its region in front of them: address and length of 8 octets each, rkey of 4, big-endian. The region has 1 MiB, octet i is 31 i + i / 256.
 // Each line on standard output is one fact; the last is "done" unless something has failed.
 #include <arpa/inet.h>
 #include <endian.h>
@@ -208,6 +208,19 @@ static void blocks(struct side *side, struct region peer) {
     printf("blocks: %d sizes, up to octet %llu\n", SIZE_COUNT, (unsigned long long)offset);
 }
 
+// Writes the peer's whole region, a mebibyte after the other, each with octets of its own.
+static void file(struct side *side, struct region peer) {
+    uint64_t offset = 0;
+    for (uint32_t i = 0; offset + REGION <= peer.length; i++, offset += REGION) {
+        fill(side, i, REGION);
+        int status = write_to(side, peer.address + offset, peer.rkey, REGION);
+        if (status) fail("write at %llu: %s", (unsigned long long)offset, named(status));
+    }
+    int status = send_message(side, 0, true);
+    if (status) fail("send: %s", named(status));
+    printf("file: %llu octets\n", (unsigned long long)offset);
+}
+
 static void messages(struct side *side) {
     for (uint32_t i = 0; i < 24; i++) {
         uint32_t length = 173 * i % 4097;
@@ -253,6 +266,7 @@ static void connect_to(const char *name, const char *address, int port, size_t p
     uint64_t end = peer.address + peer.length;
     if (!strcmp(name, "blocks")) blocks(&side, peer);
     else if (!strcmp(name, "messages")) messages(&side);
+    else if (!strcmp(name, "file")) file(&side, peer);
     else if (!strcmp(name, "invalidate")) {
         struct ibv_send_wr request = {.opcode = IBV_WR_SEND_WITH_INV, .invalidate_rkey = peer.rkey};
         printf("write: %s\n", named(write_to(&side, peer.address, peer.rkey, 64)));
@@ -264,7 +278,7 @@ static void connect_to(const char *name, const char *address, int port, size_t p
     else if (!strcmp(name, "too-long")) send_message(&side, 65536, false);
     else if (!strcmp(name, "corrupted")) write_to(&side, peer.address, peer.rkey, 65536); // something on the way does that
     else fail("no case %s", name);
-    if (strcmp(name, "blocks") && strcmp(name, "messages")) {
+    if (strcmp(name, "blocks") && strcmp(name, "messages") && strcmp(name, "file")) {
         // The peer's Terminate, or the end of the connection, follows.
         event = expect(RDMA_CM_EVENT_DISCONNECTED);
         rdma_ack_cm_event(event);
