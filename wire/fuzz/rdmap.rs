@@ -74,6 +74,12 @@ struct Message {
 }
 
 impl Message {
+    /// A Terminate in its queue, whatever it holds (RFC 5040 §4.8).
+    fn is_terminate(&self) -> bool {
+        let version = self.control >> 6;
+        version <= 1 && self.control & 15 == TERMINATE && !self.tagged && self.qn == 2
+    }
+
     fn delivered(&self) -> Delivered<'_> {
         if self.tagged {
             return Delivered::Tagged {
@@ -411,8 +417,7 @@ fn deliver(stream: &mut Reads, model: &mut Model, message: &Message) -> String {
         }
         Err(rejected) => {
             // A Terminate that cannot be read ends the stream all the same.
-            let is_end = rejected.terminate.is_none() && stream_has_ended(stream, model);
-            model.received |= is_end;
+            model.received |= message.is_terminate();
             if let Some(terminate) = rejected.terminate {
                 model.terminates(Some(terminate));
             }
@@ -422,11 +427,6 @@ fn deliver(stream: &mut Reads, model: &mut Model, message: &Message) -> String {
             }
         }
     }
-}
-
-/// Whether the stream is over and the model does not know why yet.
-fn stream_has_ended(stream: &Reads, model: &Model) -> bool {
-    !stream.is_open() && model.open()
 }
 
 fn refused(error: &Refused) -> String {
