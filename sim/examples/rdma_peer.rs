@@ -8,13 +8,15 @@
 //! rdma_peer refused ADDRESS                connects to a peer that rejects
 //! rdma_peer file ADDRESS LENGTH             serves LENGTH octets to one peer behind a path that cuts, reorders, repeats and
 //!                                          loses segments, and compares what that peer has written with `octet_of_file`
+//! rdma_peer small ADDRESS                   writes blocks that fit an FPDU each
 //! rdma_peer damaged ADDRESS                writes 64 KiB, reads them back, and prints how many octets are others
 //! rdma_peer relay TO POSITION              passes one connection on to TO, with octet POSITION of what goes there inverted
 //! ```
 //!
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
 //! 7 i + 3. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
-//! administrator has switched its CRCs off; with `RECORD`, a file, the card's network side is recorded there.
+//! administrator has switched its CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's
+//! network side is recorded there.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -71,6 +73,7 @@ impl Machine {
         let context = Context::open(Box::new(device), Options::default())?;
         context.configure(Settings {
             crc_off: std::env::var_os("CRC_OFF").is_some(),
+            markers: std::env::var_os("MARKERS").is_some(),
             ..Settings::default()
         })?;
         Ok(Self {
@@ -473,6 +476,24 @@ fn damaged(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
     finish(machine, pair)
 }
 
+/// Writes blocks of a single FPDU each.
+fn small(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
+    let (pair, Offer { base, stag, .. }) = connected(machine, address, Revision::Two)?;
+    let region = machine.region()?;
+    let mut octets = 0;
+    for length in (1..=1300).step_by(13) {
+        let to = Remote { stag, offset: base };
+        pair.post_send(WorkRequest::write(1, Local::new(&region, 0..length)?, to))?;
+        let done = machine.done()?;
+        if done.status != WorkStatus::Success {
+            return Err(format!("write of {length} octets: {done:?}").into());
+        }
+        octets += length;
+    }
+    println!("small: {octets} octets");
+    finish(machine, pair)
+}
+
 /// Sends a last message and closes the connection.
 fn finish(machine: &Machine, pair: QueuePair) -> Result<(), Failure> {
     pair.post_send(WorkRequest::send(99, &b"done"[..]))?;
@@ -509,6 +530,7 @@ fn main() -> Result<(), Failure> {
             file(&machine, address.parse()?, length.parse()?)?;
         }
         ["damaged", address] => damaged(&machine()?, address.parse()?)?,
+        ["small", address] => small(&machine()?, address.parse()?)?,
         ["refused", address] => refused(&machine()?, address.parse()?)?,
         ["relay", to, position] => relay(to.parse()?, position.parse()?)?,
         _ => return Err("see the head of this example for its uses".into()),

@@ -477,18 +477,15 @@ impl Card {
         let Some(queue) = transmit.queue(stream) else {
             return Ok(true);
         };
-        loop {
-            let octets = queue.outgoing.as_slices().0;
-            if octets.is_empty() {
-                return Ok(true);
-            }
+        while let Some(octets) = queue.outgoing.first() {
             let count = write(octets)?;
             let whole = count == octets.len();
-            queue.outgoing.drain(..count);
+            queue.outgoing.accept(count);
             if !whole {
                 return Ok(false);
             }
         }
+        Ok(true)
     }
 
     /// The seat of its only host.

@@ -12,8 +12,9 @@ cd "$root"
 cargo build --quiet --package warpline-sim --example rdma_peer
 peer=${CARGO_TARGET_DIR:-$root/target}/debug/examples/rdma_peer
 
+# KEEP=1 keeps what a run has written.
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; [[ -n ${KEEP:-} ]] && say "kept: $work" || rm -rf "$work"' EXIT
 mkdir "$work/share"
 
 # wait_for FILE TEXT: until a process has written it.
@@ -29,8 +30,11 @@ wait_for() {
 # has FILE TEXT: what it has to say.
 has() { grep -qxF "$2" "$1" || fail "missing in $(basename "$1"): $2"; }
 
+# recorded NAME COMMAND...: runs a command; what passes its card's network side goes to NAME.pcapng if RECORDS is set.
+recorded() { env ${RECORDS:+RECORD="$work/$1.pcapng"} "${@:2}"; }
+
 # peer NAME WORD...: runs the card's end in the background; what it says goes to NAME.
-peer() { timeout "${PATIENCE:-280}" "$peer" "${@:2}" >"$work/$1" 2>&1 & }
+peer() { recorded "$1" timeout "${PATIENCE:-280}" "$peer" "${@:2}" >"$work/$1" 2>&1 & }
 # at NAME: where it listens.
 at() {
     wait_for "$work/$1" '^listening at '

@@ -2,7 +2,10 @@
 # The interoperability test: a simulated card and Linux's soft-iWARP in a guest, each as Initiator and as Responder.
 #
 #   guest: rdma-peer ─► siw ─► QEMU's user network ─► socket ─► warpline's card, its control program and driver (rdma_peer)
+#                                                       └─► records ─► tshark, beside `warpline replay`
 set -euo pipefail
+
+RECORDS=1
 
 # shellcheck source=tools/interop/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -40,10 +43,11 @@ port=$(at responder)
 port=${port##*:}
 peer relay relay "127.0.0.1:$port" $corrupted
 CRC_OFF=1 peer responder-without-crc listen 127.0.0.1:0 1
+MARKERS=1 peer responder-with-markers listen 127.0.0.1:0 1
 refuser=$(at refuser)
 relay=$(at relay)
 without_crc=$(at responder-without-crc)
-forwarded=$((20000 + RANDOM % 20000))
+forwarded=$((20000 + RANDOM % 12000)) # below the ports that Linux gives to connections
 
 {
     guest_begins
@@ -73,7 +77,7 @@ wait_for "$work/guest" '^listening'
 
 # card NAME WORD...: runs the card's end as Initiator, to its end.
 card() {
-    timeout 120 "$peer" "${@:2}" >"$work/$1" 2>&1 ||
+    recorded "$1" timeout 120 "$peer" "${@:2}" >"$work/$1" 2>&1 ||
         { cat "$work/$1" "$work/guest" >&2; fail "the card could not: ${*:2}"; }
 }
 for revision in 2 1; do card "initiator-$revision" connect "127.0.0.1:$forwarded" "$revision"; done
@@ -88,9 +92,11 @@ done
 peer way relay "127.0.0.1:$forwarded" $corrupted
 card fault-corrupted fault write "$(at way)"
 card refused refused "127.0.0.1:$((forwarded + 1))"
+# siw has no markers: another card is the peer.
+MARKERS=1 card initiator-with-markers small "$(at responder-with-markers)"
 wait "$guest" || { cat "$work/guest" "$work/responder" >&2; fail "the guest reports a failure"; }
 
-(cd "$work" && grep --with-filename '' guest responder* refuser initiator-? without-crc* fault-* refused)
+(cd "$work" && grep --binary-files=without-match --with-filename '' guest responder* refuser initiator-? without-crc* fault-* refused)
 
 # The card as Responder: all of what it reports of each connection, in order.
 {
@@ -127,4 +133,29 @@ has "$work/refused" "rejected: 40 octets, 40 as agreed"
 has "$work/guest" "private data: 33 octets, 33 as agreed"
 has "$work/guest" "receive: local length error"
 has "$work/guest" "receive: 64 octets, sum 00000000"
+has "$work/initiator-with-markers" "small: 64450 octets"
+
+# tshark on what the cards have sent and received. Without CRCs the field is zero, of which tshark says nothing.
+judged() { printf '%s.pcapng\n' "${@/#/$work/}"; }
+crc=(initiator-{1,2} initiator-with-markers fault-{bad-stag,out-of-bounds,read-out-of-bounds,too-long,invalidate,corrupted} refused)
+mapfile -t records < <(judged "${crc[@]}" responder without-crc responder-without-crc)
+"$here/judge.sh" "$tree" "${records[@]}" | tee "$work/judged"
+for record in "${crc[@]}"; do
+    grep -qE "^$record: 1 connections, ([0-9]+) FPDUs, \1 good CRCs, 0 bad CRCs, [0-9]+ markers, 0 malformed$" "$work/judged" ||
+        fail "tshark finds fault with what the card has sent as $record"
+done
+grep -qE '^initiator-with-markers: .* 1[0-9][0-9] markers' "$work/judged" || fail "tshark finds no markers"
+for record in without-crc responder-without-crc; do
+    grep -qE "^$record: 1 connections, [1-9][0-9]+ FPDUs, 0 good CRCs, 0 bad CRCs, 0 markers, 0 malformed$" "$work/judged" ||
+        fail "tshark finds fault with what the card has sent as $record"
+done
+# The octet inverted on the way to the Responder is in one FPDU.
+grep -qE "^responder: ${#initiator_cases[@]} connections, [0-9]+ FPDUs, [0-9]+ good CRCs, 1 bad CRCs, 0 markers, 0 malformed$" "$work/judged" ||
+    fail "tshark does not find one FPDU with a wrong CRC in responder"
+
+# tshark and our own reader on what both can read: all but streams with a wrong CRC, and markers in segments that TCP has cut.
+cargo build --quiet --package warpline
+mapfile -t records < <(judged initiator-{1,2} initiator-with-markers fault-{bad-stag,out-of-bounds,invalidate,read-out-of-bounds})
+"$root/.venv/bin/python" "$here/readers.py" "$tree" "$(dirname "$peer")/../warpline" "${records[@]}" \
+    testbenches/captures/*/wire.pcap || fail "tshark and warpline do not read the same"
 say "passed in $((SECONDS - start)) s"

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The kernel hides its segments: octets are recorded as they are read from a socket or written to it, before the path, in
-//! segments of at most [`LARGEST`] octets with sequence numbers of the network side's choice.
+//! segments that fill a frame at most, with sequence numbers of the network side's choice.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,8 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement};
 
-/// Most octets of a recorded segment: what fits a frame of 1514 octets over IPv6.
-const LARGEST: usize = 1440;
+/// Octets of a frame's payload: headers of IP and TCP, and the segment.
+const FRAME: usize = 1500;
 /// Acknowledged at least each so many octets, so that the recorded window is never exceeded.
 const UNACKNOWLEDGED: usize = 32 << 10;
 /// Window of each segment.
@@ -77,6 +77,11 @@ impl Ends {
     /// The peer's address.
     pub fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// Most octets of a segment: what fits a frame.
+    fn largest(&self) -> usize {
+        FRAME - if self.card.is_ipv4() { 20 + 20 } else { 40 + 20 }
     }
 
     /// Sequence number of the next octet of an end.
@@ -156,7 +161,7 @@ impl<W: Write> Record<W> {
         self.syn(ends, opened);
         self.packet(ends, opened.other(), &[], |tcp| {
             tcp.syn = true;
-            maximum(tcp);
+            maximum(tcp, ends);
         });
         ends.advance(opened.other(), 1);
         self.packet(ends, opened, &[], |_| {});
@@ -174,16 +179,17 @@ impl<W: Write> Record<W> {
             tcp.syn = true;
             tcp.ack = false;
             tcp.acknowledgment_number = 0;
-            maximum(tcp);
+            maximum(tcp, ends);
         });
         ends.advance(from, 1);
     }
 
     /// Octets of an end, acknowledged by the other one.
     pub fn octets(&mut self, ends: &mut Ends, from: From, octets: &[u8]) {
+        let largest = ends.largest();
         for part in octets.chunks(UNACKNOWLEDGED) {
-            let count = part.chunks(LARGEST).count();
-            for (i, octets) in part.chunks(LARGEST).enumerate() {
+            let count = part.chunks(largest).count();
+            for (i, octets) in part.chunks(largest).enumerate() {
                 self.packet(ends, from, octets, |tcp| tcp.psh = i + 1 == count);
                 ends.advance(from, octets.len());
             }
@@ -277,7 +283,7 @@ impl<W: Write> Record<W> {
 }
 
 /// The option that a SYN carries.
-fn maximum(tcp: &mut TcpHeader) {
-    let option = TcpOptionElement::MaximumSegmentSize(LARGEST as u16);
+fn maximum(tcp: &mut TcpHeader, ends: &Ends) {
+    let option = TcpOptionElement::MaximumSegmentSize(ends.largest() as u16);
     let _ = tcp.set_options(&[option]); // four octets always fit
 }

@@ -13,13 +13,14 @@
 //! - `access`: which accesses are answered here, which pass, and which do both.
 //! - `commands`: one pair of `ARGUMENT` and `COMMAND` for each side, in front of the RTL's only one.
 //! - `completions`: one completion queue for two writers.
-//! - `send_queue`: requests become FPDUs. `stags`: the table that gather elements are checked in.
+//! - `send_queue`: requests become FPDUs; `outgoing`: those that TCP has not accepted. `stags`: the table that gather elements are checked in.
 
 pub(crate) mod access;
 pub(crate) mod commands;
 pub(crate) mod completions;
 mod mailbox;
 pub(crate) mod octets;
+mod outgoing;
 pub(crate) mod port;
 mod send_queue;
 mod stags;
@@ -132,14 +133,14 @@ impl Transmit {
         for i in 0..count {
             let number = (self.turn + i) % count;
             let queue = &mut self.streams[number].queue;
-            let before = queue.outgoing.len();
+            let before = queue.outgoing.octets();
             let mut around = Surroundings {
                 host,
                 stags: &self.stags,
                 completions: &mut self.completions,
             };
             if queue.step(&mut around) {
-                if queue.outgoing.len() > before && !self.outgoing.contains(&(number as u8)) {
+                if queue.outgoing.octets() > before && !self.outgoing.contains(&(number as u8)) {
                     self.outgoing.push_back(number as u8);
                 }
                 self.turn = number + 1;

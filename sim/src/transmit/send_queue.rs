@@ -9,8 +9,6 @@
 //! A step makes one FPDU at most. It stalls while the gate is closed, while `outgoing` is full, and while the completion queue
 //! has no room for the entry that it would bring about.
 
-use std::collections::VecDeque;
-
 use warpline_regmap::transmit::{
     self, Payload, SLOT_OCTETS, SendRequest, Slot, Target, kind, send_event, send_slot,
     slot_offset, status,
@@ -20,6 +18,7 @@ use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::completions::{Completions, Entry};
+use super::outgoing::Outgoing;
 use super::stags::Stags;
 use crate::host::Host;
 
@@ -78,7 +77,7 @@ pub(crate) struct SendQueue {
     /// Messages sent to each untagged queue.
     messages: Vec<u32>,
     /// FPDUs that TCP has not accepted.
-    pub outgoing: VecDeque<u8>,
+    pub outgoing: Outgoing,
     /// An error of the receive side has frozen the stream.
     frozen: bool,
     /// A request has failed, or the last message is sent.
@@ -197,7 +196,7 @@ impl SendQueue {
         let mut word = [0];
         let armed = self.context.is_some();
         let open = self.context.as_ref().is_some_and(|context| context.open);
-        let idle = self.current.is_none() && self.unread() == 0 && self.outgoing.is_empty();
+        let idle = self.current.is_none() && self.unread() == 0 && self.outgoing.octets() == 0;
         transmit::TRANSMIT_ARMED.put(&mut word, armed.into());
         transmit::TRANSMIT_OPEN.put(&mut word, open.into());
         transmit::TRANSMIT_IDLE.put(&mut word, idle.into());
@@ -210,7 +209,7 @@ impl SendQueue {
         let open = self.context.as_ref().is_some_and(|context| context.open);
         let flushes = self.closing || self.ended || self.frozen;
         let requests = self.current.is_some() || self.unread() > 0;
-        requests && (flushes || (open && self.outgoing.len() < OUTGOING))
+        requests && (flushes || (open && self.outgoing.octets() < OUTGOING))
     }
 
     fn unread(&self) -> u16 {
@@ -226,7 +225,7 @@ impl SendQueue {
         let sends = !self.closing && !self.ended;
         let open = self.context.as_ref().is_some_and(|context| context.open);
         // Flushing needs no gate.
-        if sends && !self.frozen && (!open || self.outgoing.len() >= OUTGOING) {
+        if sends && !self.frozen && (!open || self.outgoing.octets() >= OUTGOING) {
             return false;
         }
         if !around.completions.has_room() {
@@ -368,7 +367,7 @@ impl SendQueue {
             tracing::error!(%error, "a segment that fits MULPDU cannot be framed");
             return self.report(around, &current.request, status::MALFORMED);
         }
-        self.outgoing.extend(fpdu);
+        self.outgoing.push(fpdu);
         current.sent += count;
         if !last {
             self.current = Some(current);
