@@ -84,11 +84,11 @@ pub fn key<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     digits.collect()
 }
 
-/// [`key`] of all modules of `designs`.
+/// [`key`] of all packages and modules of `designs`.
 #[must_use]
 pub fn key_of<'d>(designs: impl IntoIterator<Item = &'d Design>) -> String {
-    let modules = designs.into_iter().flat_map(|design| &design.modules);
-    key(modules.map(|module| &module.text))
+    let parts = designs.into_iter().flat_map(Design::parts);
+    key(parts.map(|part| &part.text))
 }
 
 /// Widest ID that [`add_axi_ids`] gives: more than any interconnect has.

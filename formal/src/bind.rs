@@ -116,12 +116,13 @@ pub fn free(text: &str, top: &str, path: &str) -> Result<String, Error> {
     let mut freed = format!("{head}\n);\n");
     for line in head.lines() {
         let line = line.trim().trim_end_matches(',');
-        let Some(output) = line.strip_prefix("output logic ") else {
+        let Some(output) = line.strip_prefix("output ") else {
             continue;
         };
-        let (range, name) = match output.rsplit_once(' ') {
+        // "logic name", "logic [7:0] name", "types::record_t name"
+        let (range, name) = match output.trim_start_matches("logic ").rsplit_once(' ') {
             Some((range, name)) => (range.trim(), name),
-            None => ("", output),
+            None => ("", output.trim_start_matches("logic ")),
         };
         freed += &format!(
             "    (* anyseq *) wire {range} any_{name};\n    assign {name} = any_{name};\n"
@@ -162,7 +163,7 @@ fn module_of(text: &str, module: &str, instance: &str) -> Result<String, Error> 
     })
 }
 
-/// Range of the declaration of `signal`: "[7:0]", or nothing for a single bit.
+/// Range of the declaration of `signal`: "[7:0]", the type of a record, or nothing for a single bit.
 fn range_of(module: &str, signal: &str) -> Option<String> {
     module.lines().find_map(|line| {
         let line = line
@@ -171,19 +172,23 @@ fn range_of(module: &str, signal: &str) -> Option<String> {
             .trim_start_matches("input ")
             .trim_start_matches("output ")
             .trim_start();
-        let rest = ["logic", "reg", "wire"]
-            .iter()
-            .find_map(|kind| line.strip_prefix(kind))?;
+        let kinds = ["logic ", "reg ", "wire "];
+        let rest = kinds.iter().find_map(|kind| line.strip_prefix(kind));
+        let is_record = |line: &str| {
+            line.split(' ')
+                .next()
+                .is_some_and(|word| word.contains("::"))
+        };
+        let rest = rest
+            .or_else(|| is_record(line).then_some(line))?
+            .trim_start();
         let rest = rest.split(['=', ';']).next()?.trim();
-        let (range, names) = match rest.strip_prefix('[') {
-            Some(rest) => rest.split_once(']')?,
-            None => ("", rest),
+        let (range, names) = match rest.starts_with('[') || is_record(rest) {
+            true => rest.split_once(' ')?,
+            false => ("", rest),
         };
         let mut names = names.split(',').map(str::trim);
-        names.any(|name| name == signal).then(|| match range {
-            "" => String::new(),
-            range => format!("[{range}]"),
-        })
+        names.any(|name| name == signal).then(|| range.to_string())
     })
 }
 
@@ -222,7 +227,8 @@ endmodule
 module outer (
     input  wire clock
 );
-    logic [3:0] count_d, count_q;
+    logic [3:0]            count_d, count_q;
+    outer_types::beat_t    beat_d, beat_q;
     inner store (
         .clock (clock)
     );
@@ -241,6 +247,16 @@ endmodule
              .store__proof_row(\\store.proof_proof_row_is ));\nendmodule"
         ));
         assert_eq!(bind(&bound, "outer", "", checker, &[]).unwrap(), bound);
+    }
+
+    #[test]
+    fn declarations_have_a_range_or_the_type_of_a_record() {
+        let outer = module_text(DESIGN, "outer").unwrap();
+        let of = |signal| range_of(outer, signal);
+        assert_eq!(of("clock"), Some(String::new()));
+        assert_eq!(of("count_q"), Some("[3:0]".into()));
+        assert_eq!(of("beat_q"), Some("outer_types::beat_t".into()));
+        assert_eq!(of("beat"), None);
     }
 
     #[test]

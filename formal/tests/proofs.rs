@@ -255,8 +255,11 @@ fn what_passes_the_tagged_checks_lies_inside_of_its_region() {
         "address_high_2_d = address_high_1_q + (32'(address_low_1_q[32]));",
         "address_high_2_d = address_high_1_q;",
     );
-    let others = ("(entry[56:49] == stream)", "1'b1");
-    let other_domain = ("(entry[48:33] == protection_domain)", "entry[57]");
+    let others = ("(entry.stream == stream)", "1'b1");
+    let other_domain = (
+        "(entry.protection_domain == protection_domain)",
+        "entry.stream_scope",
+    );
     let faults = [at_the_end, carry, others, other_domain];
     show("tagged checks", &proof, 6, &faults, 6);
 }
@@ -292,12 +295,12 @@ fn bursts_of_a_placement_hold_its_octets_each_once_and_no_other() {
         let queues = [("deliveries", 3, 266), ("extents", 3, 170)];
         let proof = with_queues(proof, &queues);
         let behind = (
-            "(in_block[16:0] + (17'(s_placement[119:104]))) - 17'h1;",
-            "(in_block[16:0] + (17'(s_placement[119:104])));",
+            "(in_block[16:0] + ({1'b0, s_placement.length})) - 17'h1;",
+            "(in_block[16:0] + ({1'b0, s_placement.length}));",
         );
         let front = (
-            "(in_block[16:0] + (17'(s_placement[119:104]))) - 17'h1;",
-            "(17'(s_placement[119:104])) - 17'h1;",
+            "(in_block[16:0] + ({1'b0, s_placement.length})) - 17'h1;",
+            "({1'b0, s_placement.length}) - 17'h1;",
         );
         show("place, bursts", &proof, 14, &[behind, front], 7);
         let faults = [
@@ -336,16 +339,16 @@ fn beats_of_a_burst_write_its_lanes_and_no_other() {
         ];
         let proof = with_queues(proof, &queues);
         let front = (
-            "if (at_first_q) begin\n            asked[8:1]",
-            "if (1'b0) begin\n            asked[8:1]",
+            "if (at_first_q) begin\n            asked.from",
+            "if (1'b0) begin\n            asked.from",
         );
         let end = (
-            "if (now_q[9] & at_last_q) begin",
-            "if (now_q[9] & (~(|left_q[7:1]))) begin",
+            "if (now_q.last & at_last_q) begin",
+            "if (now_q.last & (~(|left_q[7:1]))) begin",
         );
         let withdrawn = (
-            "assign beat_strobes_s_valid = side_q[0];",
-            "assign beat_strobes_s_valid = side_q[0] & (~side_q[17]);",
+            "assign beat_strobes_s_valid = side_q.valid;",
+            "assign beat_strobes_s_valid = side_q.valid & (~side_q.last);",
         );
         let overtaken = (
             "assign passes = free & (~spans_m_valid);",
@@ -370,7 +373,7 @@ fn reads_of_descriptors_keep_the_rules_of_axi4() {
             ..SMALL
         };
         let block = ReceiveRings::<64, 8, 4>::new(&config);
-        let proof = Proof::of(&writer::write(&block, "refill").unwrap()).unwrap();
+        let proof = Proof::of(&writer::write(&block, "receive_rings").unwrap()).unwrap();
         let proof = proof
             .with(HANDSHAKE)
             .bind("", REFILL, &[("SLOTS", 16)])
@@ -448,19 +451,19 @@ fn what_goes_out_ahead_of_a_gap_overtakes_nothing_in_order() {
     on_large_stack(|| {
         let block = Scan::<32, 2, 1, 2>::new(&SMALL);
         let proof = Proof::of(&writer::write(&block, "scan").unwrap()).unwrap();
-        let arbitrary = ["reader", "walker", "placed", "prompt", "lengths"];
+        let arbitrary = ["reader", "walker", "placed", "fast_path", "lengths"];
         let freed = |proof: Proof, path| proof.freed(path).unwrap();
         let proof = arbitrary.into_iter().fold(proof, freed);
         let proof = proof.bind("", SCAN, &[]).unwrap();
         // without a look at the chain; as soon as a visit is over
         let overtakes = ("conclusive_d = ~in_order_first;", "conclusive_d = 1'b1;");
         let hasty = (
-            "look_ahead_exhausted_1 = rested_1_q & (~eligible_1_q);",
+            "look_ahead_exhausted_1 = was_idle_1_q & (~eligible_1_q);",
             "look_ahead_exhausted_1 = ~eligible_1_q;",
         );
         let late = (
-            "look_ahead_exhausted_1 = rested_1_q & (~eligible_1_q);",
-            "look_ahead_exhausted_1 = rested_1_q;",
+            "look_ahead_exhausted_1 = was_idle_1_q & (~eligible_1_q);",
+            "look_ahead_exhausted_1 = was_idle_1_q;",
         );
         show("scan", &proof, 36, &[overtakes, hasty, late], 36);
     });
@@ -503,9 +506,12 @@ fn room_that_was_given_back_stays_given_back() {
         let proof = ["rotate", "wrapped"].into_iter().fold(proof, freed);
         let proof = proof.bind("", FETCH, &[]).unwrap();
         // a refused one, as if it had landed; one that is ahead, which is read again; all of the edge at once
-        let gives = "(now_q[3:0] == index_1) & (~now_q[77])) & (~(|now_q[60:58]))";
-        let refused = (gives, "(now_q[3:0] == index_1) & (~now_q[77]))");
-        let ahead = (gives, "(now_q[3:0] == index_1)) & (~(|now_q[60:58]))");
+        let gives = "(now_q.stream[3:0] == index_1) & (~now_q.ahead)) & (~(|now_q.refused))";
+        let refused = (gives, "(now_q.stream[3:0] == index_1) & (~now_q.ahead))");
+        let ahead = (
+            gives,
+            "(now_q.stream[3:0] == index_1)) & (~(|now_q.refused))",
+        );
         let hasty = ("if (given_up_1_q) begin", "if (start_pulse_q) begin");
         show("fetch", &proof, 14, &[refused, ahead, hasty], 14);
     });
@@ -581,8 +587,8 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             // whatever MPA says, on a stream that is frozen, a message closed by a segment that is tagged
             (
                 ("accepted_is", 9),
-                "(~loaded[0])) & (~mpa_fails);",
-                "(~loaded[0]));",
+                "(~loaded.failed)) & (~mpa_fails);",
+                "(~loaded.failed));",
             ),
             (
                 ("accepted_is", 9),
@@ -638,14 +644,14 @@ fn a_command_is_done_behind_its_fence_and_no_other_way() {
 fn each_asker_of_check_has_its_own_question_answered() {
     let proof = checked(&CommandArbiter::default(), "arbiter", ARBITER);
     let mixed = (
-        "control_finished_d = ~refill_owns_q;",
+        "control_finished_d = ~rings_own_q;",
         "control_finished_d = 1'b1;",
     );
     let others = (
         "command = CheckCommand_PostReceive;",
         "command = control_command;",
     );
-    let nobody = ("refill_owns_d = ~control_valid;", "refill_owns_d = 1'b1;");
+    let nobody = ("rings_own_d = ~control_valid;", "rings_own_d = 1'b1;");
     show("arbiter", &proof, 10, &[mixed, others, nobody], 8);
 }
 
@@ -672,12 +678,12 @@ fn a_message_finds_the_buffer_that_was_posted_for_it() {
             "messages_write_data = noted;",
         );
         let over = (
-            "assign behind = here_q[7:0] + here_q[39:32];",
-            "assign behind = here_q[7:0];",
+            "assign behind = here_q.msn[7:0] + here_q.posted[7:0];",
+            "assign behind = here_q.msn[7:0];",
         );
         let kept = (
-            "states_data[40:32] = here_q[40:32] - 9'h1;",
-            "states_data[40:32] = here_q[40:32];",
+            "states_data.posted = here_q.posted - 9'h1;",
+            "states_data.posted = here_q.posted;",
         );
         let faults = [others, left, over, kept];
         show("receive queues", &proof, 11, &faults, 8);
@@ -700,12 +706,12 @@ fn each_fpdu_has_one_verdict_and_in_their_order() {
             .unwrap()
             .steps(latency + 2);
         let each_beat = (
-            "finished_d[0] = summed_q[0] & summed_q[2];",
-            "finished_d[0] = summed_q[0];",
+            "finished_d.valid = summed_q.valid & summed_q.last;",
+            "finished_d.valid = summed_q.valid;",
         );
         let lost = (
-            "said_valid_d = finished_q[0];",
-            "said_valid_d = finished_q[0] & (~summed_q[0]);",
+            "reported_valid_d = finished_q.valid;",
+            "reported_valid_d = finished_q.valid & (~summed_q.valid);",
         );
         let faults = [each_beat, lost];
         show("crc32c, order", &proof, latency + 4, &faults, latency + 4);

@@ -14,6 +14,7 @@
 //! `warpline-design` makes the text of a whole device from a [`Config`], with the writer of `warpline-sv-writer`.
 //! `KERNELS.md` describes what kernels may contain.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod util;
 

@@ -7,7 +7,12 @@
 //! ```
 //!
 //! In the generated text a record is one vector, its first field in the lowest bits.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Record;
 use warpline_wire::ddp::{control, fpdu_field};
 
 /// Dwords read of an FPDU that is placed already, or all of it if it has fewer: ULPDU_Length, the longest header of DDP, and
@@ -41,8 +46,8 @@ const _: () = assert!(
 );
 
 /// A beat with new octets, accepted by `admit` for the ring of its stream.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Beat {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct RingBeat {
     /// Stream number.
     pub stream: Bits<8>,
     /// Stream position of lane 0.
@@ -56,7 +61,7 @@ pub struct Beat {
 }
 
 /// A result of `scan`: one whole FPDU in the assembly ring of a stream (or one whose length is refused).
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Fpdu {
     /// Stream number.
     pub stream: Bits<8>,
@@ -83,7 +88,7 @@ pub struct Fpdu {
 }
 
 /// An FPDU in the commit buffer whose header is complete.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Segment {
     /// Stream number.
     pub stream: Bits<8>,
@@ -116,7 +121,7 @@ pub struct Segment {
 }
 
 /// Result of the CRC unit for an FPDU.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct CrcVerdict {
     /// The CRC field is correct.
     pub good: Bit,
@@ -129,7 +134,7 @@ pub struct CrcVerdict {
 }
 
 /// MPA's verdict about an FPDU, once its last beat has come.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Verdict {
     /// As in [`CrcVerdict`].
     pub good: Bit,
@@ -148,7 +153,7 @@ pub struct Verdict {
 }
 
 /// Placement of an FPDU from the commit buffer.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Placement {
     /// First row of the FPDU in the commit buffer.
     pub row: Bits<16>,
@@ -163,12 +168,12 @@ pub struct Placement {
 }
 
 /// Action for an FPDU once its payload is in memory.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Delivery {
     /// 0: none. 1: write `event` to the completion queue. 2: acknowledge a fence.
     pub action: Bits<2>,
     /// Stream number.
     pub stream: Bits<8>,
     /// `regmap::layout::completion` or `error_event`, PHASE zero.
-    pub event: Bits<256>,
+    pub entry: Bits<256>,
 }

@@ -7,7 +7,7 @@
 //!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
 //!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤       ┌────────────▼─┐  write_mux ──► m_axi
-//!                 │            └──────► arbiter ─────────────────────────┘       │ deliver      │    ▲
+//!                 │            └──────► command_arbiter ─────────────────────────┘       │ deliver      │    ▲
 //!                 ├─ doorbell ─► rings ───┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
 //!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
 //! ```
@@ -82,9 +82,9 @@ pub struct Warpline<
     registers: Registers<S>,
     #[value(Control::new(config))]
     control: Control<S>,
-    arbiter: CommandArbiter,
+    command_arbiter: CommandArbiter,
     #[value(ReceiveRings::new(config))]
-    refill: ReceiveRings<W, K, S>,
+    receive_rings: ReceiveRings<W, K, S>,
     interrupts: Interrupts,
     #[constant(RESET_CYCLES)]
     all_ones: Constant<Bits<5>>,
@@ -142,9 +142,9 @@ impl<
         self.registers.reset.next = self.reset.q.val();
         self.registers.port_reset.next = self.port_reset.val();
         self.control.reset.next = self.reset.q.val();
-        self.arbiter.reset.next = self.reset.q.val();
-        self.refill.reset.next = self.reset.q.val();
-        self.refill.port_reset.next = self.port_reset.val();
+        self.command_arbiter.reset.next = self.reset.q.val();
+        self.receive_rings.reset.next = self.reset.q.val();
+        self.receive_rings.port_reset.next = self.port_reset.val();
         self.interrupts.reset.next = self.port_reset.val();
 
         comment!("network side");
@@ -230,42 +230,42 @@ impl<
         self.m_axi.bready.next = self.write_mux.m_axi.bready.val();
 
         comment!("receive rings: descriptors in, buffers to `check`");
-        self.m_axi.araddr.next = self.refill.m_axi.araddr.val();
-        self.m_axi.arlen.next = self.refill.m_axi.arlen.val();
-        self.m_axi.arsize.next = self.refill.m_axi.arsize.val();
-        self.m_axi.arburst.next = self.refill.m_axi.arburst.val();
-        self.m_axi.arcache.next = self.refill.m_axi.arcache.val();
-        self.m_axi.arprot.next = self.refill.m_axi.arprot.val();
-        self.m_axi.arvalid.next = self.refill.m_axi.arvalid.val();
-        self.refill.m_axi.arready.next = self.m_axi.arready.val();
-        self.refill.m_axi.rdata.next = self.m_axi.rdata.val();
-        self.refill.m_axi.rresp.next = self.m_axi.rresp.val();
-        self.refill.m_axi.rlast.next = self.m_axi.rlast.val();
-        self.refill.m_axi.rvalid.next = self.m_axi.rvalid.val();
-        self.m_axi.rready.next = self.refill.m_axi.rready.val();
-        self.refill.doorbell.next = self.registers.doorbell.val();
-        self.refill.doorbell_stream.next = self.registers.doorbell_stream.val();
-        self.refill.doorbell_queue.next = self.registers.doorbell_queue.val();
-        self.refill.doorbell_value.next = self.registers.doorbell_value.val();
-        self.refill.set.next = self.control.set.val();
-        self.refill.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
-        self.control.set_ready.next = self.refill.set_ready.val();
-        self.control.set_failed.next = self.refill.set_failed.val();
-        self.refill.close.next = self.control.forget.val();
-        self.refill.stream.next = self.control.stream.val();
-        self.control.quiet.next = self.refill.quiet.val();
-        self.arbiter.refill_arguments.next = self.refill.buffer.val();
-        self.arbiter.refill_valid.next = self.refill.buffer_valid.val();
-        self.refill.buffer_ready.next = self.arbiter.refill_ready.val();
-        self.refill.buffer_done.next = self.arbiter.refill_done.val();
-        self.refill.buffer_failed.next = self.arbiter.refill_failed.val();
-        self.refill.key_stream.next = self.check.key_stream.val();
-        self.refill.key_queue.next = self.check.key_queue.val();
-        self.refill.key_distance.next = self.check.key_distance.val();
-        self.refill.took.next = self.check.took.val();
-        self.check.coming.next = self.refill.coming.val();
-        self.check.read_fault.next = self.refill.fault.val();
-        self.check.read_fault_stream.next = self.refill.fault_stream.val();
+        self.m_axi.araddr.next = self.receive_rings.m_axi.araddr.val();
+        self.m_axi.arlen.next = self.receive_rings.m_axi.arlen.val();
+        self.m_axi.arsize.next = self.receive_rings.m_axi.arsize.val();
+        self.m_axi.arburst.next = self.receive_rings.m_axi.arburst.val();
+        self.m_axi.arcache.next = self.receive_rings.m_axi.arcache.val();
+        self.m_axi.arprot.next = self.receive_rings.m_axi.arprot.val();
+        self.m_axi.arvalid.next = self.receive_rings.m_axi.arvalid.val();
+        self.receive_rings.m_axi.arready.next = self.m_axi.arready.val();
+        self.receive_rings.m_axi.rdata.next = self.m_axi.rdata.val();
+        self.receive_rings.m_axi.rresp.next = self.m_axi.rresp.val();
+        self.receive_rings.m_axi.rlast.next = self.m_axi.rlast.val();
+        self.receive_rings.m_axi.rvalid.next = self.m_axi.rvalid.val();
+        self.m_axi.rready.next = self.receive_rings.m_axi.rready.val();
+        self.receive_rings.doorbell.next = self.registers.doorbell.val();
+        self.receive_rings.doorbell_stream.next = self.registers.doorbell_stream.val();
+        self.receive_rings.doorbell_queue.next = self.registers.doorbell_queue.val();
+        self.receive_rings.doorbell_value.next = self.registers.doorbell_value.val();
+        self.receive_rings.set.next = self.control.set.val();
+        self.receive_rings.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
+        self.control.set_ready.next = self.receive_rings.set_ready.val();
+        self.control.set_failed.next = self.receive_rings.set_failed.val();
+        self.receive_rings.close.next = self.control.forget.val();
+        self.receive_rings.stream.next = self.control.stream.val();
+        self.control.quiet.next = self.receive_rings.quiet.val();
+        self.command_arbiter.rings_arguments.next = self.receive_rings.buffer.val();
+        self.command_arbiter.rings_valid.next = self.receive_rings.buffer_valid.val();
+        self.receive_rings.buffer_ready.next = self.command_arbiter.rings_ready.val();
+        self.receive_rings.buffer_done.next = self.command_arbiter.rings_done.val();
+        self.receive_rings.buffer_failed.next = self.command_arbiter.rings_failed.val();
+        self.receive_rings.key_stream.next = self.check.key_stream.val();
+        self.receive_rings.key_queue.next = self.check.key_queue.val();
+        self.receive_rings.key_distance.next = self.check.key_distance.val();
+        self.receive_rings.took.next = self.check.took.val();
+        self.check.coming.next = self.receive_rings.coming.val();
+        self.check.read_fault.next = self.receive_rings.fault.val();
+        self.check.read_fault_stream.next = self.receive_rings.fault_stream.val();
 
         comment!("registers and commands");
         AxiLiteSlave::link(&mut self.s_axil, &mut self.registers.s_axil);
@@ -274,18 +274,18 @@ impl<
         self.control.arguments.next = self.registers.arguments.val();
         self.registers.busy.next = self.control.busy.val();
         self.registers.failed.next = self.control.failed.val();
-        self.arbiter.control_command.next = self.control.command.val();
-        self.arbiter.control_arguments.next = self.registers.arguments.val();
-        self.arbiter.control_valid.next = self.control.command_valid.val();
-        self.control.command_ready.next = self.arbiter.control_ready.val();
-        self.control.command_done.next = self.arbiter.control_done.val();
-        self.control.command_failed.next = self.arbiter.control_failed.val();
-        self.check.command.next = self.arbiter.command.val();
-        self.check.arguments.next = self.arbiter.arguments.val();
-        self.check.command_valid.next = self.arbiter.command_valid.val();
-        self.arbiter.command_ready.next = self.check.command_ready.val();
-        self.arbiter.command_done.next = self.check.command_done.val();
-        self.arbiter.command_failed.next = self.check.command_failed.val();
+        self.command_arbiter.control_command.next = self.control.command.val();
+        self.command_arbiter.control_arguments.next = self.registers.arguments.val();
+        self.command_arbiter.control_valid.next = self.control.command_valid.val();
+        self.control.command_ready.next = self.command_arbiter.control_ready.val();
+        self.control.command_done.next = self.command_arbiter.control_done.val();
+        self.control.command_failed.next = self.command_arbiter.control_failed.val();
+        self.check.command.next = self.command_arbiter.command.val();
+        self.check.arguments.next = self.command_arbiter.arguments.val();
+        self.check.command_valid.next = self.command_arbiter.command_valid.val();
+        self.command_arbiter.command_ready.next = self.check.command_ready.val();
+        self.command_arbiter.command_done.next = self.check.command_done.val();
+        self.command_arbiter.command_failed.next = self.check.command_failed.val();
         self.control.issued.next = self.ingress.issued.val();
         self.control.issued_stream.next = self.ingress.issued_stream.val();
         self.control.consumed.next = self.check.consumed.val();

@@ -35,7 +35,16 @@ fn all(width: usize) -> BigUint {
 }
 
 /// Set bits as ranges, highest first: `["7:4", "0"]`.
-pub fn ranges(mask: &BigUint, width: usize) -> Vec<String> {
+fn ranges(mask: &BigUint, width: usize) -> Vec<String> {
+    let text = |(low, width)| match width {
+        1 => format!("{low}"),
+        _ => format!("{}:{low}", low + width - 1),
+    };
+    runs(mask, width).into_iter().map(text).collect()
+}
+
+/// Set bits as the lowest bit and the number of each run, highest first.
+pub fn runs(mask: &BigUint, width: usize) -> Vec<(usize, usize)> {
     let mut found = vec![];
     let mut high = width;
     while high > 0 {
@@ -47,10 +56,7 @@ pub fn ranges(mask: &BigUint, width: usize) -> Vec<String> {
         while low > 0 && mask.bit(low as u64 - 1) {
             low -= 1;
         }
-        found.push(match high - low {
-            1 => format!("{low}"),
-            _ => format!("{}:{low}", high - 1),
-        });
+        found.push((low, high - low));
         high = low;
     }
     found

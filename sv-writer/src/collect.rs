@@ -5,9 +5,11 @@ use crate::dff;
 use crate::doc;
 use crate::error::{Problem, WriteError};
 use crate::names;
+use crate::record::Record;
 use num_bigint::BigUint;
 use num_traits::Num;
 use rust_hdl_core::prelude::*;
+use std::rc::Rc;
 
 /// One block instance.
 pub struct Node {
@@ -41,6 +43,8 @@ pub struct AtomInfo {
     pub width: usize,
     /// Whether the type is `Clock`.
     pub clock: bool,
+    /// Its fields, of a `LogicStruct`.
+    pub record: Option<Rc<Record>>,
     /// Value at the time of writing; what counts for constants.
     pub value: BigUint,
     /// Enums that the type holds.
@@ -181,6 +185,7 @@ impl Probe for Collector {
             kind: atom.kind(),
             width: atom.bits(),
             clock: descriptor.name == "clock",
+            record: Record::of(&descriptor),
             value: literal_value(&atom.verilog()),
             enums,
             name,

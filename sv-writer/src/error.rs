@@ -39,6 +39,9 @@ pub enum Problem {
     /// Two enums of one name, with members in a different order, meet in one module.
     #[error("enum member `{0}` has two different values here; rename one of the enums")]
     EnumClash(String),
+    /// Two records of one name with different fields.
+    #[error("two different records are called `{0}`; rename one of the structs")]
+    RecordClash(String),
     /// A signal of no bits, such as a `LogicState` with a single state.
     #[error("`{0}` has no bits (a LogicState with one state?)")]
     NoBits(String),

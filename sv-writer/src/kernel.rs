@@ -1,7 +1,9 @@
 //! A module between reading and writing: names resolved, widths known, loops unrolled.
 
+use crate::record::Record;
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Index into [`Module::signals`].
 pub type SignalId = usize;
@@ -37,6 +39,8 @@ pub struct Signal {
     pub width: usize,
     pub role: Role,
     pub clock: bool,
+    /// Its fields, where it is a structure and not a plain vector.
+    pub record: Option<Rc<Record>>,
     /// What the field's documentation says, a line each.
     pub doc: Vec<String>,
 }

@@ -8,7 +8,8 @@
 //!
 //! rust-hdl's own generator loses parentheses and carries; this one computes every width and refuses what has no exact
 //! meaning. Each module is an `always_comb` for what is assigned more than once or under a condition, `assign` for the
-//! rest, and one clocked `always` per clock for its [`Dff`](crate::dff::Dff)s. The text is legal IEEE 1800, free of warnings of
+//! rest, and one clocked `always` per clock for its [`Dff`](crate::dff::Dff)s. A `LogicStruct` is a packed structure of the
+//! design's package. The text is legal IEEE 1800, free of warnings of
 //! Verilator and slang, the same on every run, and names ports as AXI does: `s_axis.tdata` is `s_axis_tdata`. What the Rust
 //! source documents, with [`Block`](macro@Block) derived, stands in the text as comments.
 
@@ -26,17 +27,22 @@ mod kernel;
 mod lower;
 mod names;
 mod print;
+mod record;
 mod schedule;
 
 pub use clocked::Clocked;
 pub use constant::{ConstantValue, constant, constants};
 pub use dff::Dff;
 pub use error::{Problem, WriteError};
+#[doc(hidden)] // for the derive
+pub use inventory;
 pub use print::{COMBINATIONAL, Faults};
-pub use warpline_sv_writer_derive::Block;
+pub use record::RecordDoc;
+pub use warpline_sv_writer_derive::{Block, Record};
 
 use collect::Node;
 use kernel::Body;
+use record::Records;
 use rust_hdl_core::prelude::{AtomKind, Block};
 use std::collections::HashMap;
 use std::io;
@@ -76,6 +82,8 @@ pub struct Port {
 /// A written block: its modules, and the ports of the top one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
+    /// The package of the records that modules name, `<top>_types`; none without records.
+    pub package: Option<Module>,
     /// Modules, each after those it instantiates; the top is the last.
     pub modules: Vec<Module>,
     /// Ports of the top module, in declaration order.
@@ -83,14 +91,15 @@ pub struct Design {
 }
 
 impl Design {
-    /// All modules in one text.
+    /// The package and all modules in one text.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .modules
-            .iter()
-            .map(|module| module.text.as_str())
-            .collect();
+        let texts: Vec<&str> = self.parts().map(|part| part.text.as_str()).collect();
         texts.join("\n")
+    }
+
+    /// The package and all modules, in compile order.
+    pub fn parts(&self) -> impl Iterator<Item = &Module> {
+        self.package.iter().chain(&self.modules)
     }
 
     /// The same design with `header` as the first lines of each module's text, as comments: what made it, its licence, its
@@ -98,7 +107,7 @@ impl Design {
     #[must_use]
     pub fn headed(mut self, header: &str) -> Self {
         let lines: String = header.lines().map(|line| format!("// {line}\n")).collect();
-        for module in &mut self.modules {
+        for module in self.package.iter_mut().chain(&mut self.modules) {
             module.text.insert_str(0, &lines);
         }
         self
@@ -110,11 +119,10 @@ impl Design {
         self.modules.last().map_or("", |module| &module.name)
     }
 
-    /// One file per module, in compile order.
+    /// One file for the package and for each module, in compile order.
     #[must_use]
     pub fn sources(&self) -> Vec<(String, String)> {
-        let modules = self.modules.iter();
-        modules
+        self.parts()
             .map(|module| (format!("{}.sv", module.name), module.text.clone()))
             .collect()
     }
@@ -179,8 +187,12 @@ pub fn write_with_faults<B: Block>(
         faults,
         ..Default::default()
     };
+    let types = format!("{top}_types");
+    writer.types.clone_from(&types);
     writer.module(&root, top)?;
+    let package = writer.records.package(&types);
     Ok(Design {
+        package: package.map(|text| Module { name: types, text }),
         modules: writer.finish(),
         ports: ports(&root),
     })
@@ -203,6 +215,9 @@ fn ports(node: &Node) -> Vec<Port> {
 #[derive(Default)]
 struct Writer {
     faults: Faults,
+    /// Name of the package.
+    types: String,
+    records: Records,
     by_body: HashMap<String, usize>,
     written: Vec<Written>,
 }
@@ -235,16 +250,25 @@ impl Writer {
         if let Body::Kernel(statements) = &mut module.body {
             *statements = schedule::without_dead_assignments(std::mem::take(statements));
         }
-        let body = print::body(&module, &child_modules, self.faults, false);
+        let records = module.signals.iter().filter_map(|s| s.record.as_ref());
+        for record in records {
+            self.records.add(record).map_err(refuse)?;
+        }
+        let style = |documented| print::Style {
+            faults: self.faults,
+            types: &self.types,
+            documented,
+        };
+        let body = print::body(&module, &child_modules, style(false));
         if let Some(index) = self.by_body.get(&body) {
             let twin = &mut self.written[*index];
             twin.paths.push(module.path);
             return Ok(twin.name.clone());
         }
-        if self.written.iter().any(|written| written.name == name) {
+        if name == self.types || self.written.iter().any(|written| written.name == name) {
             return Err(refuse(Problem::NameTaken(name.into())));
         }
-        let documented = print::body(&module, &child_modules, self.faults, true);
+        let documented = print::body(&module, &child_modules, style(true));
         self.by_body.insert(body, self.written.len());
         self.written.push(Written {
             name: name.into(),

@@ -52,8 +52,10 @@ pub fn lower(node: &Node) -> Lowered<Module> {
             ));
         }
     };
-    if let Body::Kernel(_) = body {
-        scope.check_clocks()?;
+    match body {
+        Body::Kernel(_) => scope.check_clocks()?,
+        // written for bits, whatever they mean
+        Body::Text(_) => scope.signals.iter_mut().for_each(|s| s.record = None),
     }
     Ok(Module {
         path: node.path.clone(),
@@ -121,6 +123,7 @@ impl Scope {
             width: atom.width,
             role,
             clock: atom.clock,
+            record: atom.record.clone(),
             doc,
         });
         Ok(id)

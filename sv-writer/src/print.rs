@@ -9,8 +9,8 @@ use num_traits::Zero;
 use std::collections::{BTreeMap, HashMap};
 
 /// Text of a module from its port list to `endmodule`, without its name, so that modules of equal behaviour have equal
-/// text. `child_modules` names the module of each child node; without `documented`, fields are printed bare.
-pub fn body(module: &Module, child_modules: &[String], faults: Faults, documented: bool) -> String {
+/// text. `child_modules` names the module of each child node.
+pub fn body(module: &Module, child_modules: &[String], style: Style<'_>) -> String {
     let aliases = match &module.body {
         Body::Kernel(statements) => schedule::aliases(module, statements),
         Body::Text(_) => HashMap::new(),
@@ -19,11 +19,20 @@ pub fn body(module: &Module, child_modules: &[String], faults: Faults, documente
         module,
         child_modules,
         aliases,
-        faults,
-        documented,
+        style,
         lines: vec![],
     }
     .print()
+}
+
+/// How a module is written.
+#[derive(Clone, Copy)]
+pub struct Style<'a> {
+    pub faults: Faults,
+    /// Name of the package of records.
+    pub types: &'a str,
+    /// Whether fields are printed with what the source says of them.
+    pub documented: bool,
 }
 
 /// Longer lists are written one item a line.
@@ -60,8 +69,7 @@ struct Printer<'a> {
     child_modules: &'a [String],
     /// Signals that go by another signal's name.
     aliases: HashMap<SignalId, SignalId>,
-    faults: Faults,
-    documented: bool,
+    style: Style<'a>,
     lines: Vec<String>,
 }
 
@@ -98,17 +106,61 @@ impl Printer<'_> {
 
     /// What the source says of a field, above what it becomes.
     fn doc(&mut self, doc: &[String]) {
-        if self.documented {
+        if self.style.documented {
             let lines = doc.iter().map(|line| format!("    // {line}"));
             self.lines.extend(lines);
         }
     }
 
-    fn name(&self, id: SignalId) -> &str {
+    /// The signal by whose name `id` goes.
+    fn kept(&self, id: SignalId) -> &Signal {
         match self.aliases.get(&id) {
-            Some(kept) => self.name(*kept),
-            None => &self.module.signals[id].name,
+            Some(kept) => self.kept(*kept),
+            None => &self.module.signals[id],
         }
+    }
+
+    fn name(&self, id: SignalId) -> &str {
+        &self.kept(id).name
+    }
+
+    /// Type of a signal, as it stands before its name.
+    fn data_type(&self, signal: &Signal) -> String {
+        let net = if signal.role == Role::Input {
+            "wire "
+        } else {
+            ""
+        };
+        match &signal.record {
+            Some(record) => format!("{net}{}::{} ", self.style.types, record.name),
+            None if net.is_empty() => format!("logic {}", range(signal)),
+            None => format!("{net}{}", range(signal)),
+        }
+    }
+
+    fn widest<'s>(&self, signals: impl Iterator<Item = &'s Signal>) -> usize {
+        let types = signals.map(|signal| self.data_type(signal).len());
+        types.max().unwrap_or(0)
+    }
+
+    /// Bits to assign to: Icarus 11 takes whole fields, but no part of one.
+    fn field(&self, signal: &Signal, low: usize, width: usize) -> String {
+        let part = self.part(signal, low, width);
+        match signal.record.is_some() && part.contains('[') {
+            true => format!("{}{}", signal.name, bits(low, width)),
+            false => part,
+        }
+    }
+
+    /// Bits of a signal, as its field where they are one.
+    fn part(&self, signal: &Signal, low: usize, width: usize) -> String {
+        let record = signal.record.as_ref();
+        let path = record.and_then(|record| record.path(low, width));
+        format!(
+            "{}{}",
+            signal.name,
+            path.unwrap_or_else(|| bits(low, width))
+        )
     }
 
     fn signals(&self, wanted: impl Fn(&Signal) -> bool) -> Vec<(SignalId, Signal)> {
@@ -124,18 +176,18 @@ impl Printer<'_> {
 impl Printer<'_> {
     fn port_list(&mut self) {
         let ports = self.signals(|s| matches!(s.role, Role::Input | Role::Output));
-        let align = widest(ports.iter().map(|(_, s)| s));
+        let align = self.widest(ports.iter().map(|(_, s)| s));
         let count = ports.len();
         for (index, (_, port)) in ports.into_iter().enumerate() {
             let direction = match port.role {
-                Role::Input => "input  wire ",
-                _ => "output logic",
+                Role::Input => "input ",
+                _ => "output",
             };
             let comma = if index + 1 < count { "," } else { "" };
             self.doc(&port.doc);
             self.line(format!(
                 "    {direction} {:align$}{}{comma}",
-                range(&port),
+                self.data_type(&port),
                 port.name
             ));
         }
@@ -204,12 +256,12 @@ impl Printer<'_> {
             return;
         }
         self.section("registers");
-        let align = widest(flip_flops.iter().map(|(d, _)| &self.module.signals[*d]));
+        let align = self.widest(flip_flops.iter().map(|(d, _)| &self.module.signals[*d]));
         for (d, q) in flip_flops {
-            let range = range(&self.module.signals[d]);
+            let data_type = self.data_type(&self.module.signals[d]);
             self.doc(&self.module.signals[d].doc);
             self.line(format!(
-                "    logic {range:align$}{}, {};",
+                "    {data_type:align$}{}, {};",
                 self.name(d),
                 self.name(q)
             ));
@@ -232,10 +284,11 @@ impl Printer<'_> {
             return;
         }
         self.section("signals");
-        let align = widest(locals.iter().map(|(_, s)| s));
+        let align = self.widest(locals.iter().map(|(_, s)| s));
         for (_, local) in locals {
             self.doc(&local.doc);
-            self.line(format!("    logic {:align$}{};", range(&local), local.name));
+            let data_type = self.data_type(&local);
+            self.line(format!("    {data_type:align$}{};", local.name));
         }
     }
 
@@ -280,9 +333,10 @@ impl Printer<'_> {
             return;
         }
         self.section("ports of sub-blocks");
-        let align = widest(wires.iter());
+        let align = self.widest(wires.iter());
         for wire in wires {
-            self.line(format!("    logic {:align$}{};", range(&wire), wire.name));
+            let data_type = self.data_type(&wire);
+            self.line(format!("    {data_type:align$}{};", wire.name));
         }
     }
 
@@ -329,14 +383,19 @@ impl Printer<'_> {
             .filter(|(_, bits)| !bits.is_zero())
         {
             let signal = &self.module.signals[id];
-            let ranges = check::ranges(bits, signal.width);
             if bits.count_ones() == signal.width as u64 {
                 unused.push(signal.name.clone());
-            } else {
+                continue;
+            }
+            for (low, width) in check::runs(bits, signal.width) {
+                let parts = match &signal.record {
+                    Some(record) => record.split(low, width),
+                    None => vec![(low, width)],
+                };
                 unused.extend(
-                    ranges
+                    parts
                         .iter()
-                        .map(|range| format!("{}[{range}]", signal.name)),
+                        .map(|(low, width)| self.part(signal, *low, *width)),
                 );
             }
         }
@@ -370,8 +429,12 @@ fn range_of(width: usize) -> String {
     }
 }
 
-fn widest<'a>(signals: impl Iterator<Item = &'a Signal>) -> usize {
-    signals.map(|signal| range(signal).len()).max().unwrap_or(0)
+/// Some bits of a vector.
+fn bits(low: usize, width: usize) -> String {
+    match width {
+        1 => format!("[{low}]"),
+        _ => format!("[{}:{low}]", low + width - 1),
+    }
 }
 
 fn literal(value: &BigUint, width: usize) -> String {
@@ -440,19 +503,17 @@ impl Printer<'_> {
         let pad = "    ".repeat(depth);
         match statement {
             Statement::Assign { target, value } => {
-                let name = self.name(target.signal);
-                let part = match &target.part {
-                    None => String::new(),
-                    Some((Position::Constant(low), 1)) => format!("[{low}]"),
-                    Some((Position::Constant(low), width)) => {
-                        format!("[{}:{low}]", low + width - 1)
-                    }
-                    Some((Position::Dynamic(at), 1)) => format!("[{}]", self.outer(at)),
+                let signal = self.kept(target.signal);
+                let name = &signal.name;
+                let target = match &target.part {
+                    None => name.clone(),
+                    Some((Position::Constant(low), width)) => self.field(signal, *low, *width),
+                    Some((Position::Dynamic(at), 1)) => format!("{name}[{}]", self.outer(at)),
                     Some((Position::Dynamic(at), width)) => {
-                        format!("[{} +: {width}]", self.outer(at))
+                        format!("{name}[{} +: {width}]", self.outer(at))
                     }
                 };
-                let text = format!("{pad}{keyword}{name}{part} = {};", self.outer(value));
+                let text = format!("{pad}{keyword}{target} = {};", self.outer(value));
                 self.line(text);
             }
             Statement::If {
@@ -514,10 +575,7 @@ impl Printer<'_> {
             Expr::Signal(id) => self.name(*id).into(),
             Expr::Literal { value, width } => literal(value, *width),
             Expr::Member { name, .. } => name.clone(),
-            Expr::Slice { of, low, width: 1 } => format!("{}[{low}]", self.name(*of)),
-            Expr::Slice { of, low, width } => {
-                format!("{}[{}:{low}]", self.name(*of), low + width - 1)
-            }
+            Expr::Slice { of, low, width } => self.part(self.kept(*of), *low, *width),
             Expr::Part { of, low, width: 1 } => format!("{}[{}]", self.name(*of), self.outer(low)),
             Expr::Part { of, low, width } => {
                 format!("{}[{} +: {width}]", self.name(*of), self.outer(low))
@@ -526,7 +584,7 @@ impl Printer<'_> {
                 let parts: Vec<String> = parts.iter().map(|part| self.outer(part)).collect();
                 format!("{{{}}}", parts.join(", "))
             }
-            Expr::Resize { value, .. } if self.faults.no_casts => self.inner(value),
+            Expr::Resize { value, .. } if self.style.faults.no_casts => self.inner(value),
             Expr::Resize { value, width } => self.resized(value, *width),
             Expr::Shift { left, value, by } => {
                 let by = match by {
@@ -548,7 +606,7 @@ impl Printer<'_> {
                 };
                 format!("{symbol}{}", self.inner(value))
             }
-            Expr::Binary(BinaryOp::Lt, left, right) if self.faults.wrong_compare => {
+            Expr::Binary(BinaryOp::Lt, left, right) if self.style.faults.wrong_compare => {
                 format!("{} <= {}", self.inner(left), self.inner(right))
             }
             Expr::Binary(op, left, right) => {
@@ -557,15 +615,21 @@ impl Printer<'_> {
         }
     }
 
-    /// Tools disagree on whether the operand of a size cast is self-determined; that of a concatenation always is.
+    /// Tools disagree on whether the operand of a size cast is self-determined; that of a concatenation always is. And Icarus 11
+    /// casts no field of a record.
     fn resized(&self, value: &Expr, width: usize) -> String {
         let from = value.width(&self.module.signals);
-        match value {
-            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) if from < width => {
+        let is_concatenated = match value {
+            Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) => true,
+            Expr::Signal(of) | Expr::Slice { of, .. } => self.kept(*of).record.is_some(),
+            _ => false,
+        };
+        match is_concatenated && from < width {
+            true => {
                 let zeros = literal(&BigUint::zero(), width - from);
                 format!("{{{zeros}, {}}}", self.outer(value))
             }
-            _ => format!("{width}'({})", self.outer(value)),
+            false => format!("{width}'({})", self.outer(value)),
         }
     }
 
@@ -573,7 +637,7 @@ impl Printer<'_> {
     fn inner(&self, e: &Expr) -> String {
         match e {
             Expr::Shift { .. } | Expr::Unary(..) | Expr::Binary(..) | Expr::Resize { .. }
-                if !self.faults.no_parentheses =>
+                if !self.style.faults.no_parentheses =>
             {
                 format!("({})", self.outer(e))
             }

@@ -125,6 +125,7 @@ endmodule
     let inputs = inputs.map(|(name, width)| port(name, width, Direction::Input));
     let outputs = outputs.map(|(name, width)| port(name, width, Direction::Output));
     Design {
+        package: None,
         modules: vec![Module {
             name: "parallel_crc32c".into(),
             text,

@@ -38,23 +38,24 @@ impl FromStr for Prefix {
     }
 }
 
-/// `design` with `prefix` in front of the names of all its modules, where they are declared and where they are instantiated.
-/// Ports, instances and everything else keep their names.
+/// `design` with `prefix` in front of the names of its package and all its modules, where they are declared and where they are
+/// used. Ports, instances and everything else keep their names.
 #[must_use]
 pub fn prefixed(design: &Design, prefix: &Prefix) -> Design {
-    let names = design.modules.iter().map(|module| module.name.as_str());
+    let names = design.parts().map(|part| part.name.as_str());
     let names: HashMap<&str, String> = names.map(|name| (name, prefix.name(name))).collect();
-    let modules = design.modules.iter().map(|module| Module {
-        name: names[module.name.as_str()].clone(),
-        text: renamed(&module.text, &names),
-    });
+    let part = |part: &Module| Module {
+        name: names[part.name.as_str()].clone(),
+        text: renamed(&part.text, &names),
+    };
     Design {
-        modules: modules.collect(),
+        package: design.package.as_ref().map(part),
+        modules: design.modules.iter().map(part).collect(),
         ports: design.ports.clone(),
     }
 }
 
-/// `text` with modules renamed: after `module`, and before the name of an instance.
+/// `text` with modules and packages renamed: after `module` and `package`, before the name of an instance, and before `::`.
 fn renamed(text: &str, names: &HashMap<&str, String>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -64,10 +65,12 @@ fn renamed(text: &str, names: &HashMap<&str, String>) -> String {
         while let Some(start) = rest.find(is_of_name) {
             let (gap, from) = rest.split_at(start);
             let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
-            let declared = before == "module" && gap.trim().is_empty();
+            let declared = ["module", "package"].contains(&before) && gap.trim().is_empty();
             out += gap;
             match names.get(name) {
-                Some(new) if declared || is_instance(after) => out += new,
+                Some(new) if declared || after.starts_with("::") || is_instance(after) => {
+                    out += new
+                }
                 _ => out += name,
             }
             (before, rest) = (name, after);
@@ -114,16 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn modules_are_renamed_where_they_are_declared_and_instantiated_only() {
-        let text = "// dev and dev_sub\nmodule dev (\n    input wire dev_sub\n);\n    dev_sub sub (\n        .dev_sub(dev_sub)\n    );\n    \
+    fn parts_are_renamed_where_they_are_declared_and_used_only() {
+        let text = "// dev and dev_sub\nimport dev_types::*;\nmodule dev (\n    input wire dev_types::x_t dev_sub\n);\n    dev_sub sub (\n        .dev_sub(dev_sub)\n    );\n    \
                     dev_sub #(1) more (.dev_sub (dev_sub)); // dev_sub x (\n    assign y = dev_sub & (dev_sub2);\nendmodule\n";
-        let renamed_text = "// dev and dev_sub\nmodule a_dev (\n    input wire dev_sub\n);\n    a_dev_sub sub (\n        .dev_sub(dev_sub)\n    );\n    \
+        let renamed_text = "// dev and dev_sub\nimport a_dev_types::*;\nmodule a_dev (\n    input wire a_dev_types::x_t dev_sub\n);\n    a_dev_sub sub (\n        .dev_sub(dev_sub)\n    );\n    \
                             a_dev_sub #(1) more (.dev_sub (dev_sub)); // dev_sub x (\n    assign y = dev_sub & (dev_sub2);\nendmodule\n";
         let module = |name: &str, text: &str| Module {
             name: name.into(),
             text: text.into(),
         };
         let design = Design {
+            package: Some(module("dev_types", "package dev_types;\nendpackage\n")),
             modules: vec![
                 module("dev_sub", "module dev_sub;\nendmodule\n"),
                 module("dev", text),
@@ -132,6 +136,10 @@ mod tests {
         };
         let other = prefixed(&design, &prefix("a").unwrap());
         assert_eq!(other.top(), "a_dev");
+        assert_eq!(
+            other.package,
+            Some(module("a_dev_types", "package a_dev_types;\nendpackage\n"))
+        );
         assert_eq!(
             other.modules[0],
             module("a_dev_sub", "module a_dev_sub;\nendmodule\n")

@@ -1,16 +1,16 @@
-// Two ask, each has its own question answered.
+// Two requesters, each of which has its own command answered.
 //
-//   control ─► asks ──┐                                   ┌─► control: heard, done
-//                     ├─► one at a time, as it was asked ─┤
-//   refill ──► asks ──┘                                   └─► refill: heard, done
+//   control ─► requests ──┐                                        ┌─► control: accepted, done
+//                         ├─► one at a time, as it was requested ──┤
+//   rings ───► requests ──┘                                        └─► rings: accepted, done
 //
-// What check takes is what its owner asks in that cycle, and refill's is never anything but PostReceive, so that a
-// revocation and a fence are control's. Each is told heard once for each that was taken, and done once, with what check
-// said, for each that was done.
+// The command at check is that of its owner in the same cycle. The receive rings request nothing but PostReceive, so that a
+// revocation and a fence are control's. Each requester sees one acceptance for each command that check takes, and one
+// completion, with check's result, for each that check completes.
 //
-// Assumed: who asks goes on until it is heard, with the same question (control.sv for control), and asks again when it
-// has been told done. check says done of what it took, once.
-module arbiter_properties (
+// Assumed: a request stays until it is accepted, with the same arguments (control.sv for control), and the next one follows
+// its completion. check completes each command that it has taken, once.
+module command_arbiter_properties (
     input clock,
     input reset,
     input [2:0] control_command,
@@ -19,11 +19,11 @@ module arbiter_properties (
     input control_ready,
     input control_done,
     input control_failed,
-    input [127:0] refill_arguments,
-    input refill_valid,
-    input refill_ready,
-    input refill_done,
-    input refill_failed,
+    input [127:0] rings_arguments,
+    input rings_valid,
+    input rings_ready,
+    input rings_done,
+    input rings_failed,
     input [2:0] command,
     input [255:0] arguments,
     input command_valid,
@@ -32,88 +32,88 @@ module arbiter_properties (
     input command_failed,
     // inside
     input [1:0] turn_q,
-    input refill_owns_q
+    input rings_own_q
 );
     localparam PostReceive = 4;
     localparam Free = 0, Ask = 1, Work = 2;
 
-    // an asker: it asks, it was heard, it was told done; Taken: check is at its question
-    reg control_asks = 0, refill_asks = 0, control_at_work = 0, refill_at_work = 0, control_taken = 0, refill_taken = 0;
-    reg control_told = 0, refill_told = 0, said = 0;
+    // a requester: its request, its command under way, its completion; taken: check works on its command
+    reg control_asks = 0, rings_asks = 0, control_at_work = 0, rings_at_work = 0, control_taken = 0, rings_taken = 0;
+    reg control_completes = 0, rings_completes = 0, said = 0;
     reg [2:0] control_asked = 0;
     reg [255:0] control_with = 0;
-    reg [127:0] refill_with = 0;
+    reg [127:0] rings_with = 0;
     wire takes = command_valid & command_ready;
     always @(posedge clock) begin
         control_asks <= control_valid & !control_ready & !reset;
-        refill_asks <= refill_valid & !refill_ready & !reset;
+        rings_asks <= rings_valid & !rings_ready & !reset;
         control_asked <= control_command;
         control_with <= control_arguments;
-        refill_with <= refill_arguments;
+        rings_with <= rings_arguments;
         if (control_valid & control_ready) control_at_work <= 1;
         if (control_done) control_at_work <= 0;
-        if (refill_valid & refill_ready) refill_at_work <= 1;
-        if (refill_done) refill_at_work <= 0;
+        if (rings_valid & rings_ready) rings_at_work <= 1;
+        if (rings_done) rings_at_work <= 0;
         // the pulses that are due a cycle after check's own
-        control_told <= command_done & control_taken & !reset;
-        refill_told <= command_done & refill_taken & !reset;
+        control_completes <= command_done & control_taken & !reset;
+        rings_completes <= command_done & rings_taken & !reset;
         said <= command_failed;
         if (takes) begin
-            control_taken <= !refill_owns_q;
-            refill_taken <= refill_owns_q;
+            control_taken <= !rings_own_q;
+            rings_taken <= rings_own_q;
         end
         if (command_done) begin
             control_taken <= 0;
-            refill_taken <= 0;
+            rings_taken <= 0;
         end
         if (reset) begin
             control_at_work <= 0;
-            refill_at_work <= 0;
+            rings_at_work <= 0;
             control_taken <= 0;
-            refill_taken <= 0;
+            rings_taken <= 0;
         end
     end
-    reg control_heard = 0, refill_heard = 0;
+    reg control_accepted = 0, rings_accepted = 0;
     always @(posedge clock) begin
-        control_heard <= takes & !refill_owns_q & !reset;
-        refill_heard <= takes & refill_owns_q & !reset;
+        control_accepted <= takes & !rings_own_q & !reset;
+        rings_accepted <= takes & rings_own_q & !reset;
     end
     always @* begin
         assume (!control_asks | (control_valid & control_command == control_asked & control_arguments == control_with));
-        assume (!refill_asks | (refill_valid & refill_arguments == refill_with));
+        assume (!rings_asks | (rings_valid & rings_arguments == rings_with));
         assume (!control_valid | !control_at_work);
-        assume (!refill_valid | !refill_at_work);
-        assume (!command_done | control_taken | refill_taken);
+        assume (!rings_valid | !rings_at_work);
+        assume (!command_done | control_taken | rings_taken);
     end
 
     always @* begin
         if (command_valid) begin
-            of_the_owner: assert (refill_owns_q
-                ? refill_valid & command == PostReceive & arguments == {128'b0, refill_arguments}
+            of_the_owner: assert (rings_own_q
+                ? rings_valid & command == PostReceive & arguments == {128'b0, rings_arguments}
                 : control_valid & command == control_command & arguments == control_arguments);
         end
-        heard_once: assert (control_ready == control_heard & refill_ready == refill_heard);
-        done_once: assert (control_done == control_told & refill_done == refill_told);
-        as_it_said: assert ((!control_done | control_failed == said) & (!refill_done | refill_failed == said));
-        one_at_a_time: assert (!(command_valid & (control_taken | refill_taken)));
-        done_of_what_was_heard: assert ((!control_done | control_at_work) & (!refill_done | refill_at_work));
+        accepted_once: assert (control_ready == control_accepted & rings_ready == rings_accepted);
+        done_once: assert (control_done == control_completes & rings_done == rings_completes);
+        as_it_said: assert ((!control_done | control_failed == said) & (!rings_done | rings_failed == said));
+        one_at_a_time: assert (!(command_valid & (control_taken | rings_taken)));
+        done_behind_accepted: assert ((!control_done | control_at_work) & (!rings_done | rings_at_work));
     end
 
     // helpers
     always @* begin
-        turns: assert (turn_q <= Work & (turn_q == Work) == (control_taken | refill_taken) & !(control_taken & refill_taken));
-        owner: assert (turn_q != Work | refill_taken == refill_owns_q);
-        asks: assert (turn_q != Ask | (refill_owns_q ? refill_asks & !refill_ready : control_asks & !control_ready));
-        hears: assert ((!control_heard | (control_asks & (control_taken))) & (!refill_heard | (refill_asks & refill_taken)));
-        works: assert ((control_at_work == ((control_taken & !control_heard) | control_told))
-            & (refill_at_work == ((refill_taken & !refill_heard) | refill_told)));
-        tells: assert (!(control_told | refill_told) | (turn_q == Free & !(control_told & refill_told)));
+        turns: assert (turn_q <= Work & (turn_q == Work) == (control_taken | rings_taken) & !(control_taken & rings_taken));
+        owner: assert (turn_q != Work | rings_taken == rings_own_q);
+        asks: assert (turn_q != Ask | (rings_own_q ? rings_asks & !rings_ready : control_asks & !control_ready));
+        accepts: assert ((!control_accepted | (control_asks & (control_taken))) & (!rings_accepted | (rings_asks & rings_taken)));
+        works: assert ((control_at_work == ((control_taken & !control_accepted) | control_completes))
+            & (rings_at_work == ((rings_taken & !rings_accepted) | rings_completes)));
+        completes: assert (!(control_completes | rings_completes) | (turn_q == Free & !(control_completes & rings_completes)));
     end
 
     reg other = 0;
-    always @(posedge clock) other <= other | (refill_done & refill_failed);
+    always @(posedge clock) other <= other | (rings_done & rings_failed);
     always @* if (!reset) begin
         both: cover (control_done & !control_failed & other);
-        in_turn: cover (refill_done & !refill_failed & control_asks);
+        in_turn: cover (rings_done & !rings_failed & control_asks);
     end
 endmodule

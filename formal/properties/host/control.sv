@@ -5,11 +5,11 @@
 //
 // When the host sees the command done, no write through the STag can happen any more (AMB-42, DDP-SEC-22), and none for
 // the stream: what left check in front of the fence is written (deliver.sv), what is behind it finds no entry, no stream
-// (check.sv). Shown from the pulses of the neighbours: what was asked, heard, done, given and came back since `start`.
+// (check.sv). Shown from the pulses of the neighbours: what was requested, accepted, done, given and came back since `start`.
 // Streams are any one (any).
 //
 // Assumed of registers: number and arguments hold while `busy`. Of check and the arbiter in front of it: a command is
-// done once, after it was heard (arbiter.sv), a revocation and a fence are never refused (check.sv). Of place, deliver
+// done once, after it was accepted (command_arbiter.sv), a revocation and a fence are never refused (check.sv). Of place, deliver
 // and completion: a fence comes back once at most, and not before it was given. Of the blocks in front of check: SETTLE cycles after
 // `close`, and until `arm`, no FPDU of the stream starts; one leaves after it came, and at most 255 are under way.
 module control_properties #(parameter S = 2, parameter SETTLE = 64) (

@@ -2,8 +2,8 @@
 // under way; beats are taken only of it.
 //
 // Assumed: no more descriptors are fetched and not taken than there are slots, since `took` comes for posted buffers only
-// (the head of refill.rs); the bus gives no beats but those of a burst, the last one marked (IHI 0022E §A3.4.1).
-module refill_properties #(parameter K = 8, parameter SLOTS = 2) (
+// (the head of receive_rings.rs); the bus gives no beats but those of a burst, the last one marked (IHI 0022E §A3.4.1).
+module receive_rings_properties #(parameter K = 8, parameter SLOTS = 2) (
     input clock,
     input reset,
     input port_reset,

@@ -55,15 +55,15 @@ pub struct CommandArbiter {
     pub control_failed: Signal<Out, Bit>,
 
     /// Arguments of a [`CheckCommand::PostReceive`], those above zero.
-    pub refill_arguments: Signal<In, Bits<128>>,
+    pub rings_arguments: Signal<In, Bits<128>>,
     /// The request is valid.
-    pub refill_valid: Signal<In, Bit>,
+    pub rings_valid: Signal<In, Bit>,
     /// Pulse: `check` has accepted it.
-    pub refill_ready: Signal<Out, Bit>,
+    pub rings_ready: Signal<Out, Bit>,
     /// Pulse: `check` is done.
-    pub refill_done: Signal<Out, Bit>,
-    /// With `refill_done`: it was refused.
-    pub refill_failed: Signal<Out, Bit>,
+    pub rings_done: Signal<Out, Bit>,
+    /// With `rings_done`: it was refused.
+    pub rings_failed: Signal<Out, Bit>,
 
     /// The owner's command.
     pub command: Signal<Out, CheckCommand>,
@@ -79,11 +79,11 @@ pub struct CommandArbiter {
     pub command_failed: Signal<In, Bit>,
 
     turn: Dff<Phase>,
-    refill_owns: Dff<Bit>,
-    control_heard: Dff<Bit>,
-    refill_heard: Dff<Bit>,
+    rings_own: Dff<Bit>,
+    control_accepted: Dff<Bit>,
+    rings_accepted: Dff<Bit>,
     control_finished: Dff<Bit>,
-    refill_finished: Dff<Bit>,
+    rings_finished: Dff<Bit>,
     refused: Dff<Bit>,
 }
 
@@ -93,52 +93,52 @@ impl Logic for CommandArbiter {
         comment!("the owner's command");
         self.command.next = self.control_command.val();
         self.arguments.next = self.control_arguments.val();
-        if self.refill_owns.q.val() {
+        if self.rings_own.q.val() {
             self.command.next = CheckCommand::PostReceive;
-            self.arguments.next = bit_cast::<256, 128>(self.refill_arguments.val());
+            self.arguments.next = bit_cast::<256, 128>(self.rings_arguments.val());
         }
         self.command_valid.next = self.turn.q.val() == Phase::Ask;
 
-        self.control_heard.d.next = false;
-        self.refill_heard.d.next = false;
+        self.control_accepted.d.next = false;
+        self.rings_accepted.d.next = false;
         self.control_finished.d.next = false;
-        self.refill_finished.d.next = false;
+        self.rings_finished.d.next = false;
         match self.turn.q.val() {
             Phase::Free => {
                 comment!("a requester that was just answered has no new request yet");
-                self.refill_owns.d.next = !self.control_valid.val();
-                if self.control_valid.val() | self.refill_valid.val() {
+                self.rings_own.d.next = !self.control_valid.val();
+                if self.control_valid.val() | self.rings_valid.val() {
                     self.turn.d.next = Phase::Ask;
                 }
             }
             Phase::Ask => {
                 if self.command_ready.val() {
-                    self.control_heard.d.next = !self.refill_owns.q.val();
-                    self.refill_heard.d.next = self.refill_owns.q.val();
+                    self.control_accepted.d.next = !self.rings_own.q.val();
+                    self.rings_accepted.d.next = self.rings_own.q.val();
                     self.turn.d.next = Phase::Work;
                 }
             }
             Phase::Work => {
                 if self.command_done.val() {
-                    self.control_finished.d.next = !self.refill_owns.q.val();
-                    self.refill_finished.d.next = self.refill_owns.q.val();
+                    self.control_finished.d.next = !self.rings_own.q.val();
+                    self.rings_finished.d.next = self.rings_own.q.val();
                     self.refused.d.next = self.command_failed.val();
                     self.turn.d.next = Phase::Free;
                 }
             }
         }
-        self.control_ready.next = self.control_heard.q.val();
+        self.control_ready.next = self.control_accepted.q.val();
         self.control_done.next = self.control_finished.q.val();
         self.control_failed.next = self.refused.q.val();
-        self.refill_ready.next = self.refill_heard.q.val();
-        self.refill_done.next = self.refill_finished.q.val();
-        self.refill_failed.next = self.refused.q.val();
+        self.rings_ready.next = self.rings_accepted.q.val();
+        self.rings_done.next = self.rings_finished.q.val();
+        self.rings_failed.next = self.refused.q.val();
         if self.reset.val() {
             self.turn.d.next = Phase::Free;
-            self.control_heard.d.next = false;
-            self.refill_heard.d.next = false;
+            self.control_accepted.d.next = false;
+            self.rings_accepted.d.next = false;
             self.control_finished.d.next = false;
-            self.refill_finished.d.next = false;
+            self.rings_finished.d.next = false;
         }
     }
 }

@@ -20,6 +20,10 @@
 //!
 //! Latency: 2 cycles from `producer` to `state`, 3 from `arm`, 2 from an event to `tvalid`. Throughput: a FAULT
 //! message every 2 cycles, a COMPLETION message every `holdoff` + 3.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::interrupt;
 use warpline_sv_writer::dff::Dff;

@@ -35,6 +35,10 @@
 //! Latency: 8 cycles from a doorbell to AR if the pointer is at its row, and up to 4·S more; 4 cycles from the last
 //! beat to the first request to `check`. Throughput: a burst takes 9 cycles, two for each descriptor, and the time of
 //! the bus; a buffer takes 3 cycles and the time of `check`. Both overlap; the slower one counts.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::Config;
 use crate::parts::axi::{
     AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, READ_BLOCK, size_code,
@@ -43,7 +47,7 @@ use crate::parts::queue::{Queue, Store};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::{receive_buffer, receive_descriptor, receive_ring};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Octets of a descriptor.
 pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
@@ -74,7 +78,7 @@ pub enum Step {
 }
 
 /// Place of a ring.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct Ring {
     /// Address, less the eight low bits.
     base: Bits<56>,
@@ -83,7 +87,7 @@ struct Ring {
 }
 
 /// A buffer for `check`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct Buffer {
     /// Stream and queue.
     row: Bits<6>,

@@ -16,7 +16,12 @@
 //!
 //! Read master: the same, with ARCACHE, ARPROT and no ARID. There is never more than one burst under way, and none leaves
 //! its block of [`READ_BLOCK`] octets.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Record;
 
 /// AWBURST, ARBURST: the address increments.
 pub const BURST_INCR: u64 = 0b01;
@@ -433,7 +438,7 @@ pub struct WriteRequestIn<const W: usize, const K: usize> {
 }
 
 /// Write address channel inside the device.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct WriteAddress {
     /// Address of the first beat, aligned to the bus.
     pub address: Bits<64>,

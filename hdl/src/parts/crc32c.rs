@@ -20,6 +20,10 @@
 //! dwords of zeros. These are not undone: a CRC is correct exactly when the register behind the CRC field is the
 //! residue R (MPA-CRC-24), that is, when S = x^(32m)·R modulo the generator. That is one of D constants. The driver
 //! undoes the zeros when it reports a wrong CRC ([`expected`](warpline_wire::crc::expected)).
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::crc_register::{POLYNOMIAL, PRESET, RESIDUE, SQUARINGS, advance, squared};
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -27,7 +31,7 @@ use crate::parts::xor_network::{self, XorNetwork};
 use crate::records::CrcVerdict;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from the last beat of an FPDU to its verdict, for beats of `width` bits.
 #[must_use]
@@ -37,19 +41,26 @@ pub const fn latency(width: usize) -> usize {
 }
 
 /// Side information of a beat.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Beat {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct CrcBeat {
+    /// The beat is valid.
     valid: Bit,
+    /// First beat of its FPDU.
     first: Bit,
+    /// Last beat of its FPDU.
     last: Bit,
+    /// Dwords of zeros behind the FPDU's last dword in this beat.
     zeros: Bits<4>,
 }
 
 /// Side information of a finished register.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Finished {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct CrcFinished {
+    /// There is one.
     valid: Bit,
+    /// Dwords of zeros that it covers behind the FPDU.
     zeros: Bits<4>,
+    /// CRC field of the FPDU.
     received: Bits<32>,
 }
 
@@ -79,7 +90,7 @@ pub struct Crc32c<const W: usize, const D: usize> {
     // beat: lanes behind the last dword cleared
     filled: LaneMask<W, D>,
     beat_data: Dff<Bits<W>>,
-    beat: Dff<Beat>,
+    beat: Dff<CrcBeat>,
     missing: Signal<Local, Bits<5>>,
     #[constant(D)]
     dwords: Constant<Bits<5>>,
@@ -94,7 +105,7 @@ pub struct Crc32c<const W: usize, const D: usize> {
     #[value(XorNetwork::new(columns(W, |bit| root(advance(1 << (bit % 32), W - bit / 32 * 32), W))))]
     network: XorNetwork<W, 32>,
     #[value(Delay::new(xor_network::latency(W)))]
-    summed: Delay<Beat>,
+    summed: Delay<CrcBeat>,
     root: Dff<Bits<32>>,
     entering: Signal<Local, Bits<32>>,
     stepped: Signal<Local, Bits<32>>,
@@ -106,15 +117,15 @@ pub struct Crc32c<const W: usize, const D: usize> {
     #[value(XorNetwork::new(columns(32, |bit| squared(1 << bit, squarings(W)))))]
     power: XorNetwork<32, 32>,
     #[value(Delay::new(1 + xor_network::latency(32)))]
-    finished: Delay<Finished>,
+    finished: Delay<CrcFinished>,
     residue: Signal<Local, Bits<32>>,
     #[constant(|zeros| zeros)]
     zeros: [Constant<Bits<4>>; D],
     #[constant(|zeros| bits_of(advance(RESIDUE, 32 * zeros)))]
     residues: [Constant<Bits<32>>; D],
     // verdict
-    said: Dff<CrcVerdict>,
-    said_valid: Dff<Bit>,
+    reported: Dff<CrcVerdict>,
+    reported_valid: Dff<Bit>,
 }
 
 impl<const W: usize, const D: usize> Default for Crc32c<W, D> {
@@ -195,17 +206,17 @@ impl<const W: usize, const D: usize> Logic for Crc32c<W, D> {
                 self.residue.next = self.residues[i].val();
             }
         }
-        self.said.d.next.good = self.power.out.val() == self.residue.val();
-        self.said.d.next.state = self.power.out.val();
-        self.said.d.next.zeros = self.finished.q.val().zeros;
-        self.said.d.next.received = self.finished.q.val().received;
-        self.said_valid.d.next = self.finished.q.val().valid;
-        self.verdict.next = self.said.q.val();
-        self.verdict_valid.next = self.said_valid.q.val();
+        self.reported.d.next.good = self.power.out.val() == self.residue.val();
+        self.reported.d.next.state = self.power.out.val();
+        self.reported.d.next.zeros = self.finished.q.val().zeros;
+        self.reported.d.next.received = self.finished.q.val().received;
+        self.reported_valid.d.next = self.finished.q.val().valid;
+        self.verdict.next = self.reported.q.val();
+        self.verdict_valid.next = self.reported_valid.q.val();
 
         if self.reset.val() {
             self.beat.d.next.valid = false;
-            self.said_valid.d.next = false;
+            self.reported_valid.d.next = false;
         }
     }
 }

@@ -17,13 +17,21 @@ use warpline_sv_writer::{Block, comment};
 #[derive(Block)]
 #[block()]
 pub struct Queue<T: Synth, const LOG: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
+    /// Item to store.
     pub s_data: Signal<In, T>,
+    /// It is valid.
     pub s_valid: Signal<In, Bit>,
+    /// It is accepted.
     pub s_ready: Signal<Out, Bit>,
+    /// The oldest item.
     pub m_data: Signal<Out, T>,
+    /// There is one.
     pub m_valid: Signal<Out, Bit>,
+    /// It is taken.
     pub m_ready: Signal<In, Bit>,
     store: Store<T, LOG>,
     write: Dff<Bits<LOG>>,
@@ -91,11 +99,17 @@ impl<T: Synth, const LOG: usize> Logic for Queue<T, LOG> {
 #[derive(Block)]
 #[block(default)]
 pub struct Store<T: Synth, const LOG: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Writes `data` into a row.
     pub write: Signal<In, Bit>,
+    /// That row.
     pub write_row: Signal<In, Bits<LOG>>,
+    /// The item to write.
     pub data: Signal<In, T>,
+    /// Row to read.
     pub read_row: Signal<In, Bits<LOG>>,
+    /// What the row holds, in the same cycle.
     pub out: Signal<Out, T>,
     #[value(vec![T::default(); 1 << LOG])]
     _rows: Vec<T>,

@@ -81,7 +81,12 @@ impl Ends {
 
     /// Most octets of a segment: what fits a frame.
     fn largest(&self) -> usize {
-        FRAME - if self.card.is_ipv4() { 20 + 20 } else { 40 + 20 }
+        FRAME
+            - if self.card.is_ipv4() {
+                20 + 20
+            } else {
+                40 + 20
+            }
     }
 
     /// Sequence number of the next octet of an end.

@@ -61,7 +61,10 @@ mod tests {
         outgoing.accept(3);
         assert_eq!((outgoing.octets(), outgoing.first()), (3, Some(&[4][..])));
         outgoing.accept(1);
-        assert_eq!((outgoing.octets(), outgoing.first()), (2, Some(&[5, 6][..])));
+        assert_eq!(
+            (outgoing.octets(), outgoing.first()),
+            (2, Some(&[5, 6][..]))
+        );
         outgoing.accept(9);
         assert_eq!((outgoing.octets(), outgoing.first()), (0, None));
         outgoing.accept(1);

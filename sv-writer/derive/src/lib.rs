@@ -1,3 +1,5 @@
+//! `#[derive(Record)]`: documentation for rust-hdl's `LogicStruct`, in `record`.
+//!
 //! `#[derive(Block)]`: rust-hdl's `LogicBlock`, with the documentation of the block and its fields, its constructor and its clocks.
 //!
 //! ```text
@@ -15,6 +17,7 @@
 
 mod clocked;
 mod construct;
+mod record;
 
 use clocked::Clocks;
 use proc_macro2::TokenStream;
@@ -60,6 +63,16 @@ pub fn block(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let file = file.and_then(|path| std::fs::read_to_string(path).ok());
     let implementation = implementation(&input, &file.unwrap_or_default());
     implementation
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// Documents a `LogicStruct`: what its `///` lines say stands in the package of records, above the type and its fields.
+#[proc_macro_derive(Record)]
+pub fn record(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    let documentation = record::documentation(&input);
+    documentation
         .unwrap_or_else(Error::into_compile_error)
         .into()
 }

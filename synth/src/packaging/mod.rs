@@ -1,7 +1,7 @@
 //! What `warpline rtl` writes beside the modules, for integrators, their tools and their programs.
 //!
 //! ```text
-//!  Design ─┬─► warpline.f                         sources in compile order, the package first, for any tool
+//!  Design ─┬─► warpline.f                         sources in compile order, packages first, for any tool
 //!          ├─► warpline.core, Bender.yml          the same for FuseSoC and Bender
 //!          ├─► warpline.xml                       IP-XACT component: ports, bus interfaces, registers, sources
 //!          ├─► warpline.sdc, warpline.xdc         the clock

@@ -15,7 +15,7 @@ pub(super) struct Package<'d> {
     pub(super) macros: String,
     /// Which device it is, in one line: the modules have the same names at every width.
     pub(super) device: String,
-    /// Files of SystemVerilog in compile order, the package first.
+    /// Files of SystemVerilog in compile order, packages first.
     pub(super) sources: Vec<String>,
 }
 
@@ -37,9 +37,9 @@ impl<'d> Package<'d> {
             ),
             sources: Vec::new(),
         };
-        let modules = design.modules.iter().map(|module| &*module.name);
+        let parts = design.parts().map(|part| &*part.name);
         let package_name = package.package();
-        let names = [&*package_name].into_iter().chain(modules);
+        let names = [&*package_name].into_iter().chain(parts);
         package.sources = names.map(|name| format!("{name}.sv")).collect();
         package
     }

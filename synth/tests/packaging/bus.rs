@@ -11,7 +11,7 @@ struct Mux(Model);
 impl Mux {
     fn new() -> Self {
         let build = Build::new("warpline_write_mux");
-        let build = (DEVICE.modules.iter()).fold(build, |build, module| {
+        let build = DEVICE.parts().fold(build, |build, module| {
             build.source(format!("{}.sv", module.name), module.text.clone())
         });
         let mut mux = Self(build.open().unwrap_or_else(|e| panic!("{e}")));

@@ -107,8 +107,8 @@ fn files_are_those_of_the_device() {
     let files: Vec<_> = all(document.root(), "file")
         .filter_map(|file| child(file, "name"))
         .collect();
-    let modules = DEVICE.modules.iter().map(|module| &*module.name);
-    let names = ["warpline_pkg"].into_iter().chain(modules);
+    let parts = DEVICE.parts().map(|module| &*module.name);
+    let names = ["warpline_pkg"].into_iter().chain(parts);
     assert_eq!(
         files,
         names.map(|name| format!("{name}.sv")).collect::<Vec<_>>()

@@ -43,7 +43,7 @@ fn warnings(edit: impl Fn(&str) -> String) -> Vec<String> {
         .find(|(name, _)| name.ends_with("_example.sv"))
         .unwrap();
     let build = Build::new("warpline_registers_example").source(&example.0, edit(&example.1));
-    let build = DEVICE.modules.iter().fold(build, |build, m| {
+    let build = DEVICE.parts().fold(build, |build, m| {
         build.source(format!("{}.sv", m.name), m.text.clone())
     });
     let warnings = build.lint().unwrap_or_else(|e| panic!("{e}"));
@@ -77,7 +77,7 @@ fn warnings_of(device: &Design, edit: impl Fn(&str) -> String) -> Vec<String> {
         .find(|(name, _)| name.ends_with("_example.sv"))
         .unwrap();
     let build = Build::new("warpline_registers_example").source(&example.0, &*example.1);
-    let build = device.modules.iter().fold(build, |build, m| {
+    let build = device.parts().fold(build, |build, m| {
         let top = m.name == device.top();
         let text = if top { edit(&m.text) } else { m.text.clone() };
         build.source(format!("{}.sv", m.name), text)
@@ -125,9 +125,9 @@ fn constant_ids_are_ports_like_any_other_and_free_of_warnings() {
 }
 
 #[test]
-fn lists_of_files_name_every_module_in_order() {
-    let modules = DEVICE.modules.iter().map(|m| &*m.name);
-    let names = ["warpline_pkg"].into_iter().chain(modules);
+fn lists_of_files_name_every_part_in_order() {
+    let parts = DEVICE.parts().map(|m| &*m.name);
+    let names = ["warpline_pkg"].into_iter().chain(parts);
     let names: Vec<_> = names.map(|name| format!("{name}.sv")).collect();
     let listed = |text: &str| -> Vec<String> {
         let items = text

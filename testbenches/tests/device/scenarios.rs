@@ -198,6 +198,6 @@ fn a_device_that_writes_one_octet_too_far_is_caught() {
 #[test]
 fn a_device_that_forgets_the_write_right_is_caught() {
     let module = "warpline_check_tagged_checks";
-    let told = told_of(module, "(~entry[58]) | entry[59]", "entry[59]");
+    let told = told_of(module, "(~entry.remote_write) | entry.empty", "entry.empty");
     assert!(told.contains("error record of stream"), "{told}");
 }

@@ -8,7 +8,7 @@ use warpline_hdl::rx::ddp::check::CheckCommand;
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
-/// An asker, as `control` and `refill` are.
+/// An asker, as `control` and `receive_rings` are.
 struct Asker {
     pace: Rhythm,
     question: Option<(CheckCommand, Bits<256>)>,
@@ -45,7 +45,7 @@ impl Asker {
 enum Plant {
     /// `command_failed` is stuck.
     Refused,
-    /// A bit of refill's arguments is stuck.
+    /// A bit of the rings' arguments is stuck.
     Argument,
     /// `check` answers when nobody has asked.
     Answer,
@@ -56,7 +56,7 @@ struct Rig {
     rng: Rng,
     plant: Option<Plant>,
     control: Asker,
-    refill: Asker,
+    rings: Asker,
     /// Cycles that `check` takes, at random up to this.
     slowness: u32,
     ready: u32,
@@ -70,7 +70,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(seed: u64, control: Pace, refill: Pace, slowness: u32) -> Self {
+    fn new(seed: u64, control: Pace, rings: Pace, slowness: u32) -> Self {
         let sim = Lockstep::new("arbiter", Box::<CommandArbiter>::default(), |b, level| {
             b.clock.next = level.into();
         });
@@ -79,7 +79,7 @@ impl Rig {
             rng: Rng::with_seed(seed),
             plant: None,
             control: Asker::new(control),
-            refill: Asker::new(refill),
+            rings: Asker::new(rings),
             slowness,
             ready: 60,
             working: None,
@@ -105,16 +105,16 @@ impl Rig {
         ];
         if self.control.free() && self.control.pace.go(rng) {
             let command = *rng.choice(&commands).unwrap();
-            // told from refill's by the highest bit
+            // told from the rings' by the highest bit
             let arguments = stimulus::bits::<256>(rng).replace_bit(255, true);
             self.control.question = Some((command, arguments));
             self.control.asked_at = now;
         }
-        if self.refill.free() && self.refill.pace.go(rng) {
+        if self.rings.free() && self.rings.pace.go(rng) {
             let arguments = stimulus::bits::<128>(rng);
             let wide = bit_cast::<256, 128>(arguments);
-            self.refill.question = Some((CheckCommand::PostReceive, wide));
-            self.refill.asked_at = now;
+            self.rings.question = Some((CheckCommand::PostReceive, wide));
+            self.rings.asked_at = now;
         }
         let block = &mut *self.sim.block;
         block.control_valid.next = self.control.question.is_some();
@@ -122,11 +122,11 @@ impl Rig {
             block.control_command.next = command;
             block.control_arguments.next = arguments;
         }
-        block.refill_valid.next = self.refill.question.is_some();
-        if let Some((_, arguments)) = self.refill.question {
+        block.rings_valid.next = self.rings.question.is_some();
+        if let Some((_, arguments)) = self.rings.question {
             let stuck = self.plant == Some(Plant::Argument);
             let arguments = arguments.get_bits::<128>(0);
-            block.refill_arguments.next = if stuck {
+            block.rings_arguments.next = if stuck {
                 arguments.replace_bit(77, true)
             } else {
                 arguments
@@ -168,7 +168,7 @@ impl Rig {
                 let asker = if self.of_control {
                     &self.control
                 } else {
-                    &self.refill
+                    &self.rings
                 };
                 if asker.question != Some(question) {
                     return Err(format!("cycle {now}: nobody asked for {question:x?}"));
@@ -185,10 +185,10 @@ impl Rig {
                 block.control_failed.val(),
             ),
             (
-                &mut self.refill,
-                block.refill_ready.val(),
-                block.refill_done.val(),
-                block.refill_failed.val(),
+                &mut self.rings,
+                block.rings_ready.val(),
+                block.rings_done.val(),
+                block.rings_failed.val(),
             ),
         ] {
             if heard {
@@ -212,7 +212,7 @@ impl Rig {
                 let asker = if self.of_control {
                     &mut self.control
                 } else {
-                    &mut self.refill
+                    &mut self.rings
                 };
                 asker.answers.push_back(failed);
                 self.gap = Some(0);
@@ -232,37 +232,37 @@ impl Rig {
 
 #[test]
 fn every_question_is_answered_once_to_who_asked() {
-    for (seed, control, refill) in [
+    for (seed, control, rings) in [
         (1, Pace::Percent(3), Pace::Percent(10)),
         (2, Pace::Always, Pace::Percent(20)),
         (3, Pace::Bursts(60), Pace::Bursts(90)),
     ] {
-        let mut rig = Rig::new(seed, control, refill, 12);
+        let mut rig = Rig::new(seed, control, rings, 12);
         rig.run(10_000).unwrap_or_else(|wrong| panic!("{wrong}"));
         println!(
             "{} {} {}",
-            rig.control.answered, rig.refill.answered, rig.gaps
+            rig.control.answered, rig.rings.answered, rig.gaps
         );
         assert!(rig.control.answered > 100 && rig.gaps > 200);
-        assert!(rig.refill.answered > if control == Pace::Always { 5 } else { 100 });
+        assert!(rig.rings.answered > if control == Pace::Always { 5 } else { 100 });
     }
 }
 
 /// Buffers alone come every 3 cycles more than `check` takes; a host that asks now and then waits for one of them.
 #[test]
 fn latency_and_throughput() {
-    let measured = |control, refill| {
-        let mut rig = Rig::new(4, control, refill, 0);
+    let measured = |control, rings| {
+        let mut rig = Rig::new(4, control, rings, 0);
         rig.ready = 100;
         rig.run(4000).unwrap();
-        (rig.control, rig.refill)
+        (rig.control, rig.rings)
     };
-    let (_, refill) = measured(Pace::Percent(0), Pace::Always);
-    assert_eq!((refill.answered, refill.longest), (4000 / 4, 3));
+    let (_, rings) = measured(Pace::Percent(0), Pace::Always);
+    assert_eq!((rings.answered, rings.longest), (4000 / 4, 3));
     let (control, _) = measured(Pace::Percent(1), Pace::Percent(0));
     assert_eq!(control.longest, 3, "alone");
-    let (control, refill) = measured(Pace::Percent(1), Pace::Always);
-    assert!(control.answered > 20 && refill.answered > 900);
+    let (control, rings) = measured(Pace::Percent(1), Pace::Always);
+    assert!(control.answered > 20 && rings.answered > 900);
     assert_eq!(control.longest, 5, "behind a buffer");
 }
 

@@ -1,4 +1,4 @@
-//! Commands, with stand-ins for the host, `check`, `refill`, `deliver` and the traffic of the streams.
+//! Commands, with stand-ins for the host, `check`, `receive_rings`, `deliver` and the traffic of the streams.
 //!
 //! A script of what each command has to bring about is compared with what was seen: questions to `check`, pulses, the
 //! verdict. Order and distance in time are checked where they matter: fences, arming and closing.
@@ -35,7 +35,7 @@ enum Event {
     },
     /// The stream's rings are taken away.
     Forgotten,
-    /// `refill` is asked.
+    /// `receive_rings` is asked.
     Set,
 }
 
@@ -47,7 +47,7 @@ enum Fault {
     Sequence,
     /// Control does not hear of the FPDUs of stream 1.
     Deaf,
-    /// `refill` seems to have no read under way.
+    /// `receive_rings` seems to have no read under way.
     Quiet,
     /// Fences come back at once, also those that were never sent.
     EarlyFence,
@@ -82,7 +82,7 @@ struct Bench {
     working: Option<(u32, bool)>,
     held: Option<CheckCommand>,
     fence_in: Option<u32>,
-    /// Of `refill`: cycles until it has seen a ring, and until a read of the closed stream is over.
+    /// Of `receive_rings`: cycles until it has seen a ring, and until a read of the closed stream is over.
     set_in: Option<u32>,
     noise: u32,
 
@@ -187,7 +187,7 @@ impl Bench {
             _ => rng.bool(), // means nothing without command_done
         };
 
-        // refill
+        // receive rings
         let set_ready = self.set_in == Some(0);
         block.set_ready.next = set_ready;
         block.set_failed.next = rng.bool(); // means nothing without set_ready
@@ -543,7 +543,7 @@ fn latency() {
     assert_eq!(fastest(command::CLOSE_STREAM), SETTLE + 8);
 }
 
-/// Each of the reasons for which a ring is refused, on its own; `refill` is not asked then.
+/// Each of the reasons for which a ring is refused, on its own; `receive_rings` is not asked then.
 #[test]
 fn rings_are_refused_for_each_reason() {
     let mut bench = Bench::new(8, 1, Fault::None);
@@ -573,7 +573,7 @@ fn rings_are_refused_for_each_reason() {
         (false, 0, 16, 0x100),
         (false, 2, 32768, u64::MAX << 8),
     ] {
-        // refill refuses some at random: ask until control has decided
+        // receive rings refuse some at random: ask until control has decided
         let asked = (0..20).any(|_| !set(&mut bench, ring(queue, entries, base)));
         assert_eq!(
             asked, !refused,

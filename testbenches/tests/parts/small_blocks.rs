@@ -8,7 +8,7 @@ use warpline_hdl::parts::lane_mask::LaneMask;
 use warpline_hdl::parts::round_robin::RoundRobin;
 use warpline_hdl::rx::mpa::admit::shift::Shift;
 use warpline_hdl::rx::mpa::dword_heads::DwordHeads;
-use warpline_hdl::rx::mpa::fetch::Beat;
+use warpline_hdl::rx::mpa::fetch::FpduBeat;
 use warpline_sv_writer as writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::{lowest, octets};
@@ -54,7 +54,7 @@ fn a_delay_holds_what_went_in_for_its_cycles() {
 
 #[test]
 fn a_delay_takes_records() {
-    let beat = |rng: &mut fastrand::Rng| Beat {
+    let beat = |rng: &mut fastrand::Rng| FpduBeat {
         valid: chance(rng, 50),
         first: chance(rng, 50),
         last: chance(rng, 50),
@@ -63,7 +63,7 @@ fn a_delay_takes_records() {
         marker_lane: stimulus::bits(rng),
         marker_pointer: stimulus::bits(rng),
     };
-    assert_eq!(out_of_step::<Beat>(5, 5, beat), 0);
+    assert_eq!(out_of_step::<FpduBeat>(5, 5, beat), 0);
 }
 
 #[test]

@@ -104,10 +104,10 @@ module check_properties (
     input entered__stage_5,
     input entered__stage_6,
     input [103:0] tagged_key__stage_0,
-    input [16:0] beside__stage_0,
-    input [16:0] beside__stage_1,
-    input [16:0] beside__stage_2,
-    input [16:0] beside__stage_3,
+    input [16:0] side__stage_0,
+    input [16:0] side__stage_1,
+    input [16:0] side__stage_2,
+    input [16:0] side__stage_3,
     input [3:0] judge__first_q,
     input [3:0] judge__early__stage_0,
     input [3:0] judge__early__stage_1,
@@ -299,18 +299,18 @@ module check_properties (
     end
 
     // helpers: stages of what is computed beside the FPDU, and of what `judge` makes of it alone
-    function known(input [253:0] fpdu, input [16:0] beside, input [3:0] early);
-        known = beside[15:0] == payload(fpdu) & (|early[3:2]) == malformed(fpdu) & early[1:0] == {payload(fpdu) == 0, 1'b1};
+    function known(input [253:0] fpdu, input [16:0] side, input [3:0] early);
+        known = side[15:0] == payload(fpdu) & (|early[3:2]) == malformed(fpdu) & early[1:0] == {payload(fpdu) == 0, 1'b1};
     endfunction
     always @* begin
         if (entered[0]) at_0: assert (fpdu_q[109] & stream_q == fpdu_q[7:0] & stag_q == fpdu_q[157:126]);
         if (entered[1]) at_1: assert (length_q == payload(one) & last_q == one[91:76] - 16'd15
             & tagged_key__stage_0 == {one[221:190], one[189:158], one[157:126], one[7:0]}
             & (|judge__first_q[3:2]) == malformed(one) & judge__first_q[0]);
-        if (entered[2]) at_2: assert (known(two, beside__stage_0, judge__early__stage_0));
-        if (entered[3]) at_3: assert (known(three, beside__stage_1, judge__early__stage_1));
-        if (entered[4]) at_4: assert (known(four, beside__stage_2, judge__early__stage_2));
-        if (entered[5]) at_5: assert (known(five, beside__stage_3, judge__early__stage_3));
+        if (entered[2]) at_2: assert (known(two, side__stage_0, judge__early__stage_0));
+        if (entered[3]) at_3: assert (known(three, side__stage_1, judge__early__stage_1));
+        if (entered[4]) at_4: assert (known(four, side__stage_2, judge__early__stage_2));
+        if (entered[5]) at_5: assert (known(five, side__stage_3, judge__early__stage_3));
         if (settling_q) begin
             settled_is: assert (settled_q == its & outcome_q[109:30] == region & its[109] == (state_q != Give));
             held_is_its: assert (state_q != Give | fpdu_q == its);

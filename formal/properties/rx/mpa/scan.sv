@@ -18,8 +18,8 @@ module scan_properties (
     input eligible_1_q,
     input busy_0_q,
     input busy_1_q,
-    input rested_0_q,
-    input rested_1_q,
+    input was_idle_0_q,
+    input was_idle_1_q,
     input [7:0] look_ahead__stream_q,
     input [4:0] look_ahead__step_q,
     input look_ahead__offers_q,
@@ -46,7 +46,7 @@ module scan_properties (
     always @* begin
         steps: assert (look_ahead__step_q <= Give);
         offered: assert (!(look_ahead__offers_q & look_ahead__conclusive_q) | (here != 0 & (here & (eligible_1 | eligible_2 | busy_2)) == 0));
-        rests: assert (({rested_1_q, rested_0_q} & (busy_1 | eligible_1)) == 0);
+        rests: assert (({was_idle_1_q, was_idle_0_q} & (busy_1 | eligible_1)) == 0);
         if (look_ahead__step_q > Pick) visits: assert (visited == here);
         if (look_ahead__step_q != Rest) of_two: assert (look_ahead__stream_q < 2);
     end

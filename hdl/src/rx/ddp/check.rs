@@ -45,6 +45,10 @@
 //!
 //! Assumptions: at most [`UNDER_WAY`](crate::rx::mpa::fetch::UNDER_WAY) FPDUs are under way, so the queues in front
 //! never overflow; every `Segment` has a `Verdict`, in the same order, earlier or later; stream numbers are below S.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 mod error_records;
 mod event;
 mod judge;
@@ -72,7 +76,7 @@ use warpline_regmap::layout::{
 };
 use warpline_regmap::register::STAG_KEY_BITS;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::ddp::{self, fpdu_field};
 use warpline_wire::error::ErrorNumber;
 
@@ -121,27 +125,36 @@ enum State {
 }
 
 /// Properties of a stream, fixed when it is armed.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct Context {
+    /// Protection domain.
     protection_domain: Bits<16>,
+    /// Tagged messages with L are reported, too.
     tagged_completions: Bit,
+    /// MO has to equal the octets placed so far (AMB-07).
     strict_offset: Bit,
+    /// An untagged segment may target any posted buffer (AMB-04).
     window: Bit,
+    /// Untagged queues.
     queues: Bits<4>,
 }
 
 /// The part of a tagged FPDU that the stages behind the tables use.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct TaggedKey {
+    /// Stream number.
     stream: Bits<8>,
+    /// STag.
     stag: Bits<32>,
+    /// Tagged Offset, high half.
     offset_high: Bits<32>,
+    /// Tagged Offset, low half.
     offset_low: Bits<32>,
 }
 
 /// Side information of the checks.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Beside {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct SideInformation {
     /// Payload octets.
     length: Bits<16>,
     /// The stream reports completions of tagged messages.
@@ -149,7 +162,7 @@ struct Beside {
 }
 
 /// DDP's verdict about an FPDU; ignored if its stream is frozen by then.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct Outcome {
     /// The FPDU is in error.
     failed: Bit,
@@ -171,7 +184,9 @@ struct Outcome {
 #[derive(Block)]
 #[block(config: &Config)]
 pub struct Check<const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
 
     /// An FPDU whose header is complete.
@@ -309,7 +324,7 @@ pub struct Check<const S: usize> {
     queue_missing: Dff<Bit>,
     post_missing: Dff<Bit>,
     near: Dff<Bit>,
-    heard: Dff<Bit>,
+    command_accepted: Dff<Bit>,
     mpa_failed: Dff<Bit>,
     first: Dff<Bit>,
     #[value(StagTable::new(config.stag_slots))]
@@ -320,7 +335,7 @@ pub struct Check<const S: usize> {
     tagged_last: Dff<Bits<16>>,
     tagged_address: Dff<Bits<64>>,
     #[value(Delay::new(PATIENCE as usize - 1))]
-    beside: Delay<Beside>,
+    side: Delay<SideInformation>,
     tagged_checks: TaggedChecks,
     #[value(ReceiveQueues::new(config))]
     receive_queues: ReceiveQueues<S>,
@@ -700,8 +715,8 @@ impl<const S: usize> Logic for Check<S> {
         self.tagged_checks.offset_low.next = self.tagged_key.q.val().offset_low;
         self.tagged_checks.last.next = self.tagged_last.q.val();
         self.tagged_address.d.next = self.tagged_checks.address.val();
-        self.beside.d.next.length = self.length.q.val();
-        self.beside.d.next.tagged_completions = self.known.q.val().tagged_completions;
+        self.side.d.next.length = self.length.q.val();
+        self.side.d.next.tagged_completions = self.known.q.val().tagged_completions;
         self.tagged_checks.entry.next = self.stag_table.entry.val();
         self.receive_queues.stream.next = self.stream.q.val();
         self.receive_queues.queue.next = self.queue.q.val();
@@ -760,7 +775,7 @@ impl<const S: usize> Logic for Check<S> {
         self.answered.next = (self.state.q.val() == State::Look)
             & self.due.q.val()
             & self.quiet.val()
-            & ((self.verdicts.m_valid.val() & (self.heard.q.val() | !self.lacks.val()))
+            & ((self.verdicts.m_valid.val() & (self.command_accepted.q.val() | !self.lacks.val()))
                 | (self.subject.q.val() != Subject::Fpdu));
         if (self.state.q.val() == State::Look) & !self.due.q.val() {
             self.timer.d.next = self.timer.q.val() - 1;
@@ -907,8 +922,8 @@ impl<const S: usize> Logic for Check<S> {
         self.answer.next.number = self.judge.number.val();
         self.answer.next.checks = self.judge.checks.val().into();
         self.answer.next.address = self.tagged_address.q.val();
-        self.answer.next.length = self.beside.q.val().length;
-        self.answer.next.tagged_completions = self.beside.q.val().tagged_completions;
+        self.answer.next.length = self.side.q.val().length;
+        self.answer.next.tagged_completions = self.side.q.val().tagged_completions;
         self.outcomes.s_data.next = self.answer.val();
         self.outcomes.s_valid.next = self.entered.q.val() & (self.state.q.val() != State::Clear);
         self.output_free.next = !self.out_valid.q.val() | self.m_ready.val();
@@ -924,7 +939,7 @@ impl<const S: usize> Logic for Check<S> {
             self.outcomes.m_valid.val() & self.verdicts.m_valid.val() & self.makes_room.val();
         self.outcomes.m_ready.next = self.load_queued.val();
         self.load.next = self.load_held.val() | self.load_queued.val();
-        self.heard.d.next = self.verdicts.m_valid.val() & !self.load.val();
+        self.command_accepted.d.next = self.verdicts.m_valid.val() & !self.load.val();
         self.waiting.m_ready.next = self.load.val();
         self.verdicts.m_ready.next = self.load.val();
         self.loaded.next = self.outcomes.m_data.val();
@@ -1067,7 +1082,7 @@ impl<const S: usize> Logic for Check<S> {
                 | (self.has_tag.val() & self.ends.val() & self.outcome.q.val().tagged_completions))
         {
             self.next_delivery.next.action = 1.into();
-            self.next_delivery.next.event = self.completion.val().into();
+            self.next_delivery.next.entry = self.completion.val().into();
         }
         comment!("closed by the peer behind an FPDU: reported, no error");
         self.error_event.next = self.no_error_event.val();
@@ -1082,7 +1097,7 @@ impl<const S: usize> Logic for Check<S> {
         }
         if self.first_error.q.val() | (self.is_clean.val() & !self.frozen.q.val()) {
             self.next_delivery.next.action = 1.into();
-            self.next_delivery.next.event = self.error_event.val().into();
+            self.next_delivery.next.entry = self.error_event.val().into();
         }
 
         comment!("reports without an FPDU");
@@ -1107,14 +1122,14 @@ impl<const S: usize> Logic for Check<S> {
                 Subject::Fpdu => {}
                 Subject::Next => {
                     self.next_delivery.next.action = 1.into();
-                    self.next_delivery.next.event = self.message.val().into();
+                    self.next_delivery.next.entry = self.message.val().into();
                 }
                 Subject::Command => {
                     self.next_delivery.next.action = 2.into();
                 }
                 Subject::Fault => {
                     self.next_delivery.next.action = 1.into();
-                    self.next_delivery.next.event = self.fault_event.val().into();
+                    self.next_delivery.next.entry = self.fault_event.val().into();
                 }
             }
         }

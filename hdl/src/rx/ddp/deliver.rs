@@ -233,7 +233,7 @@ impl<const S: usize> Logic for Deliver<S> {
         }
         comment!("not read before it is valid");
         if !self.out_valid.q.val() | self.m_ready.val() {
-            self.out.d.next = self.now.q.val().event;
+            self.out.d.next = self.now.q.val().entry;
             if self.is_fault.val() {
                 self.out.d.next = self.error_kind.val()
                     | (bit_cast::<256, 8>(self.now.q.val().stream) << self.stream_lsb.val());

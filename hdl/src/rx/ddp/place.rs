@@ -25,6 +25,10 @@
 //! `measure` never stalls: an FPDU is accepted when the queue behind it has room, according to a register. AW runs up
 //! to 8 bursts ahead of W, and W does not depend on AW. The queue of beats holds the commit buffer's data while W is
 //! stalled: a read starts only when the queue has room for it.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::Config;
 use crate::parts::axi::{BOUNDARY, MOST_BEATS, WriteAddress, WriteRequestOut};
 use crate::parts::delay::Delay;
@@ -35,7 +39,7 @@ use crate::parts::rotate::{self, Rotate};
 use crate::records::{Delivery, Placement};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Octets between the addresses at which bursts end, for beats of `octets`.
 #[must_use]
@@ -48,7 +52,7 @@ pub const fn block(octets: usize) -> usize {
 }
 
 /// The beats of one burst, or an FPDU without payload.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Span {
     /// Beats less one.
     pub length: Bits<8>,
@@ -71,7 +75,7 @@ pub struct Span {
 }
 
 /// An FPDU in the form that `split` uses.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Extent {
     /// No payload.
     pub empty: Bit,
@@ -88,12 +92,12 @@ pub struct Extent {
     /// Low half.
     pub low: Bits<32>,
     /// Offset of the last payload octet, counted from the start of the first block.
-    pub end: Bits<17>,
+    pub last: Bits<17>,
 }
 
 /// Side information of a beat.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Beat {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct PayloadBeat {
     /// The beat is valid.
     pub valid: Bit,
     /// First lane to write.
@@ -181,7 +185,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     freed_rows: Dff<Bits<16>>,
 
     #[value(Delay::new(lane_ram::LATENCY + rotate::latency(K)))]
-    side: Delay<Beat>,
+    side: Delay<PayloadBeat>,
     #[value(Delay::new(lane_ram::LATENCY))]
     amount: Delay<Bits<LOGK>>,
     rotate: Rotate<W, K, LOGK>,
@@ -205,7 +209,7 @@ pub struct Place<const W: usize, const K: usize, const LOGK: usize> {
     address: Signal<Local, WriteAddress>,
     span: Signal<Local, Span>,
     head: Signal<Local, Span>,
-    asked: Signal<Local, Beat>,
+    asked: Signal<Local, PayloadBeat>,
     go: Signal<Local, Bit>,
     ask: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
@@ -308,7 +312,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         self.extents.s_data.next.high = self.s_placement.val().address.get_bits::<32>(32);
         self.extents.s_data.next.high_next = self.s_placement.val().address.get_bits::<32>(32) + 1;
         self.extents.s_data.next.low = self.low_address.val();
-        self.extents.s_data.next.end = self.in_block.val().get_bits::<17>(0)
+        self.extents.s_data.next.last = self.in_block.val().get_bits::<17>(0)
             + bit_cast::<17, 16>(self.s_placement.val().length)
             - 1;
         self.extents.s_valid.next = self.take.val();
@@ -325,7 +329,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.m_ready.val() {
             self.handing.d.next = false;
         }
-        self.end_block.next = self.extent.val().end >> self.block_bits.val();
+        self.end_block.next = self.extent.val().last >> self.block_bits.val();
 
         comment!("split: a block a cycle");
         self.beat_from.next = 0.into();
@@ -360,7 +364,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         if self.done.val() {
             self.split_valid.d.next = false;
         }
-        self.end_in_block.next = self.extent.val().end & self.block_mask_17.val();
+        self.end_in_block.next = self.extent.val().last & self.block_mask_17.val();
         if self.load.val() {
             self.split_valid.d.next = true;
             self.handing.d.next = true;
@@ -374,7 +378,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.split.d.next.from =
                 bit_cast::<8, 32>(self.extent.val().low & self.lane_mask.val());
             self.split.d.next.to =
-                bit_cast::<8, 17>(self.extent.val().end & self.lane_mask_17.val()) + 1;
+                bit_cast::<8, 17>(self.extent.val().last & self.lane_mask_17.val()) + 1;
             self.high.d.next = self.extent.val().high;
             self.high_next.d.next = self.extent.val().high_next;
             self.block_number.d.next = self.extent.val().low >> self.block_bits.val();

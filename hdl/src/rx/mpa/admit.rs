@@ -49,7 +49,7 @@ use crate::parts::axi::{USER_ABORT, USER_FIN};
 use crate::parts::delay::Delay;
 use crate::parts::keep_count::KeepCount;
 use crate::parts::queue::Store;
-use crate::records::Beat;
+use crate::records::RingBeat;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -96,7 +96,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     /// Its octets, not yet rotated.
     pub beat_data: Signal<Out, Bits<W>>,
     /// Their place. `stream` and `new_edge` are also valid with a mark.
-    pub beat: Signal<Out, Beat>,
+    pub beat: Signal<Out, RingBeat>,
     /// Pulse: the FIN of the stream of `beat` is at `mark_end`.
     pub mark_fin: Signal<Out, Bit>,
     /// That position.

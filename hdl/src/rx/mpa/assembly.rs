@@ -17,16 +17,20 @@
 //! octets. The header RAM lies beside `scan` and is written a cycle later, so a read of it returns them if issued two
 //! cycles after `landed`. A read takes [`lane_ram::LATENCY`](crate::parts::lane_ram::LATENCY) cycles. Throughput: one
 //! beat a cycle.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram::{HeaderRam, LaneRam};
 use crate::parts::rotate::{self, Rotate};
-use crate::records::Beat;
+use crate::records::RingBeat;
 use crate::rx::mpa::dword_heads::DwordHeads;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::marker;
 
 /// Cycles until the octets of a beat are in the ring, for beats of `octets`.
@@ -36,7 +40,7 @@ pub const fn latency(octets: usize) -> usize {
 }
 
 /// Side information of a beat while its octets are rotated.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Landing {
     /// The beat is valid.
     pub valid: Bit,
@@ -69,7 +73,7 @@ pub struct Assembly<
     /// Its octets, not yet rotated.
     pub beat_data: Signal<In, Bits<W>>,
     /// Their place.
-    pub beat: Signal<In, Beat>,
+    pub beat: Signal<In, RingBeat>,
     /// Pulse: octets of a stream are in its ring up to `landed_edge`.
     pub landed: Signal<Out, Bit>,
     /// That stream.

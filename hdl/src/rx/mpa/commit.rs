@@ -14,6 +14,10 @@
 //! dword, or with the last one. So `check` looks up its tables while the rest arrives and its CRC is computed. A beat
 //! can be read [`written`] cycles after its arrival. Throughput: one beat a cycle. No unverified octet leaves the
 //! buffer: `place` reads only what `check` has accepted (MPA-RCV-01).
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -25,7 +29,7 @@ use crate::rx::mpa::fetch::Start;
 use crate::rx::mpa::strip::Plain;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Dwords of a Segment's header.
 const HEADER: usize = 5;
@@ -40,8 +44,8 @@ pub const fn written(dwords: usize) -> usize {
 }
 
 /// Side information of a beat while it is rotated.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Going {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct RotatedBeat {
     /// The beat is valid.
     pub valid: Bit,
     /// Row in the buffer of the first dword's lane and of those above.
@@ -96,13 +100,13 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     filled: LaneMask<K, D>,
     wrapped: LaneMask<K, D>,
     #[value(Delay::new(rotate::latency(D)))]
-    side: Delay<Going>,
+    side: Delay<RotatedBeat>,
     #[value(LaneRam::new(rows))]
     lanes: LaneRam<W, K, 16>,
     header: [Dff<Bits<32>>; 5],
     whole: Dff<Bit>,
 
-    going: Signal<Local, Going>,
+    rotated: Signal<Local, RotatedBeat>,
     back: Signal<Local, Bits<16>>,
     behind: Signal<Local, Bits<16>>,
     /// Dwords of a beat, and the same in units of four.
@@ -225,11 +229,12 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
         self.rotate_mask.data.next = self.filled.mask.val();
         self.rotate_mask.amount.next = self.back.val().get_bits::<LOGD>(0);
         self.relative.next = self.index_1.q.val() >> self.lane_bits.val();
-        self.going.next.valid = self.plain_1.q.val().valid;
-        self.going.next.row_0 = (self.relative.val() + self.base_1.q.val()) & self.row_mask.val();
-        self.going.next.row_1 = (self.relative.val() + self.above_1.q.val()) & self.row_mask.val();
-        self.going.next.lane = bit_cast::<8, LOGD>(self.index_1.q.val().get_bits::<LOGD>(0));
-        self.side.d.next = self.going.val();
+        self.rotated.next.valid = self.plain_1.q.val().valid;
+        self.rotated.next.row_0 = (self.relative.val() + self.base_1.q.val()) & self.row_mask.val();
+        self.rotated.next.row_1 =
+            (self.relative.val() + self.above_1.q.val()) & self.row_mask.val();
+        self.rotated.next.lane = bit_cast::<8, LOGD>(self.index_1.q.val().get_bits::<LOGD>(0));
+        self.side.d.next = self.rotated.val();
 
         comment!("write: lanes below that of the first dword belong to the next row");
         self.wrapped.from.next = self.none.val();

@@ -22,6 +22,10 @@
 //! beat. Throughput: one beat a cycle, without a gap between FPDUs, even those of one beat, while the commit buffer
 //! has room for the longest FPDU, or for two brief ones behind one of those. With less room the check takes one cycle
 //! more.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
@@ -30,7 +34,7 @@ use crate::parts::rotate::{self, Rotate};
 use crate::records::{Fpdu, HEADER};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from a read to its beat, for beats of `dwords`.
 #[must_use]
@@ -49,8 +53,8 @@ const MOST_OCTETS: usize = 1 << 16;
 const BRIEF: u64 = 4;
 
 /// Side information of a beat.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Beat {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct FpduBeat {
     /// The beat is valid.
     pub valid: Bit,
     /// First beat of its FPDU.
@@ -59,16 +63,16 @@ pub struct Beat {
     pub last: Bit,
     /// Dwords in it.
     pub count: Bits<5>,
-    /// One of them is a marker,
+    /// One of its dwords is a marker.
     pub marker: Bit,
-    /// in this dword lane (0 without one),
+    /// Dword lane of the marker; 0 without one.
     pub marker_lane: Bits<8>,
-    /// and this is the FPDUPTR it must hold.
+    /// FPDUPTR that the marker must hold.
     pub marker_pointer: Bits<16>,
 }
 
 /// An FPDU that starts, as `commit` needs it.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Start {
     /// As in [`Fpdu`].
     pub stream: Bits<8>,
@@ -132,7 +136,7 @@ pub struct Fetch<
     /// Pulse: `start` is valid.
     pub start_valid: Signal<Out, Bit>,
     /// Beats.
-    pub beat: Signal<Out, Beat>,
+    pub beat: Signal<Out, FpduBeat>,
     /// Their octets, the first one in lane 0.
     pub beat_data: Signal<Out, Bits<W>>,
     /// Pulse: `freed_rows` rows of the commit buffer are free again.
@@ -183,7 +187,7 @@ pub struct Fetch<
     wrapped: LaneMask<K, K>,
     rotate: Rotate<W, D, LOGD>,
     #[value(Delay::new(latency(D)))]
-    side: Delay<Beat>,
+    side: Delay<FpduBeat>,
     #[value(Delay::new(lane_ram::LATENCY))]
     amount: Delay<Bits<LOGD>>,
 
@@ -203,7 +207,7 @@ pub struct Fetch<
     ring_row: Signal<Local, Bits<32>>,
     row_base: Signal<Local, Bits<20>>,
     base_now: Signal<Local, Bits<20>>,
-    read: Signal<Local, Beat>,
+    read: Signal<Local, FpduBeat>,
     has_marker: Signal<Local, Bit>,
     count: Signal<Local, Bits<16>>,
     back: Signal<Local, Bits<16>>,

@@ -9,6 +9,10 @@
 //! ```
 //!
 //! Connections only; the timing of each part is in its own file.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::axi::SegmentStreamIn;
 use crate::parts::crc32c::{self, Crc32c};
 use crate::parts::delay::Delay;
@@ -20,18 +24,18 @@ use crate::rx::mpa::commit::{self, Commit};
 use crate::rx::mpa::fetch::Fetch;
 use crate::rx::mpa::scan::Scan;
 use crate::rx::mpa::stream_end::StreamEnd;
-use crate::rx::mpa::strip::{self, Said, Strip};
+use crate::rx::mpa::strip::{self, MarkerVerdict, Strip};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// A stream is armed or closed.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Told {
-    /// It enters full operation,
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct OwnerChange {
+    /// The stream enters full operation.
     pub arm: Bit,
-    /// or no longer accepts octets.
+    /// The stream no longer accepts octets.
     pub close: Bit,
     /// Its number.
     pub stream: Bits<8>,
@@ -119,7 +123,7 @@ pub struct Ingress<
     #[value(Assembly::new(config))]
     assembly: Assembly<W, K, D, H, LOGK>,
     #[value(StreamEnd::new(K))]
-    ending: StreamEnd<S>,
+    stream_end: StreamEnd<S>,
     #[value(Scan::new(config))]
     scan: Scan<H, D, LOGD, S>,
     #[value(Fetch::new(config))]
@@ -128,12 +132,12 @@ pub struct Ingress<
     #[value(Commit::new(config))]
     commit: Commit<W, K, D, LOGD>,
     crc32c: Crc32c<W, D>,
-    #[value(Delay::new(crc32c::latency(W) - strip::SAID))]
-    markers_said: Delay<Said>,
+    #[value(Delay::new(crc32c::latency(W) - strip::VERDICT))]
+    marker_verdict: Delay<MarkerVerdict>,
     /// The input, a cycle later,
-    told: Dff<Told>,
+    owner: Dff<OwnerChange>,
     /// and two cycles later.
-    told_before: Dff<Told>,
+    owner_before: Dff<OwnerChange>,
 }
 
 impl<
@@ -172,7 +176,7 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         self.admit.reset.next = self.reset.val();
-        self.ending.reset.next = self.reset.val();
+        self.stream_end.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
         self.fetch.reset.next = self.reset.val();
         self.strip.reset.next = self.reset.val();
@@ -194,28 +198,28 @@ impl<
         comment!(
             "arm and close: registered once for the distance, and twice for `admit`, which is placed far from the others"
         );
-        self.told.d.next.arm = self.arm.val();
-        self.told.d.next.close = self.close.val();
-        self.told.d.next.stream = self.stream.val();
-        self.told.d.next.sequence_start = self.sequence_start.val();
-        self.told_before.d.next = self.told.q.val();
+        self.owner.d.next.arm = self.arm.val();
+        self.owner.d.next.close = self.close.val();
+        self.owner.d.next.stream = self.stream.val();
+        self.owner.d.next.sequence_start = self.sequence_start.val();
+        self.owner_before.d.next = self.owner.q.val();
         if self.reset.val() {
-            self.told.d.next.arm = false;
-            self.told.d.next.close = false;
-            self.told_before.d.next.arm = false;
-            self.told_before.d.next.close = false;
+            self.owner.d.next.arm = false;
+            self.owner.d.next.close = false;
+            self.owner_before.d.next.arm = false;
+            self.owner_before.d.next.close = false;
         }
-        self.admit.arm.next = self.told_before.q.val().arm;
-        self.admit.close.next = self.told_before.q.val().close;
-        self.admit.stream.next = self.told_before.q.val().stream;
-        self.admit.sequence_start.next = self.told_before.q.val().sequence_start;
+        self.admit.arm.next = self.owner_before.q.val().arm;
+        self.admit.close.next = self.owner_before.q.val().close;
+        self.admit.stream.next = self.owner_before.q.val().stream;
+        self.admit.sequence_start.next = self.owner_before.q.val().sequence_start;
         self.scan.arm.next = self.arm.val();
         self.scan.close.next = self.close.val();
         self.scan.stream.next = self.stream.val();
         self.scan.markers.next = self.markers.val();
         self.scan.crc.next = self.crc.val();
-        self.fetch.arm.next = self.told.q.val().arm;
-        self.fetch.stream.next = self.told.q.val().stream;
+        self.fetch.arm.next = self.owner.q.val().arm;
+        self.fetch.stream.next = self.owner.q.val().stream;
         for i in 0..S {
             self.admit.tail[i].next = self.fetch.tail[i].val();
             self.fetch.edge_landed[i].next = self.scan.edge_landed[i].val();
@@ -229,14 +233,14 @@ impl<
         self.assembly.beat.next = self.admit.beat.val();
 
         comment!("ends of streams");
-        self.ending.beat_valid.next = self.admit.beat_valid.val();
-        self.ending.beat.next = self.admit.beat.val();
-        self.ending.mark_fin.next = self.admit.mark_fin.val();
-        self.ending.mark_end.next = self.admit.mark_end.val();
-        self.ending.mark_abort.next = self.admit.mark_abort.val();
-        self.ending.arm.next = self.told.q.val().arm;
-        self.ending.stream.next = self.told.q.val().stream;
-        self.scan.mark.next = self.ending.mark.val();
+        self.stream_end.beat_valid.next = self.admit.beat_valid.val();
+        self.stream_end.beat.next = self.admit.beat.val();
+        self.stream_end.mark_fin.next = self.admit.mark_fin.val();
+        self.stream_end.mark_end.next = self.admit.mark_end.val();
+        self.stream_end.mark_abort.next = self.admit.mark_abort.val();
+        self.stream_end.arm.next = self.owner.q.val().arm;
+        self.stream_end.stream.next = self.owner.q.val().stream;
+        self.scan.mark.next = self.stream_end.mark.val();
 
         comment!("boundaries of FPDUs");
         self.scan.landed.next = self.assembly.landed.val();
@@ -285,14 +289,14 @@ impl<
         self.crc32c.first.next = self.fetch.beat.val().first;
         self.crc32c.last.next = self.fetch.beat.val().last;
         self.crc32c.count.next = self.fetch.beat.val().count;
-        self.markers_said.d.next = self.strip.said.val();
+        self.marker_verdict.d.next = self.strip.marker_verdict.val();
         self.verdict.next.good = self.crc32c.verdict.val().good;
         self.verdict.next.state = self.crc32c.verdict.val().state;
         self.verdict.next.zeros = self.crc32c.verdict.val().zeros;
         self.verdict.next.received = self.crc32c.verdict.val().received;
-        self.verdict.next.marker_wrong = self.markers_said.q.val().wrong;
-        self.verdict.next.marker_expected = self.markers_said.q.val().expected;
-        self.verdict.next.marker_received = self.markers_said.q.val().received;
+        self.verdict.next.marker_wrong = self.marker_verdict.q.val().wrong;
+        self.verdict.next.marker_expected = self.marker_verdict.q.val().expected;
+        self.verdict.next.marker_received = self.marker_verdict.q.val().received;
         self.verdict_valid.next = self.crc32c.verdict_valid.val();
         self.strip.beat.next = self.fetch.beat.val();
         self.strip.beat_data.next = self.fetch.beat_data.val();

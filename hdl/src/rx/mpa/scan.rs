@@ -40,6 +40,10 @@
 //! FPDUs that were found before their stream was closed, and not issued by then, are dropped. The first visit for the
 //! next owner begins only when the last visit for the previous owner has ended. Arm and close take effect a cycle
 //! later.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 mod fast_path;
 mod lengths;
 mod look_ahead;
@@ -49,7 +53,7 @@ mod walker;
 
 use crate::parts::queue::{Queue, Store};
 use crate::parts::round_robin::RoundRobin;
-use crate::records::{Beat, Fpdu, HEADER};
+use crate::records::{Fpdu, HEADER, RingBeat};
 use crate::rx::mpa::assembly;
 use crate::rx::mpa::stream_end::Mark;
 use crate::{Config, ISLANDS};
@@ -61,7 +65,7 @@ use rust_hdl_core::prelude::*;
 use walker::{Item, Walker};
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 pub use lengths::FAR;
 pub use look_ahead::{FIND, NEXT};
@@ -71,24 +75,24 @@ pub use reader::{ROWS, VISIT};
 pub const AGAIN: usize = 16;
 
 /// Cycles after an arm or a close in which no FPDU is accepted from [`fast_path`]: it may belong to the stream's previous owner.
-const WARY: u64 = 8;
+const BLOCKED: u64 = 8;
 
 /// FPDUs in the queue to `fetch` from which on the search pauses.
 const ENOUGH: u64 = 8;
 
 /// Side information of an FPDU whose end is known.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Measured {
     /// As in [`Item`].
     pub found: Bit,
     /// As in [`Item`].
-    pub end: Bit,
+    pub last: Bit,
     /// Position behind it, or where it would begin if there is none.
     pub behind: Bits<32>,
 }
 
 /// Length of an FPDU that is not whole yet.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Known {
     /// As in [`Fpdu`].
     pub dwords: Bits<16>,
@@ -113,7 +117,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     /// From `admit`: a beat with new octets, which lands [`assembly::latency`] cycles later.
     pub beat_valid: Signal<In, Bit>,
     /// Their place.
-    pub beat: Signal<In, Beat>,
+    pub beat: Signal<In, RingBeat>,
     /// With `landed`: first two octets of each dword, in the lanes of the ring.
     pub landed_heads: Signal<In, Bits<H>>,
     /// End of a stream; follows the landing of all octets in front of it.
@@ -176,12 +180,12 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub issued_stream: Signal<Out, Bits<8>>,
 
     // arm and close, registered
-    arms: Dff<Bit>,
-    closes: Dff<Bit>,
-    leaves: Dff<Bit>,
-    leaver: Dff<Bits<8>>,
-    told_markers: Dff<Bit>,
-    told_crc: Dff<Bit>,
+    arm_pulse: Dff<Bit>,
+    close_pulse: Dff<Bit>,
+    owner_changes: Dff<Bit>,
+    owner_stream: Dff<Bits<8>>,
+    owner_markers: Dff<Bit>,
+    owner_crc: Dff<Bit>,
 
     // streams
     live: [Dff<Bit>; S],
@@ -199,7 +203,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     given_here: [Signal<Local, Bit>; S],
     busy: [Dff<Bit>; S],
     /// In the previous cycle it had no visit, and none was pending.
-    rested: [Dff<Bit>; S],
+    was_idle: [Dff<Bit>; S],
     stale: [Dff<Bit>; S],
     // its end: known; to be reported as reached, or with its cause; nothing left in front of it
     stopped: [Dff<Bit>; S],
@@ -232,31 +236,31 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     short: Dff<Bit>,
     dropped: Dff<Bit>,
     dead: Dff<Bit>,
-    over: Dff<Bit>,
-    over_stream: Dff<Bits<8>>,
+    visit_done: Dff<Bit>,
+    visit_done_stream: Dff<Bits<8>>,
 
     // give: a stream whose pending FPDU has become whole
     given: Dff<Bits<8>>,
     given_valid: Dff<Bit>,
     given_ends: Dff<Bit>,
     lengths: Store<Known, 4>,
-    learns: Dff<Bit>,
-    learned_of: Dff<Bits<4>>,
-    learned: Dff<Known>,
-    gift_valid: Dff<Bit>,
-    gift: Dff<Fpdu>,
+    length_write: Dff<Bit>,
+    length_stream: Dff<Bits<4>>,
+    length_data: Dff<Known>,
+    known_fpdu_valid: Dff<Bit>,
+    known_fpdu: Dff<Fpdu>,
     /// Its stream, a bit each.
-    gift_of: [Dff<Bit>; S],
-    gift_dropped: Dff<Bit>,
-    gone: Dff<Bit>,
-    gone_stream: Dff<Bits<8>>,
+    known_fpdu_of: [Dff<Bit>; S],
+    known_fpdu_dropped: Dff<Bit>,
+    issue_done: Dff<Bit>,
+    issue_done_stream: Dff<Bits<8>>,
 
-    // prompt: an FPDU that begins with a beat
+    // fast path: an FPDU that begins with a beat
     #[value(FastPath::new(assembly::latency(config.octets())))]
-    prompt: FastPath<H, D, LOGD, S>,
-    wary: Dff<Bits<4>>,
-    /// `wary` is 0, and no stream is being closed.
-    calm: Dff<Bit>,
+    fast_path: FastPath<H, D, LOGD, S>,
+    blocked: Dff<Bits<4>>,
+    /// `blocked` is 0, and no stream is being closed.
+    fast_path_open: Dff<Bit>,
 
     // behind gaps
     #[value(LookAhead::new(config))]
@@ -281,22 +285,22 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     stands: Signal<Local, Bit>,
     refusal: Signal<Local, Bits<3>>,
     passes: Signal<Local, Bit>,
-    lacks: Signal<Local, Bit>,
-    early: Signal<Local, FastFpdu>,
-    early_length: Signal<Local, Known>,
+    incomplete: Signal<Local, Bit>,
+    fast_fpdu: Signal<Local, FastFpdu>,
+    fast_length: Signal<Local, Known>,
     idle: [Signal<Local, Bit>; S],
-    welcome: Signal<Local, Bit>,
-    welcomed: [Signal<Local, Bit>; S],
-    /// The FPDU of `prompt` can be issued at once.
+    fast_accepted: Signal<Local, Bit>,
+    fast_accepted_of: [Signal<Local, Bit>; S],
+    /// The FPDU of `fast_path` can be issued at once.
     in_time: Signal<Local, Bit>,
-    prompts: Signal<Local, Bit>,
-    notes: Signal<Local, Bit>,
+    fast_issues: Signal<Local, Bit>,
+    fast_records: Signal<Local, Bit>,
     gives: Signal<Local, Bit>,
     given_to: Signal<Local, Bits<8>>,
     given_length: Signal<Local, Known>,
     at_its_end: Signal<Local, Bit>,
-    gift_passes: Signal<Local, Bit>,
-    gift_behind: Signal<Local, Bits<32>>,
+    known_fpdu_passes: Signal<Local, Bit>,
+    known_fpdu_behind: Signal<Local, Bits<32>>,
     weighed_octets: Signal<Local, Bits<20>>,
     found: Signal<Local, Fpdu>,
     in_order: Signal<Local, Bit>,
@@ -318,9 +322,9 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     #[constant(refused::TRUNCATED)]
     ends_truncated: Constant<Bits<3>>,
     #[constant(0)]
-    nowhere: Constant<Bits<4>>,
-    #[constant(WARY)]
-    wary_for: Constant<Bits<4>>,
+    no_chain: Constant<Bits<4>>,
+    #[constant(BLOCKED)]
+    blocked_for: Constant<Bits<4>>,
     #[constant(HEADER)]
     header: Constant<Bits<16>>,
 }
@@ -346,7 +350,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.reader.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
-        self.prompt.reset.next = self.reset.val();
+        self.fast_path.reset.next = self.reset.val();
         self.look_ahead.reset.next = self.reset.val();
         self.placed.reset.next = self.reset.val();
 
@@ -372,7 +376,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             self.have[i].d.next = (self.edge_at[i].q.val() - self.at[i].q.val()).get_bits::<20>(0);
             self.busy[i].d.next = self.busy[i].q.val();
-            self.rested[i].d.next = !self.busy[i].q.val() & !self.eligible[i].q.val();
+            self.was_idle[i].d.next = !self.busy[i].q.val() & !self.eligible[i].q.val();
             self.stale[i].d.next = self.stale[i].q.val();
             self.picked_look[i].d.next = self.picked_look[i].q.val();
             self.picked_give[i].d.next = false;
@@ -405,12 +409,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
         comment!("registered for the distance");
-        self.arms.d.next = self.arm.val();
-        self.closes.d.next = self.close.val();
-        self.leaves.d.next = self.arm.val() | self.close.val();
-        self.leaver.d.next = self.stream.val();
-        self.told_markers.d.next = self.markers.val();
-        self.told_crc.d.next = self.crc.val();
+        self.arm_pulse.d.next = self.arm.val();
+        self.close_pulse.d.next = self.close.val();
+        self.owner_changes.d.next = self.arm.val() | self.close.val();
+        self.owner_stream.d.next = self.stream.val();
+        self.owner_markers.d.next = self.markers.val();
+        self.owner_crc.d.next = self.crc.val();
 
         comment!("select the next stream to visit, and the next one whose FPDU has become whole");
         self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
@@ -443,8 +447,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.reader.visit.next = self.visit.val();
         self.reader.visit_valid.next = self.chosen_valid.q.val();
         self.reader.looked_edge.next = self.edge_looked.val();
-        self.reader.gone.next = self.leaves.q.val();
-        self.reader.gone_stream.next = self.leaver.q.val();
+        self.reader.owner_changes.next = self.owner_changes.q.val();
+        self.reader.owner_stream.next = self.owner_stream.q.val();
         self.reader.abort.next = self.walker.abort.val();
         self.reader.abort_number.next = self.walker.abort_number.val();
         self.header_row.next = self.reader.header_row.val();
@@ -488,7 +492,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.placed.chain_at.next = self.behind.q.val().get_bits::<20>(0);
         self.measured_valid.d.next = self.walker.item_valid.val();
         self.measured.d.next.found = self.item.val().fpdu;
-        self.measured.d.next.end = self.item.val().end;
+        self.measured.d.next.last = self.item.val().last;
         self.measured.d.next.behind = self.base.val() + self.item_octets.val();
         self.refusal.next = 0.into();
         if self.item.val().fpdu & (self.item.val().dwords > self.max_dwords.val()) {
@@ -535,8 +539,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & self.measured.q.val().found
             & self.left.val().get_bit(19)
             & !self.measured_fpdu.q.val().refused.any();
-        self.dropped.d.next =
-            self.leaves.q.val() & (self.leaver.q.val() == self.measured_fpdu.q.val().stream);
+        self.dropped.d.next = self.owner_changes.q.val()
+            & (self.owner_stream.q.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
             self.weighed_of[i].d.next =
                 self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val();
@@ -550,76 +554,77 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         );
         self.stands.next = self.weighed_valid.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.passes.next = self.whole.q.val() & !self.dropped.q.val() & !self.dead.q.val();
-        self.lacks.next = self.short.q.val() & !self.dropped.q.val() & !self.dead.q.val();
+        self.incomplete.next = self.short.q.val() & !self.dropped.q.val() & !self.dead.q.val();
         self.weighed_octets.next = bit_cast::<20, 16>(self.weighed_fpdu.q.val().dwords) << 2;
-        if self.lacks.val() {
+        if self.incomplete.val() {
             self.dead.d.next = true;
         }
-        if self.weighed_valid.q.val() & self.weighed.q.val().end {
+        if self.weighed_valid.q.val() & self.weighed.q.val().last {
             self.dead.d.next = false;
         }
-        self.over.d.next = self.weighed_valid.q.val() & self.weighed.q.val().end;
-        self.over_stream.d.next = self.weighed_fpdu.q.val().stream;
+        self.visit_done.d.next = self.weighed_valid.q.val() & self.weighed.q.val().last;
+        self.visit_done_stream.d.next = self.weighed_fpdu.q.val().stream;
 
-        comment!("prompt: the next FPDU of a stream whose landed octets have all been visited");
-        self.prompt.beat_valid.next = self.beat_valid.val();
-        self.prompt.beat.next = self.beat.val();
-        self.prompt.heads.next = self.landed_heads.val();
-        self.early.next = self.prompt.prompted.val();
-        self.early_length.next.dwords = self.early.val().dwords;
-        self.early_length.next.ulpdu = self.early.val().ulpdu;
-        self.welcome.next = false;
+        comment!("fast path: the next FPDU of a stream whose landed octets have all been visited");
+        self.fast_path.beat_valid.next = self.beat_valid.val();
+        self.fast_path.beat.next = self.beat.val();
+        self.fast_path.heads.next = self.landed_heads.val();
+        self.fast_fpdu.next = self.fast_path.fpdu.val();
+        self.fast_length.next.dwords = self.fast_fpdu.val().dwords;
+        self.fast_length.next.ulpdu = self.fast_fpdu.val().ulpdu;
+        self.fast_accepted.next = false;
         for i in 0..S {
-            self.prompt.at[i].next = self.at[i].q.val().get_bits::<20>(0);
-            self.prompt.with_markers[i].next = self.with_markers[i].q.val();
+            self.fast_path.at[i].next = self.at[i].q.val().get_bits::<20>(0);
+            self.fast_path.with_markers[i].next = self.with_markers[i].q.val();
             self.idle[i].next = self.live[i].q.val()
                 & !self.stopped[i].q.val()
                 & !self.known[i].q.val()
                 & !self.eligible[i].q.val()
                 & !self.picked[i].val()
                 & !self.busy[i].q.val();
-            self.welcomed[i].next = self.prompt.prompted_valid.val()
-                & self.prompt.prompted_of[i].val()
+            self.fast_accepted_of[i].next = self.fast_path.fpdu_valid.val()
+                & self.fast_path.fpdu_of[i].val()
                 & self.idle[i].val()
-                & self.calm.q.val();
-            if self.welcomed[i].val() {
-                self.welcome.next = true;
+                & self.fast_path_open.q.val();
+            if self.fast_accepted_of[i].val() {
+                self.fast_accepted.next = true;
             }
         }
-        self.in_time.next = self.early.val().whole
+        self.in_time.next = self.fast_fpdu.val().whole
             & !self.given_valid.q.val()
-            & !self.gift_valid.q.val()
+            & !self.known_fpdu_valid.q.val()
             & !self.give.any.val();
-        self.prompts.next = self.welcome.val() & self.in_time.val();
-        self.notes.next = self.welcome.val() & !self.in_time.val() & !self.lacks.val();
-        if self.wary.q.val().any() {
-            self.wary.d.next = self.wary.q.val() - 1;
+        self.fast_issues.next = self.fast_accepted.val() & self.in_time.val();
+        self.fast_records.next =
+            self.fast_accepted.val() & !self.in_time.val() & !self.incomplete.val();
+        if self.blocked.q.val().any() {
+            self.blocked.d.next = self.blocked.q.val() - 1;
         }
-        self.calm.d.next = !(self.wary.q.val() >> 1).any()
-            & !self.leaves.q.val()
+        self.fast_path_open.d.next = !(self.blocked.q.val() >> 1).any()
+            & !self.owner_changes.q.val()
             & !self.arm.val()
             & !self.close.val();
-        if self.leaves.q.val() {
-            self.wary.d.next = self.wary_for.val();
+        if self.owner_changes.q.val() {
+            self.blocked.d.next = self.blocked_for.val();
         }
         comment!("a known length is written a cycle later, before it can be issued");
-        self.learns.d.next = self.lacks.val() | self.notes.val();
-        self.learned_of.d.next = self.early.val().stream.get_bits::<4>(0);
-        self.learned.d.next = self.early_length.val();
-        if self.lacks.val() {
-            self.learned_of.d.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
-            self.learned.d.next.dwords = self.weighed_fpdu.q.val().dwords;
-            self.learned.d.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
+        self.length_write.d.next = self.incomplete.val() | self.fast_records.val();
+        self.length_stream.d.next = self.fast_fpdu.val().stream.get_bits::<4>(0);
+        self.length_data.d.next = self.fast_length.val();
+        if self.incomplete.val() {
+            self.length_stream.d.next = self.weighed_fpdu.q.val().stream.get_bits::<4>(0);
+            self.length_data.d.next.dwords = self.weighed_fpdu.q.val().dwords;
+            self.length_data.d.next.ulpdu = self.weighed_fpdu.q.val().ulpdu;
         }
-        self.lengths.write.next = self.learns.q.val();
-        self.lengths.write_row.next = self.learned_of.q.val();
-        self.lengths.data.next = self.learned.q.val();
+        self.lengths.write.next = self.length_write.q.val();
+        self.lengths.write_row.next = self.length_stream.q.val();
+        self.lengths.data.next = self.length_data.q.val();
 
         comment!(
-            "give: the pending FPDU is whole, or its stream has ended; or the FPDU of `prompt`"
+            "give: the pending FPDU is whole, or its stream has ended; or the FPDU of `fast_path`"
         );
         self.lengths.read_row.next = self.given.q.val().get_bits::<4>(0);
-        if !self.given_valid.q.val() & !self.gift_valid.q.val() & self.give.any.val() {
+        if !self.given_valid.q.val() & !self.known_fpdu_valid.q.val() & self.give.any.val() {
             self.given_valid.d.next = true;
             self.given.d.next = self.give.choice.val();
             self.given_ends.d.next = false;
@@ -630,91 +635,92 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 }
             }
         }
-        self.gives.next = self.given_valid.q.val() | self.prompts.val();
+        self.gives.next = self.given_valid.q.val() | self.fast_issues.val();
         self.given_to.next = self.given.q.val();
         self.given_length.next = self.lengths.out.val();
         self.at_its_end.next = self.given_ends.q.val();
         if !self.given_valid.q.val() {
-            self.given_to.next = self.early.val().stream;
-            self.given_length.next = self.early_length.val();
+            self.given_to.next = self.fast_fpdu.val().stream;
+            self.given_length.next = self.fast_length.val();
             self.at_its_end.next = false;
         }
         comment!("in this cycle `picked_give` has the selected stream, too");
         for i in 0..S {
             self.given_here[i].next = self.picked_give[i].q.val()
-                | (!self.given_valid.q.val() & self.prompt.prompted_of[i].val());
-            if !self.gift_valid.q.val() {
-                self.gift_of[i].d.next = self.given_here[i].val();
+                | (!self.given_valid.q.val() & self.fast_path.fpdu_of[i].val());
+            if !self.known_fpdu_valid.q.val() {
+                self.known_fpdu_of[i].d.next = self.given_here[i].val();
             }
         }
         comment!("not read before it is issued");
-        if !self.gift_valid.q.val() {
-            self.gift.d.next.stream = self.given_to.val();
-            self.gift.d.next.dwords = self.given_length.val().dwords;
-            self.gift.d.next.ulpdu = self.given_length.val().ulpdu;
-            self.gift.d.next.refused = 0.into();
-            self.gift.d.next.ahead = false;
-            self.gift.d.next.placed = false;
-            self.gift.d.next.header_only = false;
-            self.gift_dropped.d.next = false;
+        if !self.known_fpdu_valid.q.val() {
+            self.known_fpdu.d.next.stream = self.given_to.val();
+            self.known_fpdu.d.next.dwords = self.given_length.val().dwords;
+            self.known_fpdu.d.next.ulpdu = self.given_length.val().ulpdu;
+            self.known_fpdu.d.next.refused = 0.into();
+            self.known_fpdu.d.next.ahead = false;
+            self.known_fpdu.d.next.placed = false;
+            self.known_fpdu.d.next.header_only = false;
+            self.known_fpdu_dropped.d.next = false;
             for i in 0..S {
                 if self.given_here[i].val() {
-                    self.gift.d.next.position = self.at[i].q.val();
-                    self.gift.d.next.markers = self.with_markers[i].q.val();
-                    self.gift.d.next.crc = self.with_crc[i].q.val();
-                    self.gift_dropped.d.next = self.stale[i].q.val();
+                    self.known_fpdu.d.next.position = self.at[i].q.val();
+                    self.known_fpdu.d.next.markers = self.with_markers[i].q.val();
+                    self.known_fpdu.d.next.crc = self.with_crc[i].q.val();
+                    self.known_fpdu_dropped.d.next = self.stale[i].q.val();
                     if self.at_its_end.val() {
                         if !self.known[i].q.val() {
-                            self.gift.d.next.ulpdu = 0.into();
+                            self.known_fpdu.d.next.ulpdu = 0.into();
                         }
-                        self.gift.d.next.refused = self.cause[i].q.val();
+                        self.known_fpdu.d.next.refused = self.cause[i].q.val();
                         if self.finished[i].q.val() {
-                            self.gift.d.next.refused = self.ends_closed.val();
+                            self.known_fpdu.d.next.refused = self.ends_closed.val();
                             if self.have[i].q.val().any() {
-                                self.gift.d.next.refused = self.ends_truncated.val();
+                                self.known_fpdu.d.next.refused = self.ends_truncated.val();
                             }
                         }
                     }
                 }
             }
             if self.at_its_end.val() {
-                self.gift.d.next.dwords = 2.into();
+                self.known_fpdu.d.next.dwords = 2.into();
             }
         }
-        if self.leaves.q.val() & (self.leaver.q.val() == self.given.q.val()) {
-            self.gift_dropped.d.next = true;
+        if self.owner_changes.q.val() & (self.owner_stream.q.val() == self.given.q.val()) {
+            self.known_fpdu_dropped.d.next = true;
         }
-        self.gift_passes.next = self.gift_valid.q.val()
-            & !self.gift_dropped.q.val()
+        self.known_fpdu_passes.next = self.known_fpdu_valid.q.val()
+            & !self.known_fpdu_dropped.q.val()
             & !self.passes.val()
             & !self.hold.q.val();
-        self.gift_behind.next =
-            self.gift.q.val().position + (bit_cast::<32, 16>(self.gift.q.val().dwords) << 2);
-        self.gone.d.next = false;
-        self.gone_stream.d.next = self.gift.q.val().stream;
-        if self.gift_passes.val() | self.gift_dropped.q.val() {
-            self.gift_valid.d.next = false;
-            self.gone.d.next = self.gift_valid.q.val();
+        self.known_fpdu_behind.next = self.known_fpdu.q.val().position
+            + (bit_cast::<32, 16>(self.known_fpdu.q.val().dwords) << 2);
+        self.issue_done.d.next = false;
+        self.issue_done_stream.d.next = self.known_fpdu.q.val().stream;
+        if self.known_fpdu_passes.val() | self.known_fpdu_dropped.q.val() {
+            self.known_fpdu_valid.d.next = false;
+            self.issue_done.d.next = self.known_fpdu_valid.q.val();
         }
         if self.gives.val() {
             self.given_valid.d.next = false;
-            self.gift_valid.d.next = true;
+            self.known_fpdu_valid.d.next = true;
         }
-        if self.prompts.val() {
-            self.given.d.next = self.early.val().stream;
+        if self.fast_issues.val() {
+            self.given.d.next = self.fast_fpdu.val().stream;
         }
 
         comment!(
             "behind gaps: streams with markers and CRC; an FPDU ahead is issued when none in order is pending. After a visit its"
         );
         comment!("stream is not busy for a cycle before it is eligible again");
-        self.look_ahead.gone.next = self.leaves.q.val();
-        self.look_ahead.gone_stream.next = self.leaver.q.val();
+        self.look_ahead.owner_changes.next = self.owner_changes.q.val();
+        self.look_ahead.owner_stream.next = self.owner_stream.q.val();
         for i in 0..S {
             self.look_ahead.allowed[i].next =
                 self.live[i].q.val() & self.with_markers[i].q.val() & self.with_crc[i].q.val();
             self.look_ahead.edge_of[i].next = self.edge_at[i].q.val().get_bits::<20>(0);
-            self.look_ahead.exhausted[i].next = self.rested[i].q.val() & !self.eligible[i].q.val();
+            self.look_ahead.exhausted[i].next =
+                self.was_idle[i].q.val() & !self.eligible[i].q.val();
             self.placed.at[i].next = self.at[i].q.val().get_bits::<20>(0);
             self.placed.chain[i].next = self.chain_of[i].q.val();
         }
@@ -732,28 +738,30 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.look_ahead.peeked.next = self.look_ahead.peek.val() & self.reader.idle.val();
         self.look_ahead.header_data.next = self.header_data.val();
         self.look_ahead.started.next = self.ahead_started.val();
-        self.look_ahead.heard.next = self.placed.heard.val();
-        self.look_ahead.heard_stream.next = self.placed.heard_stream.val();
-        self.placed.gone.next = self.leaves.q.val();
-        self.placed.gone_stream.next = self.leaver.q.val();
+        self.look_ahead.placed_pulse.next = self.placed.placed_pulse.val();
+        self.look_ahead.placed_stream.next = self.placed.placed_stream.val();
+        self.placed.owner_changes.next = self.owner_changes.q.val();
+        self.placed.owner_stream.next = self.owner_stream.q.val();
         self.placed.ask.next = self.look_ahead.ask.val();
         self.placed.record.next = self.look_ahead.record.val();
         self.placed.record_whole.next = self.look_ahead.record_whole.val();
         self.placed.asked.next = self.look_ahead.asked_stream.val();
         self.placed.asked_at.next = self.look_ahead.at.val();
         self.placed.asked_behind.next = self.look_ahead.behind.val();
-        self.look_ahead.told.next = self.placed.told.val();
-        self.look_ahead.held.next = self.placed.held.val();
-        self.look_ahead.held_to.next = self.placed.held_to.val();
-        self.look_ahead.held_good.next = self.placed.held_good.val();
+        self.look_ahead.answered.next = self.placed.answered.val();
+        self.look_ahead.in_interval.next = self.placed.in_interval.val();
+        self.look_ahead.interval_end.next = self.placed.interval_end.val();
+        self.look_ahead.interval_placed.next = self.placed.interval_placed.val();
         self.look_ahead.room.next = self.placed.room.val();
-        self.look_ahead.flies.next = self.placed.flies.val();
+        self.look_ahead.may_issue.next = self.placed.may_issue.val();
         self.placed.done.next = self.ahead_done.val();
         self.placed.done_stream.next = self.ahead_stream.val();
         self.placed.done_at.next = self.ahead_position.val().get_bits::<20>(0);
         self.placed.accepted.next = self.ahead_accepted.val();
         self.in_order.next = self.passes.val()
-            | (self.gift_valid.q.val() & !self.gift_dropped.q.val() & !self.hold.q.val());
+            | (self.known_fpdu_valid.q.val()
+                & !self.known_fpdu_dropped.q.val()
+                & !self.hold.q.val());
         self.ahead_goes.next =
             self.look_ahead.fpdu_valid.val() & !self.in_order.val() & !self.out.m_valid.val();
         self.look_ahead.taken.next = self.ahead_goes.val();
@@ -762,7 +770,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!(
             "out: when the queue stalls the walker, it still has room for all FPDUs under way"
         );
-        self.found.next = self.gift.q.val();
+        self.found.next = self.known_fpdu.q.val();
         if self.ahead_goes.val() {
             self.found.next = self.look_ahead.fpdu.val();
         }
@@ -789,13 +797,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!("next state of the streams");
         for i in 0..S {
             if self.stands.val() & self.weighed_of[i].q.val() {
-                if self.weighed.q.val().end {
+                if self.weighed.q.val().last {
                     self.at[i].d.next = self.weighed.q.val().behind;
                     self.chain_of[i].d.next = self.weighed_chain.q.val();
                 }
-                if self.lacks.val() {
+                if self.incomplete.val() {
                     self.at[i].d.next = self.weighed_fpdu.q.val().position;
-                    self.chain_of[i].d.next = self.nowhere.val();
+                    self.chain_of[i].d.next = self.no_chain.val();
                     self.known[i].d.next = true;
                     self.need[i].d.next = self.weighed_octets.val();
                 }
@@ -803,12 +811,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.live[i].d.next = false;
                 }
             }
-            if self.gift_passes.val() & self.gift_of[i].q.val() {
-                if self.gift.q.val().refused == 0 {
-                    self.at[i].d.next = self.gift_behind.val();
-                    self.chain_of[i].d.next = self.nowhere.val();
+            if self.known_fpdu_passes.val() & self.known_fpdu_of[i].q.val() {
+                if self.known_fpdu.q.val().refused == 0 {
+                    self.at[i].d.next = self.known_fpdu_behind.val();
+                    self.chain_of[i].d.next = self.no_chain.val();
                     self.known[i].d.next = false;
-                } else if self.gift.q.val().refused == self.ends_closed.val() {
+                } else if self.known_fpdu.q.val().refused == self.ends_closed.val() {
                     self.finished[i].d.next = false;
                 } else {
                     self.live[i].d.next = false;
@@ -817,25 +825,25 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             comment!(
                 "a stream is idle again two cycles after its last change, when `have` is up to date"
             );
-            if (self.over.q.val()
-                & (self.over_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
-                | (self.gone.q.val()
-                    & (self.gone_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+            if (self.visit_done.q.val()
+                & (self.visit_done_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.issue_done.q.val()
+                    & (self.issue_done_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
             {
                 self.busy[i].d.next = false;
             }
             if self.picked[i].val() {
                 self.busy[i].d.next = true;
             }
-            if self.welcomed[i].val() {
+            if self.fast_accepted_of[i].val() {
                 comment!("also if its length is dropped: the stream is visited a cycle later then");
                 self.eligible[i].d.next = false;
                 if self.in_time.val() {
                     self.busy[i].d.next = true;
                 }
-                if !self.in_time.val() & !self.lacks.val() {
+                if !self.in_time.val() & !self.incomplete.val() {
                     self.known[i].d.next = true;
-                    self.need[i].d.next = bit_cast::<20, 16>(self.early.val().dwords) << 2;
+                    self.need[i].d.next = bit_cast::<20, 16>(self.fast_fpdu.val().dwords) << 2;
                 }
             }
         }
@@ -845,11 +853,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if !self.busy[i].q.val() & !self.picked[i].val() {
                 self.stale[i].d.next = false;
             }
-            if self.leaver.q.val().get_bits::<4>(0) == self.index[i].val() {
-                if self.arms.q.val() {
+            if self.owner_stream.q.val().get_bits::<4>(0) == self.index[i].val() {
+                if self.arm_pulse.q.val() {
                     self.live[i].d.next = true;
-                    self.with_markers[i].d.next = self.told_markers.q.val();
-                    self.with_crc[i].d.next = self.told_crc.q.val();
+                    self.with_markers[i].d.next = self.owner_markers.q.val();
+                    self.with_crc[i].d.next = self.owner_crc.q.val();
                     self.edge_at[i].d.next = 0.into();
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;
@@ -858,10 +866,10 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.finished[i].d.next = false;
                     self.cause[i].d.next = 0.into();
                 }
-                if self.closes.q.val() {
+                if self.close_pulse.q.val() {
                     self.live[i].d.next = false;
                 }
-                if self.leaves.q.val() {
+                if self.owner_changes.q.val() {
                     self.eligible[i].d.next = false;
                     self.stale[i].d.next = true;
                 }
@@ -881,16 +889,16 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.whole.d.next = false;
             self.short.d.next = false;
             self.dead.d.next = false;
-            self.over.d.next = false;
+            self.visit_done.d.next = false;
             self.given_valid.d.next = false;
-            self.gift_valid.d.next = false;
-            self.learns.d.next = false;
-            self.arms.d.next = false;
-            self.closes.d.next = false;
-            self.leaves.d.next = false;
-            self.gone.d.next = false;
-            self.wary.d.next = self.wary_for.val();
-            self.calm.d.next = false;
+            self.known_fpdu_valid.d.next = false;
+            self.length_write.d.next = false;
+            self.arm_pulse.d.next = false;
+            self.close_pulse.d.next = false;
+            self.owner_changes.d.next = false;
+            self.issue_done.d.next = false;
+            self.blocked.d.next = self.blocked_for.val();
+            self.fast_path_open.d.next = false;
             self.waiting.d.next = 0.into();
             self.hold.d.next = false;
         }

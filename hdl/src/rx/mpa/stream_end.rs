@@ -16,14 +16,18 @@
 //! [`latency`] cycles, one more than the octets take to land. `scan` accepts no edge behind it.
 //!
 //! Throughput: one beat and one mark a cycle. The assumptions are those of `admit`.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::delay::Delay;
 use crate::parts::queue::Store;
-use crate::records::Beat;
+use crate::records::RingBeat;
 use crate::rx::mpa::assembly;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from a beat of `admit` to its mark, for beats of `octets`.
 #[must_use]
@@ -32,7 +36,7 @@ pub const fn latency(octets: usize) -> usize {
 }
 
 /// The end of a stream, for `scan`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Mark {
     /// All octets in front of the FIN are in the ring, and none follow.
     pub finished: Bit,
@@ -53,7 +57,7 @@ pub struct StreamEnd<const S: usize> {
     /// A beat was accepted.
     pub beat_valid: Signal<In, Bit>,
     /// Its place; `stream` and `new_edge` are also those of the marks.
-    pub beat: Signal<In, Beat>,
+    pub beat: Signal<In, RingBeat>,
     /// Pulse: the peer's FIN is at `mark_end`.
     pub mark_fin: Signal<In, Bit>,
     /// That position.
@@ -95,7 +99,7 @@ pub struct StreamEnd<const S: usize> {
     // streams
     started: [Dff<Bit>; S],
     fin_known: [Dff<Bit>; S],
-    told: [Dff<Bit>; S],
+    reported: [Dff<Bit>; S],
     over: [Dff<Bit>; S],
     furthest: Store<Bits<32>, 4>,
     fin_at: Store<Bits<32>, 4>,
@@ -106,7 +110,7 @@ pub struct StreamEnd<const S: usize> {
     found: Signal<Local, Mark>,
     has_octets: Signal<Local, Bit>,
     known: Signal<Local, Bit>,
-    was_told: Signal<Local, Bit>,
+    was_reported: Signal<Local, Bit>,
     is_over: Signal<Local, Bit>,
     growth: Signal<Local, Bits<32>>,
     grows: Signal<Local, Bit>,
@@ -217,24 +221,24 @@ impl<const S: usize> Logic for StreamEnd<S> {
         if self.gone.q.val() {
             self.cause.next = self.lost.val();
         }
-        self.was_told.next = false;
+        self.was_reported.next = false;
         self.is_over.next = false;
         for i in 0..S {
             if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
-                self.was_told.next = self.told[i].q.val();
+                self.was_reported.next = self.reported[i].q.val();
                 self.is_over.next = self.over[i].q.val();
             }
         }
         self.found.next = self.no_mark.val();
         self.found.next.stream = self.judged.q.val();
         if !self.is_over.val() {
-            self.found.next.finished = self.reached.val() & !self.was_told.val();
+            self.found.next.finished = self.reached.val() & !self.was_reported.val();
             self.found.next.cause = self.cause.val();
         }
         for i in 0..S {
             if self.judged.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.reached.val() {
-                    self.told[i].d.next = true;
+                    self.reported[i].d.next = true;
                 }
                 if self.cause.val().any() {
                     self.over[i].d.next = true;
@@ -243,7 +247,7 @@ impl<const S: usize> Logic for StreamEnd<S> {
             if self.armed.q.val()
                 & (self.armed_stream.q.val().get_bits::<4>(0) == self.index[i].val())
             {
-                self.told[i].d.next = false;
+                self.reported[i].d.next = false;
                 self.over[i].d.next = false;
             }
         }

@@ -11,25 +11,29 @@
 //! for the error record. The CRC covers markers, so the CRC unit gets the beats with them (MPA-CRC-13 to 15).
 //!
 //! Throughput: one beat a cycle. Latency: [`LATENCY`] cycle, so that the header is known early; the result for the
-//! markers follows [`SAID`] cycles behind the last beat, which is early enough, since the CRC takes longer.
+//! markers follows [`VERDICT`] cycles behind the last beat, which is early enough, since the CRC takes longer.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::lane_mask::LaneMask;
-use crate::rx::mpa::fetch::Beat;
+use crate::rx::mpa::fetch::FpduBeat;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::marker;
 
 /// Cycles from a beat with markers to the beat without them.
 pub const LATENCY: usize = 1;
 
 /// Cycles from the last beat of an FPDU to the result for its markers.
-pub const SAID: usize = LATENCY + 1;
+pub const VERDICT: usize = LATENCY + 1;
 
 /// Low bits of FPDUPTR that are ignored (MPA-MRK-12).
 const MASKED: usize = marker::FPDUPTR_MASK.trailing_zeros() as usize;
 
 /// Side information of a beat without markers.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Plain {
     /// The beat is valid.
     pub valid: Bit,
@@ -42,8 +46,8 @@ pub struct Plain {
 }
 
 /// Result for the markers of an FPDU.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Said {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct MarkerVerdict {
     /// One is wrong.
     pub wrong: Bit,
     /// FPDUPTR expected in the first wrong one.
@@ -61,7 +65,7 @@ pub struct Strip<const W: usize, const D: usize> {
     /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Beats of FPDUs, from `fetch`.
-    pub beat: Signal<In, Beat>,
+    pub beat: Signal<In, FpduBeat>,
     /// Their octets, the first one in lane 0.
     pub beat_data: Signal<In, Bits<W>>,
     /// The same without markers.
@@ -69,16 +73,16 @@ pub struct Strip<const W: usize, const D: usize> {
     /// Their octets.
     pub plain_data: Signal<Out, Bits<W>>,
     /// The result for the FPDU's markers, a cycle behind the last beat.
-    pub said: Signal<Out, Said>,
+    pub marker_verdict: Signal<Out, MarkerVerdict>,
 
     // stage 1: the marker extracted, the dwords above it moved down
     below: LaneMask<W, D>,
-    beat_1: Dff<Beat>,
+    beat_1: Dff<FpduBeat>,
     data_1: Dff<Bits<W>>,
     pointer_1: Dff<Bits<16>>,
 
     // stage 2: compared
-    said_2: Dff<Said>,
+    marker_verdict_2: Dff<MarkerVerdict>,
     marker: Signal<Local, Bits<32>>,
     differs: Signal<Local, Bit>,
     shift: Signal<Local, Bits<16>>,
@@ -136,12 +140,14 @@ impl<const W: usize, const D: usize> Logic for Strip<W, D> {
         comment!("stage 2: the first wrong marker of the FPDU");
         self.differs.next = self.beat_1.q.val().marker
             & (self.pointer_1.q.val() != self.beat_1.q.val().marker_pointer);
-        if self.beat_1.q.val().valid & (self.beat_1.q.val().first | !self.said_2.q.val().wrong) {
-            self.said_2.d.next.wrong = self.differs.val();
-            self.said_2.d.next.expected = self.beat_1.q.val().marker_pointer;
-            self.said_2.d.next.received = self.pointer_1.q.val();
+        if self.beat_1.q.val().valid
+            & (self.beat_1.q.val().first | !self.marker_verdict_2.q.val().wrong)
+        {
+            self.marker_verdict_2.d.next.wrong = self.differs.val();
+            self.marker_verdict_2.d.next.expected = self.beat_1.q.val().marker_pointer;
+            self.marker_verdict_2.d.next.received = self.pointer_1.q.val();
         }
-        self.said.next = self.said_2.q.val();
+        self.marker_verdict.next = self.marker_verdict_2.q.val();
         if self.reset.val() {
             self.beat_1.d.next.valid = false;
         }

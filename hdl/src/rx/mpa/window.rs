@@ -9,6 +9,10 @@
 //! `limit` the right edge of the window (MPA-RCV-26). A report that is not accepted yet stays stable, as AXI4-Stream
 //! requires, even if its stream is armed for another connection meanwhile. So an engine that stalls reports ignores
 //! an `edge` that does not lie between the last acknowledged octet and the last octet it has sent.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Block;
 use warpline_sv_writer::dff::Dff;

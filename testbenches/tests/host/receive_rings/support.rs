@@ -159,7 +159,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             ..Config::simulated(W)
         };
         let block = Box::new(ReceiveRings::<W, K, STREAMS>::new(&config));
-        let name = format!("refill_{W}_{slots}{suffix}");
+        let name = format!("receive_rings_{W}_{slots}{suffix}");
         let mut design = writer::write(&*block, &name).unwrap_or_else(|e| panic!("{e}"));
         change(&mut design);
         let clock: fn(&mut ReceiveRings<W, K, STREAMS>, bool) =

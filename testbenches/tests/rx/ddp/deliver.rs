@@ -53,7 +53,7 @@ impl Fpdu {
         Delivery {
             action: self.action.into(),
             stream: self.stream.into(),
-            event: self.event,
+            entry: self.event,
         }
     }
 }
@@ -250,7 +250,7 @@ fn responses_never_wait_for_completions() {
         b.s_delivery.next = Delivery {
             action: COMPLETE.into(),
             stream: 0_u64.into(),
-            event: stimulus::bits(&mut rng),
+            entry: stimulus::bits(&mut rng),
         };
         b.s_issued.next = (3 * (given as u64 + 1)).into();
         b.b_valid.next = answered < 3 * given;

@@ -98,7 +98,7 @@ fn delivery(number: usize) -> Delivery {
     Delivery {
         action: (number as u64 % 3).into(),
         stream: (number as u64 % 16).into(),
-        event: (number as u64).into(),
+        entry: (number as u64).into(),
     }
 }
 

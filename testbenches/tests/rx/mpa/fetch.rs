@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::parts::lane_ram;
 use warpline_hdl::records::{Fpdu, HEADER};
-use warpline_hdl::rx::mpa::fetch::{Beat, Fetch, Start, UNDER_WAY, latency};
+use warpline_hdl::rx::mpa::fetch::{Fetch, FpduBeat, Start, UNDER_WAY, latency};
 use warpline_sv_writer as writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::{beat, octets};
@@ -71,7 +71,7 @@ struct Bench<const W: usize, const K: usize, const D: usize, const LOGK: usize, 
     consume: Rhythm,
     free: Rhythm,
     asked: VecDeque<Vec<u8>>,
-    due: VecDeque<(usize, Beat, Vec<u8>)>,
+    due: VecDeque<(usize, FpduBeat, Vec<u8>)>,
     tails_due: VecDeque<(usize, usize, u32)>,
     tails: [u32; STREAMS],
     /// Where octets have landed, and streams whose chain of lengths is lost: their tails follow.
@@ -223,7 +223,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
                 } else {
                     0.into()
                 };
-                let found = Beat {
+                let found = FpduBeat {
                     marker_pointer: pointer,
                     ..found
                 };
@@ -302,7 +302,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             let pointer = lane.map_or(0, |lane| marker::expected_fpduptr(at(lane), header));
             self.seen.beats += 1;
             self.seen.markers += usize::from(lane.is_some());
-            let beat = Beat {
+            let beat = FpduBeat {
                 valid: true,
                 first: row == 0,
                 last: row + 1 == rows,

@@ -1,4 +1,4 @@
-//! `ending`: beats, FINs and aborts of streams that come and go, against everything that was ever said of them.
+//! `stream_end`: beats, FINs and aborts of streams that come and go, against everything that was ever said of them.
 //!
 //! ```text
 //!  History of each stream ─ beats, marks ─►┌────────┐─ Mark ─► what the whole history says, latency cycles later?

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use std::collections::VecDeque;
-use warpline_hdl::rx::mpa::fetch::Beat;
-use warpline_hdl::rx::mpa::strip::{LATENCY, SAID, Strip};
+use warpline_hdl::rx::mpa::fetch::FpduBeat;
+use warpline_hdl::rx::mpa::strip::{LATENCY, Strip, VERDICT};
 use warpline_sv_writer as writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_testbenches::octets::{noisy_beat, octets};
@@ -28,8 +28,8 @@ struct Bench<const W: usize, const D: usize> {
     latency: usize,
     first_wrong: Option<(u16, u16)>,
     due: VecDeque<(usize, Plain)>,
-    /// What the markers of the FPDU whose last beat came out a cycle ago should be said to be.
-    said: Option<Option<(u16, u16)>>,
+    /// The expected result for the markers of the FPDU whose last beat came out a cycle ago.
+    expected: Option<Option<(u16, u16)>>,
     lanes: Vec<usize>,
     right: usize,
     wrong_markers: usize,
@@ -51,7 +51,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
             latency,
             first_wrong: None,
             due: VecDeque::new(),
-            said: None,
+            expected: None,
             lanes: vec![0; D],
             right: 0,
             wrong_markers: 0,
@@ -69,7 +69,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
 
     fn idle(&mut self) {
         let (b, rng) = (&mut self.lockstep.block, &mut self.rng);
-        b.beat.next = Beat {
+        b.beat.next = FpduBeat {
             valid: false,
             first: chance(rng, 50),
             last: chance(rng, 50),
@@ -86,10 +86,13 @@ impl<const W: usize, const D: usize> Bench<W, D> {
         self.lockstep.settle().unwrap();
         let b = &self.lockstep.block;
         let (found, data) = (b.plain.val(), octets(b.plain_data.val()));
-        let said = b.said.val();
-        if let Some(wrong) = self.said.take() {
-            let report = (said.expected.to_u16(), said.received.to_u16());
-            self.wrong += usize::from(said.wrong.then_some(report) != wrong);
+        let marker_verdict = b.marker_verdict.val();
+        if let Some(wrong) = self.expected.take() {
+            let report = (
+                marker_verdict.expected.to_u16(),
+                marker_verdict.received.to_u16(),
+            );
+            self.wrong += usize::from(marker_verdict.wrong.then_some(report) != wrong);
         }
         let due = match self.due.front() {
             Some((at, _)) if *at == self.cycle => self.due.pop_front(),
@@ -98,7 +101,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
         let same = match due {
             None => !found.valid,
             Some((_, plain)) => {
-                self.said = plain.last.then_some(plain.wrong);
+                self.expected = plain.last.then_some(plain.wrong);
                 found.valid
                     && (found.first, found.last) == (plain.first, plain.last)
                     && found.count == (plain.octets.len() / 4) as u64
@@ -142,7 +145,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
         }
         let b = &mut self.lockstep.block;
         b.beat_data.next = noisy_beat(&mut self.rng, &dwords.concat());
-        b.beat.next = Beat {
+        b.beat.next = FpduBeat {
             valid: true,
             first,
             last,
@@ -184,7 +187,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
             let mut rhythm = Rhythm::new(pace);
             (0..fpdus / 3).for_each(|_| self.fpdu(&mut rhythm));
         }
-        (0..=SAID).for_each(|_| self.idle());
+        (0..=VERDICT).for_each(|_| self.idle());
     }
 
     fn assert_all_seen(&self) {
@@ -216,7 +219,7 @@ fn markers_of_random_fpdus_at_512_bits() {
 
 #[test]
 fn a_beat_a_cycle_comes_out_a_cycle_later_and_what_its_markers_said_behind_it() {
-    assert_eq!((LATENCY, SAID), (1, 2));
+    assert_eq!((LATENCY, VERDICT), (1, 2));
     for late in [0, 2] {
         let mut bench = Bench::<64, 2>::new(FPDUPTR_MASK, late);
         bench.traffic(30);
@@ -244,12 +247,12 @@ fn a_reserved_bit_that_counts_is_seen() {
     let mut bench = Lockstep::with_design("strip_fault", block, &design, clock).unwrap();
     let seen = (0..6).find_map(|_| {
         let b = &mut bench.block;
-        b.beat.next = Beat {
+        b.beat.next = FpduBeat {
             valid: true,
             first: true,
             count: 2.into(),
             marker: true,
-            ..Beat::default()
+            ..FpduBeat::default()
         };
         b.beat_data.next = 0x0100.into();
         bench.settle().and_then(|()| bench.edge()).err()

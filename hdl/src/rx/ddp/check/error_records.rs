@@ -20,7 +20,9 @@ use warpline_sv_writer::{Block, comment};
 #[derive(Block)]
 #[block(default)]
 pub struct ErrorRecords {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Pulse: begin to write a record.
     pub write: Signal<In, Bit>,

@@ -1,8 +1,13 @@
 //! What a delivery writes to the completion queue, field by field as in `regmap::layout`.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use rust_hdl_core::prelude::*;
+use warpline_sv_writer::Record;
 
 /// `completion`: a delivered message.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Completion {
     /// `kind::TAGGED` or `kind::UNTAGGED`.
     pub kind: Bits<4>,
@@ -35,7 +40,7 @@ pub struct Completion {
 }
 
 /// `error_event`: the stream met its first error.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct ErrorEvent {
     /// `kind::ERROR`.
     pub kind: Bits<4>,

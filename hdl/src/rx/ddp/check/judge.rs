@@ -12,12 +12,16 @@
 //! ahead of others only errors that do not depend on those count yet (AMB-11): `postponed` marks the others.
 //!
 //! Throughput: one FPDU a cycle. Its `fails_` inputs follow `segment` by [`TABLES`] cycles, the verdict by [`LATENCY`] more.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
 use crate::records::{self, Segment};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::ddp;
 use warpline_wire::error::ErrorNumber;
 
@@ -27,10 +31,10 @@ pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
 pub const LATENCY: u64 = 1;
 
 /// Failed checks, in the order of their bit numbers (AMB-09).
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Checks {
     /// ULPDU shorter than its header.
-    pub short: Bit,
+    pub too_short: Bit,
     /// DV is not 1.
     pub version: Bit,
     /// No valid entry with that STag.
@@ -44,9 +48,9 @@ pub struct Checks {
     /// TO + n above 2^64.
     pub wrap: Bit,
     /// TO + n beyond the region.
-    pub end: Bit,
+    pub beyond_end: Bit,
     /// No such queue.
-    pub queue: Bit,
+    pub queue_number: Bit,
     /// Nothing posted for the MSN.
     pub buffer: Bit,
     /// MO outside the buffer.
@@ -60,14 +64,14 @@ pub struct Checks {
 }
 
 /// The part that depends on the FPDU alone.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Early {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct FpduChecks {
     /// It is a tagged one.
     is_tagged: Bit,
     /// It has no payload.
     empty: Bit,
     /// ULPDU shorter than its header.
-    short: Bit,
+    too_short: Bit,
     /// DV is not 1.
     version: Bit,
 }
@@ -76,6 +80,7 @@ struct Early {
 #[derive(Block)]
 #[block(default)]
 pub struct Judge {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// The FPDU.
     pub segment: Signal<In, Segment>,
@@ -115,9 +120,9 @@ pub struct Judge {
     is_tagged: Signal<Local, Bit>,
     short: Signal<Local, Bit>,
     version: Signal<Local, Bit>,
-    first: Dff<Early>,
+    first: Dff<FpduChecks>,
     #[value(Delay::new(TABLES as usize - 1))]
-    early: Delay<Early>,
+    early: Delay<FpduChecks>,
     final_failed: Dff<Bit>,
     final_postponed: Dff<Bit>,
     final_number: Dff<Bits<12>>,
@@ -180,7 +185,7 @@ impl Logic for Judge {
         comment!("the FPDU alone");
         self.first.d.next.is_tagged = self.is_tagged.val();
         self.first.d.next.empty = false;
-        self.first.d.next.short = self.short.val();
+        self.first.d.next.too_short = self.short.val();
         self.first.d.next.version = self.version.val() & !self.short.val();
         self.early.d.next = self.first.q.val();
         self.early.d.next.empty = self.empty.val();
@@ -214,7 +219,7 @@ impl Logic for Judge {
             self.final_checks.d.next.access = self.fails_access.val();
             self.final_checks.d.next.offset = self.fails_offset.val();
             self.final_checks.d.next.wrap = self.fails_wrap.val();
-            self.final_checks.d.next.end = self.fails_end.val();
+            self.final_checks.d.next.beyond_end = self.fails_end.val();
             if self.fails_stag.val() {
                 self.final_number.d.next = self.tagged_invalid_stag.val();
                 self.final_checks.d.next = self.none.val();
@@ -246,15 +251,15 @@ impl Logic for Judge {
             if self.fails_queue.val() {
                 self.final_number.d.next = self.untagged_qn.val();
                 self.final_checks.d.next = self.none.val();
-                self.final_checks.d.next.queue = true;
+                self.final_checks.d.next.queue_number = true;
             }
         }
-        if self.early.q.val().version | self.early.q.val().short {
+        if self.early.q.val().version | self.early.q.val().too_short {
             self.final_failed.d.next = true;
             self.final_postponed.d.next = false;
             self.final_number.d.next = self.local_catastrophic.val();
             self.final_checks.d.next = self.none.val();
-            self.final_checks.d.next.short = self.early.q.val().short;
+            self.final_checks.d.next.too_short = self.early.q.val().too_short;
             self.final_checks.d.next.version = self.early.q.val().version;
             if self.early.q.val().version {
                 self.final_number.d.next = self.untagged_version.val();
@@ -283,15 +288,15 @@ mod tests {
             let bits: Bits<16> = checks.into();
             assert_eq!(bits, Bits::<16>::from(1_u64 << number), "check {number}");
         };
-        bit(&|c| c.short = true, check_bit::SHORT);
+        bit(&|c| c.too_short = true, check_bit::SHORT);
         bit(&|c| c.version = true, check_bit::VERSION);
         bit(&|c| c.stag = true, check_bit::STAG);
         bit(&|c| c.association = true, check_bit::ASSOC);
         bit(&|c| c.access = true, check_bit::ACCESS);
         bit(&|c| c.offset = true, check_bit::TO);
         bit(&|c| c.wrap = true, check_bit::WRAP);
-        bit(&|c| c.end = true, check_bit::END);
-        bit(&|c| c.queue = true, check_bit::QN);
+        bit(&|c| c.beyond_end = true, check_bit::END);
+        bit(&|c| c.queue_number = true, check_bit::QN);
         bit(&|c| c.buffer = true, check_bit::NOBUF);
         bit(&|c| c.message_offset = true, check_bit::MO);
         bit(&|c| c.length = true, check_bit::LEN);

@@ -17,12 +17,16 @@
 //! `stream`, `queue` and `slot` must be stable: `state` follows them by 1 cycle, `buffer` and `message` by
 //! [`LATENCY`]. `start`, `post`, `note` and `take` are pulses, at most one in a cycle, and not before `state` is
 //! valid. A queue is undefined before its first `start`.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use super::table::{self, Table};
 use crate::Config;
 use crate::parts::queue::Store;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
 pub const LATENCY: u64 = table::LATENCY;
@@ -30,7 +34,7 @@ pub const LATENCY: u64 = table::LATENCY;
 pub const NEXT: u64 = 1 + table::LATENCY;
 
 /// State of a queue.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct QueueState {
     /// MSN of the message that the first buffer is for (RFC 5041 §4.3).
     pub msn: Bits<32>,
@@ -41,7 +45,7 @@ pub struct QueueState {
 }
 
 /// A posted buffer.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct ReceiveBuffer {
     /// Length in octets.
     pub length: Bits<32>,
@@ -50,7 +54,7 @@ pub struct ReceiveBuffer {
 }
 
 /// State of a message.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct MessageState {
     /// Payload octets placed, in 32 bits.
     pub placed: Bits<32>,
@@ -72,6 +76,7 @@ pub struct MessageState {
 #[derive(Block)]
 #[block(queues: usize, slots: usize)]
 pub struct ReceiveQueues<const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// Stream number.
     pub stream: Signal<In, Bits<8>>,

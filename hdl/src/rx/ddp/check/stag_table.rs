@@ -10,13 +10,17 @@
 //! address and Tagged Offset instead of the address. `entry` follows `stag` by [`LATENCY`] cycles. `argument` must be
 //! stable for [`PREPARATION`] cycles before `write` and one behind it, since the write of a slot is registered: a
 //! lookup in that cycle may still return the old entry. After a reset the caller clears every slot.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use super::table::{self, Table};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stag_entry;
 use warpline_regmap::register::STAG_KEY_BITS;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from `stag` to `entry`.
 pub const LATENCY: u64 = table::LATENCY;
@@ -24,7 +28,7 @@ pub const LATENCY: u64 = table::LATENCY;
 pub const PREPARATION: u64 = 3;
 
 /// An entry of the table.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct StagEntry {
     /// The slot is in use.
     pub valid: Bit,
@@ -43,7 +47,7 @@ pub struct StagEntry {
     /// Tagged Offset of the first octet.
     pub base: Bits<64>,
     /// Tagged Offset behind the last octet, at most 2^64.
-    pub end: Bits<65>,
+    pub limit: Bits<65>,
     /// Bus address less Tagged Offset, modulo 2^64.
     pub shift: Bits<64>,
 }
@@ -52,6 +56,7 @@ pub struct StagEntry {
 #[derive(Block)]
 #[block(slots: usize)]
 pub struct StagTable {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// STag to look up.
     pub stag: Signal<In, Bits<32>>,
@@ -164,8 +169,9 @@ impl Logic for StagTable {
         self.slots.write_data.next.empty = self.empty.q.val();
         self.slots.write_data.next.base = bit_cast::<64, 32>(self.argument[2].val())
             | (bit_cast::<64, 32>(self.argument[3].val()) << 32);
-        self.slots.write_data.next.end = bit_cast::<65, 32>(self.end_low.q.val().get_bits::<32>(0))
-            | (bit_cast::<65, 33>(self.end_carried.q.val()) << 32);
+        self.slots.write_data.next.limit =
+            bit_cast::<65, 32>(self.end_low.q.val().get_bits::<32>(0))
+                | (bit_cast::<65, 33>(self.end_carried.q.val()) << 32);
         self.slots.write_data.next.shift =
             bit_cast::<64, 32>(self.shift_low.q.val().get_bits::<32>(0))
                 | (bit_cast::<64, 32>(self.shift_borrowed.q.val()) << 32);

@@ -24,6 +24,7 @@ pub const LATENCY: u64 = 3;
 #[derive(Block)]
 #[block(default)]
 pub struct TaggedChecks {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// Stream that the segment came on.
     pub stream: Signal<In, Bits<8>>,
@@ -108,8 +109,8 @@ impl Logic for TaggedChecks {
     fn update(&mut self) {
         self.base_low.next = self.entry.val().base.get_bits::<32>(0);
         self.base_high.next = self.entry.val().base.get_bits::<32>(32);
-        self.end_low.next = self.entry.val().end.get_bits::<32>(0);
-        self.end_high.next = self.entry.val().end.get_bits::<32>(32);
+        self.end_low.next = self.entry.val().limit.get_bits::<32>(0);
+        self.end_high.next = self.entry.val().limit.get_bits::<32>(32);
         self.shift_low.next = self.entry.val().shift.get_bits::<32>(0);
         self.shift_high.next = self.entry.val().shift.get_bits::<32>(32);
 
@@ -133,7 +134,7 @@ impl Logic for TaggedChecks {
             bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 32>(self.shift_low.val());
         self.address_high_1.d.next = self.offset_high.val() + self.shift_high.val();
 
-        self.end_1.d.next = self.entry.val().end;
+        self.end_1.d.next = self.entry.val().limit;
 
         comment!("stage 2: an end of 2^64 (bit 64) lies behind every TO");
         self.stag_2.d.next = self.stag_1.q.val();

@@ -27,6 +27,7 @@ pub const LATENCY: u64 = 2;
 #[derive(Block)]
 #[block(default)]
 pub struct UntaggedChecks {
+    /// Clock.
     pub clock: Signal<In, Clock>,
     /// MSN of the segment.
     pub msn: Signal<In, Bits<32>>,

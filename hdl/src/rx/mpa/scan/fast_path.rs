@@ -15,12 +15,16 @@
 //! none behind which more octets have landed: a visit finds those, one a cycle. The octets of the next beat count,
 //! too: they have landed when the FPDU is issued.
 //!
-//! Latency from landing to `prompted`: 2 cycles. Throughput: one beat a cycle.
+//! Latency from landing to `fpdu`: 2 cycles. Throughput: one beat a cycle.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::delay::Delay;
-use crate::records::Beat;
+use crate::records::RingBeat;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// From this ULPDU_Length on, an FPDU reaches [`FAR`](super::lengths::FAR) rows at all widths. That ends its visit, and its
 /// length is known long before it is whole. Below, two markers may lie inside at most.
@@ -29,7 +33,7 @@ pub const MOST: u64 = 1015;
 const APART: u64 = 508;
 
 /// An FPDU that begins with a beat.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct FastFpdu {
     /// Its stream. It begins where the stream's chain continues.
     pub stream: Bits<8>,
@@ -42,13 +46,13 @@ pub struct FastFpdu {
 }
 
 /// A beat in which an FPDU begins.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Begun {
-    /// Valid.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct BegunFpdu {
+    /// There is one.
     valid: Bit,
-    /// Its stream,
+    /// Its stream.
     stream: Bits<8>,
-    /// which carries markers.
+    /// The stream carries markers.
     markers: Bit,
     /// The first dword is a marker.
     leading: Bit,
@@ -61,8 +65,8 @@ struct Begun {
 }
 
 /// The same when it has landed, as bounds of ULPDU_Length.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Landed {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct LandedFpdu {
     /// Valid, and no more octets have come than a length below [`MOST`] can have.
     valid: Bit,
     /// Its stream.
@@ -77,9 +81,9 @@ struct Landed {
     markers_from: Bits<12>,
     /// The four lengths from this one on have ended with the edge; it may be negative.
     whole_from: Bits<12>,
-    /// The same with a marker inside,
+    /// `whole_from` with a marker inside.
     whole_from_1: Bits<12>,
-    /// and with two.
+    /// `whole_from` with two markers inside.
     whole_from_2: Bits<12>,
 }
 
@@ -87,12 +91,14 @@ struct Landed {
 #[derive(Block)]
 #[block(landing: usize)]
 pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// From `admit`: a beat with new octets,
     pub beat_valid: Signal<In, Bit>,
     /// and their place.
-    pub beat: Signal<In, Beat>,
+    pub beat: Signal<In, RingBeat>,
     /// When that beat lands: first two octets of each dword, in the lanes of the ring.
     pub heads: Signal<In, Bits<H>>,
     /// Where the chain of each stream continues,
@@ -100,11 +106,11 @@ pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: 
     /// and whether it carries markers.
     pub with_markers: [Signal<In, Bit>; S],
     /// The FPDU.
-    pub prompted: Signal<Out, FastFpdu>,
+    pub fpdu: Signal<Out, FastFpdu>,
     /// Pulse: it is valid.
-    pub prompted_valid: Signal<Out, Bit>,
+    pub fpdu_valid: Signal<Out, Bit>,
     /// Its stream, a bit each.
-    pub prompted_of: [Signal<Out, Bit>; S],
+    pub fpdu_of: [Signal<Out, Bit>; S],
 
     // a cycle behind the beat
     came: Dff<Bit>,
@@ -117,17 +123,17 @@ pub struct FastPath<const H: usize, const D: usize, const LOGD: usize, const S: 
 
     // until it lands
     #[value(Delay::new(landing - 1))]
-    landing: Delay<Begun>,
+    landing: Delay<BegunFpdu>,
 
     // a cycle behind that: its length, and the bounds to compare it with
-    landed: Dff<Landed>,
+    landed: Dff<LandedFpdu>,
     length: Dff<Bits<16>>,
 
     out_valid: Dff<Bit>,
     out: Dff<FastFpdu>,
     out_of: [Dff<Bit>; S],
 
-    begun: Signal<Local, Begun>,
+    begun: Signal<Local, BegunFpdu>,
     leading: Signal<Local, Bit>,
     enough: Signal<Local, Bit>,
     edge_now: Signal<Local, Bits<20>>,
@@ -260,12 +266,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.out_valid.d.next = self.landed.q.val().valid
             & (self.length.q.val() < self.most.val())
             & !self.past.val().get_bit(11);
-        self.prompted.next = self.out.q.val();
-        self.prompted_valid.next = self.out_valid.q.val();
+        self.fpdu.next = self.out.q.val();
+        self.fpdu_valid.next = self.out_valid.q.val();
         for i in 0..S {
             self.out_of[i].d.next =
                 self.landed.q.val().stream.get_bits::<4>(0) == self.index[i].val();
-            self.prompted_of[i].next = self.out_of[i].q.val();
+            self.fpdu_of[i].next = self.out_of[i].q.val();
         }
         if self.reset.val() {
             self.came.d.next = false;

@@ -94,12 +94,14 @@ pub enum Step {
 #[derive(Block)]
 #[block(config: &Config, rows: usize)]
 pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
-    /// Pulse: `gone_stream` is closed or armed again.
-    pub gone: Signal<In, Bit>,
+    /// Pulse: `owner_stream` is closed or armed again.
+    pub owner_changes: Signal<In, Bit>,
     /// That stream.
-    pub gone_stream: Signal<In, Bits<8>>,
+    pub owner_stream: Signal<In, Bits<8>>,
     /// Streams that may be visited.
     pub allowed: [Signal<In, Bit>; S],
     /// Position up to which each stream has landed without a gap.
@@ -144,17 +146,17 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     /// and the end of the FPDU there.
     pub behind: Signal<Out, Bits<20>>,
     /// As in `PlacedAhead`.
-    pub told: Signal<In, Bit>,
+    pub answered: Signal<In, Bit>,
     /// As in `PlacedAhead`.
-    pub held: Signal<In, Bit>,
+    pub in_interval: Signal<In, Bit>,
     /// As in `PlacedAhead`.
-    pub held_to: Signal<In, Bits<20>>,
+    pub interval_end: Signal<In, Bits<20>>,
     /// As in `PlacedAhead`.
-    pub held_good: Signal<In, Bit>,
+    pub interval_placed: Signal<In, Bit>,
     /// As in `PlacedAhead`.
     pub room: Signal<In, Bit>,
     /// As in `PlacedAhead`.
-    pub flies: Signal<In, Bit>,
+    pub may_issue: Signal<In, Bit>,
 
     /// An FPDU behind a gap.
     pub fpdu: Signal<Out, Fpdu>,
@@ -167,9 +169,9 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     /// Pulse: `fetch` has begun to read it.
     pub started: Signal<In, Bit>,
     /// As in `PlacedAhead`.
-    pub heard: Signal<In, Bit>,
+    pub placed_pulse: Signal<In, Bit>,
     /// As in `PlacedAhead`.
-    pub heard_stream: Signal<In, Bits<8>>,
+    pub placed_stream: Signal<In, Bits<8>>,
 
     // streams: position to visit, and position to visit again after a verdict
     wanted: [Dff<Bit>; S],
@@ -182,9 +184,9 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     beyond_at: Dff<Bits<32>>,
 
     // a verdict, a cycle later
-    hears_of: [Dff<Bit>; S],
+    placed_of: [Dff<Bit>; S],
     /// Of the stream that is visited.
-    news_here: Dff<Bit>,
+    placed_here: Dff<Bit>,
 
     // the visit
     step: Dff<Step>,
@@ -195,7 +197,7 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     finish: Dff<Bits<32>>,
     sure: Dff<Bit>,
     follows: Dff<Bit>,
-    news: Dff<Bit>,
+    placed_since: Dff<Bit>,
     asking: Dff<Bit>,
     known: Dff<Bit>,
     known_good: Dff<Bit>,
@@ -218,7 +220,7 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     open: Dff<Bit>,
     owed: Dff<Bit>,
     offers: Dff<Bit>,
-    /// `gone` and its stream, registered.
+    /// `owner_changes` and its stream, registered.
     gone_before: Dff<Bit>,
     gone_of: Dff<Bits<4>>,
     /// The stream of the visit, still held, is to be visited again.
@@ -310,11 +312,11 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.behind.next = self.ends.q.val().get_bits::<20>(0);
         self.ask.next = self.asking.q.val();
         self.record_whole.next = self.whole.q.val();
-        if self.told.val() & self.asking.q.val() {
+        if self.answered.val() & self.asking.q.val() {
             self.asking.d.next = false;
-            self.known.d.next = self.held.val();
-            self.known_good.d.next = self.held_good.val();
-            self.known_to.d.next = self.held_to.val();
+            self.known.d.next = self.in_interval.val();
+            self.known_good.d.next = self.interval_placed.val();
+            self.known_to.d.next = self.interval_end.val();
         }
         self.leading.d.next = !self.here.q.val().get_bits::<9>(0).any();
         comment!("all positions of a visit lie within a ring and two FPDUs, far less than 2^19");
@@ -371,23 +373,23 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         comment!(
             "a close ends the visit of its stream a cycle later, even one begun in that cycle: by then it has recorded and issued nothing"
         );
-        self.gone_before.d.next = self.gone.val();
-        self.gone_of.d.next = self.gone_stream.val().get_bits::<4>(0);
+        self.gone_before.d.next = self.owner_changes.val();
+        self.gone_of.d.next = self.owner_stream.val().get_bits::<4>(0);
         self.over.next = self.gone_before.q.val()
             & (self.gone_of.q.val() == self.stream.q.val().get_bits::<4>(0));
         self.record.next = self.recording.q.val() & !self.over.val();
 
         self.revisit.next = false;
-        self.news_here.d.next = self.heard.val()
-            & (self.heard_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0));
+        self.placed_here.d.next = self.placed_pulse.val()
+            & (self.placed_stream.val().get_bits::<4>(0) == self.stream.q.val().get_bits::<4>(0));
         match self.step.q.val() {
             Step::Rest => {
-                self.news_here.d.next = false;
+                self.placed_here.d.next = false;
                 self.stream.d.next = self.turn.choice.val();
                 self.recording.d.next = false;
                 self.sure.d.next = false;
                 self.follows.d.next = false;
-                self.news.d.next = false;
+                self.placed_since.d.next = false;
                 self.asking.d.next = false;
                 if self.turn.any.val() {
                     self.step.d.next = Step::Pick;
@@ -420,7 +422,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             Step::Look => {
                 self.marker.d.next =
                     (self.here.q.val() + self.one_less.val()) & self.begin_of_interval.val();
-                if self.told.val() {
+                if self.answered.val() {
                     self.step.d.next = Step::Choose;
                 }
             }
@@ -559,7 +561,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.gives.d.next = self.whole.q.val() & self.room.val();
                 self.full.d.next = self.whole.q.val() & !self.room.val();
                 self.given_at.d.next = self.here.q.val();
-                if self.told.val() {
+                if self.answered.val() {
                     self.recording.d.next = false;
                     self.step.d.next = Step::Give;
                 }
@@ -614,9 +616,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             & self.gives.q.val()
             & self.open.q.val()
             & !self.owed.q.val()
-            & self.flies.val()
+            & self.may_issue.val()
             & !self.taken.val()
-            & !self.gone.val();
+            & !self.owner_changes.val();
         if self.started.val() {
             self.owed.d.next = false;
         }
@@ -631,15 +633,15 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.back.d.next = self.revisit.val();
         self.back_at.d.next = self.here.q.val();
         self.beyond_at.d.next = self.beyond_position.val();
-        if self.news_here.q.val() {
-            self.news.d.next = true;
+        if self.placed_here.q.val() {
+            self.placed_since.d.next = true;
         }
         for i in 0..S {
-            self.hears_of[i].d.next = self.heard.val()
-                & (self.heard_stream.val().get_bits::<4>(0) == self.index[i].val());
+            self.placed_of[i].d.next = self.placed_pulse.val()
+                & (self.placed_stream.val().get_bits::<4>(0) == self.index[i].val());
             self.beyond_of[i].d.next = self.beyond.val()
                 & (self.beyond_stream.val().get_bits::<4>(0) == self.index[i].val());
-            if self.hears_of[i].q.val() & self.again[i].q.val() {
+            if self.placed_of[i].q.val() & self.again[i].q.val() {
                 self.again[i].d.next = false;
                 self.wanted[i].d.next = true;
                 self.wanted_at[i].d.next = self.again_at[i].q.val();
@@ -647,7 +649,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.back.q.val() & self.visited[i].q.val() {
                 self.again[i].d.next = true;
                 self.again_at[i].d.next = self.back_at.q.val();
-                if self.news.q.val() | self.news_here.q.val() {
+                if self.placed_since.q.val() | self.placed_here.q.val() {
                     self.again[i].d.next = false;
                     self.wanted[i].d.next = true;
                     self.wanted_at[i].d.next = self.back_at.q.val();
@@ -664,8 +666,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
             comment!("in the next cycle, too, for the last request of its visit");
             if self.reset.val()
-                | (self.gone.val()
-                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()))
+                | (self.owner_changes.val()
+                    & (self.owner_stream.val().get_bits::<4>(0) == self.index[i].val()))
                 | (self.gone_before.q.val() & (self.gone_of.q.val() == self.index[i].val()))
             {
                 self.wanted[i].d.next = false;

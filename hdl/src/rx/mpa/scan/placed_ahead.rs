@@ -27,41 +27,49 @@
 //! Intervals are brought up to date with their stream's position when they are read, at the latest when the next
 //! visit begins. A visit moves the position by at most one ring, so positions of 20 bits do not wrap in between.
 //!
-//! Latency: `told` follows `ask` by two cycles if no other op is under way, and by three more for each verdict in
+//! Latency: `answered` follows `ask` by two cycles if no other op is under way, and by three more for each verdict in
 //! front of it. A verdict stays in a register for at least a cycle, so that the queue's memory is not in the path
 //! that selects its row.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use crate::parts::queue::{Queue, Store};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Verdict of `check` about an FPDU.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Answer {
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct AheadVerdict {
+    /// Its stream.
     pub stream: Bits<4>,
+    /// Position at which it begins.
     pub at: Bits<20>,
+    /// It is placed.
     pub accepted: Bit,
 }
 
 /// An operation on a row.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Op {
-    /// A verdict; otherwise a lookup,
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct RowOperation {
+    /// A verdict. With neither this bit nor `record` it is a lookup.
     pub answer: Bit,
-    /// or a record.
+    /// An FPDU is recorded.
     pub record: Bit,
     /// The FPDU was accepted.
     pub accepted: Bit,
     /// Its stream has been closed meanwhile.
-    pub void: Bit,
+    pub closed: Bit,
+    /// Its stream.
     pub stream: Bits<4>,
-    /// Begin of the FPDU,
+    /// Position at which the FPDU begins.
     pub at: Bits<20>,
-    /// and its end.
+    /// Position behind the FPDU.
     pub behind: Bits<20>,
-    /// Position of the chain in order,
+    /// Position of the chain in order.
     pub reached: Bits<20>,
-    /// and the intervals in which it arrived there.
+    /// Intervals, a bit each, in which the chain arrived there.
     pub chain: Bits<4>,
 }
 
@@ -69,20 +77,22 @@ pub struct Op {
 #[derive(Block)]
 #[block()]
 pub struct PlacedAhead<const S: usize, const N: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
-    /// Pulse: `gone_stream` is closed or armed again.
-    pub gone: Signal<In, Bit>,
+    /// Pulse: `owner_stream` is closed or armed again.
+    pub owner_changes: Signal<In, Bit>,
     /// That stream.
-    pub gone_stream: Signal<In, Bits<8>>,
+    pub owner_stream: Signal<In, Bits<8>>,
     /// Position of each stream's chain of lengths in order,
     pub at: [Signal<In, Bits<20>>; S],
     /// and the intervals in which it arrived there.
     pub chain: [Signal<In, Bits<4>>; S],
 
-    /// Lookup of `asked_at`, until `told`.
+    /// Lookup of `asked_at`, until `answered`.
     pub ask: Signal<In, Bit>,
-    /// Records the FPDU from there to `asked_behind`, until `told`.
+    /// Records the FPDU from there to `asked_behind`, until `answered`.
     pub record: Signal<In, Bit>,
     /// It is whole; a cycle behind `record`.
     pub record_whole: Signal<In, Bit>,
@@ -93,19 +103,19 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     /// End of the FPDU that begins there.
     pub asked_behind: Signal<In, Bits<20>>,
     /// Pulse: the following is the result.
-    pub told: Signal<Out, Bit>,
+    pub answered: Signal<Out, Bit>,
     /// The position lies in an interval.
-    pub held: Signal<Out, Bit>,
+    pub in_interval: Signal<Out, Bit>,
     /// End of that interval.
-    pub held_to: Signal<Out, Bits<20>>,
+    pub interval_end: Signal<Out, Bits<20>>,
     /// All octets up to there are placed.
-    pub held_good: Signal<Out, Bit>,
+    pub interval_placed: Signal<Out, Bit>,
     /// There is room to record the FPDU.
     pub room: Signal<Out, Bit>,
-    /// Pulse: the FPDU recorded last is issued. Not while `flies` is low.
+    /// Pulse: the FPDU recorded last is issued. Not while `may_issue` is low.
     pub given: Signal<In, Bit>,
     /// One more FPDU can be under way.
-    pub flies: Signal<Out, Bit>,
+    pub may_issue: Signal<Out, Bit>,
 
     /// Pulse: the verdict about the oldest FPDU under way.
     pub done: Signal<In, Bit>,
@@ -116,9 +126,9 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     /// It is placed.
     pub accepted: Signal<In, Bit>,
     /// Pulse: an acceptance is recorded.
-    pub heard: Signal<Out, Bit>,
+    pub placed_pulse: Signal<Out, Bit>,
     /// Its stream.
-    pub heard_stream: Signal<Out, Bits<8>>,
+    pub placed_stream: Signal<Out, Bits<8>>,
 
     /// Pulse: a visit of `visited` begins; its first item comes two cycles later at the earliest, and the last one of the
     /// visit before in the next cycle at the latest.
@@ -146,14 +156,14 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     good_tos: [Store<Bits<20>, 4>; N],
     chain_froms: [Store<Bits<20>, 4>; N],
     chain_tos: [Store<Bits<20>, 4>; N],
-    flying: Queue<Bits<20>, 4>,
+    in_flight: Queue<Bits<20>, 4>,
     given_now: Dff<Bit>,
     given_behind: Dff<Bits<20>>,
-    answers: Queue<Answer, 4>,
+    answers: Queue<AheadVerdict, 4>,
 
     // the next verdict, and the end of its FPDU
     head_valid: Dff<Bit>,
-    head: Dff<Answer>,
+    head: Dff<AheadVerdict>,
     /// Its stream.
     head_is: [Dff<Bit>; S],
     /// The stream of a lookup, registered.
@@ -164,7 +174,7 @@ pub struct PlacedAhead<const S: usize, const N: usize> {
     // an op: the row read,
     rests: Dff<Bit>,
     compares: Dff<Bit>,
-    op: Dff<Op>,
+    op: Dff<RowOperation>,
     valid_here: [Dff<Bit>; N],
     from: [Dff<Bits<20>>; N],
     to: [Dff<Bits<20>>; N],
@@ -258,7 +268,7 @@ impl<const S: usize, const N: usize> Default for PlacedAhead<S, N> {
 impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.flying.reset.next = self.reset.val();
+        self.in_flight.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         for k in 0..N {
             self.snapshot_valid[k].d.next = self.staged_valid[k].q.val();
@@ -278,20 +288,20 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         self.applies.d.next = self.compares.q.val();
         self.given_now.d.next = self.given.val();
         self.given_behind.d.next = self.asked_behind.val();
-        self.flying.s_data.next = self.given_behind.q.val();
-        self.flying.s_valid.next = self.given_now.q.val();
-        self.flies.next = self.flying.s_ready.val() & !self.given_now.q.val();
+        self.in_flight.s_data.next = self.given_behind.q.val();
+        self.in_flight.s_valid.next = self.given_now.q.val();
+        self.may_issue.next = self.in_flight.s_ready.val() & !self.given_now.q.val();
         self.answers.s_data.next.stream = self.done_stream.val().get_bits::<4>(0);
         self.answers.s_data.next.at = self.done_at.val();
         self.answers.s_data.next.accepted = self.accepted.val();
         self.answers.s_valid.next = self.done.val();
         self.next_answer.next = self.rests.q.val() | !self.head_valid.q.val();
         self.answers.m_ready.next = self.next_answer.val();
-        self.flying.m_ready.next = self.next_answer.val() & self.answers.m_valid.val();
+        self.in_flight.m_ready.next = self.next_answer.val() & self.answers.m_valid.val();
         if self.next_answer.val() {
             self.head_valid.d.next = self.answers.m_valid.val();
             self.head.d.next = self.answers.m_data.val();
-            self.head_behind.d.next = self.flying.m_data.val();
+            self.head_behind.d.next = self.in_flight.m_data.val();
         }
         for i in 0..S {
             if self.next_answer.val() {
@@ -308,7 +318,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
             self.op.d.next.answer = self.head_valid.q.val();
             self.op.d.next.record = self.record.val() & !self.head_valid.q.val();
             self.op.d.next.accepted = self.head.q.val().accepted;
-            self.op.d.next.void = false;
+            self.op.d.next.closed = false;
             self.op.d.next.stream = self.stream.val();
             self.op.d.next.at = self.asked_at.val();
             self.op.d.next.behind = self.asked_behind.val();
@@ -338,13 +348,13 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
                 }
             }
         }
-        if self.gone.val()
+        if self.owner_changes.val()
             & ((self.rests.q.val()
-                & (self.gone_stream.val().get_bits::<4>(0) == self.stream.val()))
+                & (self.owner_stream.val().get_bits::<4>(0) == self.stream.val()))
                 | (!self.rests.q.val()
-                    & (self.gone_stream.val().get_bits::<4>(0) == self.op.q.val().stream)))
+                    & (self.owner_stream.val().get_bits::<4>(0) == self.op.q.val().stream)))
         {
-            self.op.d.next.void = true;
+            self.op.d.next.closed = true;
         }
 
         comment!("compare: has the chain passed the interval, and how does it relate to the FPDU?");
@@ -385,10 +395,10 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         comment!(
             "report: does the position lie in an interval, and where can an FPDU at it be recorded?"
         );
-        self.told.next = self.applies.q.val() & !self.op.q.val().answer;
-        self.held.next = false;
-        self.held_to.next = 0.into();
-        self.held_good.next = false;
+        self.answered.next = self.applies.q.val() & !self.op.q.val().answer;
+        self.in_interval.next = false;
+        self.interval_end.next = 0.into();
+        self.interval_placed.next = false;
         self.some_below.next = false;
         self.some_above.next = false;
         self.some_free.next = false;
@@ -398,9 +408,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         self.other_good_to.next = 0.into();
         for k in 0..N {
             if self.holds[k].q.val() {
-                self.held.next = true;
-                self.held_to.next = self.held_to.val() | self.to[k].q.val();
-                self.held_good.next = self.whole[k].q.val();
+                self.in_interval.next = true;
+                self.interval_end.next = self.interval_end.val() | self.to[k].q.val();
+                self.interval_placed.next = self.whole[k].q.val();
             }
             if self.below[k].q.val() {
                 self.some_below.next = true;
@@ -424,8 +434,9 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         self.recorded.next = self.op.q.val().record & self.record_whole.val();
         self.accepted_now.next =
             self.op.q.val().answer & self.op.q.val().accepted & !self.late.q.val();
-        self.heard.next = self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
-        self.heard_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
+        self.placed_pulse.next =
+            self.applies.q.val() & self.op.q.val().answer & self.op.q.val().accepted;
+        self.placed_stream.next = bit_cast::<8, 4>(self.op.q.val().stream);
 
         comment!(
             "record it: above an interval, below one, or in a new one, of which nothing is placed yet. A verdict"
@@ -577,7 +588,7 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
         );
         for k in 0..N {
             self.begun[k].next = self.recorded.val()
-                & !self.op.q.val().void
+                & !self.op.q.val().closed
                 & !self.some_below.val()
                 & !self.some_above.val()
                 & self.takes[k].q.val();
@@ -587,8 +598,8 @@ impl<const S: usize, const N: usize> Logic for PlacedAhead<S, N> {
                 self.applies.q.val() & (self.op.q.val().stream == self.index[i].val());
             self.passes[i].next = self.dropped.q.val().get_bits::<4>(0) == self.index[i].val();
             self.leaves[i].next = self.reset.val()
-                | (self.gone.val()
-                    & (self.gone_stream.val().get_bits::<4>(0) == self.index[i].val()));
+                | (self.owner_changes.val()
+                    & (self.owner_stream.val().get_bits::<4>(0) == self.index[i].val()));
             for k in 0..N {
                 self.valid[i][k].d.next = ((self.valid[i][k].q.val()
                     & !(self.mine[i].val() & !self.keeps[k].val()))

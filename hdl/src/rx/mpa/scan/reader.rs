@@ -13,13 +13,17 @@
 //!
 //! Latency from a visit to its first row in the queue: 4 cycles. Throughput: one row a cycle; one cycle is lost
 //! between two visits if the first one has reached its edge. At most [`ROWS`] rows are read and not yet accepted.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use super::lengths::Lengths;
 use crate::Config;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::queue::Queue;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Rows of a visit while another stream is pending.
 pub const VISIT: u64 = 32;
@@ -27,7 +31,7 @@ pub const VISIT: u64 = 32;
 pub const ROWS: u64 = 8;
 
 /// A stream to visit.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Visit {
     /// Stream number.
     pub stream: Bits<8>,
@@ -42,7 +46,7 @@ pub struct Visit {
 }
 
 /// Side information of a header row.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Row {
     /// First row of a visit.
     pub first: Bit,
@@ -70,7 +74,9 @@ pub struct Row {
 #[derive(Block)]
 #[block(rows: usize)]
 pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// The next visit.
     pub visit: Signal<In, Visit>,
@@ -78,10 +84,10 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub visit_valid: Signal<In, Bit>,
     /// It is accepted.
     pub visit_ready: Signal<Out, Bit>,
-    /// Pulse: `gone_stream` is closed or armed again.
-    pub gone: Signal<In, Bit>,
+    /// Pulse: `owner_stream` is closed or armed again.
+    pub owner_changes: Signal<In, Bit>,
     /// That stream.
-    pub gone_stream: Signal<In, Bits<8>>,
+    pub owner_stream: Signal<In, Bits<8>>,
     /// Lookup of an edge: its stream,
     pub looked: Signal<Out, Bits<8>>,
     /// and the low bits of the edge, in the same cycle.
@@ -223,7 +229,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
                 self.lots.d.next = true;
             }
         }
-        if self.gone.val() & (self.gone_stream.val() == self.asked.q.val().stream) {
+        if self.owner_changes.val() & (self.owner_stream.val() == self.asked.q.val().stream) {
             self.cut.d.next = true;
         }
 
@@ -245,7 +251,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             self.asked_at.d.next =
                 bit_cast::<20, 32>(self.visit.val().position) & self.begin_of_row.val();
             self.cut.d.next = self.visit.val().cut
-                | (self.gone.val() & (self.gone_stream.val() == self.visit.val().stream));
+                | (self.owner_changes.val() & (self.owner_stream.val() == self.visit.val().stream));
             self.rows.d.next = 0.into();
             self.lots.d.next = false;
         }

@@ -19,20 +19,24 @@
 //!
 //! A visit ends with one Item with `end`, whatever ends it; its remaining rows are dropped. Latency from a row to its
 //! first Item: 2 cycles.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
 use super::lengths::{LONG, Totals};
 use super::reader::Row;
 use crate::Config;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// A result of the walker; those of a stream are in the order of positions.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct Item {
     /// An FPDU begins where the previous one has ended.
     pub fpdu: Bit,
     /// Last Item of the visit.
-    pub end: Bit,
+    pub last: Bit,
     /// First Item of the visit: the chain begins at `position`.
     pub start: Bit,
     /// Stream number.
@@ -45,9 +49,9 @@ pub struct Item {
     pub crc: Bit,
     /// Dwords of the FPDU, markers included.
     pub dwords: Bits<16>,
-    /// Its ULPDU_Length,
+    /// ULPDU_Length.
     pub ulpdu: Bits<16>,
-    /// and whether it is refused.
+    /// The length is refused.
     pub refused: Bit,
 }
 
@@ -55,7 +59,9 @@ pub struct Item {
 #[derive(Block)]
 #[block(config: &Config, less: usize)]
 pub struct Walker<const H: usize, const D: usize, const LOGD: usize> {
+    /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
     pub reset: Signal<In, Bit>,
     /// Rows, from the reader.
     pub row: Signal<In, Row>,
@@ -235,7 +241,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.aborts.d.next = false;
         self.out_valid.d.next = self.emits.val();
         self.out.d.next.fpdu = self.found.val();
-        self.out.d.next.end = true;
+        self.out.d.next.last = true;
         self.out.d.next.start = self.start.q.val();
         self.out.d.next.stream = self.here.q.val().stream;
         self.out.d.next.position = self.here.q.val().position;
@@ -254,7 +260,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         if self.found.val() {
             self.ahead.d.next = self.sum.val();
             self.in_row.d.next = !self.here_beyond.q.val().get_bit(self.lane.val().index());
-            self.out.d.next.end = self.visit_over.val();
+            self.out.d.next.last = self.visit_over.val();
             if self.visit_over.val() {
                 self.alive.d.next = false;
                 self.aborts.d.next = true;
@@ -294,7 +300,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
             self.counting.d.next = 0.into();
             self.is_counting.d.next = false;
             self.out.d.next.fpdu = true;
-            self.out.d.next.end = self.ends.q.val();
+            self.out.d.next.last = self.ends.q.val();
             self.out.d.next.dwords = self.content.q.val() + self.embedded.q.val();
             self.out.d.next.ulpdu = self.length.q.val();
             self.out.d.next.refused = false;

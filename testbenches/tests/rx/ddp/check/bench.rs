@@ -96,7 +96,7 @@ pub struct Bench<const S: usize> {
     pub fault: Option<(usize, u32)>,
     pub fault_now: Option<usize>,
     pub fault_of_read: bool,
-    /// Buffers that `refill` is about to post: queue, order, and the cycle of the doorbell.
+    /// Buffers that `receive_rings` is about to post: queue, order, and the cycle of the doorbell.
     pub promises: VecDeque<((u8, u8), Order, u64)>,
     /// What the block looked at in the last cycle.
     pub key: (u8, u8),
@@ -518,7 +518,7 @@ impl<const S: usize> Bench<S> {
         Ok(())
     }
 
-    /// `refill` announces a buffer: `coming` from now on, posted some time later.
+    /// `receive_rings` announces a buffer: `coming` from now on, posted some time later.
     pub fn promise(&mut self, stream: u32, queue: u32, length: u32, address: u64) {
         let order = post(stream, queue, length, address);
         let now = self.lockstep.cycles();

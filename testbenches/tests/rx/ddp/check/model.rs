@@ -33,7 +33,7 @@ impl Pair {
     pub fn of(placement: Placement, delivery: Delivery) -> Self {
         let length = placement.length.to_u16();
         let action = delivery.action.to_u8();
-        let word = |i| delivery.event.get_bits::<32>(32 * i).to_u32();
+        let word = |i| delivery.entry.get_bits::<32>(32 * i).to_u32();
         Self {
             row: placement.row.to_u16(),
             rows: placement.rows.to_u16(),

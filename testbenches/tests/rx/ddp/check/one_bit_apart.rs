@@ -132,58 +132,58 @@ fn what_mpa_refuses_ahead_of_a_gap_is_not_placed() {
 
 #[test]
 fn planted_faults_are_seen() {
-    let domain = "entry[48:33] == protection_domain";
-    let stream = "entry[56:49] == stream";
-    let accepted = "accepted_d = ((~shut) & (~loaded[0])) & (~mpa_fails);";
+    let domain = "entry.protection_domain == protection_domain";
+    let stream = "entry.stream == stream";
+    let accepted = "accepted_d = ((~shut) & (~loaded.failed)) & (~mpa_fails);";
     type Run = fn(&mut Device) -> Result<(), Wrong>;
     let faults: [(&str, Run, &str, &str); 8] = [
         (
             "domain_low",
             associations,
             domain,
-            "(entry[48:33] | 16'hff00) == (protection_domain | 16'hff00)",
+            "(entry.protection_domain | 16'hff00) == (protection_domain | 16'hff00)",
         ),
         (
             "domain_high",
             associations,
             domain,
-            "(entry[48:33] | 16'h00ff) == (protection_domain | 16'h00ff)",
+            "(entry.protection_domain | 16'h00ff) == (protection_domain | 16'h00ff)",
         ),
         (
             "domain_bit",
             associations,
             domain,
-            "(entry[48:33] | 16'h8000) == (protection_domain | 16'h8000)",
+            "(entry.protection_domain | 16'h8000) == (protection_domain | 16'h8000)",
         ),
         (
             "stream_bit_3",
             associations,
             stream,
-            "(entry[56:49] | 8'h08) == (stream | 8'h08)",
+            "(entry.stream | 8'h08) == (stream | 8'h08)",
         ),
         (
             "stream_bit_7",
             associations,
             stream,
-            "(entry[56:49] | 8'h80) == (stream | 8'h80)",
+            "(entry.stream | 8'h80) == (stream | 8'h80)",
         ),
         (
             "refused",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded[0])) & ((~mpa_fails) | is_refused);",
+            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | is_refused);",
         ),
         (
             "ahead",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded[0])) & ((~mpa_fails) | waiting_m_data[92]);",
+            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | waiting_m_data.ahead);",
         ),
         (
             "bad_crc",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded[0])) & ((~mpa_fails) | (bad_crc & (~waiting_m_data[73])));",
+            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | (bad_crc & (~waiting_m_data.refused[0])));",
         ),
     ];
     on_large_stack(|| {

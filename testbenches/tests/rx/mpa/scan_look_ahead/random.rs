@@ -108,7 +108,7 @@ fn planted_faults_are_seen() {
             "finish_q[19:0] + 20'd64 - ends_q[19:0]",
         ),
         ("ahead_mask", "32'hfffc", "32'hffff"),
-        ("ahead_good", "(op_q[0] & op_q[2])", "op_q[0]"),
+        ("ahead_good", "(op_q.answer & op_q.accepted)", "op_q.answer"),
     ] {
         let seen = fault(name, right, wrong);
         assert!(
