@@ -1,12 +1,12 @@
 //! Records that pass between blocks, one for each stage of an FPDU's path through the device.
 //!
 //! ```text
-//!  admit ──Beat──► assembly, stream_end, scan
-//!  scan ──Fpdu──► fetch ──Start──► commit ───Segment──► check ──Placement, Delivery──► place ──Delivery──► deliver
+//!  admit ──RingBeat──► assembly, stream_end, scan
+//!  scan ──Fpdu──► fetch ──Start──► commit ─DdpSegment─► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
 //! ```
 //!
-//! In the generated text a record is one vector, its first field in the lowest bits.
+//! In the generated text a record is a packed structure, its first field in the lowest bits.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -19,23 +19,23 @@ use warpline_wire::ddp::{control, fpdu_field};
 /// a marker in front of them or among them.
 pub const HEADER: u64 = 6;
 
-/// Bits of [`Segment::header_0`], by octets of the FPDU.
+/// Bits of [`DdpSegment::header_0`], by octets of the FPDU.
 const fn header_0_lsb(octet: usize) -> usize {
     8 * (3 - octet)
 }
 
-/// Lowest bit of the control octet in [`Segment::header_0`].
+/// Lowest bit of the control octet in [`DdpSegment::header_0`].
 const CONTROL_LSB: usize = header_0_lsb(fpdu_field::CONTROL);
-/// T, in [`Segment::header_0`].
+/// T, in [`DdpSegment::header_0`].
 pub const TAGGED_BIT: usize = CONTROL_LSB + control::TAGGED.ilog2() as usize;
-/// L, in [`Segment::header_0`].
+/// L, in [`DdpSegment::header_0`].
 pub const LAST_BIT: usize = CONTROL_LSB + control::LAST.ilog2() as usize;
-/// Lowest bit of DV, in [`Segment::header_0`].
+/// Lowest bit of DV, in [`DdpSegment::header_0`].
 pub const VERSION_LSB: usize = CONTROL_LSB + control::VERSION.trailing_zeros() as usize;
-/// Lowest bit of the octet behind the control octet, in [`Segment::header_0`].
+/// Lowest bit of the octet behind the control octet, in [`DdpSegment::header_0`].
 pub const RSVD_ULP_FIRST_LSB: usize = header_0_lsb(fpdu_field::untagged::RSVD_ULP.start);
 
-/// The other dwords of the header are what [`Segment`] says.
+/// The other dwords of the header are what [`DdpSegment`] says.
 const _: () = assert!(
     fpdu_field::tagged::STAG.start == 4
         && fpdu_field::tagged::TO.start == 8
@@ -89,7 +89,7 @@ pub struct Fpdu {
 
 /// An FPDU in the commit buffer whose header is complete.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
-pub struct Segment {
+pub struct DdpSegment {
     /// Stream number.
     pub stream: Bits<8>,
     /// Stream position of the FPDU.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                 ┌───────── Ingress ─────────┐
-//!  s_axis_segment │ rings, scan, CRC, markers,│ Segment, Verdict    ┌───────┐ Placement  ┌───────┐
+//!  s_axis_segment │ rings, scan, CRC, markers,│ DdpSegment, Verdict ┌───────┐ Placement  ┌───────┐
 //!  ──────────────►│ commit buffer             │────────────────────►│ check │───────────►│ place │──┐
 //!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼

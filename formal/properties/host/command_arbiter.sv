@@ -31,7 +31,7 @@ module command_arbiter_properties (
     input command_done,
     input command_failed,
     // inside
-    input [1:0] turn_q,
+    input [1:0] phase_q,
     input rings_own_q
 );
     localparam PostReceive = 4;
@@ -101,13 +101,13 @@ module command_arbiter_properties (
 
     // helpers
     always @* begin
-        turns: assert (turn_q <= Work & (turn_q == Work) == (control_taken | rings_taken) & !(control_taken & rings_taken));
-        owner: assert (turn_q != Work | rings_taken == rings_own_q);
-        asks: assert (turn_q != Ask | (rings_own_q ? rings_asks & !rings_ready : control_asks & !control_ready));
+        turns: assert (phase_q <= Work & (phase_q == Work) == (control_taken | rings_taken) & !(control_taken & rings_taken));
+        owner: assert (phase_q != Work | rings_taken == rings_own_q);
+        asks: assert (phase_q != Ask | (rings_own_q ? rings_asks & !rings_ready : control_asks & !control_ready));
         accepts: assert ((!control_accepted | (control_asks & (control_taken))) & (!rings_accepted | (rings_asks & rings_taken)));
         works: assert ((control_at_work == ((control_taken & !control_accepted) | control_completes))
             & (rings_at_work == ((rings_taken & !rings_accepted) | rings_completes)));
-        completes: assert (!(control_completes | rings_completes) | (turn_q == Free & !(control_completes & rings_completes)));
+        completes: assert (!(control_completes | rings_completes) | (phase_q == Free & !(control_completes & rings_completes)));
     end
 
     reg other = 0;

@@ -78,7 +78,7 @@ pub struct CommandArbiter {
     /// With `command_done`: it is refused.
     pub command_failed: Signal<In, Bit>,
 
-    turn: Dff<Phase>,
+    phase: Dff<Phase>,
     rings_own: Dff<Bit>,
     control_accepted: Dff<Bit>,
     rings_accepted: Dff<Bit>,
@@ -97,25 +97,25 @@ impl Logic for CommandArbiter {
             self.command.next = CheckCommand::PostReceive;
             self.arguments.next = bit_cast::<256, 128>(self.rings_arguments.val());
         }
-        self.command_valid.next = self.turn.q.val() == Phase::Ask;
+        self.command_valid.next = self.phase.q.val() == Phase::Ask;
 
         self.control_accepted.d.next = false;
         self.rings_accepted.d.next = false;
         self.control_finished.d.next = false;
         self.rings_finished.d.next = false;
-        match self.turn.q.val() {
+        match self.phase.q.val() {
             Phase::Free => {
                 comment!("a requester that was just answered has no new request yet");
                 self.rings_own.d.next = !self.control_valid.val();
                 if self.control_valid.val() | self.rings_valid.val() {
-                    self.turn.d.next = Phase::Ask;
+                    self.phase.d.next = Phase::Ask;
                 }
             }
             Phase::Ask => {
                 if self.command_ready.val() {
                     self.control_accepted.d.next = !self.rings_own.q.val();
                     self.rings_accepted.d.next = self.rings_own.q.val();
-                    self.turn.d.next = Phase::Work;
+                    self.phase.d.next = Phase::Work;
                 }
             }
             Phase::Work => {
@@ -123,7 +123,7 @@ impl Logic for CommandArbiter {
                     self.control_finished.d.next = !self.rings_own.q.val();
                     self.rings_finished.d.next = self.rings_own.q.val();
                     self.refused.d.next = self.command_failed.val();
-                    self.turn.d.next = Phase::Free;
+                    self.phase.d.next = Phase::Free;
                 }
             }
         }
@@ -134,7 +134,7 @@ impl Logic for CommandArbiter {
         self.rings_done.next = self.rings_finished.q.val();
         self.rings_failed.next = self.refused.q.val();
         if self.reset.val() {
-            self.turn.d.next = Phase::Free;
+            self.phase.d.next = Phase::Free;
             self.control_accepted.d.next = false;
             self.rings_accepted.d.next = false;
             self.control_finished.d.next = false;

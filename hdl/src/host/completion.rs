@@ -105,7 +105,7 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     launch: Signal<Local, Bit>,
     unanswered: Signal<Local, Bits<8>>,
     slot_mask: Signal<Local, Bits<17>>,
-    turn: Signal<Local, Bits<17>>,
+    lap: Signal<Local, Bits<17>>,
     entry: Signal<Local, Bits<32>>,
     data: Signal<Local, Bits<W>>,
     #[constant(ENTRY_BITS)]
@@ -173,7 +173,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
             "slot and PHASE: the bits of the entry's number below and at the size of the queue"
         );
         self.slot_mask.next = self.entries.val() - 1;
-        self.turn.next = self.given.q.val().get_bits::<17>(0) & self.entries.val();
+        self.lap.next = self.given.q.val().get_bits::<17>(0) & self.entries.val();
         self.launch.next = false;
         match self.step.q.val() {
             Step::Wait => {
@@ -185,7 +185,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
                 {
                     self.slot.d.next = self.given.q.val().get_bits::<16>(0)
                         & self.slot_mask.val().get_bits::<16>(0);
-                    self.phase.d.next = !self.turn.val().any();
+                    self.phase.d.next = !self.lap.val().any();
                     self.given.d.next = self.given.q.val() + 1;
                     self.step.d.next = Step::Low;
                 }

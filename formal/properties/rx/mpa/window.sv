@@ -16,7 +16,7 @@ module window_properties (
     input [31:0] limit_sequence_2,
     input [31:0] limit_sequence_3,
     // inside
-    input [3:0] turn_q
+    input [3:0] candidate_q
 );
     reg sampled = 0;
     reg [255:0] was = 0;
@@ -31,7 +31,7 @@ module window_properties (
     always @* begin
         if (sampled) reported: assert (m_axis_window_tvalid);
         if (sampled) fresh: assert (m_axis_window_tdest < 4 & m_axis_window_tdata == was[64 * m_axis_window_tdest[1:0] +: 64]);
-        turns: assert (turn_q < 4); // a helper
+        candidates: assert (candidate_q < 4); // a helper
     end
     handshake #(.WIDTH(72)) report (
         .clock(clock), .reset(reset), .valid(m_axis_window_tvalid), .ready(m_axis_window_tready),

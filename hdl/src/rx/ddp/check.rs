@@ -1,10 +1,10 @@
 //! Check: decides, and is the only block to decide, whether an FPDU is discarded, placed and delivered, or freezes its stream.
 //!
 //! ```text
-//!  Segment ────►[queue]─►─┬─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
+//!  DdpSegment ─►[queue]─►─┬─► stag_table ─────► tagged ───┐           ┌─►[outcomes]─┐
 //!                    key  │                               ├─► judge ──┤             ├─► settle ─┬─► pair ─► place
-//!  arbiter ─► command ─►──┴─► receive_queues ─► untagged ─┘           └─── held ────┤           └─► error_records
-//!                                         ▲                 Segment ─►[waiting]─────┤
+//!  command_arbiter ─►─────┴─► receive_queues ─► untagged ─┘           └─── held ────┤           └─► error_records
+//!                                         ▲              DdpSegment ─►[waiting]─────┤
 //!                 receive_rings ─ coming ─┘                 Verdict ─►[queue]───────┘
 //! ```
 //!
@@ -12,7 +12,7 @@
 //! never stall; the outcome enters a queue with room for all FPDUs in between. `settle` accepts one a cycle, in
 //! order, and only there is a stream found frozen or becomes frozen: the outcome of an FPDU behind a failing one is
 //! ignored. The DDP checks run while the rest of the FPDU arrives and its CRC is computed; `settle` needs both
-//! results. A pair leaves 11 cycles after its `Segment` or 3 after its `Verdict`, whichever is later.
+//! results. A pair leaves 11 cycles after its `DdpSegment` or 3 after its `Verdict`, whichever is later.
 //!
 //! **Untagged FPDUs** change their queue. One of them holds the key, so that no FPDU enters behind it. When all FPDUs
 //! in front are settled, its outcome goes straight to `settle`, which changes the whole state in one cycle: 9 cycles
@@ -44,7 +44,7 @@
 //! judged, counted and delivered like any other, but not written again. `ahead_done` reports the result.
 //!
 //! Assumptions: at most [`UNDER_WAY`](crate::rx::mpa::fetch::UNDER_WAY) FPDUs are under way, so the queues in front
-//! never overflow; every `Segment` has a `Verdict`, in the same order, earlier or later; stream numbers are below S.
+//! never overflow; every `DdpSegment` has a `Verdict`, in the same order, earlier or later; stream numbers are below S.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -61,7 +61,7 @@ pub mod untagged;
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
-use crate::records::{self, Delivery, Placement, Segment, Verdict};
+use crate::records::{self, DdpSegment, Delivery, Placement, Verdict};
 use crate::util::in_word;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
@@ -190,7 +190,7 @@ pub struct Check<const S: usize> {
     pub reset: Signal<In, Bit>,
 
     /// An FPDU whose header is complete.
-    pub segment: Signal<In, Segment>,
+    pub segment: Signal<In, DdpSegment>,
     /// It is valid in this cycle.
     pub segment_valid: Signal<In, Bit>,
     /// MPA's verdict about it. Its last octet is in the commit buffer when its pair leaves.
@@ -268,7 +268,7 @@ pub struct Check<const S: usize> {
     pub ahead_accepted: Signal<Out, Bit>,
 
     // inputs
-    segments: Queue<Segment, 5>,
+    segments: Queue<DdpSegment, 5>,
     verdicts: Queue<Verdict, 5>,
     fault: [Dff<Bit>; S],
     read_failed: [Dff<Bit>; S],
@@ -287,7 +287,7 @@ pub struct Check<const S: usize> {
     sweep: Dff<Bits<12>>,
     order: Dff<CheckCommand>,
     argument: [Dff<Bits<32>>; 8],
-    fpdu: Dff<Segment>,
+    fpdu: Dff<DdpSegment>,
     stream: Dff<Bits<8>>,
     stag: Dff<Bits<32>>,
     queue: Dff<Bits<2>>,
@@ -302,10 +302,10 @@ pub struct Check<const S: usize> {
     room: Dff<Bit>,
     drained: Dff<Bit>,
     vacant: Dff<Bit>,
-    waiting: Queue<Segment, 4>,
+    waiting: Queue<DdpSegment, 4>,
     outcomes: Queue<Outcome, 4>,
     settling: Dff<Bit>,
-    settled: Dff<Segment>,
+    settled: Dff<DdpSegment>,
     settled_verdict: Dff<Verdict>,
     outcome: Dff<Outcome>,
     frozen: Dff<Bit>,
@@ -395,7 +395,7 @@ pub struct Check<const S: usize> {
     leaves: Signal<Local, Bit>,
     settle_freezes: Signal<Local, Bit>,
     again: Signal<Local, Bit>,
-    candidate: Signal<Local, Segment>,
+    candidate: Signal<Local, DdpSegment>,
     direct: Signal<Local, Bit>,
     follows: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,

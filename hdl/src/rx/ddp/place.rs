@@ -65,7 +65,7 @@ pub struct Span {
     /// Row of the commit buffer that holds the octet for lane 0 of the FPDU's first beat.
     pub row: Bits<16>,
     /// Its lane there.
-    pub turn: Bits<8>,
+    pub lane: Bits<8>,
     /// First lane to write in the FPDU's first beat.
     pub from: Bits<8>,
     /// Lane behind the last one to write in the FPDU's last beat.
@@ -372,7 +372,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.split.d.next.empty = self.extent.val().empty;
             self.split.d.next.row = self.extent.val().row
                 + (self.extent.val().shift >> self.lane_bits.val()).get_bits::<16>(0);
-            self.split.d.next.turn =
+            self.split.d.next.lane =
                 bit_cast::<8, LOGK>(self.extent.val().shift.get_bits::<LOGK>(0));
             self.split.d.next.rows = self.extent.val().rows;
             self.split.d.next.from =
@@ -417,7 +417,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
             self.head.next = self.spans.m_data.val();
         }
         self.wrapped.from.next = self.none.val();
-        self.wrapped.to.next = self.head.val().turn;
+        self.wrapped.to.next = self.head.val().lane;
         if self.ask.val() {
             self.left.d.next = self.left.q.val() - 1;
             self.at_last.d.next = self.left.q.val() == 1;
@@ -461,7 +461,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Place<W, K, LO
         }
 
         comment!("rotate and mask");
-        self.amount.d.next = self.now.q.val().turn.get_bits::<LOGK>(0);
+        self.amount.d.next = self.now.q.val().lane.get_bits::<LOGK>(0);
         self.side.d.next = self.asked.val();
         self.rotate.data.next = self.read_data.val();
         self.rotate.amount.next = self.amount.q.val();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Start ──► queue ───────────────────────────────────────┐
-//!  plain beat ─► dword index in the FPDU ─► dwords 0 to 4 ─┴─► Segment ─► check
+//!  plain beat ─► dword index in the FPDU ─► dwords 0 to 4 ─┴─► DdpSegment ─► check
 //!                             └─► rotate ─► lane RAM ──► place
 //! ```
 //!
@@ -10,7 +10,7 @@
 //! rotated by the number of dwords written before it. The lane RAM writes a beat that straddles two rows in one
 //! cycle.
 //!
-//! The Segment leaves as soon as the header is complete: [`LATENCY`] cycle behind the plain beat with the fifth
+//! The `DdpSegment` leaves as soon as the header is complete: [`LATENCY`] cycle behind the plain beat with the fifth
 //! dword, or with the last one. So `check` looks up its tables while the rest arrives and its CRC is computed. A beat
 //! can be read [`written`] cycles after its arrival. Throughput: one beat a cycle. No unverified octet leaves the
 //! buffer: `place` reads only what `check` has accepted (MPA-RCV-01).
@@ -24,17 +24,17 @@ use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram::LaneRam;
 use crate::parts::queue::Queue;
 use crate::parts::rotate::{self, Rotate};
-use crate::records::Segment;
+use crate::records::DdpSegment;
 use crate::rx::mpa::fetch::Start;
 use crate::rx::mpa::strip::Plain;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
-/// Dwords of a Segment's header.
+/// Dwords of a `DdpSegment`'s header.
 const HEADER: usize = 5;
 
-/// Cycles from the beat that ends a header to the Segment.
+/// Cycles from the beat that ends a header to the `DdpSegment`.
 pub const LATENCY: usize = 1;
 
 /// Cycles from a beat to the first read that returns it, for beats of `dwords`.
@@ -73,7 +73,7 @@ pub struct Commit<const W: usize, const K: usize, const D: usize, const LOGD: us
     /// Their octets, from lane 0 up.
     pub plain_data: Signal<In, Bits<W>>,
     /// One an FPDU, once its header is known.
-    pub segment: Signal<Out, Segment>,
+    pub segment: Signal<Out, DdpSegment>,
     /// Pulse: `segment` is valid.
     pub segment_valid: Signal<Out, Bit>,
     /// Read port for `place`: row of the lanes whose select bit is zero.
@@ -274,7 +274,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Logic
             }
         }
 
-        comment!("the Segment, with the beat that ends the header");
+        comment!("the `DdpSegment`, with the beat that ends the header");
         self.whole.d.next = self.plain.val().valid & self.complete.val() & !self.through.val();
         self.starts.m_ready.next = self.whole.q.val();
         self.segment.next.stream = self.starts.m_data.val().stream;

@@ -3,7 +3,7 @@
 //! ```text
 //!  segments ─► admit ─► assembly ─┬─► scan ─► fetch ─► beats ─┬─► crc32c ─────────┬──► Verdict
 //!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─ markers ┘
-//!                 │                           │ │                   └──► commit ──────► Segment
+//!                 │                           │ │                   └──► commit ──────► DdpSegment
 //!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄────── read by `place`
 //!           └─► stream_end ─► scan: FIN, lost connection
 //! ```
@@ -16,7 +16,7 @@
 use crate::parts::axi::SegmentStreamIn;
 use crate::parts::crc32c::{self, Crc32c};
 use crate::parts::delay::Delay;
-use crate::records::{Segment, Verdict};
+use crate::records::{DdpSegment, Verdict};
 use crate::rx::ddp::check;
 use crate::rx::mpa::admit::Admit;
 use crate::rx::mpa::assembly::Assembly;
@@ -90,7 +90,7 @@ pub struct Ingress<
     /// That stream.
     pub issued_stream: Signal<Out, Bits<8>>,
     /// FPDUs in the commit buffer.
-    pub segment: Signal<Out, Segment>,
+    pub segment: Signal<Out, DdpSegment>,
     /// Pulse: `segment` is valid.
     pub segment_valid: Signal<Out, Bit>,
     /// Their MPA verdicts, in the same order.

@@ -60,7 +60,7 @@ pub struct Window<const S: usize> {
     /// The reports.
     pub m_axis_window: WindowStreamOut,
 
-    turn: Dff<Bits<4>>,
+    candidate: Dff<Bits<4>>,
     valid: Dff<Bit>,
     stream: Dff<Bits<8>>,
     data: Dff<Bits<64>>,
@@ -83,24 +83,24 @@ impl<const S: usize> Logic for Window<S> {
         self.edge_now.next = 0.into();
         self.limit_now.next = 0.into();
         for i in 0..S {
-            if self.turn.q.val() == self.index[i].val() {
+            if self.candidate.q.val() == self.index[i].val() {
                 self.edge_now.next = self.edge_sequence[i].val();
                 self.limit_now.next = self.limit_sequence[i].val();
             }
         }
         if self.step.val() {
             self.valid.d.next = true;
-            self.stream.d.next = bit_cast::<8, 4>(self.turn.q.val());
-            self.turn.d.next = self.turn.q.val() + 1;
-            if self.turn.q.val() == self.last.val() {
-                self.turn.d.next = 0.into();
+            self.stream.d.next = bit_cast::<8, 4>(self.candidate.q.val());
+            self.candidate.d.next = self.candidate.q.val() + 1;
+            if self.candidate.q.val() == self.last.val() {
+                self.candidate.d.next = 0.into();
             }
             self.data.d.next = bit_cast::<64, 32>(self.edge_now.val())
                 | (bit_cast::<64, 32>(self.limit_now.val()) << 32);
         }
         if self.reset.val() {
             self.valid.d.next = false;
-            self.turn.d.next = 0.into();
+            self.candidate.d.next = 0.into();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `commit`: random FPDUs without their markers, their Segments, and what is read back from the buffer.
 //!
 //! ```text
-//!  Start, plain beats ─►┌────────┐─ Segment ─► as due? ─┐
+//!  Start, plain beats ─►┌────────┐─ DdpSegment ─► due? ─┐
 //!                       │ commit │                      ▼ rows of it, at any octet
 //!                       └────────┘◄─ read port ◄────────┘─► the FPDU's octets? ─► rows free again
 //! ```
@@ -10,7 +10,7 @@ use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::parts::lane_ram;
-use warpline_hdl::records::Segment;
+use warpline_hdl::records::DdpSegment;
 use warpline_hdl::rx::mpa::commit::{Commit, LATENCY, written};
 use warpline_hdl::rx::mpa::fetch::Start;
 use warpline_hdl::rx::mpa::strip::Plain;
@@ -20,7 +20,7 @@ use warpline_testbenches::octets::{lowest, noisy_beat, octets};
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
 const COMMIT: usize = 4096;
-/// Dwords of a Segment's header.
+/// Dwords of a `DdpSegment`'s header.
 const HEADER: usize = 5;
 
 const fn config(width: usize) -> Config {
@@ -42,7 +42,7 @@ struct Fpdu {
 struct Bench<const W: usize, const K: usize, const D: usize, const LOGD: usize> {
     lockstep: Lockstep<Commit<W, K, D, LOGD>>,
     rng: Rng,
-    /// Cycles from the beat that ends a header to its Segment, as the model has it.
+    /// Cycles from the beat that ends a header to its `DdpSegment`, as the model has it.
     latency: usize,
     /// Cycles from a last beat to the first read, as the model has it.
     written: usize,
@@ -52,7 +52,7 @@ struct Bench<const W: usize, const K: usize, const D: usize, const LOGD: usize> 
     /// FPDUs whose beats are still to come.
     started: VecDeque<Fpdu>,
     beat_at: (usize, usize),
-    due: VecDeque<(usize, Segment)>,
+    due: VecDeque<(usize, DdpSegment)>,
     /// FPDUs to read back: from when on, row, octets, reserved rows, rows read.
     readable: VecDeque<(usize, usize, Vec<u8>, usize, usize)>,
     reads: VecDeque<Vec<Option<u8>>>,
@@ -185,7 +185,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Bench<W,
                 Some(octets) => u64::from(u32::from_be_bytes(octets.try_into().unwrap())).into(),
                 None => 0.into(),
             };
-            let segment = Segment {
+            let segment = DdpSegment {
                 stream: fpdu.start.stream,
                 position: fpdu.start.position,
                 row: fpdu.start.row,

@@ -9,7 +9,7 @@
 //! shows VALID is complete. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
 //! clears every row.
 use super::table::Table;
-use crate::records::{Segment, Verdict};
+use crate::records::{DdpSegment, Verdict};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::error_record;
@@ -37,7 +37,7 @@ pub struct ErrorRecords {
     /// Failed checks.
     pub checks: Signal<In, Bits<16>>,
     /// The FPDU.
-    pub fpdu: Signal<In, Segment>,
+    pub fpdu: Signal<In, DdpSegment>,
     /// MPA's verdict about it.
     pub verdict: Signal<In, Verdict>,
     /// Words are being written.

@@ -18,7 +18,7 @@
 )]
 use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
-use crate::records::{self, Segment};
+use crate::records::{self, DdpSegment};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
@@ -83,7 +83,7 @@ pub struct Judge {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// The FPDU.
-    pub segment: Signal<In, Segment>,
+    pub segment: Signal<In, DdpSegment>,
     /// It has no payload; a cycle behind `segment`.
     pub empty: Signal<In, Bit>,
     /// See [`TaggedChecks`](super::tagged::TaggedChecks).

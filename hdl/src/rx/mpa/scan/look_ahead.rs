@@ -226,7 +226,7 @@ pub struct LookAhead<const H: usize, const D: usize, const LOGD: usize, const S:
     /// The stream of the visit, still held, is to be visited again.
     back: Dff<Bit>,
     back_at: Dff<Bits<32>>,
-    turn: RoundRobin<S>,
+    next_stream: RoundRobin<S>,
 
     in_order_first: Signal<Local, Bit>,
     /// An error of the offered FPDU counts at once.
@@ -300,9 +300,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         }
 
         comment!("select the next stream");
-        self.turn.last.next = self.stream.q.val().get_bits::<4>(0);
+        self.next_stream.last.next = self.stream.q.val().get_bits::<4>(0);
         for i in 0..S {
-            self.turn.asks[i].next = self.wanted[i].q.val() & self.allowed[i].val();
+            self.next_stream.asks[i].next = self.wanted[i].q.val() & self.allowed[i].val();
         }
         self.asked_stream.next = self.stream.q.val();
         self.asked_position.next = self.here.q.val();
@@ -385,13 +385,13 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         match self.step.q.val() {
             Step::Rest => {
                 self.placed_here.d.next = false;
-                self.stream.d.next = self.turn.choice.val();
+                self.stream.d.next = self.next_stream.choice.val();
                 self.recording.d.next = false;
                 self.sure.d.next = false;
                 self.follows.d.next = false;
                 self.placed_since.d.next = false;
                 self.asking.d.next = false;
-                if self.turn.any.val() {
+                if self.next_stream.any.val() {
                     self.step.d.next = Step::Pick;
                 }
             }

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use rust_hdl_core::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use warpline_hdl::Config;
-use warpline_hdl::records::{Segment, Verdict};
+use warpline_hdl::records::{DdpSegment, Verdict};
 use warpline_hdl::rx::ddp::check::{self, Check, CheckCommand};
 use warpline_regmap::layout::{completion, error_record, stag_entry, stream_context};
 use warpline_sv_writer::{self as writer, Design};
@@ -230,7 +230,7 @@ impl<const S: usize> Bench<S> {
 
         let block = &mut *self.lockstep.block;
         block.segment_valid.next = segment.is_some();
-        block.segment.next = segment.map_or_else(Segment::default, |fpdu| fpdu.segment);
+        block.segment.next = segment.map_or_else(DdpSegment::default, |fpdu| fpdu.segment);
         if self.plant == Some(Plant::HeaderBit) {
             let planted = &mut block.segment.next;
             let tagged = planted.header_0.get_bit(15); // payload, which only the record sees

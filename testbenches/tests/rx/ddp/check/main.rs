@@ -2,7 +2,7 @@
 //! back-pressure in between, in lockstep; and the validation cases of the conformance table, one by one.
 //!
 //! ```text
-//!  Sender ─ Segment, Verdict ────►┌───────┐─ Placement, Delivery ─► compared
+//!  Sender ─ DdpSegment, Verdict ─►┌───────┐─ Placement, Delivery ─► compared
 //!         ─ commands, faults ────►│ check │─ pulses ──────────────► say in which order the block took things
 //!         ─ coming ──────────────►└───────┘                             │
 //!                                   Model (DdpChecker of warpline-wire) ◄┘

@@ -1,7 +1,7 @@
 //! What enters `check`: commands with their arguments, and FPDUs.
 
 use fastrand::Rng;
-use warpline_hdl::records::{Segment, Verdict};
+use warpline_hdl::records::{DdpSegment, Verdict};
 use warpline_hdl::rx::ddp::check::CheckCommand;
 use warpline_regmap::layout::{receive_buffer, revoke, stag_entry, stream_context};
 use warpline_wire::receive::Scope;
@@ -131,7 +131,7 @@ pub fn fence() -> Order {
 /// An FPDU as `commit` and `crc32c` hand it over.
 #[derive(Clone, Copy, Debug)]
 pub struct Fpdu {
-    pub segment: Segment,
+    pub segment: DdpSegment,
     pub verdict: Verdict,
 }
 
@@ -146,7 +146,7 @@ pub fn fpdu(rng: &mut Rng, stream: u32, header: &[u8], payload: usize) -> Fpdu {
         u64::from(u32::from_be_bytes(octets)).into()
     };
     Fpdu {
-        segment: Segment {
+        segment: DdpSegment {
             stream: u64::from(stream).into(),
             position: (u64::from(rng.u32(..)) & !3).into(),
             row: u64::from(rng.u16(..)).into(),

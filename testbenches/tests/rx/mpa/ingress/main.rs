@@ -2,7 +2,7 @@
 //! commit buffer is what `warpline_wire` finds in the streams.
 //!
 //! ```text
-//!  FpduWriter ─► faults ─► TCP sender ─ segments ─►┌─────────┐─ Segment ────┐
+//!  FpduWriter ─► faults ─► TCP sender ─ segments ─►┌─────────┐─ DdpSegment ─┐
 //!      └──────► Framing                  arm,close │ ingress │─ Verdict ────┴► Host: as Framing says?
 //!               └─► Expected ◄─ edge, limit ───────└─────────┘◄ rows, freed, consumed ─┘
 //! ```

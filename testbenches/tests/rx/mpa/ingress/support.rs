@@ -4,7 +4,7 @@ use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::parts::lane_ram;
-use warpline_hdl::records::{Segment, Verdict};
+use warpline_hdl::records::{DdpSegment, Verdict};
 use warpline_hdl::rx::mpa::ingress::Ingress;
 use warpline_regmap::layout::refused;
 use warpline_testbenches::lockstep::Lockstep;
@@ -149,7 +149,7 @@ pub struct Bench<
     pub streams: [Stream; STREAMS],
     /// Beats of the segment that is being sent.
     pub beats: VecDeque<(usize, u32, Vec<u8>, bool)>,
-    pub segments: VecDeque<Segment>,
+    pub segments: VecDeque<DdpSegment>,
     pub verdicts: VecDeque<Verdict>,
     /// FPDUs that are checked and to be read: first row, rows, octets, rows read.
     pub readable: VecDeque<(usize, usize, Vec<u8>, usize)>,
@@ -451,7 +451,7 @@ impl<
     }
 
     /// Holds what came out against the stream's next FPDU, or the one of its position.
-    pub fn judge(&mut self, segment: Segment, verdict: Verdict) {
+    pub fn judge(&mut self, segment: DdpSegment, verdict: Verdict) {
         let stream = &mut self.streams[segment.stream.index()];
         // one behind a gap comes again in order
         let expected = if segment.ahead {
