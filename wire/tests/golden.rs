@@ -181,7 +181,7 @@ fn fpdu_vectors() -> Vec<FpduVector> {
 
 // req: MPA-FMT-02, MPA-FMT-03, MPA-FMT-04, MPA-FMT-06, MPA-FMT-08, MPA-FMT-10, MPA-FMT-12
 // req: MPA-FMT-15, MPA-FMT-17, MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-19, MPA-CRC-01
-// req: MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-START-12, MPA-CRC-09, AMB-12
+// req: MPA-CRC-14, MPA-CRC-15, MPA-CRC-17, MPA-START-12, MPA-CRC-09, AMB-12, AMB-15
 #[test]
 fn fpdus_are_written_octet_for_octet() {
     let vectors = vectors();
@@ -221,7 +221,7 @@ fn fpdus_are_read_back_to_their_ulpdus() {
     }
 }
 
-// req: MPA-FMT-18, MPA-MRK-10, MPA-MRK-17
+// req: MPA-FMT-15, MPA-FMT-18, MPA-MRK-10, MPA-MRK-17
 #[test]
 fn largest_fpdus() {
     let vectors = vectors();

@@ -231,6 +231,53 @@ fn markers_stand_in_front_of_length_ulpdu_word_or_crc_only() {
     }
 }
 
+/// Of one writer that has written many FPDUs. Where each begins is counted here.
+// req: MPA-MRK-08, MPA-MRK-11, MPA-FMT-15
+#[test]
+fn markers_point_to_their_fpdu_among_many() {
+    let length = |n: u32| (7919 * n % 900) / (1 + 31 * n % 41);
+    let ulpdu = |n: u32| send(n, 0, true, &pattern(0, length(n) as usize));
+    let ulpdus: Vec<_> = (1..3000).map(ulpdu).collect();
+    let wire = stream_of(true, &ulpdus);
+    let mut headers = Vec::new();
+    let mut at = 0;
+    for ulpdu in &ulpdus {
+        let mut left = (2 + ulpdu.len()).next_multiple_of(4) + 4; // length, ULPDU and pad; CRC
+        let mut header = None;
+        while left > 0 {
+            if at % 512 == 0 {
+                at += 4;
+            }
+            header.get_or_insert(at);
+            let piece = left.min(512 - at % 512);
+            at += piece;
+            left -= piece;
+        }
+        headers.extend(header);
+    }
+    assert_eq!(wire.len(), at);
+    let (mut crowded, mut at_boundary) = (0, 0);
+    for marker in (0..wire.len()).step_by(512) {
+        let behind = headers.partition_point(|header| *header < marker + 4);
+        let begins = headers.get(behind) == Some(&(marker + 4));
+        let distance = match begins {
+            true => 0,
+            false => marker - headers[behind - 1],
+        };
+        let found = u32::from_be_bytes(wire[marker..marker + 4].try_into().unwrap());
+        assert_eq!(found as usize, distance, "the marker at {marker}");
+        let interval = headers[..behind].iter().rev();
+        crowded += usize::from(
+            interval
+                .take_while(|header| **header + 512 > marker)
+                .count()
+                > 2,
+        );
+        at_boundary += usize::from(begins && marker > 0);
+    }
+    assert!(crowded > 100 && at_boundary > 3, "{crowded}, {at_boundary}");
+}
+
 // req: MPA-MRK-03, MPA-MRK-16, MPA-MRK-20
 #[test]
 fn no_marker_follows_the_last_fpdu() {

@@ -30,7 +30,7 @@ fn failed(connection: u16, cause: FailureCause, code: u8) -> CardMessage {
     }
 }
 
-// req: MPA-START-01, MPA-START-02, MPA-START-08, MPA-START-10, MPA-START-24, MPA-START-26, MPA-PRIV-05, MPA-PRIV-09, AMB-16
+// req: MPA-START-01, MPA-START-02, MPA-START-08, MPA-START-10, MPA-START-24, MPA-START-26, MPA-PRIV-05, MPA-PRIV-09, AMB-16, AMB-29
 #[test]
 fn a_request_is_accepted() {
     let (mut card, listener) = Card::listening();

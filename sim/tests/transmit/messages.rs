@@ -25,7 +25,7 @@ fn crc32c(octets: &[u8]) -> [u8; 4] {
     (!register).to_le_bytes()
 }
 
-// req: DDP-SEG-01
+// req: DDP-SEG-01, DDP-SEC-16
 #[test]
 fn a_send_is_what_the_documents_say_octet_by_octet() {
     let bench = Bench::open(64);

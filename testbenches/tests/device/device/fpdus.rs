@@ -59,7 +59,7 @@ fn a_send_is_written_as_soon_as_a_write() {
 // req: MPA-MRK-21, MPA-FMT-02, MPA-FMT-05, MPA-FMT-08, MPA-FMT-09, MPA-FMT-10, MPA-RCV-10, DDP-HDR-02, DDP-HDR-03,
 // req: DDP-HDR-08, DDP-HDR-12, DDP-HDR-14, DDP-HDR-15, DDP-SEG-09, DDP-SEG-10, DDP-SEG-11, AMB-02, AMB-20
 // req: MPA-MRK-09, MPA-MRK-18, MPA-MRK-19, MPA-FMT-03, MPA-FMT-04, MPA-FMT-17, MPA-START-12, DDP-HDR-01, DDP-HDR-16
-// req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01, AMB-15
+// req: DDP-HDR-17, DDP-TAG-01, DDP-UNT-01, DDP-SEC-16, MPA-CRC-01, AMB-15
 #[test]
 fn fpdus_of_the_golden_vectors() {
     let vectors = vectors();
@@ -173,7 +173,7 @@ fn fpdus_of_the_golden_vectors() {
 }
 
 // req: MPA-FMT-07, MPA-FMT-14, MPA-MRK-12, MPA-MRK-13, MPA-MRK-22, MPA-ERR-04, MPA-ERR-05, MPA-ERR-06, MPA-CRC-19,
-// req: AMB-09, AMB-18, AMB-19, MPA-ERR-02, AMB-45
+// req: AMB-09, AMB-18, AMB-19, MPA-CRC-01, MPA-ERR-02, AMB-45
 #[test]
 fn variants_of_one_fpdu() {
     let vectors = vectors();
@@ -230,7 +230,7 @@ fn variants_of_one_fpdu() {
     }
 }
 
-// req: MPA-FMT-18, MPA-MRK-10, MPA-MRK-17, AMB-21
+// req: MPA-FMT-15, MPA-FMT-18, MPA-MRK-10, MPA-MRK-17, AMB-21
 #[test]
 fn the_largest_fpdus() {
     let vectors = vectors();

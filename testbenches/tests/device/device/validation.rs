@@ -14,7 +14,7 @@ fn expected_error(result: &str) -> Option<ErrorNumber> {
 
 // req: DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-17, DDP-ERR-18, DDP-ERR-19, DDP-ERR-24,
 // req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-ERR-36, DDP-HDR-12, DDP-SEC-01, DDP-SEC-02, AMB-01, AMB-03
-// req: DDP-TEAR-14, DDP-ERR-22, AMB-25
+// req: DDP-TEAR-14, DDP-ERR-22, DDP-SEG-10, DDP-SEC-16, AMB-25
 #[test]
 fn tagged_validation_cases() {
     let vectors = vectors();
@@ -86,7 +86,7 @@ fn tagged_validation_cases() {
 
 // req: DDP-ERR-02, DDP-ERR-03, DDP-ERR-04, DDP-ERR-05, DDP-ERR-06, DDP-ERR-29, DDP-ERR-30, DDP-ERR-31, DDP-ERR-32,
 // req: DDP-ERR-33, DDP-ERR-34, DDP-UNT-08, DDP-UNT-12, DDP-UNT-19, AMB-04, AMB-05, AMB-24, DDP-TEAR-14, DDP-ERR-22
-// req: AMB-25
+// req: DDP-SEC-16, AMB-25
 #[test]
 fn untagged_validation_cases() {
     let vectors = vectors();

@@ -142,7 +142,7 @@ const V_CHK_T: [(&str, &str, usize, u16, &str); 20] = [
 
 // req: DDP-HDR-12, DDP-TAG-06, DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-24
 // req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-SEC-01, DDP-SEC-02, DDP-SEC-04, DDP-SEC-06
-// req: DDP-SEC-09, DDP-SEC-10, DDP-SEC-13, DDP-SEC-20, DDP-SEC-21, AMB-01, AMB-02, AMB-03
+// req: DDP-SEC-09, DDP-SEC-10, DDP-SEC-13, DDP-SEC-16, DDP-SEC-20, DDP-SEC-21, DDP-SEG-10, AMB-01, AMB-02, AMB-03
 #[test]
 fn tagged_validation_cases() {
     on_large_stack(|| {
@@ -384,7 +384,7 @@ const V_CHK_U: [(&str, &str, usize, u16, &str); 25] = [
 
 // req: DDP-UNT-08, DDP-UNT-11, DDP-UNT-12, DDP-UNT-14, DDP-UNT-18, DDP-UNT-19, DDP-ERR-02, DDP-ERR-03
 // req: DDP-ERR-04, DDP-ERR-05, DDP-ERR-06, DDP-ERR-29, DDP-ERR-30, DDP-ERR-31, DDP-ERR-32, DDP-ERR-33
-// req: DDP-ERR-34, AMB-04, AMB-05
+// req: DDP-ERR-34, DDP-SEC-16, AMB-04, AMB-05
 #[test]
 fn untagged_validation_cases() {
     on_large_stack(|| {
