@@ -354,7 +354,7 @@ fn what_ddp_makes_of_the_vectors() {
     assert_eq!(number(log), ErrorNumber::MpaCrc);
 }
 
-// req: MPA-FMT-07, MPA-FMT-14, MPA-MRK-12, MPA-ERR-04, MPA-ERR-05, MPA-ERR-06, MPA-CRC-19, AMB-18
+// req: MPA-FMT-07, MPA-FMT-14, MPA-MRK-12, MPA-ERR-04, MPA-ERR-05, MPA-ERR-06, MPA-CRC-19, AMB-18, AMB-19
 #[test]
 fn accepted_and_refused_variants_of_one_fpdu() {
     let vectors = vectors();
@@ -403,7 +403,7 @@ fn accepted_and_refused_variants_of_one_fpdu() {
     assert_eq!(read(&wire).1.unwrap().number, ErrorNumber::MpaCrc);
 }
 
-// req: MPA-FMT-10, MPA-FMT-18, MPA-SEG-13, MPA-RCV-32
+// req: MPA-FMT-10, MPA-FMT-18, MPA-SEG-13, MPA-RCV-32, AMB-21
 #[test]
 fn limits() {
     let vectors = vectors();

@@ -47,7 +47,7 @@ fn a_region_takes_exactly_its_octets() {
     card.assert_no_violations();
 }
 
-// req: DDP-SEC-01, DDP-SEC-02, DDP-SEC-04, DDP-SEC-06, DDP-SEC-11, DDP-SEC-21, DDP-SEC-08
+// req: DDP-SEC-01, DDP-SEC-02, DDP-SEC-04, DDP-SEC-06, DDP-SEC-11, DDP-SEC-13, DDP-SEC-21, DDP-SEC-08
 #[test]
 fn regions_belong_to_their_domain_or_stream() {
     let card = SoftwareCard::default();

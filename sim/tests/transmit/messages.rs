@@ -116,6 +116,47 @@ fn all_forms(arming: Arming) {
     stream.close().unwrap();
 }
 
+/// Long messages to places all over the Tagged Offsets: what leaves is taken apart here, octet by octet.
+// req: DDP-TAG-12, DDP-SEG-07, MPA-CRC-07, MPA-FMT-02
+#[test]
+fn every_fpdu_of_long_messages_has_its_offset_and_its_crc() {
+    const LENGTH: u32 = 300_000;
+    let bench = Bench::open(256);
+    let (mut peer, _, stream) = bench.peer(2, Arming::default());
+    let memory = pattern(1, LENGTH as usize);
+    let region = bench.region(&memory);
+    let queue = stream.send_queue().unwrap();
+    let mut fpdus = 0;
+    let last = u64::MAX - u64::from(LENGTH);
+    for (number, to) in (0..).zip([0, 1, 16384, 0xFFFF_FF00, 1 << 63, last]) {
+        let all = gather(&region, &[(0, LENGTH)]);
+        queue
+            .post(tagged(0x1234_5678, to), SIGNALLED, number, all)
+            .unwrap();
+        let mut at = 0;
+        while at < memory.len() {
+            let length = read(&mut peer, 2);
+            let ulpdu_length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+            let pad = (2 + ulpdu_length).next_multiple_of(4) - (2 + ulpdu_length);
+            let rest = read(&mut peer, ulpdu_length + pad + 4);
+            let (covered, crc) = rest.split_at(ulpdu_length + pad);
+            assert_eq!(crc, crc32c(&[&length[..], covered].concat()));
+            let payload = &covered[14..ulpdu_length];
+            let is_last = at + payload.len() == memory.len();
+            let control = if is_last { 0xC1 } else { 0x81 };
+            assert_eq!(covered[..6], [control, 0x40, 0x12, 0x34, 0x56, 0x78]);
+            assert_eq!(covered[6..14], (to + at as u64).to_be_bytes());
+            assert_eq!(payload, &memory[at..at + payload.len()]);
+            assert!(covered[ulpdu_length..].iter().all(|octet| *octet == 0));
+            at += payload.len();
+            fpdus += 1;
+        }
+        assert_eq!(bench.sent().id, number);
+    }
+    assert!(fpdus > 1200, "{fpdus}");
+    stream.close().unwrap();
+}
+
 // req: MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
 #[test]
 fn all_forms_without_markers() {
@@ -183,7 +224,7 @@ fn the_gate_is_closed_until_an_fpdu_is_valid() {
     stream.close().unwrap();
 }
 
-// req: AMB-56
+// req: AMB-56, DDP-ERR-35
 #[test]
 fn an_fpdu_that_mpa_refuses_leaves_the_gate_closed() {
     use std::io::Write;
@@ -205,7 +246,8 @@ fn an_fpdu_that_mpa_refuses_leaves_the_gate_closed() {
     let Completion::Error(error) = bench.completion() else {
         panic!("no error")
     };
-    assert_eq!(error.number.error_type(), 3);
+    // of the LLP, and its second error: an invalid CRC (RFC 5044 §8)
+    assert_eq!((error.number.error_type(), error.number.code()), (3, 2));
     let sent = bench.sent();
     assert_eq!(sent.status, SendStatus::Flushed);
     assert_eq!(bench.state(1) & 0b010, 0);

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use warpline_driver::{
     Cause, CloseReason, ConnectOptions, Data, Error, ListenOptions, Listener, Local, MemoryRegion,
-    PairEvent, PairState, QueuePair, RdmaError, Registration, Remote, Revision, Work, WorkOpcode,
-    WorkRequest, WorkStatus, connect,
+    PairEvent, PairState, QueuePair, RdmaError, Refusal, Registration, Remote, Revision, Work,
+    WorkOpcode, WorkRequest, WorkStatus, connect,
 };
 use warpline_hdl::Config;
 
@@ -22,26 +22,37 @@ use crate::bench::{Machine, PATIENCE, anywhere};
 
 /// Connects `client` to `server`.
 fn pair(client: &Machine, server: &Machine, revision: Revision) -> (QueuePair, QueuePair) {
+    pair_saying(client, server, revision, b"who is there?", b"me")
+}
+
+/// The same with this private data in the Request and the Reply.
+fn pair_saying(
+    client: &Machine,
+    server: &Machine,
+    revision: Revision,
+    question: &[u8],
+    answer: &[u8],
+) -> (QueuePair, QueuePair) {
     let listener = Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
     let address = listener.address();
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| {
             let request = listener.accept(PATIENCE).unwrap().expect("a request");
-            assert_eq!(request.private_data(), b"who is there?");
+            assert_eq!(request.private_data(), question);
             assert!(request.peer().ip().is_loopback());
             assert_eq!(request.ird().is_some(), revision != Revision::One);
             let options = server.options();
             request
-                .accept(&server.domain, &server.queue, options, b"me")
+                .accept(&server.domain, &server.queue, options, answer)
                 .unwrap()
         });
         let options = ConnectOptions {
-            private_data: b"who is there?".into(),
+            private_data: question.into(),
             revision,
             pair: client.options(),
         };
         let (ours, reply) = connect(&client.domain, &client.queue, address, options).unwrap();
-        assert_eq!(reply, b"me");
+        assert_eq!(reply, answer);
         (ours, accepted.join().unwrap())
     })
 }
@@ -250,6 +261,43 @@ fn a_rejected_request_says_why() {
     };
     let refused = connect(&client.domain, &client.queue, address, options).unwrap_err();
     assert!(matches!(refused, Error::StartUp { .. }), "{refused}");
+}
+
+/// 512 octets, of which IRD and ORD take four in revision 2.
+// req: MPA-PRIV-06, MPA-PRIV-07, MPA-PRIV-09
+#[test]
+fn private_data_of_any_length_arrives_at_both_ends() {
+    let (client, server) = (Machine::new(7), Machine::new(8));
+    let all: Vec<u8> = (0..513_u32).map(|i| (11 * i + i / 256) as u8).collect();
+    for (revision, question, answer) in [
+        (Revision::One, 0, 0),
+        (Revision::One, 511, 512),
+        (Revision::One, 512, 511),
+        (Revision::Two, 508, 507),
+        (Revision::Two, 507, 508),
+    ] {
+        let (question, answer) = (&all[..question], &all[..answer]);
+        let (ours, theirs) = pair_saying(&client, &server, revision, question, answer);
+        // The Responder may not send before an FPDU of the Initiator.
+        ours.post_send(WorkRequest::send(1, &b"hello"[..])).unwrap();
+        assert_eq!((client.done().id, server.done().length), (1, 5));
+        finish((&client, ours), (&server, theirs));
+    }
+    for (revision, length) in [(Revision::One, 513), (Revision::Two, 509)] {
+        let options = ConnectOptions {
+            private_data: all[..length].into(),
+            revision,
+            pair: client.options(),
+        };
+        let refused = connect(&client.domain, &client.queue, anywhere(), options).unwrap_err();
+        let names_it = match refused {
+            Error::PrivateData(_) => length > 512,
+            Error::MessageRefused { reason, .. } => reason == Refusal::Private,
+            _ => false,
+        };
+        assert!(names_it, "{refused}");
+    }
+    assert_eq!(client.context.connections(), 0);
 }
 
 /// A connection whose stream the driver cannot take over: the control program closes it, and the next connection gets it.

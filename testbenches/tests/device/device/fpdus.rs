@@ -217,6 +217,12 @@ fn variants_of_one_fpdu() {
                 assert_eq!(record.header.as_slice(), ulpdu, "{name}");
             }
         }
+        // With a wrong CRC, too, the marker means nothing.
+        let mut octets = fpdu("V-ERR-1");
+        *octets.last_mut().unwrap() ^= 1;
+        let (seen, _) = outcome(&bench, markers(true), &octets);
+        let error = Seen::Error(3, ErrorNumber::MpaCrc, Checks::empty(), 500);
+        assert_eq!(seen[1..], [error]);
         // V-MPA-17: the marker lies behind the wrap of sequence numbers, DV is 2.
         let octets = [up_to(240), hex(&vectors["V-MPA-17"]["fpdu"])].concat();
         let options = StreamOptions {

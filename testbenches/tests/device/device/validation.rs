@@ -14,7 +14,7 @@ fn expected_error(result: &str) -> Option<ErrorNumber> {
 
 // req: DDP-ERR-12, DDP-ERR-13, DDP-ERR-14, DDP-ERR-15, DDP-ERR-16, DDP-ERR-17, DDP-ERR-18, DDP-ERR-19, DDP-ERR-24,
 // req: DDP-ERR-25, DDP-ERR-26, DDP-ERR-27, DDP-ERR-28, DDP-ERR-36, DDP-HDR-12, DDP-SEC-01, DDP-SEC-02, AMB-01, AMB-03
-// req: DDP-TEAR-14, DDP-ERR-22, DDP-SEG-10, DDP-SEC-16, AMB-25
+// req: DDP-TEAR-14, DDP-ERR-22, DDP-SEG-10, DDP-SEC-13, DDP-SEC-16, AMB-25
 #[test]
 fn tagged_validation_cases() {
     let vectors = vectors();

@@ -65,7 +65,7 @@ fn associations(bench: &mut Device) -> Result<(), Wrong> {
     bench.compare_records()
 }
 
-// req: DDP-SEC-17, DDP-SEC-18, DDP-ERR-27, AMB-59
+// req: DDP-SEC-17, DDP-SEC-18, DDP-ERR-26, AMB-59
 #[test]
 fn domains_and_streams_that_differ_in_one_bit_are_told_apart() {
     on_large_stack(|| {

@@ -7,7 +7,7 @@ use warpline_sv_writer::{self as writer};
 use warpline_testbenches::lockstep::{LockstepError, on_large_stack};
 
 // req: MPA-RCV-06, MPA-RCV-07, MPA-RCV-18, MPA-RCV-19, MPA-RCV-22, MPA-RCV-30, MPA-MRK-09, MPA-MRK-12, MPA-MRK-13
-// req: AMB-54
+// req: AMB-18, AMB-54
 #[test]
 fn what_is_whole_behind_a_gap_goes_out_once_at_64_bits() {
     let bench = traffic::<32, 2, 1>(64, 16, 100);
