@@ -31,7 +31,7 @@
 
 mod connection;
 mod error;
-mod file;
+mod folder;
 mod mpa;
 mod packet;
 mod pcap;
@@ -128,19 +128,19 @@ impl Capture {
             kernel_log,
         ] = FILES.map(|name| dir.join(name));
         let traffic = open_traffic(&wire)?;
-        let regions = file::optional(&regions, truth::regions)?;
+        let regions = folder::optional(&regions, truth::regions)?;
         let regions_len = regions.as_ref().map(|r| r.len);
         let buffers_len = regions.as_ref().map(Regions::receive_buffers_len);
         Ok(Self {
             connections: traffic.connections,
             skipped: traffic.skipped,
             stopped: traffic.stopped,
-            memory: file::optional(&memory, |path, file| truth::image(path, file, regions_len))?,
-            receive_buffers: file::optional(&receive_buffers, |path, file| {
+            memory: folder::optional(&memory, |path, file| truth::image(path, file, regions_len))?,
+            receive_buffers: folder::optional(&receive_buffers, |path, file| {
                 truth::image(path, file, buffers_len)
             })?,
-            completions: file::optional(&completions, truth::completions)?,
-            kernel_log: file::optional(&kernel_log, truth::kernel_log)?,
+            completions: folder::optional(&completions, truth::completions)?,
+            kernel_log: folder::optional(&kernel_log, truth::kernel_log)?,
             regions,
         })
     }
@@ -180,8 +180,8 @@ pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
 }
 
 fn open_traffic(path: &Path) -> Result<Traffic, Error> {
-    let file = file::open(path).map_err(|source| Error::read(path, source))?;
-    let octets = file::read_all(path, file)?;
+    let file = folder::open(path).map_err(|source| Error::read(path, source))?;
+    let octets = folder::read_all(path, file)?;
     Traffic::read(&octets).map_err(|source| Error::Traffic {
         path: path.into(),
         source,

@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::connection::{self, Connection};
 use crate::error::TrafficError;
-use crate::file::MAX_FILE;
+use crate::folder::MAX_FILE;
 use crate::skipped::Skipped;
 
 /// First octets of gzip data (RFC 1952 §2.3.1).

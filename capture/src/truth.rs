@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
-use crate::file::{MAX_FILE, read_all};
+use crate::folder::{MAX_FILE, read_all};
 
 /// `regions.json`: the target's buffers, as it advertised them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -15,7 +15,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
 name: warpline:iwarp:{top}:{VERSION}
 description: {device}
 
-# Verilator has no warnings with -Wall, so there is no file of waivers. The package comes first; the modules do not need it.
+# Verilator has no warnings with -Wall, so there is no file of waivers. Packages come first; the modules need that of types.
 filesets:
   rtl:
     files:

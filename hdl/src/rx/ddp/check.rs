@@ -53,8 +53,8 @@ mod error_records;
 mod event;
 mod judge;
 pub mod receive_queues;
+mod record_ram;
 pub mod stag_table;
-mod table;
 pub mod tagged;
 pub mod untagged;
 

@@ -8,7 +8,7 @@
 //! Words are laid out as `regmap::layout::error_record`. Word 0 with its VALID bit is written last, so that a record that
 //! shows VALID is complete. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
 //! clears every row.
-use super::table::Table;
+use super::record_ram::RecordRam;
 use crate::records::{DdpSegment, Verdict};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
@@ -56,8 +56,8 @@ pub struct ErrorRecords {
     row: Dff<Bits<8>>,
     data: Dff<Bits<32>>,
     store: Dff<Bit>,
-    #[value(Table::new(256))]
-    kept: Table<Bits<32>, 8>,
+    #[value(RecordRam::new(256))]
+    kept: RecordRam<Bits<32>, 8>,
     words: [Signal<Local, Bits<32>>; 12],
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; 12],

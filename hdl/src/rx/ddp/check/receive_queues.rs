@@ -21,7 +21,7 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use super::table::{self, Table};
+use super::record_ram::{self, RecordRam};
 use crate::Config;
 use crate::parts::queue::Store;
 use rust_hdl_core::prelude::*;
@@ -29,9 +29,9 @@ use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from `stream`, `queue` and `slot` to `buffer` and `message`.
-pub const LATENCY: u64 = table::LATENCY;
+pub const LATENCY: u64 = record_ram::LATENCY;
 /// Cycles from the one behind `take` to the new first message, with `slot` from `state`.
-pub const NEXT: u64 = 1 + table::LATENCY;
+pub const NEXT: u64 = 1 + record_ram::LATENCY;
 
 /// State of a queue.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
@@ -113,10 +113,10 @@ pub struct ReceiveQueues<const S: usize> {
 
     states: Store<QueueState, 6>,
     here: Dff<QueueState>,
-    #[value(Table::new(S.next_power_of_two() * queues * slots))]
-    buffers: Table<ReceiveBuffer, 14>,
-    #[value(Table::new(S.next_power_of_two() * queues * slots))]
-    messages: Table<MessageState, 14>,
+    #[value(RecordRam::new(S.next_power_of_two() * queues * slots))]
+    buffers: RecordRam<ReceiveBuffer, 14>,
+    #[value(RecordRam::new(S.next_power_of_two() * queues * slots))]
+    messages: RecordRam<MessageState, 14>,
     slot_row: Signal<Local, Bits<14>>,
     post_row: Signal<Local, Bits<14>>,
     behind: Signal<Local, Bits<8>>,

@@ -14,7 +14,7 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use super::table::{self, Table};
+use super::record_ram::{self, RecordRam};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stag_entry;
@@ -23,7 +23,7 @@ use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from `stag` to `entry`.
-pub const LATENCY: u64 = table::LATENCY;
+pub const LATENCY: u64 = record_ram::LATENCY;
 /// Cycles from `argument` to `legal` and to the entry that is written.
 pub const PREPARATION: u64 = 3;
 
@@ -73,8 +73,8 @@ pub struct StagTable {
     /// Slot to clear; bits above the table's size are ignored.
     pub clear_slot: Signal<In, Bits<12>>,
 
-    #[value(Table::new(slots))]
-    slots: Table<StagEntry, 12>,
+    #[value(RecordRam::new(slots))]
+    slots: RecordRam<StagEntry, 12>,
     end_low: Dff<Bits<33>>,
     end_high: Dff<Bits<33>>,
     end_carried: Dff<Bits<33>>,

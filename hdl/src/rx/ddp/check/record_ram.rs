@@ -18,7 +18,7 @@ pub const LATENCY: u64 = 2;
 /// Records of type T, rows of A address bits.
 #[derive(Block)]
 #[block(rows: usize)]
-pub struct Table<T: Synth, const A: usize> {
+pub struct RecordRam<T: Synth, const A: usize> {
     /// Clock of both ports.
     pub clock: Signal<In, Clock>,
     /// Write `write_data`.
@@ -36,7 +36,7 @@ pub struct Table<T: Synth, const A: usize> {
     _register: T,
 }
 
-impl<T: Synth, const A: usize> Table<T, A> {
+impl<T: Synth, const A: usize> RecordRam<T, A> {
     /// A table of `rows` rows; address bits above those that `rows` needs are ignored.
     ///
     /// # Panics
@@ -51,7 +51,7 @@ impl<T: Synth, const A: usize> Table<T, A> {
     }
 }
 
-impl<T: Synth, const A: usize> Logic for Table<T, A> {
+impl<T: Synth, const A: usize> Logic for RecordRam<T, A> {
     fn update(&mut self) {
         if !self.clock.pos_edge() {
             return;
