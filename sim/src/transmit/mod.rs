@@ -64,8 +64,10 @@ pub(crate) struct Transmit {
 #[derive(Debug)]
 struct Stream {
     queue: SendQueue,
-    /// `STREAM_LIMIT` as the stream was armed.
+    /// `STREAM_LIMIT` as the stream was armed; none once it has moved.
     limit: Option<u32>,
+    /// The window was reported since then. A report that a slow sink held up may be older.
+    reported: bool,
     /// Cycle in which the gate opens.
     opens: Option<u64>,
 }
@@ -76,6 +78,7 @@ impl Transmit {
         let stream = |number| Stream {
             queue: SendQueue::new(number),
             limit: None,
+            reported: false,
             opens: None,
         };
         Self {
@@ -102,17 +105,21 @@ impl Transmit {
         if let Some(stream) = self.streams.get_mut(usize::from(stream)) {
             stream.queue.arm_stream(domain);
             (stream.limit, stream.opens) = (Some(limit), None);
+            stream.reported = false;
         }
     }
 
-    /// The window of a stream. When its limit moves, an FPDU has left the ring.
+    /// A report of a stream's window. When its limit moves, an FPDU has left the ring. The first report behind `ARM_STREAM` may
+    /// be of the stream's previous owner; one that has moved is soon followed by another.
     pub fn window(&mut self, cycle: u64, stream: usize, limit: u32) {
-        if let Some(stream) = self.streams.get_mut(stream)
-            && stream.limit.is_some_and(|first| first != limit)
-        {
+        let Some(stream) = self.streams.get_mut(stream) else {
+            return;
+        };
+        if stream.reported && stream.limit.is_some_and(|first| first != limit) {
             stream.limit = None;
             stream.opens = Some(cycle + VERDICT);
         }
+        stream.reported = true;
     }
 
     /// A cycle: what has landed in the completion queue, gates, and now and then a step of the engine.
@@ -170,5 +177,29 @@ impl Transmit {
         let queues = self.streams.iter();
         let mut queues = queues.map(|stream| stream.opens.is_some() || stream.queue.has_work());
         !self.commands.under_way.is_empty() || queues.any(|busy| busy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: AMB-56
+    #[test]
+    fn a_window_of_the_previous_owner_opens_no_gate() {
+        let config = Config::simulated(64);
+        let limit = 1000 + config.ring_octets as u32;
+        let opens = |reports: &[u32]| {
+            let mut transmit = Transmit::new(&config);
+            transmit.window(1, 2, 77);
+            transmit.arm_stream(2, 0, 1000);
+            for (cycle, report) in (10..).zip(reports) {
+                transmit.window(cycle, 2, *report);
+            }
+            transmit.streams[2].opens
+        };
+        assert_eq!(opens(&[77, limit, limit]), None);
+        assert_eq!(opens(&[limit, limit, limit + 28]), Some(12 + VERDICT));
+        assert_eq!(opens(&[limit + 28, limit + 28]), Some(11 + VERDICT));
     }
 }
