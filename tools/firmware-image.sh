@@ -14,7 +14,10 @@ built=${CARGO_TARGET_DIR:-$root/target}/$target/firmware/control
 say() { printf 'firmware image: %s\n' "$*" >&2; }
 
 if ! rustup target list --installed --toolchain "$toolchain" 2>/dev/null | grep -qx "$target"; then
-    rustup toolchain install "$toolchain" --profile minimal --target "$target" >/dev/null 2>&1 || {
+    # Where the compiler is there already, only the library is fetched: an installation would replace the compiler under builds
+    # that use it.
+    rustup target add --toolchain "$toolchain" "$target" >/dev/null 2>&1 ||
+        rustup toolchain install "$toolchain" --profile minimal --target "$target" >/dev/null 2>&1 || {
         say "Rust $toolchain for $target cannot be had here"
         exit 3
     }
