@@ -17,7 +17,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
 SAME, OTHER, UNUSABLE = range(3)
 # DDP's headers, with the octets that belong to RDMAP (RFC 5041 §4.3, §4.4).
@@ -32,35 +31,24 @@ class Unusable(Exception):
     """A capture that one of both cannot read."""
 
 
-def run(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 def of_tshark(tree, capture):
     """Streams by sender and receiver, each `address:port`."""
-    root = os.path.join(tree, "root")
-    libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
-    command = [os.path.join(root, "lib64/ld-linux-x86-64.so.2"), "--library-path", libraries]
-    command += [os.path.join(root, "usr/bin/tshark"), "-n", "--disable-protocol", "rpcordma", "-r", capture, "-T", "fields"]
+    command = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "tshark.sh"), tree, "-r", capture, "-T", "fields"]
     for field in FIELDS + FPDU_FIELDS:
         command += ["-e", field]
-    with tempfile.TemporaryDirectory() as home:
-        environment = {
-            **os.environ,
-            "HOME": home,
-            "WIRESHARK_DATA_DIR": os.path.join(root, "usr/share/wireshark"),
-            "WIRESHARK_PLUGIN_DIR": os.path.join(libraries, "wireshark/plugins"),
-        }
-        status, out, errors = run(command, env=environment)
+    status, out, errors = run(command)
     if status:
         raise Unusable(f"tshark: {errors.strip()}")
     streams = collections.defaultdict(lambda: Stream(0, 0, 0, 0))
     for line in out.splitlines():
         *ends, length, private, ulpdus, tagged, last = line.split("\t")
         key = (":".join(ends[:2]), ":".join(ends[2:]))
-        count = lambda text: text.split(",") if text else []
-        ulpdus, tagged, last = count(ulpdus), count(tagged), count(last)
+        ulpdus, tagged, last = ([] if text == "" else text.split(",") for text in (ulpdus, tagged, last))
         octets = int(length or 0)
         if private:  # a start frame: 20 octets and the private data
             octets -= 20 + int(private)
@@ -74,12 +62,9 @@ def of_tshark(tree, capture):
     return streams
 
 
-def of_warpline(warpline, capture, connection, direction):
+def of_warpline(warpline, capture, *choice):
     """A stream as the device has received it, and the connections of the capture."""
-    command = [warpline, "replay", "--width", "512", "--json", capture]
-    if connection:
-        command += ["--connection", str(connection), "--direction", direction]
-    _, out, errors = run(command)
+    _, out, errors = run([warpline, "replay", "--width", "512", "--json", capture, *choice])
     try:
         report = json.loads(out)
     except json.JSONDecodeError:
@@ -91,14 +76,17 @@ def of_warpline(warpline, capture, connection, direction):
 def compare(tree, warpline, capture):
     """Streams compared, and those that differ."""
     seen = of_tshark(tree, capture)
-    _, connections = of_warpline(warpline, capture, None, None)
+    first, connections = of_warpline(warpline, capture)
     compared, others = 0, 0
     for connection in connections:
         ends = connection["initiator"], connection["responder"]
         for direction, key in [("initiator", ends), ("responder", ends[::-1])]:
             if not connection[f"{direction}_fpdus"]:
                 continue
-            ours, _ = of_warpline(warpline, capture, connection["number"], direction)
+            ours = first
+            if connection["replayed"] != direction:
+                choice = "--connection", str(connection["number"]), "--direction", direction
+                ours, _ = of_warpline(warpline, capture, *choice)
             compared += 1
             if ours != seen[key]:
                 others += 1
