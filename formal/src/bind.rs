@@ -120,9 +120,10 @@ pub fn free(text: &str, top: &str, path: &str) -> Result<String, Error> {
             continue;
         };
         // "logic name", "logic [7:0] name", "types::record_t name"
-        let (range, name) = match output.trim_start_matches("logic ").rsplit_once(' ') {
+        let output = output.trim_start_matches("logic ");
+        let (range, name) = match output.rsplit_once(' ') {
             Some((range, name)) => (range.trim(), name),
-            None => ("", output.trim_start_matches("logic ")),
+            None => ("", output),
         };
         freed += &format!(
             "    (* anyseq *) wire {range} any_{name};\n    assign {name} = any_{name};\n"

@@ -651,8 +651,8 @@ fn each_asker_of_check_has_its_own_question_answered() {
         "command = CheckCommand_PostReceive;",
         "command = control_command;",
     );
-    let nobody = ("rings_own_d = ~control_valid;", "rings_own_d = 1'b1;");
-    show("arbiter", &proof, 10, &[mixed, others, nobody], 8);
+    let rings_always = ("rings_own_d = ~control_valid;", "rings_own_d = 1'b1;");
+    show("arbiter", &proof, 10, &[mixed, others, rings_always], 8);
 }
 
 #[test]

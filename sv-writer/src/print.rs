@@ -3,6 +3,7 @@
 use crate::check;
 use crate::kernel::*;
 use crate::names::SINK;
+use crate::record::bits;
 use crate::schedule;
 use num_bigint::BigUint;
 use num_traits::Zero;
@@ -426,14 +427,6 @@ fn range_of(width: usize) -> String {
     match width {
         1 => String::new(),
         _ => format!("[{}:0] ", width - 1),
-    }
-}
-
-/// Some bits of a vector.
-fn bits(low: usize, width: usize) -> String {
-    match width {
-        1 => format!("[{low}]"),
-        _ => format!("[{}:{low}]", low + width - 1),
     }
 }
 

@@ -98,8 +98,7 @@ impl Record {
         let rest = match &field.record {
             _ if width == field.width => String::new(),
             Some(record) => record.path(inside, width)?,
-            None if width == 1 => format!("[{inside}]"),
-            None => format!("[{}:{inside}]", inside + width - 1),
+            None => bits(inside, width),
         };
         Some(format!(".{}{rest}", field.name))
     }
@@ -137,12 +136,20 @@ impl Record {
             let data_type = match (&field.record, field.width) {
                 (Some(record), _) => record.name.clone(),
                 (None, 1) => "logic".into(),
-                (None, width) => format!("logic [{}:0]", width - 1),
+                (None, width) => format!("logic {}", bits(0, width)),
             };
             comment(text, "        ", &field.doc);
             *text += &format!("        {data_type} {};\n", field.name);
         }
         *text += &format!("    }} {};\n", self.name);
+    }
+}
+
+/// Bits of a vector, as the text selects them.
+pub fn bits(low: usize, width: usize) -> String {
+    match width {
+        1 => format!("[{low}]"),
+        _ => format!("[{}:{low}]", low + width - 1),
     }
 }
 

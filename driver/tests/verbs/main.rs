@@ -19,7 +19,8 @@ use proptest::prelude::*;
 use software_card::{QUEUES, STAG_SLOTS, STREAMS, SoftwareCard};
 use warpline_driver::{
     Checks, Completion, CompletionQueue, Context, DmaMemory, Ending, Error, ErrorDetail,
-    ErrorNumber, Options, ProtectionDomain, Registration, Scope, Stream, StreamOptions,
+    ErrorNumber, MemoryRegion, Options, ProtectionDomain, Registration, Scope, Stream,
+    StreamOptions,
 };
 use warpline_regmap::register::{self, command};
 use warpline_wire::send::{CrcField, FpduWriter, Message};

@@ -2,22 +2,28 @@
 
 use super::*;
 
+fn region(domain: &ProtectionDomain) -> MemoryRegion {
+    let memory = DmaMemory::new(8).unwrap();
+    domain.register(memory, Registration::default()).unwrap()
+}
+
+/// Stream 0, with two buffers posted.
+fn stream(context: &Context, domain: &ProtectionDomain) -> Stream {
+    let stream = arm(domain, 0);
+    for buffer in context.buffers(2, 8).unwrap() {
+        stream.receive_queue(0).unwrap().post(buffer).unwrap();
+    }
+    stream
+}
+
 // req: DDP-SEC-22
 #[test]
 fn memory_that_the_device_may_write_to_is_never_freed() {
     let card = SoftwareCard::default();
     let context = open(&card, 64);
     let domain = context.protection_domain().unwrap();
-    let region = domain
-        .register(DmaMemory::new(8).unwrap(), Registration::default())
-        .unwrap();
-    let dropped = domain
-        .register(DmaMemory::new(8).unwrap(), Registration::default())
-        .unwrap();
-    let stream = arm(&domain, 0);
-    for buffer in context.buffers(2, 8).unwrap() {
-        stream.receive_queue(0).unwrap().post(buffer).unwrap();
-    }
+    let (region, dropped) = (region(&domain), region(&domain));
+    let stream = stream(&context, &domain);
     assert_eq!(maps(&card), 6, "two of them are receive rings");
     card.model().hangs = true;
     let failed = region.revoke().unwrap_err();
@@ -42,13 +48,7 @@ fn all_memory_is_freed() {
     let card = SoftwareCard::default();
     let context = open(&card, 64);
     let domain = context.protection_domain().unwrap();
-    let region = domain
-        .register(DmaMemory::new(8).unwrap(), Registration::default())
-        .unwrap();
-    let stream = arm(&domain, 0);
-    for buffer in context.buffers(2, 8).unwrap() {
-        stream.receive_queue(0).unwrap().post(buffer).unwrap();
-    }
+    let (region, stream) = (region(&domain), stream(&context, &domain));
     drop((domain, context));
     assert_eq!(maps(&card), 5, "handles keep the device open");
     assert_eq!(card.model().held(), 5);

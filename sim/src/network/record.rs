@@ -17,6 +17,8 @@ use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement};
 
 /// Octets of a frame's payload: headers of IP and TCP, and the segment.
 const FRAME: usize = 1500;
+/// Octets of a TCP header without options.
+const TCP: usize = 20;
 /// Acknowledged at least each so many octets, so that the recorded window is never exceeded.
 const UNACKNOWLEDGED: usize = 32 << 10;
 /// Window of each segment.
@@ -81,12 +83,8 @@ impl Ends {
 
     /// Most octets of a segment: what fits a frame.
     fn largest(&self) -> usize {
-        FRAME
-            - if self.card.is_ipv4() {
-                20 + 20
-            } else {
-                40 + 20
-            }
+        let ip = if self.card.is_ipv4() { 20 } else { 40 };
+        FRAME - ip - TCP
     }
 
     /// Sequence number of the next octet of an end.

@@ -13,7 +13,8 @@
 //! - `access`: which accesses are answered here, which pass, and which do both.
 //! - `commands`: one pair of `ARGUMENT` and `COMMAND` for each side, in front of the RTL's only one.
 //! - `completions`: one completion queue for two writers.
-//! - `send_queue`: requests become FPDUs; `outgoing`: those that TCP has not accepted. `stags`: the table that gather elements are checked in.
+//! - `send_queue`: requests become FPDUs; `outgoing`: those that TCP has not accepted. `stags`: the table that gather elements are
+//!   checked in.
 
 pub(crate) mod access;
 pub(crate) mod commands;

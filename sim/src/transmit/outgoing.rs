@@ -32,11 +32,13 @@ impl Outgoing {
 
     /// TCP accepts `count` octets of [`first`](Self::first).
     pub fn accept(&mut self, count: usize) {
-        let Some(first) = self.first() else { return };
-        let (count, left) = (count.min(first.len()), first.len().saturating_sub(count));
+        let Some(left) = self.first().map(<[u8]>::len) else {
+            return;
+        };
+        let count = count.min(left);
         self.octets -= count;
         self.accepted += count;
-        if left == 0 {
+        if count == left {
             self.fpdus.pop_front();
             self.accepted = 0;
         }
