@@ -26,6 +26,9 @@ impl Listener {
     /// Listens at `path`. A socket file of a server that no longer runs is replaced. A running server's socket and a file
     /// of another kind are errors.
     ///
+    /// The file comes to `path` when the socket listens: from then on clients connect. It is made in the same folder, under
+    /// a name of four octets, and that path, too, must fit into a socket address (107 octets).
+    ///
     /// Two servers that start at the same time at the same stale file are not detected.
     pub fn bind(path: impl AsRef<Path>) -> Result<Listener, ListenError> {
         let path = path.as_ref().to_owned();
@@ -50,7 +53,10 @@ impl Listener {
                 _ => return Err(ListenError::InUse { path }),
             },
         }
-        let socket = UnixListener::bind(&path).map_err(failed)?;
+        let socket = listen(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ListenError::InUse { path: path.clone() },
+            _ => failed(error),
+        })?;
         socket.set_nonblocking(true).map_err(failed)?;
         let file = identity(&path).map_err(failed)?;
         Ok(Listener { socket, path, file })
@@ -80,6 +86,20 @@ impl Listener {
             }
         }
     }
+}
+
+/// A socket that listens, and then has its file at `path`. Binding makes a file at which nobody listens yet: a client that
+/// connects in that moment is refused, and a second server takes the file for a dead server's.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let socket = tempfile::Builder::new()
+        .prefix(".")
+        .rand_bytes(3)
+        .make_in(folder, |made| UnixListener::bind(made))?;
+    Ok(socket.persist_noclobber(path)?)
 }
 
 /// Connects without waiting: a full queue of clients also means a running server.

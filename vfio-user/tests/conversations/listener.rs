@@ -1,8 +1,9 @@
 //! The socket file: which files it replaces, which it does not touch, and its removal.
 
+use std::io::ErrorKind;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpline_vfio_user::{Client, Error, ListenError, Listener, serve};
 
@@ -52,6 +53,46 @@ fn a_dead_servers_file_is_replaced() {
     drop(UnixStream::connect(&path).unwrap());
     drop(listener);
     assert!(!path.exists());
+}
+
+/// A file that exists is one at which a server listens, however early it is seen.
+#[test]
+fn a_file_that_is_there_takes_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..500 {
+        let path = folder.path().join(round.to_string());
+        let server = thread::spawn({
+            let path = path.clone();
+            move || Listener::bind(path).unwrap()
+        });
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match UnixStream::connect(&path) {
+                Ok(_) => break,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
+            }
+            assert!(Instant::now() < end, "no file");
+        }
+        drop(server.join().unwrap());
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn one_of_two_servers_that_start_at_once_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("device");
+    for _ in 0..200 {
+        let start = || Listener::bind(&path);
+        let both = thread::scope(|scope| {
+            let other = scope.spawn(start);
+            [start(), other.join().unwrap()]
+        });
+        let ([Ok(_), Err(refused)] | [Err(refused), Ok(_)]) = &both else {
+            panic!("{both:?}");
+        };
+        assert!(matches!(refused, ListenError::InUse { .. }), "{refused:?}");
+    }
 }
 
 #[test]
