@@ -15,6 +15,7 @@ mod coverage;
 mod cut;
 mod expect;
 mod generate;
+mod image;
 pub mod long;
 mod overtake;
 mod runs;
@@ -24,7 +25,8 @@ mod traffic;
 
 pub use bench::{Bench, Failure, Outcome};
 pub use coverage::{Bins, ERRORS, PLACES};
-pub use expect::{Expected, Image, Report};
+pub use expect::{Expected, Report};
+pub use image::Image;
 pub use runs::{CHAIN, Failed, Tally, run_chain, run_missing, run_streams};
 
 use warpline_driver::StreamOptions;

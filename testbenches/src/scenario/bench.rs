@@ -15,7 +15,8 @@ use warpline_hdl::Config;
 use warpline_regmap::{Register, register};
 use warpline_sim::{BackPressure, Card, CardOptions};
 
-use super::expect::{Expected, Image, Report};
+use super::expect::{Expected, Report};
+use super::image::Image;
 use super::slot::{self, Mapped, Slot};
 use super::{Bins, Late, Phase, STREAMS, Scenario};
 use crate::coverage::{self, Counted};

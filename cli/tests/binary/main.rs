@@ -1,5 +1,8 @@
 //! The program as a shell sees it: exit codes, errors of one line, one JSON object.
 
+mod rtl;
+mod trace;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -453,36 +456,6 @@ fn a_seed_names_a_segmentation() {
     assert_ne!(run("1"), run("2"));
 }
 
-#[test]
-fn a_trace_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("run.fst");
-    let capture = recorded("crc1-rev2-badstag");
-    let output = warpline(&[
-        "replay",
-        capture.to_str().unwrap(),
-        "--width",
-        "64",
-        "--json",
-        "--trace",
-        trace.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    // The header of an FST file: block type 0, its length, first and last time; a cycle takes 10 units of time.
-    let octets = fs::read(trace).unwrap();
-    let word = |at: usize| u64::from_be_bytes(octets[at..at + 8].try_into().unwrap());
-    assert_eq!((octets[0], word(1)), (0, 329));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let cycles = report["cycles"].as_u64().unwrap();
-    assert!(
-        word(17) - word(9) > 10 * cycles,
-        "{} to {}",
-        word(9),
-        word(17)
-    );
-    assert!(octets.len() > 10_000, "{} octets", octets.len());
-}
-
 /// Without Verilator a replay ends with exit code 3; errors of the capture are reported before.
 #[test]
 fn a_capture_that_cannot_be_replayed_needs_no_model_to_be_refused() {
@@ -512,164 +485,6 @@ fn a_complaint_is_a_line_whatever_it_quotes() {
     unusable_capture(copy.path(), "…");
 }
 
-/// A shell's size limit gives an error, as a full disk does.
-#[test]
-fn a_file_that_may_not_grow_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = "ulimit -f 1; exec \"$0\" rtl --width 64 --out \"$1\"";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_warpline")]);
-    let output = command.arg(folder.path().join("rtl")).output().unwrap();
-    let complaint = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(complaint.contains("File too large"), "{complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    let left = fs::read_dir(folder.path().join("rtl")).unwrap();
-    assert_eq!(left.count(), 0, "a part of the device");
-}
-
-/// A waveform replaces no file that the command reads, and no file at all if there is no model to record.
-#[test]
-fn a_trace_spares_what_was_there() {
-    let copy = Copy::of("crc1-rev2-badstag");
-    let old = copy.file("old.fst");
-    fs::write(&old, "precious").unwrap();
-    let replay = |trace: &Path| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
-        command.args(["replay", "--width", "64", "--trace"]);
-        let command = command.args([trace, copy.path()]);
-        command.env("VERILATOR_ROOT", "/none").output().unwrap()
-    };
-    let no_model = replay(&old);
-    assert_eq!(no_model.status.code(), Some(3), "{no_model:?}");
-    assert_eq!(fs::read(&old).unwrap(), b"precious");
-    for name in ["wire.pcap", "./regions.json"] {
-        let (file, before) = (copy.file(name), fs::read(copy.file(name)).unwrap());
-        let taken = replay(&file);
-        assert_eq!(taken.status.code(), Some(2), "{taken:?}");
-        let complaint = text(&taken.stderr);
-        assert!(
-            complaint.contains("is a file of the capture"),
-            "{complaint}"
-        );
-        assert_eq!(fs::read(&file).unwrap(), before);
-    }
-    let socket = copy.file("socket");
-    let both = socket.to_str().unwrap();
-    unusable(&["card", "--socket", both, "--trace", both], "the socket");
-    assert!(!socket.exists());
-}
-
-#[test]
-fn a_trace_on_a_full_disk_is_reported() {
-    let capture = recorded("crc1-rev2-badstag");
-    let arguments = ["replay", capture.to_str().unwrap(), "--width", "64"];
-    let output = warpline(&[&arguments[..], &["--trace", "/dev/full"]].concat());
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let complaint = text(&output.stderr);
-    assert!(
-        complaint.ends_with("/dev/full: is the disk full?\n"),
-        "{complaint}"
-    );
-    let lines: Vec<_> = complaint.lines().collect();
-    assert!(matches!(lines[..], [RESPONDER, _]), "{complaint}");
-    let shown = text(&output.stdout);
-    assert!(shown.contains("memory as expected"), "{shown}");
-}
-
-/// What `warpline rtl` writes beside the modules.
-const BESIDE: [&str; 12] = [
-    "warpline.f",
-    "warpline.core",
-    "Bender.yml",
-    "registers.rdl",
-    "warpline_instance.svh",
-    "warpline_registers_example.sv",
-    "warpline.h",
-    "warpline.xml",
-    "warpline.sdc",
-    "warpline.xdc",
-    "LICENSE-MIT",
-    "LICENSE-APACHE",
-];
-
-#[test]
-fn rtl_is_one_file_a_module_and_a_list() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("new/rtl");
-    let output = warpline(&["rtl", "--width", "128", "--out", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let list = fs::read_to_string(out.join("warpline.f")).unwrap();
-    let mut listed: Vec<_> = list.lines().map(str::to_owned).collect();
-    assert_eq!(listed.last().unwrap(), "warpline.sv", "the top comes last");
-    let packages = ["warpline_pkg.sv", "warpline_types.sv"];
-    assert_eq!(listed[..2], packages, "packages come first");
-    for file in &listed[2..] {
-        let text = fs::read_to_string(out.join(file)).unwrap();
-        let name = file.strip_suffix(".sv").unwrap();
-        let modules: Vec<_> = text
-            .lines()
-            .filter(|line| line.starts_with("module "))
-            .collect();
-        assert_eq!(modules.len(), 1, "{file}");
-        let declared = modules[0].trim_start_matches("module ");
-        let end = declared.find(|c: char| !c.is_alphanumeric() && c != '_');
-        assert_eq!(&declared[..end.unwrap_or(declared.len())], name);
-    }
-    let mut written: Vec<_> = fs::read_dir(&out)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .filter(|file| !BESIDE.contains(&file.as_str()))
-        .collect();
-    listed.sort_unstable();
-    written.sort_unstable();
-    assert_eq!(written, listed);
-    let registers = fs::read_to_string(out.join("registers.rdl")).unwrap();
-    assert!(registers == include_str!("../../docs/registers.rdl"));
-    let prefixed = folder.path().join("prefixed");
-    let arguments = ["rtl", "--width", "128", "--prefix", "nic", "--out"];
-    let output = warpline(&[&arguments[..], &[prefixed.to_str().unwrap()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("top module nic_warpline;"));
-    let listing = fs::read_to_string(prefixed.join("nic_warpline.f")).unwrap();
-    let with_prefix = list.lines().map(|name| format!("nic_{name}\n"));
-    assert_eq!(listing, with_prefix.collect::<Vec<_>>().concat());
-    let registers = fs::read_to_string(prefixed.join("nic_registers.rdl")).unwrap();
-    assert!(registers.contains("\naddrmap nic_warpline {"));
-    assert!(prefixed.join("nic_warpline.h").exists() && !prefixed.join("warpline.h").exists());
-    let top = |out: &Path| fs::read_to_string(out.join("warpline.sv")).unwrap();
-    let many = folder.path().join("many");
-    let arguments = ["rtl", "--width", "128", "--streams", "16", "--out"];
-    let output = warpline(&[&arguments[..], &[many.to_str().unwrap()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let streams = |out: &Path| top(out).matches("edge_sequence_").count();
-    assert_eq!(streams(&many), 4 * streams(&out));
-    // with the rings of a bitstream, the text is that of a bitstream
-    let small = folder.path().join("small");
-    let arguments = ["rtl", "--width", "128", "--ring-octets", "16384", "--out"];
-    let output = warpline(&[&arguments[..], &[small.to_str().unwrap()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let bitstream = warpline_design::design(&warpline_synth::config(128)).unwrap();
-    let read = |out: &Path, name: &str| fs::read_to_string(out.join(name)).unwrap();
-    let mut others = 0;
-    for (name, text) in bitstream.sources() {
-        assert!(read(&small, &name) == text, "{name}");
-        others += usize::from(read(&out, &name) != text);
-    }
-    assert!(others > 0, "larger rings change the text");
-    // IDs change the top only
-    let ids = folder.path().join("ids");
-    let arguments = ["rtl", "--width", "128", "--axi-ids", "6", "--out"];
-    let output = warpline(&[&arguments[..], &[ids.to_str().unwrap()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for file in &listed {
-        let same = read(&out, file) == read(&ids, file);
-        assert_eq!(same, file != "warpline.sv", "{file}");
-    }
-    assert!(top(&ids).contains("output logic [5:0] m_axi_awid,\n"));
-    assert!(!top(&out).contains("m_axi_awid"));
-}
-
 #[test]
 fn the_demo_says_that_memory_equals_linuxs() {
     let output = warpline(&["demo"]);
@@ -688,7 +503,7 @@ fn the_demo_says_that_memory_equals_linuxs() {
     assert_eq!(text(&output.stderr), "", "progress is for terminals");
 
     // The README quotes the output up to the end of the first width; the speed may differ by a hundredth.
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let (title, _) = shown.split_once('\n').unwrap();
     let start = readme.find(title).expect("the README quotes the demo");
     let (quoted, _) = readme[start..].split_once("```").unwrap();
@@ -743,24 +558,6 @@ fn an_unread_error_changes_nothing_else() {
         out.path().join("registers.rdl").exists(),
         "the files are written"
     );
-}
-
-#[test]
-fn rtl_that_cannot_be_written_as_a_whole_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
-    let rtl = |width| ["rtl", "--width", width, "--out", out];
-    assert_eq!(warpline(&rtl("64")).status.code(), Some(0));
-    let top = || fs::read_to_string(folder.path().join("warpline.sv")).unwrap();
-    let before = top();
-    let list = folder.path().join("warpline.f");
-    fs::remove_file(&list).unwrap();
-    fs::create_dir(&list).unwrap();
-    unusable(&rtl("512"), "warpline.f: cannot write");
-    fs::remove_dir(&list).unwrap();
-    pipe(&list);
-    unusable(&rtl("512"), "a pipe, give a file");
-    assert!(top() == before);
 }
 
 #[test]
