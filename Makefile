@@ -71,6 +71,7 @@ test: setup lint
 
 test-fpga: setup-fpga area
 	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
+	$(CARGO) test --package warpline-synth --lib netlist -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
 

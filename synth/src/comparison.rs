@@ -285,6 +285,7 @@ fn build(
         top: "harness",
         files: &files,
         parameters: &[],
+        named: true,
     };
     netlist(&tools.yosys, Family::Ecp5, &between, folder)?;
     let pins = folder.join(PINS_LPF);

@@ -105,6 +105,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         top: BOARD,
         files: &files,
         parameters: &[("W", job.width)],
+        named: true,
     };
     fits(
         job,

@@ -21,6 +21,21 @@ struct Json {
 pub(crate) struct Module {
     pub(crate) ports: HashMap<String, Port>,
     pub(crate) cells: BTreeMap<String, Cell>,
+    #[serde(default)]
+    netnames: HashMap<String, NetName>,
+}
+
+/// Names of a net.
+#[derive(Debug, Deserialize)]
+struct NetName {
+    #[serde(default)]
+    attributes: Attributes,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Attributes {
+    /// Its name in the sources, from the top module on, with a space at each step down; without, it is that of the net.
+    hdlname: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,6 +69,13 @@ impl Module {
         let module = json.modules.remove(top);
         let module = module.ok_or_else(|| format!("no module {top}"));
         module.map_err(Error::output(&path))
+    }
+
+    /// The name in the sources of the signal that the netlist calls `name`.
+    pub(crate) fn source_name(&self, name: &str) -> String {
+        let net = self.netnames.get(name);
+        let hidden = net.and_then(|net| net.attributes.hdlname.as_deref());
+        hidden.map_or(name.into(), |path| path.replace(' ', "."))
     }
 }
 
@@ -131,6 +153,18 @@ pub(crate) fn ordered(cells: &[(Vec<usize>, Vec<usize>)]) -> Result<Vec<usize>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_names_are_those_of_the_sources_again() {
+        let module: Module = serde_json::from_str(
+            r#"{"ports": {}, "cells": {}, "netnames": {
+                "_12_": {"bits": [2], "attributes": {"hdlname": "check segments row_q"}},
+                "_13_": {"bits": [3], "attributes": {}}}}"#,
+        )
+        .unwrap();
+        let names = ["_12_", "_13_", "place.rows"].map(|name| module.source_name(name));
+        assert_eq!(names, ["check.segments.row_q", "_13_", "place.rows"]);
+    }
 
     #[test]
     fn cells_stand_behind_what_drives_them_and_loops_are_found() {
