@@ -37,6 +37,9 @@ pub struct StreamOptions {
     /// device holds ([`Shape::receive_slots`](crate::Shape)); completions keep the order of MSNs. Otherwise only the first
     /// posted buffer accepts segments: any other MSN is an error (AMB-04).
     pub msn_window: bool,
+    /// Without markers, ULPDUs above [`Shape::max_ulpdu`](crate::Shape) are accepted, up to 65535 octets, where the device's
+    /// ring holds their FPDU: for a peer that sends what RFC 5044 does not allow. Otherwise they are an error (AMB-21).
+    pub long_ulpdus: bool,
     /// Untagged queues, one bit per queue number.
     pub queues: u8,
     /// MSN of the first message of each queue: 1, except to test the wrap (DDP-UNT-11).
@@ -47,7 +50,7 @@ pub struct StreamOptions {
 
 impl Default for StreamOptions {
     /// Sequence number 0, no markers, CRCs checked, tagged messages reported, messages in order, their segments in any
-    /// order, queue 0, first MSN 1, 256 buffers.
+    /// order, ULPDUs up to 64768 octets, queue 0, first MSN 1, 256 buffers.
     fn default() -> Self {
         Self {
             sequence_start: 0,
@@ -56,6 +59,7 @@ impl Default for StreamOptions {
             tagged_completions: true,
             strict_mo: false,
             msn_window: false,
+            long_ulpdus: false,
             queues: 0b1,
             first_msn: 1,
             receive_entries: 256,
@@ -438,6 +442,7 @@ fn context(number: u8, domain: u16, options: &StreamOptions) -> [u32; stream_con
     stream_context::TAGGED_COMPLETIONS.put(&mut words, options.tagged_completions.into());
     stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
     stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
+    stream_context::LONG_ULPDUS.put(&mut words, options.long_ulpdus.into());
     stream_context::QUEUES.put(&mut words, options.queues.into());
     stream_context::PROTECTION_DOMAIN.put(&mut words, domain.into());
     stream_context::SEQUENCE_START.put(&mut words, options.sequence_start.into());

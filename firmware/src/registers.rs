@@ -74,6 +74,7 @@ pub(crate) fn arm_stream(
     stream_context::TAGGED_COMPLETIONS.put(&mut words, options.tagged_completions.into());
     stream_context::STRICT_MO.put(&mut words, options.strict_mo.into());
     stream_context::MSN_WINDOW.put(&mut words, options.msn_window.into());
+    stream_context::LONG_ULPDUS.put(&mut words, options.long_ulpdus.into());
     stream_context::QUEUES.put(&mut words, options.queues.into());
     stream_context::PROTECTION_DOMAIN.put(&mut words, options.protection_domain.into());
     stream_context::SEQUENCE_START.put(&mut words, settled.sequences.receive.into());

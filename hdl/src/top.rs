@@ -296,6 +296,7 @@ impl<
         self.ingress.stream.next = self.control.stream.val();
         self.ingress.markers.next = self.control.markers.val();
         self.ingress.crc.next = self.control.crc.val();
+        self.ingress.long_ulpdus.next = self.control.long_ulpdus.val();
         self.ingress.sequence_start.next = self.control.sequence_start.val();
         self.deliver.arm.next = self.control.arm.val();
         self.deliver.stream.next = self.control.stream.val();

@@ -69,6 +69,10 @@ layout! {
         /// 1: an untagged segment may target any posted buffer of the queue, at most the first `RECEIVE_SLOTS`; 0: only the
         /// first one (AMB-04).
         MSN_WINDOW: 0 [12; 1],
+        /// 1: without markers, ULPDUs above `MAX_ULPDU` are accepted, up to the 65535 octets of ULPDU_Length, where the ring holds
+        /// their FPDU. RFC 5044 allows no sender that (MPA-SEG-06), and no marker could point across one, so it changes nothing
+        /// with `MARKERS` (AMB-21).
+        LONG_ULPDUS: 0 [13; 1],
         /// One bit for each queue number; 1: the stream has that untagged queue.
         QUEUES: 0 [16; 8],
         /// Protection domain of the stream.

@@ -31,6 +31,7 @@ const STREAM: StreamOptions = StreamOptions {
     tagged_completions: true,
     strict_mo: false,
     msn_window: true,
+    long_ulpdus: true,
     receive_msn: 0xffff_fffe,
     send_msn: 7,
 };
@@ -188,7 +189,7 @@ fn messages_have_the_words_of_the_tables() {
         (7, 4791),
         (8, 0x0020_0010),
         (9, 0b100_1011), // ORD of the ULP, by Write, peer-to-peer, enhanced
-        (10, 0x0587_1234),
+        (10, 0x0d87_1234),
         (11, 0xffff_fffe),
         (12, 7),
         (64, 0x0403_0201),

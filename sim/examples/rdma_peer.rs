@@ -109,6 +109,7 @@ impl Machine {
                 ord: 4,
                 ..PairOptions::default()
             },
+            ..QpOptions::default()
         })
     }
 

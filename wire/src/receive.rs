@@ -36,7 +36,7 @@ pub struct ReceiverConfig {
     /// Buffers of a queue that DDP segments can target at a time, counted from the first undelivered
     /// message. Later buffers count as not yet posted (AMB-04).
     pub window: usize,
-    /// Largest ULPDU_Length accepted (AMB-21).
+    /// Largest ULPDU_Length accepted, unless the stream accepts longer ones (AMB-21).
     pub max_ulpdu: u16,
     /// Largest FPDU accepted, in octets on the wire with markers (AMB-22).
     pub max_fpdu: usize,
@@ -70,11 +70,13 @@ pub struct StreamConfig {
     pub msn_mode: MsnMode,
     /// Untagged segments must arrive in the order of their MOs, without gaps (AMB-07).
     pub strict_mo: bool,
+    /// Without markers, any ULPDU_Length is accepted whose FPDU is within the limit (AMB-21).
+    pub long_ulpdus: bool,
 }
 
 impl Default for StreamConfig {
     /// Protection domain 0, SeqStart 0, no markers, CRC on, tagged messages reported, strict MSNs,
-    /// MOs in any order.
+    /// MOs in any order, the device's largest ULPDU.
     fn default() -> Self {
         Self {
             protection_domain: 0,
@@ -84,6 +86,7 @@ impl Default for StreamConfig {
             tagged_completions: true,
             msn_mode: MsnMode::Strict,
             strict_mo: false,
+            long_ulpdus: false,
         }
     }
 }
@@ -192,7 +195,10 @@ impl Receiver {
             framing: Framing::new(FramingConfig {
                 markers: config.markers,
                 crc: config.crc,
-                max_ulpdu: self.config.max_ulpdu,
+                max_ulpdu: match config.long_ulpdus && !config.markers {
+                    true => u16::MAX,
+                    false => self.config.max_ulpdu,
+                },
                 max_fpdu: self.config.max_fpdu,
             }),
             state: StreamState {

@@ -238,6 +238,7 @@ fn software_receiver(rounds: u64) -> Result<()> {
         crc: true,
         tagged_completions: false,
         strict_mo: true,
+        long_ulpdus: false,
         msn_mode: MsnMode::Strict,
     };
     receiver.open(0, config)?;

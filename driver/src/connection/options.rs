@@ -19,16 +19,19 @@ pub struct QpOptions {
     pub sizes: PairOptions,
     /// Receive buffers that are posted before the peer may send.
     pub buffers: Vec<Buffer>,
+    /// The peer may send ULPDUs that RFC 5044 does not allow: [`StreamOptions::long_ulpdus`].
+    pub long_ulpdus: bool,
     /// Time for the card, and the peer, to complete start-up.
     pub timeout: Duration,
 }
 
 impl Default for QpOptions {
-    /// [`PairOptions::default`], no buffers, 10 seconds.
+    /// [`PairOptions::default`], no buffers, ULPDUs up to 64768 octets, 10 seconds.
     fn default() -> Self {
         Self {
             sizes: PairOptions::default(),
             buffers: Vec::new(),
+            long_ulpdus: false,
             timeout: Duration::from_secs(10),
         }
     }
@@ -41,6 +44,7 @@ impl QpOptions {
             queues: QUEUES,
             tagged_completions: true,
             strict_mo: true,
+            long_ulpdus: self.long_ulpdus,
             ..CardOptions::default()
         }
     }
@@ -49,6 +53,7 @@ impl QpOptions {
         StreamOptions {
             tagged_completions: true,
             strict_mo: true,
+            long_ulpdus: self.long_ulpdus,
             queues: QUEUES,
             receive_entries: self.sizes.receive_entries(),
             ..StreamOptions::default()

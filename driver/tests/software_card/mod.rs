@@ -539,6 +539,7 @@ impl Model {
                         1 => MsnMode::Window,
                         _ => MsnMode::Strict,
                     },
+                    long_ulpdus: get(stream_context::LONG_ULPDUS) == 1,
                 };
                 self.records.remove(&stream);
                 let opened = self.receiver.open(stream, config).is_ok();

@@ -57,6 +57,7 @@ fn a_request_is_accepted() {
         tagged_completions: true,
         strict_mo: false,
         msn_window: true,
+        long_ulpdus: true,
         receive_msn: 0xffff_ffff,
         send_msn: 7,
     };
@@ -90,6 +91,7 @@ fn a_request_is_accepted() {
     assert_eq!(stream_context::TAGGED_COMPLETIONS.get(&receive), 1);
     assert_eq!(stream_context::STRICT_MO.get(&receive), 0);
     assert_eq!(stream_context::MSN_WINDOW.get(&receive), 1);
+    assert_eq!(stream_context::LONG_ULPDUS.get(&receive), 1);
     assert_eq!(stream_context::CRC.get(&receive), 1);
     assert_eq!(stream_context::MARKERS.get(&receive), 0);
     let start = u64::from(CARD_FIRST) + reply_len;

@@ -103,6 +103,8 @@ pub struct Control<const S: usize> {
     pub markers: Signal<Out, Bit>,
     /// With `arm`: CRCs are checked.
     pub crc: Signal<Out, Bit>,
+    /// With `arm`: any ULPDU_Length is accepted. Low with `markers`.
+    pub long_ulpdus: Signal<Out, Bit>,
     /// With `arm`: sequence number of position 0.
     pub sequence_start: Signal<Out, Bits<32>>,
 
@@ -140,6 +142,7 @@ pub struct Control<const S: usize> {
     stream_given: Dff<Bits<8>>,
     markers_given: Dff<Bit>,
     crc_given: Dff<Bit>,
+    long_given: Dff<Bit>,
     sequence_given: Dff<Bits<32>>,
     queues_given: Dff<Bits<4>>,
     ring_legal: Dff<Bit>,
@@ -178,6 +181,8 @@ pub struct Control<const S: usize> {
     markers_at: Constant<Bits<8>>,
     #[constant(stream_context::CRC.lsb)]
     crc_at: Constant<Bits<8>>,
+    #[constant(stream_context::LONG_ULPDUS.lsb)]
+    long_at: Constant<Bits<8>>,
     #[constant(stream_context::SEQUENCE_START.lsb)]
     sequence_at: Constant<Bits<8>>,
     #[constant(stream_context::QUEUES.lsb)]
@@ -234,6 +239,7 @@ impl<const S: usize> Logic for Control<S> {
         self.stream.next = self.stream_given.q.val();
         self.markers.next = self.markers_given.q.val();
         self.crc.next = self.crc_given.q.val();
+        self.long_ulpdus.next = self.long_given.q.val() & !self.markers_given.q.val();
         self.sequence_start.next = self.sequence_given.q.val();
         self.set.next = self.step.q.val() == Step::Set;
 
@@ -316,6 +322,8 @@ impl<const S: usize> Logic for Control<S> {
                     self.markers_given.d.next =
                         self.arguments.val().get_bit(self.markers_at.val().index());
                     self.crc_given.d.next = self.arguments.val().get_bit(self.crc_at.val().index());
+                    self.long_given.d.next =
+                        self.arguments.val().get_bit(self.long_at.val().index());
                     self.sequence_given.d.next = self
                         .arguments
                         .val()

@@ -258,6 +258,8 @@ pub struct StreamOptions {
     pub strict_mo: bool,
     /// Any posted buffer may be targeted (AMB-04).
     pub msn_window: bool,
+    /// ULPDUs that RFC 5044 does not allow are accepted (AMB-21).
+    pub long_ulpdus: bool,
     /// First MSN of the receiving direction.
     pub receive_msn: u32,
     /// First MSN of the sending direction.
@@ -273,6 +275,7 @@ impl Default for StreamOptions {
             tagged_completions: false,
             strict_mo: false,
             msn_window: false,
+            long_ulpdus: false,
             receive_msn: 1,
             send_msn: 1,
         }
@@ -286,6 +289,7 @@ impl StreamOptions {
         message_stream::TAGGED_COMPLETIONS.put(words, self.tagged_completions.into());
         message_stream::STRICT_MO.put(words, self.strict_mo.into());
         message_stream::MSN_WINDOW.put(words, self.msn_window.into());
+        message_stream::LONG_ULPDUS.put(words, self.long_ulpdus.into());
         message_stream::RECEIVE_MSN.put(words, self.receive_msn.into());
         message_stream::SEND_MSN.put(words, self.send_msn.into());
     }
@@ -297,6 +301,7 @@ impl StreamOptions {
             tagged_completions: flag(words, message_stream::TAGGED_COMPLETIONS),
             strict_mo: flag(words, message_stream::STRICT_MO),
             msn_window: flag(words, message_stream::MSN_WINDOW),
+            long_ulpdus: flag(words, message_stream::LONG_ULPDUS),
             receive_msn: get(words, message_stream::RECEIVE_MSN) as u32,
             send_msn: get(words, message_stream::SEND_MSN) as u32,
         }

@@ -77,6 +77,8 @@ layout! {
         STRICT_MO: 10 [25; 1],
         /// See `stream_context`.
         MSN_WINDOW: 10 [26; 1],
+        /// See `stream_context`.
+        LONG_ULPDUS: 10 [27; 1],
         /// First MSN of the receiving direction; 1, except in tests of the wrap.
         RECEIVE_MSN: 11 [0; 32],
         /// First MSN of the sending direction; 1, except in tests of the wrap.

@@ -90,6 +90,7 @@ impl Machine {
                 ord: 2,
                 ..PairOptions::default()
             },
+            ..QpOptions::default()
         }
     }
 

@@ -212,6 +212,7 @@ impl Expected {
                         true => MsnMode::Window,
                         false => MsnMode::Strict,
                     },
+                    long_ulpdus: options.long_ulpdus,
                 },
             );
             opened.expect("streams have different numbers");

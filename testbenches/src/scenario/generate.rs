@@ -117,6 +117,8 @@ fn stream(rng: &mut Rng, number: u8, domains: usize) -> Stream {
         tagged_completions: chance(rng, 80),
         strict_mo: chance(rng, 15),
         msn_window: chance(rng, 40),
+        // of its own numbers, so that the other choices of a seed are as they were
+        long_ulpdus: Rng::with_seed(!rng.clone().u64(..)).u8(..4) == 0,
         queues: rng.u8(..1 << QUEUES) | rng.u8(..2),
         first_msn: match rng.u8(..8) {
             0 => near_wrap(rng, 4),

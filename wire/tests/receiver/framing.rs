@@ -276,6 +276,35 @@ fn a_length_above_the_limit_is_refused_with_its_dword() {
     }
 }
 
+// req: AMB-21, AMB-22
+#[test]
+fn a_stream_without_markers_may_accept_any_length_that_the_buffer_holds() {
+    let long = |markers| StreamConfig {
+        long_ulpdus: true,
+        markers,
+        ..StreamConfig::default()
+    };
+    let judged = |markers, max_fpdu, octets: &[u8]| {
+        let limits = ReceiverConfig {
+            max_fpdu,
+            ..ReceiverConfig::default()
+        };
+        let log = feed(&mut receiver(limits, long(markers)), 1, octets);
+        log.failure().map(|record| record.detail)
+    };
+    // two octets of length, ULPDU, three of PAD, CRC
+    let octets = [0xff, 0xff, 0x41, 0x43];
+    assert_eq!(judged(false, 65544, &octets), None);
+    let too_large = Detail::TooLarge {
+        fpdu_len: 65544,
+        max: 65543,
+    };
+    assert_eq!(judged(false, 65543, &octets), Some(too_large));
+    let marked = [[0; 4], octets].concat();
+    let length = Detail::Length { max: 64768 };
+    assert_eq!(judged(true, 1 << 20, &marked), Some(length));
+}
+
 // req: AMB-22, MPA-RCV-31
 #[test]
 fn an_fpdu_above_the_buffer_is_too_large() {

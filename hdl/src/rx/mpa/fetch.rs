@@ -46,8 +46,8 @@ pub const fn latency(dwords: usize) -> usize {
 /// each cycle.
 pub const UNDER_WAY: u64 = 32;
 
-/// Upper bound of an FPDU's length on the wire.
-const MOST_OCTETS: usize = 1 << 16;
+/// Upper bound of an FPDU's length on the wire: ULPDU_Length can be 0xFFFF without markers.
+const MOST_OCTETS: usize = (1 << 16) + 64;
 
 /// A brief FPDU has fewer than two to this many beats; whether another one fits is known in the next cycle.
 const BRIEF: u64 = 4;
@@ -271,8 +271,9 @@ impl<
             W == 8 * K && K == 4 * D && K == 1 << LOGK && D == 1 << LOGD && (1..=16).contains(&S)
         );
         assert!(
-            config.max_ulpdu() + config.max_ulpdu() / 127 + 32 <= MOST_OCTETS,
-            "with header, PAD, CRC, and 4 octets of marker in 508"
+            config.max_ulpdu() + config.max_ulpdu() / 127 + 32 <= MOST_OCTETS
+                && 0xFFFF + 32 <= MOST_OCTETS,
+            "with header, PAD, CRC, and 4 octets of marker in 508; any length without markers"
         );
         let rows = config.ring_octets / K;
         let commit_rows = config.commit_octets / K;

@@ -71,6 +71,8 @@ pub struct Ingress<
     pub markers: Signal<In, Bit>,
     /// The stream's CRCs are checked.
     pub crc: Signal<In, Bit>,
+    /// Any ULPDU_Length is accepted in the stream; not with `markers`.
+    pub long_ulpdus: Signal<In, Bit>,
     /// Sequence number of position 0.
     pub sequence_start: Signal<In, Bits<32>>,
     /// Sequence number behind the last accepted octet, of each stream.
@@ -218,6 +220,7 @@ impl<
         self.scan.stream.next = self.stream.val();
         self.scan.markers.next = self.markers.val();
         self.scan.crc.next = self.crc.val();
+        self.scan.long_ulpdus.next = self.long_ulpdus.val();
         self.fetch.arm.next = self.owner.q.val().arm;
         self.fetch.stream.next = self.owner.q.val().stream;
         for i in 0..S {

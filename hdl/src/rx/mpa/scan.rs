@@ -16,8 +16,8 @@
 //! segments cut it. The length on the wire includes markers (MPA-FMT-10). If the last FPDU found is not whole, its
 //! length is kept, and the FPDU is issued without another visit as soon as its last octet lands.
 //!
-//! A length above `max_ulpdu`, or an FPDU larger than the buffers, is issued as a refused FPDU as soon as the length
-//! is known, and its stream is not visited again (AMB-21, AMB-22).
+//! A length above `max_ulpdu`, unless the stream accepts any, or an FPDU larger than the buffers, is issued as a refused
+//! FPDU as soon as the length is known, and its stream is not visited again (AMB-21, AMB-22).
 //!
 //! When a stream has ended and no whole FPDU is left in front of the end, the end is issued as a refused FPDU, too,
 //! behind all others: `CLOSED` if the FIN is behind an FPDU, `TRUNCATED` if it cuts one, or the cause for which the
@@ -132,6 +132,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub markers: Signal<In, Bit>,
     /// The stream's CRCs are checked.
     pub crc: Signal<In, Bit>,
+    /// Any ULPDU_Length is accepted in the stream; not with `markers`.
+    pub long_ulpdus: Signal<In, Bit>,
     /// Row of the header RAM to read.
     pub header_row: Signal<Out, Bits<20>>,
     /// First two octets of each dword of that row, two cycles later.
@@ -186,11 +188,13 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     owner_stream: Dff<Bits<8>>,
     owner_markers: Dff<Bit>,
     owner_crc: Dff<Bit>,
+    owner_long: Dff<Bit>,
 
     // streams
     live: [Dff<Bit>; S],
     with_markers: [Dff<Bit>; S],
     with_crc: [Dff<Bit>; S],
+    with_long: [Dff<Bit>; S],
     edge_at: [Dff<Bits<32>>; S],
     at: [Dff<Bits<32>>; S],
     known: [Dff<Bit>; S],
@@ -362,6 +366,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.live[i].d.next = self.live[i].q.val();
             self.with_markers[i].d.next = self.with_markers[i].q.val();
             self.with_crc[i].d.next = self.with_crc[i].q.val();
+            self.with_long[i].d.next = self.with_long[i].q.val();
             self.edge_at[i].d.next = self.edge_at[i].q.val();
             self.edge_landed[i].next = self.edge_at[i].q.val();
             self.at[i].d.next = self.at[i].q.val();
@@ -415,6 +420,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.owner_stream.d.next = self.stream.val();
         self.owner_markers.d.next = self.markers.val();
         self.owner_crc.d.next = self.crc.val();
+        self.owner_long.d.next = self.long_ulpdus.val();
 
         comment!("select the next stream to visit, and the next one whose FPDU has become whole");
         self.look.last.next = self.chosen.q.val().get_bits::<4>(0);
@@ -431,6 +437,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.visit.next.position = 0.into();
         self.visit.next.markers = false;
         self.visit.next.crc = false;
+        self.visit.next.long_ulpdus = false;
         self.visit.next.cut = false;
         self.edge_looked.next = 0.into();
         for i in 0..S {
@@ -438,6 +445,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                 self.visit.next.position = self.at[i].q.val();
                 self.visit.next.markers = self.with_markers[i].q.val();
                 self.visit.next.crc = self.with_crc[i].q.val();
+                self.visit.next.long_ulpdus = self.with_long[i].q.val();
                 self.visit.next.cut = self.stale[i].q.val();
             }
             if self.reader.looked.val().get_bits::<4>(0) == self.index[i].val() {
@@ -858,6 +866,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
                     self.live[i].d.next = true;
                     self.with_markers[i].d.next = self.owner_markers.q.val();
                     self.with_crc[i].d.next = self.owner_crc.q.val();
+                    self.with_long[i].d.next = self.owner_long.q.val();
                     self.edge_at[i].d.next = 0.into();
                     self.at[i].d.next = 0.into();
                     self.known[i].d.next = false;

@@ -5,6 +5,8 @@ use fastrand::Rng;
 use warpline_driver::{Checks, ErrorDetail, ErrorNumber, StreamOptions};
 use warpline_sim::BackPressure;
 use warpline_testbenches::coverage;
+use warpline_wire::crc;
+use warpline_wire::ddp::TaggedHeader;
 use warpline_wire::send::{CrcField, FpduWriter};
 
 /// FPDUs too short for a header, each alone in a segment: they end with their first beat or the next one, and are found as
@@ -279,6 +281,59 @@ fn the_largest_fpdus() {
             stream.close().unwrap();
             bench.poll();
         }
+    }
+}
+
+// req: AMB-21
+#[test]
+fn a_stream_may_accept_ulpdus_that_no_sender_may_send() {
+    let payload = pattern(9, 65535 - 14);
+    // The writer refuses such lengths, so this FPDU is put together by hand.
+    let header = TaggedHeader {
+        last: true,
+        rsvd_ulp: 0x40,
+        stag: STAG,
+        to: BASE,
+    };
+    let mut octets = 65535_u16.to_be_bytes().to_vec();
+    octets.extend(header.emit());
+    octets.extend(&payload);
+    octets.resize(octets.len().next_multiple_of(4), 0);
+    octets.extend(crc::to_wire(crc::crc32c(&octets)));
+    assert_eq!(octets.len(), 65544);
+    let next = stream_of(false, 1024, &[(write(BASE + 65521), vec![0x5a; 79])]);
+    for bench in Bench::each() {
+        let region = bench.region();
+        let long = StreamOptions {
+            long_ulpdus: true,
+            ..markers(false)
+        };
+        let (seen, stream) = outcome(&bench, long, &[&octets[..], &next].concat());
+        let both = [Seen::Write(3, 65521, false), Seen::Write(3, 79, false)];
+        assert_eq!(seen, both);
+        let memory = region.to_vec().unwrap();
+        assert!(memory[..65521] == payload[..]);
+        assert_eq!(memory[65521..65600], [0x5a; 79]);
+        assert!(memory[65600..].iter().all(|octet| *octet == UNTOUCHED));
+        stream.close().unwrap();
+        // The usual stream refuses it, and so does one with markers, whatever else it accepts.
+        for options in [
+            markers(false),
+            StreamOptions {
+                long_ulpdus: true,
+                ..markers(true)
+            },
+        ] {
+            let at = if options.markers { 4 } else { 0 };
+            let begin = [&vec![0; at], &octets[..4]].concat();
+            let (seen, stream) = outcome(&bench, options, &begin);
+            let error = Seen::Error(3, ErrorNumber::MpaMarker, Checks::empty(), 0);
+            assert_eq!(seen, [error]);
+            let detail = stream.error_record().unwrap().unwrap().detail;
+            assert_eq!(detail, ErrorDetail::Length);
+            stream.close().unwrap();
+        }
+        bench.poll();
     }
 }
 

@@ -150,6 +150,8 @@ pub struct Totals<const H: usize, const D: usize> {
     pub phase: Signal<In, Bits<7>>,
     /// The stream carries markers.
     pub markers: Signal<In, Bit>,
+    /// The stream accepts any length.
+    pub long_ulpdus: Signal<In, Bit>,
     /// Dwords of an FPDU that begins in a lane, 16 bits each; of a long one without the markers inside.
     pub dwords: Signal<Out, Bits<H>>,
     /// Markers inside it are not counted yet.
@@ -192,7 +194,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                 dwords >= (FAR * D) as u32,
                 dwords >= (D - lane) as u32,
                 dwords >= (2 * D - lane) as u32,
-                length > self._max_ulpdu,
+                length > self._max_ulpdu && !self.long_ulpdus.val(),
             ];
             for (flag, found) in flags.iter_mut().zip(found) {
                 *flag = flag.replace_bit(lane, found);
@@ -248,7 +250,7 @@ impl<const H: usize, const D: usize> Logic for Totals<H, D> {
                  far[{lane}] = {};\n    \
                  crosses[{lane}] = {};\n    \
                  beyond[{lane}] = {};\n    \
-                 refused[{lane}] = {length} > 16'd{};\n",
+                 refused[{lane}] = {length} > 16'd{} && !long_ulpdus;\n",
                 at_least(FAR * D),
                 at_least(D - lane),
                 at_least(2 * D - lane),

@@ -41,6 +41,8 @@ pub struct Visit {
     pub markers: Bit,
     /// The stream's CRCs are checked.
     pub crc: Bit,
+    /// Any ULPDU_Length is accepted.
+    pub long_ulpdus: Bit,
     /// Reads the first row only: the stream has been closed meanwhile.
     pub cut: Bit,
 }
@@ -60,6 +62,8 @@ pub struct Row {
     pub markers: Bit,
     /// As in [`Visit`].
     pub crc: Bit,
+    /// As in [`Visit`].
+    pub long_ulpdus: Bit,
     /// As in [`Visit`]; it lies in the first row.
     pub position: Bits<32>,
     /// Dwords from a marker position to lane 0.
@@ -247,6 +251,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
             self.asked.d.next.stream = self.visit.val().stream;
             self.asked.d.next.markers = self.visit.val().markers;
             self.asked.d.next.crc = self.visit.val().crc;
+            self.asked.d.next.long_ulpdus = self.visit.val().long_ulpdus;
             self.asked.d.next.position = self.visit.val().position;
             self.asked_at.d.next =
                 bit_cast::<20, 32>(self.visit.val().position) & self.begin_of_row.val();

@@ -314,6 +314,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Walker<H, D, L
         self.totals.marker.next = bit_cast::<D, 16>(self.row.val().marker);
         self.totals.phase.next = self.row.val().phase;
         self.totals.markers.next = self.row.val().markers;
+        self.totals.long_ulpdus.next = self.row.val().long_ulpdus;
         self.ready.next = (!self.here_valid.q.val() | self.pop.val())
             & !((self.is_counting.q.val() | self.counts.val()) & self.row.val().first);
         self.row_ready.next = self.ready.val();

@@ -129,6 +129,41 @@ fn a_refused_length_ends_its_stream_as_soon_as_it_is_seen() {
     );
 }
 
+// req: AMB-21, AMB-22
+#[test]
+fn a_stream_that_accepts_any_length_is_refused_for_its_ring_only() {
+    for ulpdu in [64769, 65535] {
+        let mut bench = armed(false);
+        bench.arm_for(1, false, true, true);
+        bench.plan(1, ulpdu);
+        bench.plan(1, 20);
+        bench.land(1, 1 << 17);
+        bench.idle(SETTLED);
+        let seen = (bench.issued.len(), bench.seen.refused_length, bench.wrong);
+        assert_eq!(seen, (2, 0, 0));
+        // the next owner does not accept them
+        bench.close(1);
+        bench.idle(64);
+        bench.arm(1, false, true);
+        bench.plan(1, ulpdu);
+        bench.land(1, 4);
+        bench.idle(SETTLED);
+        let seen = (bench.issued.len(), bench.seen.refused_length, bench.wrong);
+        assert_eq!(seen, (3, 1, 0));
+    }
+    let small = Config {
+        ring_octets: 1 << 16,
+        ..Config::simulated(64)
+    };
+    let mut bench = Bench64::new(small, 7);
+    bench.arm_for(1, false, true, true);
+    bench.plan(1, 65535); // 65,544 octets on the wire
+    bench.land(1, 4);
+    bench.idle(SETTLED);
+    let seen = (bench.issued.len(), bench.seen.refused_length, bench.wrong);
+    assert_eq!(seen, (1, 0, 0));
+}
+
 /// FPDUs of every length that the fast path measures, each alone and with the first beat of its stream's next octets: what
 /// it says of them is what goes out. They begin with a marker, or `behind` octets after one.
 fn measured_alone(bench: &mut Bench64, behind: u64) {

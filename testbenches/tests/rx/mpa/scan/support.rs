@@ -51,6 +51,7 @@ pub struct Source {
     pub live: bool,
     pub markers: bool,
     pub crc: bool,
+    pub long_ulpdus: bool,
     pub plan: VecDeque<Planned>,
     /// Position behind the last FPDU of the plan.
     pub planned: u64,
@@ -174,11 +175,17 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
     }
 
     pub fn arm(&mut self, stream: usize, markers: bool, crc: bool) {
+        self.arm_for(stream, markers, crc, false);
+    }
+
+    /// As [`arm`](Self::arm); with `long_ulpdus` any length is accepted, which needs a stream without markers.
+    pub fn arm_for(&mut self, stream: usize, markers: bool, crc: bool, long_ulpdus: bool) {
         let b = &mut self.lockstep.block;
         b.arm.next = true;
         b.stream.next = (stream as u64).into();
         b.markers.next = markers;
         b.crc.next = crc;
+        b.long_ulpdus.next = long_ulpdus;
         self.cycle(None);
         self.lockstep.block.arm.next = false;
         self.cycle(None); // takes effect a cycle later
@@ -187,6 +194,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             live: true,
             markers,
             crc,
+            long_ulpdus,
             ring: std::mem::take(&mut source.ring),
             ..Source::default()
         };
@@ -232,7 +240,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         let position = source.planned;
         let octets = mpa::fpdu_len(position as u32, ulpdu.into(), source.markers) as u64;
         let lead = u64::from(source.markers && position.is_multiple_of(512)) * 4;
-        let refused = if ulpdu > mpa::MAX_ULPDU {
+        let refused = if ulpdu > mpa::MAX_ULPDU && !source.long_ulpdus {
             refused::LENGTH
         } else if octets > self.config.ring_octets as u64 {
             refused::TOO_LARGE
@@ -539,7 +547,8 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
             match closed[stream] {
                 Some(at) if bench.cycle > at + 64 || at == 0 => {
                     let (markers, crc) = (chance(&mut bench.rng, 60), chance(&mut bench.rng, 50));
-                    bench.arm(stream, markers, crc);
+                    let long_ulpdus = !markers && bench.rng.bool();
+                    bench.arm_for(stream, markers, crc, long_ulpdus);
                     closed[stream] = None;
                 }
                 None if chance(&mut bench.rng, 1) && chance(&mut bench.rng, leave) => {
