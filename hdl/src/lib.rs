@@ -8,6 +8,10 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
+//!  tx/mpa
+//!
+//!  ULPDU ─► frame (length, PAD, markers, CRC) ─► FPDU         not connected yet
+//!
 //!  parts, underneath: lane_ram, rotate, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
 //! ```
 //!
@@ -25,5 +29,6 @@ pub mod parts;
 pub mod records;
 pub mod rx;
 pub mod top;
+pub mod tx;
 
 pub use config::{Config, ConfigError, ISLANDS, STREAMS};

@@ -4,6 +4,7 @@
 //!  admit ──RingBeat──► assembly, stream_end, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ─DdpSegment─► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
+//!  Ulpdu ──► frame ──FramedBeat──►
 //! ```
 //!
 //! In the generated text a record is a packed structure, its first field in the lowest bits.
@@ -176,4 +177,34 @@ pub struct Delivery {
     pub stream: Bits<8>,
     /// `regmap::layout::completion` or `error_event`, PHASE zero.
     pub entry: Bits<256>,
+}
+
+/// A ULPDU to send: what its FPDU needs beside its octets.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct Ulpdu {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Stream position where its FPDU begins, a leading marker included; a multiple of four.
+    pub position: Bits<32>,
+    /// ULPDU_Length: its octets, at least one.
+    pub length: Bits<16>,
+    /// The stream carries markers.
+    pub markers: Bit,
+    /// The CRC is computed; without, the field is zero (AMB-12).
+    pub crc: Bit,
+}
+
+/// Side information of a beat of an FPDU to send.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct FramedBeat {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Stream position of the beat's first octet.
+    pub position: Bits<32>,
+    /// Dwords in the beat, from lane 0 up: all lanes, unless it is the last one.
+    pub dwords: Bits<5>,
+    /// First beat of its FPDU.
+    pub first: Bit,
+    /// Last beat of its FPDU; its last dword is the CRC field.
+    pub last: Bit,
 }

@@ -21,6 +21,15 @@ pub fn advance(register: u32, bits: usize) -> u32 {
     (0..bits).fold(register, |register, _| times_x(register))
 }
 
+/// `register` divided by x^`bits`: before so many bits of zeros, which every step of the register remembers.
+#[must_use]
+pub fn retreat(register: u32, bits: usize) -> u32 {
+    (0..bits).fold(register, |register, _| match register >> 31 {
+        0 => register << 1,
+        _ => (register ^ POLYNOMIAL) << 1 | 1,
+    })
+}
+
 /// `register` squared: since (a + b)² = a² + b² over GF(2), coefficient i moves to x^2i. Linear, and one to one
 /// because no square divides the generator, which is x + 1 times a primitive polynomial of degree 31.
 #[must_use]
@@ -61,6 +70,15 @@ mod tests {
             let crc = register_behind(octets) ^ PRESET;
             let whole = [octets, &crc.to_le_bytes()].concat();
             assert_eq!(register_behind(&whole), RESIDUE);
+        }
+    }
+
+    #[test]
+    fn zeros_are_undone() {
+        for bit in 0..32 {
+            let value = 1 << bit;
+            assert_eq!(retreat(times_x(value), 1), value);
+            assert_eq!(retreat(advance(value, 512), 480), advance(value, 32));
         }
     }
 
