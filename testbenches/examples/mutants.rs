@@ -38,6 +38,7 @@ const BENCHES: &[&str] = &[
     "check",
     "deliver",
     "place",
+    "frame",
     "command_arbiter",
     "completion",
     "interrupts",
