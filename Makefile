@@ -21,6 +21,8 @@
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make mutants      plants faults in the text of blocks and runs their benches, renews docs/mutants.md: MUTANTS=12 BENCHES=all
 #                     takes hours; BENCHES= runs a small sample and records nothing
+#   make mutants-software  plants faults in Rust crates and runs their own tests, renews docs/mutants.md: CRATES='wire driver'
+#                     SHARD=1/28; SHARD=open tries recorded survivors again; SHARD= runs a small sample and records nothing
 #   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
@@ -50,6 +52,8 @@ MUTANTS ?= 12
 INPUTS ?= 10000000
 KINDS ?=
 BENCHES ?= all
+CRATES ?=
+SHARD ?= recorded
 
 # cargo-nextest runs test binaries side by side; plain cargo does as well, a little slower.
 ifneq ($(shell command -v cargo-nextest),)
@@ -58,7 +62,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost clean
+.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -126,6 +130,9 @@ synth-all: setup-fpga
 
 mutants: setup
 	$(CARGO) run --quiet --package warpline-testbenches --example mutants -- $(MUTANTS) $(SEED) $(BENCHES)
+
+mutants-software: setup-mutants
+	$(CARGO) run --quiet --package warpline-testbenches --example software_mutants -- $(SHARD) $(CRATES)
 
 fuzz: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example fuzz -- $(INPUTS) $(SEED) $(KINDS)
@@ -202,6 +209,9 @@ setup-cocotb:
 
 setup-host-cost:
 	@tools/setup.sh host-cost
+
+setup-mutants:
+	@tools/setup.sh mutants
 
 clean:
 	$(CARGO) clean

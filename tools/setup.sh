@@ -6,6 +6,7 @@
 #   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
 #   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
 #   5. with the argument `host-cost`, also valgrind
+#   6. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -19,6 +20,7 @@ requirements_fpga=$root/tools/requirements-fpga.txt
 installed_fpga=$venv/requirements-fpga.txt
 requirements_cocotb=$root/tools/requirements-cocotb.txt
 installed_cocotb=$venv/requirements-cocotb.txt
+cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
 wants_valgrind= # set by the argument host-cost
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
@@ -158,11 +160,26 @@ install_cocotb() {
     cp "$requirements_cocotb" "$installed_cocotb"
 }
 
+# .venv has a link to it, so that what runs it knows where it is.
+install_mutants() {
+    local kept=${XDG_CACHE_HOME:-$HOME/.cache}/warpline/cargo-mutants-$cargo_mutants
+    if ! "$kept/bin/cargo-mutants" --version >/dev/null 2>&1; then
+        say "building cargo-mutants $cargo_mutants, which takes a minute or two"
+        # Without a target folder of its own, cargo would leave the products in the project's.
+        if ! env --unset=CARGO_TARGET_DIR cargo install --quiet --debug --locked --force --root "$kept" \
+            --version "$cargo_mutants" cargo-mutants; then
+            say "cargo could not install cargo-mutants $cargo_mutants"
+            exit 1
+        fi
+    fi
+    ln -sfn "$kept/bin/cargo-mutants" "$venv/bin/cargo-mutants"
+}
+
 case ${1:-} in
-'' | fpga | cocotb) ;;
+'' | fpga | cocotb | mutants) ;;
 host-cost) wants_valgrind=yes ;;
 *)
-    say "unknown argument $1: give none, fpga, cocotb or host-cost"
+    say "unknown argument $1: give none, fpga, cocotb, host-cost or mutants"
     exit 1
     ;;
 esac
@@ -171,4 +188,5 @@ install_venv
 case ${1:-} in
 fpga) install_fpga ;;
 cocotb) install_cocotb ;;
+mutants) install_mutants ;;
 esac

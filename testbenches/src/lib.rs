@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod host;
 pub mod import_circles;
 pub mod lockstep;
+pub mod mutant_records;
 pub mod mutants;
 pub mod octets;
 pub mod read_bus;

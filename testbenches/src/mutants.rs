@@ -174,7 +174,7 @@ pub fn apply(top: &str, design: &mut Design) {
     };
     let mutant: Mutant = serde_json::from_str(&mutant).expect("a mutant as JSON");
     for module in &mut design.modules {
-        if relative(top, &module.name) == file_name(&mutant.module)
+        if relative(top, &module.name) == file(&mutant.module)
             && let Some(text) = planted(&module.text, &mutant)
         {
             module.text = text;
@@ -198,15 +198,17 @@ pub fn planted(text: &str, mutant: &Mutant) -> Option<String> {
     Some(format!("{front}{}{behind}", mutant.wrong))
 }
 
-/// Name of a module behind that of the top; `top` for the top itself, as no file can have no name.
-fn relative(top: &str, name: &str) -> String {
-    file_name(name.strip_prefix(top).unwrap_or(name))
+/// Name of a module behind that of the top, as a file's.
+fn relative<'a>(top: &str, name: &'a str) -> &'a str {
+    file(name.strip_prefix(top).unwrap_or(name))
 }
 
-fn file_name(module: &str) -> String {
+/// Name of a module's file: that of a top is `top`, as no file can have no name.
+#[must_use]
+pub fn file(module: &str) -> &str {
     match module.trim_start_matches('_') {
-        "" => "top".into(),
-        module => module.into(),
+        "" => "top",
+        module => module,
     }
 }
 
