@@ -163,7 +163,7 @@ install_cocotb() {
 # .venv has a link to it, so that what runs it knows where it is.
 install_mutants() {
     local kept=${XDG_CACHE_HOME:-$HOME/.cache}/warpline/cargo-mutants-$cargo_mutants
-    if ! "$kept/bin/cargo-mutants" --version >/dev/null 2>&1; then
+    if ! "$kept/bin/cargo-mutants" mutants --version >/dev/null 2>&1; then
         say "building cargo-mutants $cargo_mutants, which takes a minute or two"
         # Without a target folder of its own, cargo would leave the products in the project's.
         if ! env --unset=CARGO_TARGET_DIR cargo install --quiet --debug --locked --force --root "$kept" \
