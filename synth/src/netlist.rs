@@ -131,7 +131,9 @@ pub(crate) fn netlist(
     }
     if !source.named {
         let top = source.top;
-        commands += &format!("hierarchy -check -top {top}\nproc\nflatten\nrename -hide\n");
+        commands += &format!("hierarchy -check -top {top}\nproc\nflatten\n");
+        // numbered in the order of the text; each net keeps its name of the sources as an attribute
+        commands += "rename -hide\nrename -enumerate\nopt_clean -purge\n";
     }
     commands += &family.commands(source.top);
     commands += &format!("write_json {NETLIST_JSON}\nwrite_verilog -noattr netlist.v\n");
