@@ -36,7 +36,7 @@ impl Listener {
             path: path.clone(),
             source,
         };
-        SocketAddrUnix::new(&path).map_err(|errno| failed(errno.into()))?;
+        fits(&path).map_err(failed)?;
         match std::fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
@@ -95,11 +95,21 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    const OTHER_NAME: &str = ".abc";
+    fits(&folder.join(OTHER_NAME))?;
     let socket = tempfile::Builder::new()
         .prefix(".")
-        .rand_bytes(3)
+        .rand_bytes(OTHER_NAME.len() - 1)
         .make_in(folder, |made| UnixListener::bind(made))?;
     Ok(socket.persist_noclobber(path)?)
+}
+
+/// Whether `path`, with a zero behind it, fits into a socket address.
+fn fits(path: &Path) -> io::Result<()> {
+    match path.as_os_str().len() {
+        ..=107 => Ok(()),
+        _ => Err(rustix::io::Errno::NAMETOOLONG.into()),
+    }
 }
 
 /// Connects without waiting: a full queue of clients also means a running server.

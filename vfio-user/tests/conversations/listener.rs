@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -149,6 +150,30 @@ fn a_missing_folder_is_an_error() {
         Listener::bind(folder.path().join("missing/device")),
         Err(ListenError::Io { .. })
     ));
+}
+
+/// Whoever meets an error reads what to do about it.
+#[test]
+fn errors_at_socket_files_have_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let client = |path: &Path| Client::connect(path, PATIENCE).unwrap_err().to_string();
+    let missing = client(&folder.path().join("missing"));
+    assert!(missing.ends_with(": start the device first"), "{missing}");
+    let dead = folder.path().join("dead");
+    drop(UnixListener::bind(&dead).unwrap());
+    let refused = client(&dead);
+    assert!(refused.contains(": no server listens there"), "{refused}");
+    // A path of 108 octets, and one whose folder leaves no room for the name under which the file is made.
+    let most = 107 - folder.path().as_os_str().len() - 1;
+    let long = folder.path().join("x".repeat(most + 1));
+    let deep = folder.path().join("x".repeat(most - 2));
+    std::fs::create_dir(&deep).unwrap();
+    for path in [long, deep.join("y")] {
+        let error = Listener::bind(&path).unwrap_err().to_string();
+        assert!(error.ends_with("has 107 octets at most"), "{error}");
+    }
+    let fits = folder.path().join("x".repeat(most));
+    drop(Listener::bind(&fits).unwrap());
 }
 
 // The queue is full and never emptied: a plain connect would block.
