@@ -91,16 +91,17 @@ impl Listener {
 /// A socket that listens, and then has its file at `path`. Binding makes a file at which nobody listens yet: a client that
 /// connects in that moment is refused, and a second server takes the file for a dead server's.
 fn listen(path: &Path) -> io::Result<UnixListener> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = path.parent().unwrap_or(path);
     const OTHER_NAME: &str = ".abc";
     fits(&folder.join(OTHER_NAME))?;
     let socket = tempfile::Builder::new()
         .prefix(".")
         .rand_bytes(OTHER_NAME.len() - 1)
-        .make_in(folder, |made| UnixListener::bind(made))?;
+        // `made` is absolute: a short path from a deep folder would no longer fit
+        .make_in(folder, |made| {
+            let name = made.file_name().unwrap_or_default();
+            UnixListener::bind(folder.join(name))
+        })?;
     Ok(socket.persist_noclobber(path)?)
 }
 
