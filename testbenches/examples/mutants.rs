@@ -294,8 +294,8 @@ fn all(words: &[String]) -> Result<bool, Failure> {
         named => named,
     };
     let root = Path::new(ROOT);
-    let explained = fs::read_to_string(root.join("testbenches/mutants-equivalent.json"))?;
-    let explained: Vec<Equivalent> = serde_json::from_str(&explained)?;
+    let explained: Vec<Equivalent> =
+        mutant_records::read(root, "testbenches/mutants-equivalent.json")?;
     let mut results: Texts = mutant_records::read(root, TEXTS)?;
     let mut passed = true;
     for bench in benches {

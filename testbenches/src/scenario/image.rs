@@ -18,14 +18,14 @@ pub struct Image {
     pub octets: Vec<u8>,
     /// Where the region or buffer begins.
     pub start: usize,
-    /// Stream that wrote an octet in this phase, an index; [`NOBODY`] if none has.
+    /// Index of the stream that wrote each octet in this phase, or [`NO_STREAM`].
     writers: Vec<u8>,
     /// Octets that were written more than once in one phase in no certain order: by several streams (DDP-ORD-07), of each
     /// of which the last octet counts, or by a stream that may place out of order (DDP-ORD-03), of which each one does.
     contested: BTreeMap<usize, BTreeMap<(u8, u32), u8>>,
     /// What else may stand there because of a stream that failed: see [`Ahead`](super::expect::Ahead).
     loose: BTreeMap<usize, Vec<u8>>,
-    /// The same of earlier phases, as far as nobody has written there since.
+    /// The same of earlier phases, where no stream has written since.
     loose_before: BTreeMap<usize, Vec<u8>>,
     /// What was written out of order in this phase: stream, octet, what was there before.
     journal: Vec<(u8, usize, u8)>,
@@ -34,7 +34,7 @@ pub struct Image {
 }
 
 /// No stream.
-const NOBODY: u8 = u8::MAX;
+const NO_STREAM: u8 = u8::MAX;
 
 impl Image {
     /// The memory of a region before anything happens: random octets around it, too.
@@ -59,7 +59,7 @@ impl Image {
         let mut octets = vec![0; length.next_multiple_of(PAGE)];
         Rng::with_seed(seed).fill(&mut octets);
         Self {
-            writers: vec![NOBODY; octets.len()],
+            writers: vec![NO_STREAM; octets.len()],
             contested: BTreeMap::new(),
             loose: BTreeMap::new(),
             loose_before: BTreeMap::new(),
@@ -79,12 +79,12 @@ impl Image {
                 self.journal.push((stream, at, self.octets[at]));
             }
             match self.writers[at] {
-                NOBODY if ordered => {
+                NO_STREAM if ordered => {
                     self.contested.remove(&at);
                     self.loose_before.remove(&at);
                 }
                 // Undone, it leaves what an earlier phase may have left.
-                NOBODY => {
+                NO_STREAM => {
                     if let Some(contest) = self.contested.remove(&at) {
                         let octets = self.loose_before.entry(at).or_default();
                         octets.extend(contest.into_values());
@@ -120,7 +120,7 @@ impl Image {
 
     /// Everything has been written.
     pub(super) fn end_phase(&mut self) {
-        self.writers.fill(NOBODY);
+        self.writers.fill(NO_STREAM);
         self.journal.clear();
         for (at, mut octets) in std::mem::take(&mut self.loose) {
             self.loose_before.entry(at).or_default().append(&mut octets);

@@ -3,7 +3,7 @@
 use warpline_hdl::tx::mpa::frame::latency;
 use warpline_wire::{marker, mpa};
 
-use crate::support::{Bench, Item, Paces, at_wider, random_octets};
+use crate::support::{Bench, Item, Paces, Seen, at_wider, random_octets};
 
 /// Items one behind the other in a stream.
 fn stream(rng: &mut fastrand::Rng, markers: bool, lengths: &[usize]) -> Vec<Item> {
@@ -20,6 +20,11 @@ fn stream(rng: &mut fastrand::Rng, markers: bool, lengths: &[usize]) -> Vec<Item
         item
     });
     items.collect()
+}
+
+/// Cycles from the first beat to the last one, both included.
+fn cycles_of(seen: &[Seen]) -> usize {
+    seen.last().unwrap().cycle - seen[0].cycle + 1
 }
 
 /// FPDUs take as many cycles as they have beats, and follow each other without a gap.
@@ -49,8 +54,12 @@ fn a_beat_a_cycle<
             let seen = seen.unwrap_or_else(|e| panic!("{e}"));
             let beats: usize = items.iter().map(|i| i.fpdu_len().div_ceil(K)).sum();
             assert_eq!(seen.len(), beats);
-            let cycles = seen.last().unwrap().cycle - seen[0].cycle + 1;
-            assert_eq!(cycles, beats, "{W} bits, {markers}, {:?}", lengths[0]);
+            assert_eq!(
+                cycles_of(&seen),
+                beats,
+                "{W} bits, {markers}, {:?}",
+                lengths[0]
+            );
         }
     }
 }
@@ -81,8 +90,7 @@ fn first_beat<
             let seen = seen.unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(seen[0].cycle - bench.accepted[0], latency(D));
             // no gap in it
-            let cycles = seen.last().unwrap().cycle - seen[0].cycle + 1;
-            assert_eq!(cycles, items[0].fpdu_len().div_ceil(K));
+            assert_eq!(cycles_of(&seen), items[0].fpdu_len().div_ceil(K));
         }
     }
 }
@@ -106,7 +114,7 @@ fn markers_cost_their_four_octets_only() {
     let [without, with] = [false, true].map(|markers| {
         let items = stream(&mut bench.rng, markers, &lengths);
         let seen = bench.run(&items, Paces::ALWAYS).unwrap();
-        seen.last().unwrap().cycle - seen[0].cycle + 1
+        cycles_of(&seen)
     });
     // 508 octets are 63 beats and a half; with its marker the FPDU fills 64
     assert_eq!((without, with), (8 * 64, 8 * 64));

@@ -1,7 +1,6 @@
 //! The golden vectors: FPDUs that were written by hand or by another program.
 
 use serde_json::Value;
-use warpline_wire::receive::{Framing, FramingConfig};
 
 use crate::support::{Bench, Item, Paces, at_wider, fpdus};
 
@@ -43,20 +42,14 @@ fn vectors() -> Vec<(Item, Vec<u8>)> {
     let all: Value = serde_json::from_str(VECTORS).unwrap();
     let item = |name: &str, part: &str, position, markers, crc| {
         let fpdu = octets(&all[name][part]);
-        let config = FramingConfig {
-            markers,
-            crc,
-            ..FramingConfig::default()
-        };
-        let mut framing = Framing::at(position, config);
-        let ulpdu = framing.push(&mut fpdu.as_slice()).unwrap().unwrap();
-        let item = Item {
+        let mut item = Item {
             stream: 2,
             position,
             markers,
             crc,
-            octets: ulpdu.octets.to_vec(),
+            octets: vec![],
         };
+        item.octets = item.read_back(&fpdu);
         (item, fpdu)
     };
     let marked = MARKED
