@@ -7,7 +7,7 @@
 //!
 //! The *content* of an FPDU is ULPDU_Length, ULPDU, PAD and CRC field. A beat takes D dwords of it, or D - 1 and a marker.
 //! So no division by the 508 octets between markers is needed: what is left of the content is counted, and a beat is the
-//! last one if all that is left fits. A marker that is due behind the CRC field belongs to the next FPDU (MPA-MRK-08), one
+//! last one if the rest fits into it. A marker that is due behind the CRC field belongs to the next FPDU (MPA-MRK-08), one
 //! in front of it to this one (MPA-CRC-14).
 //!
 //! Each marker moves the content behind it up by one lane. When D of them have gone by, a beat needs no new beat of

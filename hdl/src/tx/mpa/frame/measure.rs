@@ -42,7 +42,7 @@ pub struct NextFpdu {
     pub markers: Bit,
     /// As in [`Ulpdu`].
     pub crc: Bit,
-    /// All that is left fits the next beat.
+    /// The remaining content fits into the next beat.
     pub last: Bit,
     /// Dwords of content, if so.
     pub left: Bits<5>,
