@@ -4,7 +4,8 @@
 //!  admit ──RingBeat──► assembly, stream_end, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ─DdpSegment─► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
-//!  Ulpdu ──► frame ──FramedBeat──►
+//!  Piece ──► gather ──octets──┐
+//!  Ulpdu ─────────────────► frame ──FramedBeat──► transmit_ring
 //! ```
 //!
 //! In the generated text a record is a packed structure, its first field in the lowest bits.
@@ -14,7 +15,7 @@
 )]
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::Record;
-use warpline_wire::ddp::{control, fpdu_field};
+use warpline_wire::ddp::{self, control, fpdu_field};
 
 /// Dwords read of an FPDU that is placed already, or all of it if it has fewer: ULPDU_Length, the longest header of DDP, and
 /// a marker in front of them or among them.
@@ -36,6 +37,8 @@ pub const VERSION_LSB: usize = CONTROL_LSB + control::VERSION.trailing_zeros() a
 /// Lowest bit of the octet behind the control octet, in [`DdpSegment::header_0`].
 pub const RSVD_ULP_FIRST_LSB: usize = header_0_lsb(fpdu_field::untagged::RSVD_ULP.start);
 
+/// [`Piece::content`] holds a header.
+const _: () = assert!(8 * PIECE_OCTETS == 144);
 /// The other dwords of the header are what [`DdpSegment`] says.
 const _: () = assert!(
     fpdu_field::tagged::STAG.start == 4
@@ -192,6 +195,22 @@ pub struct Ulpdu {
     pub markers: Bit,
     /// The CRC is computed; without, the field is zero (AMB-12).
     pub crc: Bit,
+}
+
+/// Octets of a [`Piece`] that come with it, at most: a whole header of DDP.
+pub const PIECE_OCTETS: usize = ddp::UNTAGGED_HEADER_LEN;
+
+/// A part of a ULPDU to send; the parts follow each other without gaps.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct Piece {
+    /// Its octets lie in host memory.
+    pub memory: Bit,
+    /// Octets, at least one; at most [`PIECE_OCTETS`] if they do not lie in host memory.
+    pub length: Bits<16>,
+    /// The octets, the first one in bits 7:0; or, in bits 63:0, the bus address of the first one.
+    pub content: Bits<144>,
+    /// Last part of its ULPDU.
+    pub last: Bit,
 }
 
 /// Side information of a beat of an FPDU to send.
