@@ -4,8 +4,8 @@
 //!  admit ──RingBeat──► assembly, stream_end, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ─DdpSegment─► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
-//!  Piece ──► gather ──octets──┐
-//!  Ulpdu ─────────────────► frame ──FramedBeat──► transmit_ring
+//!  segment ──LocalPiece──► local_access ──Piece──► gather ──octets──┐
+//!    └─SendSegment─► settle ──Ulpdu─────────────────────────────────┴─► frame ──FramedBeat──► transmit_ring
 //! ```
 //!
 //! In the generated text a record is a packed structure, its first field in the lowest bits.
@@ -211,6 +211,52 @@ pub struct Piece {
     pub content: Bits<144>,
     /// Last part of its ULPDU.
     pub last: Bit,
+}
+
+/// A part of a DDP segment to send, before the STag table is asked for its host memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct LocalPiece {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Protection domain of the stream.
+    pub protection_domain: Bits<16>,
+    /// As in [`Piece`]; 0 only where the segment is not sent.
+    pub length: Bits<16>,
+    /// As in [`Piece`].
+    pub memory: Bit,
+    /// The octets as in [`Piece`]; or the STag in bits 31:0, and the Tagged Offset of the first octet in bits 95:32.
+    pub content: Bits<144>,
+    /// Last part of its segment.
+    pub last: Bit,
+    /// With `last`: not zero if the segment must not be sent, `regmap::transmit::status`.
+    pub refused: Bits<4>,
+}
+
+/// A DDP segment to send, beside its pieces; or, if its last piece says that it is not sent, the end of a request.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct SendSegment {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// As in [`Ulpdu`].
+    pub position: Bits<32>,
+    /// As in [`Ulpdu`].
+    pub length: Bits<16>,
+    /// As in [`Ulpdu`].
+    pub markers: Bit,
+    /// As in [`Ulpdu`].
+    pub crc: Bit,
+    /// First segment of its message.
+    pub first: Bit,
+    /// Last segment of its message.
+    pub last: Bit,
+    /// A completion reports the message.
+    pub signalled: Bit,
+    /// Octets of the message.
+    pub octets: Bits<32>,
+    /// `send_slot::REQUEST`.
+    pub request: Bits<64>,
+    /// `send_event::CONSUMED`.
+    pub consumed: Bits<16>,
 }
 
 /// Side information of a beat of an FPDU to send.

@@ -165,6 +165,8 @@ pub const SLOT_OCTETS: u64 = 4 * send_slot::WORDS as u64;
 pub const ELEMENTS_MAX: usize = 8;
 /// Most octets of an inline request.
 pub const INLINE_MAX: usize = 64;
+/// Untagged queues of a stream whose messages are counted: Queue Numbers below this.
+pub const QUEUES: u32 = 256;
 /// Word of a slot where elements, or inline octets, begin.
 pub const PAYLOAD_WORD: usize = 8;
 
@@ -238,7 +240,7 @@ layout! {
         RSVD_ULP_FIRST: 0 [24; 8],
         /// Tagged: STag of the peer's buffer.
         STAG: 1 [0; 32],
-        /// Untagged: queue number.
+        /// Untagged: Queue Number, below 256.
         QUEUE: 1 [0; 32],
         /// Tagged: Tagged Offset of the first octet.
         OFFSET: 2 [0; 64],

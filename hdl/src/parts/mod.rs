@@ -8,6 +8,7 @@ pub mod keep_count;
 pub mod lane_mask;
 pub mod lane_ram;
 pub mod queue;
+pub mod record_ram;
 pub mod rotate;
 pub mod round_robin;
 pub mod xor_network;

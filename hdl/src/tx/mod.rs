@@ -4,4 +4,5 @@
 //!  DDP segments ─► mpa: FPDUs with length, PAD, markers and CRC ─► transmit rings
 //! ```
 
+pub mod ddp;
 pub mod mpa;

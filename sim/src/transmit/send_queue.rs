@@ -24,8 +24,6 @@ use crate::host::Host;
 
 /// Octets that wait for TCP, above which no FPDU is made.
 const OUTGOING: usize = 64 << 10;
-/// Untagged queues whose MSNs are counted.
-const QUEUES: usize = 256;
 
 /// What the rest of the card gives to a step.
 pub(crate) struct Surroundings<'s> {
@@ -304,7 +302,7 @@ impl SendQueue {
 
     /// Messages sent to an untagged queue; none beyond the queues that are counted.
     fn count(&mut self, queue: u32) -> Option<&mut u32> {
-        self.messages.resize(QUEUES, 0);
+        self.messages.resize(transmit::QUEUES as usize, 0);
         self.messages.get_mut(queue as usize)
     }
 

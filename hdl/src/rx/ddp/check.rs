@@ -53,7 +53,6 @@ mod error_records;
 mod event;
 mod judge;
 pub mod receive_queues;
-mod record_ram;
 pub mod stag_table;
 pub mod tagged;
 pub mod untagged;

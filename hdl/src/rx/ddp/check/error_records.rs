@@ -8,7 +8,7 @@
 //! Words are laid out as `regmap::layout::error_record`. Word 0 with its VALID bit is written last, so that a record that
 //! shows VALID is complete. Inputs are held from `write` until `busy` is low again: 13 cycles. After a reset the caller
 //! clears every row.
-use super::record_ram::RecordRam;
+use crate::parts::record_ram::RecordRam;
 use crate::records::{DdpSegment, Verdict};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;

@@ -21,9 +21,9 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use super::record_ram::{self, RecordRam};
 use crate::Config;
 use crate::parts::queue::Store;
+use crate::parts::record_ram::{self, RecordRam};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};

@@ -14,7 +14,7 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use super::record_ram::{self, RecordRam};
+use crate::parts::record_ram::{self, RecordRam};
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stag_entry;

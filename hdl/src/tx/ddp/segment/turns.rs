@@ -1,0 +1,311 @@
+//! Turns: whose DDP segment is cut next.
+//!
+//! ```text
+//!  events ─► bits of each stream ─► eligible ─► round robin ─► budget = deficit + QUANTUM ─┬─ > 0 ─► turn ─► budget - spent
+//!                                                                 ▲                        └─ ≤ 0 ─► deficit, next stream
+//!                                                                 └───────────── deficits ◄───────────────────┘
+//! ```
+//!
+//! Deficit round robin, in octets of FPDUs: a stream is visited, its budget grows by [`QUANTUM`], and it has turns until the
+//! budget is used up or it has nothing to send. What it has used beyond that is deducted from its next visit; what it has left
+//! when it has nothing more to send is lost.
+//!
+//! A stream is *eligible* when its oldest slot is fetched, it is not blocked, and the slot can be sent (armed, gate open)
+//! or is flushed (closed, ended, frozen). A turn that finds no room in the ring, or a fence that is not reached, blocks its
+//! stream; each event of the stream ends that, also one that comes during the turn.
+//!
+//! Latency: [`START`] cycles from a stream's getting eligible to its turn, if no other stream has one, and [`AGAIN`] from the end of a turn to the
+//! stream's next one in the same visit. A ready stream has its turn after at most S - 1 visits of others for each QUANTUM
+//! of its deficit.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
+use crate::parts::queue::Store;
+use crate::parts::round_robin::RoundRobin;
+use rust_hdl_core::prelude::*;
+use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{Block, comment};
+
+/// Octets that a visit adds to the budget of a stream.
+pub const QUANTUM: u64 = 4096;
+/// Cycles from an eligible stream to its turn.
+pub const START: usize = 4;
+/// Cycles from the end of a turn to the next one of the same visit.
+pub const AGAIN: usize = 6;
+
+/// State of the choice.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum Step {
+    /// No stream is visited.
+    Seek,
+    /// The deficit is read.
+    Visit,
+    /// The budget is compared.
+    Weigh,
+    /// The stream has its turn.
+    Turn,
+    /// The bits of the stream follow the turn.
+    Settle,
+    /// Decides whether the stream has another turn.
+    Again,
+}
+
+/// An event of a stream.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, warpline_sv_writer::Record)]
+pub struct StreamEvent {
+    /// It happens in this cycle.
+    pub valid: Bit,
+    /// Stream number.
+    pub stream: Bits<8>,
+}
+
+/// Turns of S streams.
+#[derive(Block)]
+#[block(default)]
+pub struct Turns<const S: usize> {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset.
+    pub reset: Signal<In, Bit>,
+    /// The oldest slot of the stream is fetched.
+    pub head: [Signal<In, Bit>; S],
+    /// The stream is as before it was armed.
+    pub clear: Signal<In, StreamEvent>,
+    /// `ARM_TRANSMIT`.
+    pub arm: Signal<In, StreamEvent>,
+    /// `CLOSE_STREAM`: requests are flushed.
+    pub close: Signal<In, StreamEvent>,
+    /// The gate opens (MPA-START-10, AMB-56).
+    pub open: Signal<In, StreamEvent>,
+    /// The receive side has frozen the stream.
+    pub freeze: Signal<In, StreamEvent>,
+    /// A request has failed behind this block.
+    pub fail: Signal<In, StreamEvent>,
+    /// The ring has more room.
+    pub freed: Signal<In, StreamEvent>,
+    /// A segment has left the blocks behind this one.
+    pub settled: Signal<In, StreamEvent>,
+
+    /// A stream has its turn; high until `done`.
+    pub turn: Signal<Out, Bit>,
+    /// That stream.
+    pub stream: Signal<Out, Bits<8>>,
+    /// It is armed, and its gate is open.
+    pub sends: Signal<Out, Bit>,
+    /// It is closed, or its queue has ended.
+    pub flushes: Signal<Out, Bit>,
+    /// It is frozen.
+    pub frozen: Signal<Out, Bit>,
+    /// Pulse: the turn ends. The following belong to it.
+    pub done: Signal<In, Bit>,
+    /// Octets that were sent.
+    pub spent: Signal<In, Bits<17>>,
+    /// The stream cannot go on before an event.
+    pub block: Signal<In, Bit>,
+    /// The queue of the stream has ended.
+    pub ends: Signal<In, Bit>,
+    /// Streams that `ARM_TRANSMIT` has armed.
+    pub is_armed: [Signal<Out, Bit>; S],
+    /// Streams whose gate is open.
+    pub is_open: [Signal<Out, Bit>; S],
+    /// Streams whose queue has ended.
+    pub is_ended: [Signal<Out, Bit>; S],
+
+    armed: [Dff<Bit>; S],
+    opened: [Dff<Bit>; S],
+    closing: [Dff<Bit>; S],
+    iced: [Dff<Bit>; S],
+    ended: [Dff<Bit>; S],
+    blocked: [Dff<Bit>; S],
+    eligible: [Dff<Bit>; S],
+    round_robin: RoundRobin<S>,
+    deficits: Store<Bits<18>, 4>,
+    step: Dff<Step>,
+    current: Dff<Bits<8>>,
+    budget: Dff<Bits<18>>,
+    sends_now: Dff<Bit>,
+    flushes_now: Dff<Bit>,
+    frozen_now: Dff<Bit>,
+    /// An event of the stream came during its turn.
+    woken: Dff<Bit>,
+    pause: Dff<Bits<2>>,
+    has_more: Dff<Bit>,
+    wakes: [Signal<Local, Bit>; S],
+    is_current: [Signal<Local, Bit>; S],
+    positive: Signal<Local, Bit>,
+    #[constant(|i| i)]
+    index: [Constant<Bits<4>>; S],
+    /// A slot that was popped with the turn is followed by the next one by then.
+    #[constant(AGAIN - 3)]
+    follows: Constant<Bits<2>>,
+    #[constant(QUANTUM)]
+    quantum: Constant<Bits<18>>,
+}
+
+impl<const S: usize> Logic for Turns<S> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.turn.next = self.step.q.val() == Step::Turn;
+        self.stream.next = self.current.q.val();
+        self.sends.next = self.sends_now.q.val();
+        self.flushes.next = self.flushes_now.q.val();
+        self.frozen.next = self.frozen_now.q.val();
+
+        comment!("bits of the streams");
+        self.sends_now.d.next = false;
+        self.flushes_now.d.next = false;
+        self.frozen_now.d.next = false;
+        self.has_more.d.next = false;
+        for i in 0..S {
+            self.is_armed[i].next = self.armed[i].q.val();
+            self.is_open[i].next = self.opened[i].q.val();
+            self.is_ended[i].next = self.ended[i].q.val();
+            self.is_current[i].next = self.current.q.val().get_bits::<4>(0) == self.index[i].val();
+            self.wakes[i].next = false;
+            if self.freed.val().valid
+                & (self.freed.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+            }
+            if self.settled.val().valid
+                & (self.settled.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+            }
+            if self.open.val().valid
+                & (self.open.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.opened[i].d.next = self.armed[i].q.val();
+            }
+            if self.freeze.val().valid
+                & (self.freeze.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.iced[i].d.next = true;
+            }
+            if self.fail.val().valid
+                & (self.fail.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.ended[i].d.next = true;
+            }
+            if self.close.val().valid
+                & (self.close.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.closing[i].d.next = true;
+            }
+            if self.arm.val().valid
+                & (self.arm.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.armed[i].d.next = true;
+            }
+            if self.is_current[i].val() {
+                self.sends_now.d.next = self.armed[i].q.val() & self.opened[i].q.val();
+                self.flushes_now.d.next = self.closing[i].q.val() | self.ended[i].q.val();
+                self.frozen_now.d.next = self.iced[i].q.val();
+                self.has_more.d.next = self.eligible[i].q.val();
+                if self.wakes[i].val() {
+                    self.woken.d.next = true;
+                }
+            }
+            if self.done.val() & self.is_current[i].val() {
+                if self.block.val() & !self.woken.q.val() {
+                    self.blocked[i].d.next = true;
+                }
+                if self.ends.val() {
+                    self.ended[i].d.next = true;
+                }
+            }
+            if self.wakes[i].val() {
+                self.blocked[i].d.next = false;
+            }
+            if self.clear.val().valid
+                & (self.clear.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.armed[i].d.next = false;
+                self.opened[i].d.next = false;
+                self.closing[i].d.next = false;
+                self.iced[i].d.next = false;
+                self.ended[i].d.next = false;
+                self.blocked[i].d.next = false;
+            }
+            self.eligible[i].d.next = self.head[i].val()
+                & !self.blocked[i].q.val()
+                & (self.closing[i].q.val()
+                    | self.ended[i].q.val()
+                    | self.iced[i].q.val()
+                    | (self.armed[i].q.val() & self.opened[i].q.val()));
+            self.round_robin.asks[i].next = self.eligible[i].q.val();
+        }
+
+        comment!("one turn after the other");
+        self.round_robin.last.next = self.current.q.val().get_bits::<4>(0);
+        self.deficits.write.next = false;
+        self.deficits.write_row.next = self.current.q.val().get_bits::<4>(0);
+        self.deficits.read_row.next = self.current.q.val().get_bits::<4>(0);
+        self.deficits.data.next = self.budget.q.val();
+        self.positive.next = !self.budget.q.val().get_bit(17) & self.budget.q.val().any();
+        match self.step.q.val() {
+            Step::Seek => {
+                self.current.d.next = self.round_robin.choice.val();
+                if self.round_robin.any.val() {
+                    self.step.d.next = Step::Visit;
+                }
+            }
+            Step::Visit => {
+                self.budget.d.next = self.deficits.out.val() + self.quantum.val();
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
+                self.woken.d.next = false;
+                if self.positive.val() {
+                    self.step.d.next = Step::Turn;
+                } else {
+                    self.deficits.write.next = true;
+                    self.step.d.next = Step::Seek;
+                }
+            }
+            Step::Turn => {
+                if self.done.val() {
+                    self.budget.d.next = self.budget.q.val() - bit_cast::<18, 17>(self.spent.val());
+                    self.pause.d.next = self.follows.val();
+                    self.step.d.next = Step::Settle;
+                }
+            }
+            Step::Settle => {
+                self.pause.d.next = self.pause.q.val() - 1;
+                if !self.pause.q.val().any() {
+                    self.step.d.next = Step::Again;
+                }
+            }
+            Step::Again => {
+                self.woken.d.next = false;
+                self.step.d.next = Step::Seek;
+                self.deficits.write.next = true;
+                if self.positive.val() {
+                    self.deficits.data.next = 0.into();
+                    if self.has_more.q.val() {
+                        self.deficits.write.next = false;
+                        self.step.d.next = Step::Turn;
+                    }
+                }
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Seek;
+            for i in 0..S {
+                self.armed[i].d.next = false;
+                self.opened[i].d.next = false;
+                self.closing[i].d.next = false;
+                self.iced[i].d.next = false;
+                self.ended[i].d.next = false;
+                self.blocked[i].d.next = false;
+                self.eligible[i].d.next = false;
+            }
+        }
+    }
+}
