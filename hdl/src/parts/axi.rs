@@ -533,3 +533,23 @@ pub struct AxiLiteMaster {
     /// It is accepted.
     pub rready: Signal<Out, Bit>,
 }
+
+/// Read address channel inside the device.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct ReadAddress {
+    /// Address of the first beat, aligned to the bus.
+    pub address: Bits<64>,
+    /// Beats of the burst less one.
+    pub length: Bits<8>,
+}
+
+/// Octets between the addresses at which bursts end, for beats of `octets`: so that none crosses [`BOUNDARY`] or has more
+/// than [`MOST_BEATS`] beats.
+#[must_use]
+pub const fn burst_block(octets: usize) -> usize {
+    if octets * MOST_BEATS < BOUNDARY {
+        octets * MOST_BEATS
+    } else {
+        BOUNDARY
+    }
+}

@@ -1,7 +1,7 @@
 //! The transmit path: from DDP segments to the octets of TCP streams.
 //!
 //! ```text
-//!  DDP segments ─► mpa: FPDUs with length, PAD, markers and CRC ─► transmit rings
+//!  DDP segments ─► ddp: octets of ULPDUs ─► mpa: FPDUs with length, PAD, markers and CRC ─► transmit rings
 //! ```
 
 pub mod ddp;

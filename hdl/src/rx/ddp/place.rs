@@ -30,7 +30,8 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::Config;
-use crate::parts::axi::{BOUNDARY, MOST_BEATS, WriteAddress, WriteRequestOut};
+pub use crate::parts::axi::burst_block as block;
+use crate::parts::axi::{WriteAddress, WriteRequestOut};
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram;
@@ -40,16 +41,6 @@ use crate::records::{Delivery, Placement};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
-
-/// Octets between the addresses at which bursts end, for beats of `octets`.
-#[must_use]
-pub const fn block(octets: usize) -> usize {
-    if octets * MOST_BEATS < BOUNDARY {
-        octets * MOST_BEATS
-    } else {
-        BOUNDARY
-    }
-}
 
 /// The beats of one burst, or an FPDU without payload.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
