@@ -8,14 +8,15 @@
 //! ```
 //!
 //! Rules are those of IHI 0022E: what is valid stays, unchanged, until it is taken (§A3.2.1). Besides, warpline's read
-//! bursts are aligned, stay in a block of 256 octets, and come one at a time.
+//! bursts are aligned, and stay in a block of 256 octets and come one at a time, if the manner does not say otherwise.
 
-use crate::stimulus::{Pace, Rhythm};
+use crate::stimulus::{Pace, Rhythm, chance};
 use fastrand::Rng;
 use rust_hdl_core::prelude::Bits;
 use std::collections::VecDeque;
 use std::ops::Range;
 use thiserror::Error;
+use warpline_hdl::parts::axi::READ_BLOCK;
 
 /// What an address on AR asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +73,10 @@ pub enum Violation {
     /// A burst does not begin at a beat's address.
     #[error("{0:?} is not aligned")]
     Unaligned(Burst),
-    /// A burst leaves its block of 256 octets.
-    #[error("{0:?} crosses 256 octets")]
+    /// A burst leaves its block.
+    #[error("{0:?} leaves its block")]
     Crosses(Burst),
-    /// A burst comes before the beats of the one in front of it are taken.
+    /// A burst comes while as many as may be are under way.
     #[error("{0:?} comes while a burst is under way")]
     Second(Burst),
 }
@@ -93,6 +94,12 @@ pub struct Manner {
     pub faulty: Range<u64>,
     /// Bursts of more beats end after this many.
     pub most_beats: usize,
+    /// Of all bursts, in percent, so many end early or late.
+    pub wrong_ends: u32,
+    /// Octets of a block that no burst leaves.
+    pub block: u64,
+    /// Bursts that may be under way.
+    pub bursts: usize,
 }
 
 impl Manner {
@@ -105,6 +112,9 @@ impl Manner {
             delay: delay..delay + 1,
             faulty: 0..0,
             most_beats: 256,
+            wrong_ends: 0,
+            block: READ_BLOCK as u64,
+            bursts: 1,
         }
     }
 }
@@ -113,6 +123,8 @@ impl Manner {
 pub struct ReadBus {
     /// Every burst whose address was taken, in order, with the cycle.
     pub bursts: Vec<(u64, Burst)>,
+    /// Those of them, by index, that end early or late at random.
+    pub wrong_ends: Vec<usize>,
     /// How the memory behaves from now on.
     pub manner: Manner,
     octet: Box<dyn Fn(u64) -> u8>,
@@ -122,8 +134,15 @@ pub struct ReadBus {
     cycle: u64,
     offer: Offer,
     held: Option<Burst>,
+    beats: VecDeque<DueBeat>,
+}
+
+/// A beat, not given before a cycle.
+struct DueBeat {
     due: u64,
-    beats: VecDeque<ReadBeat>,
+    beat: ReadBeat,
+    /// Nothing of its burst follows.
+    end: bool,
 }
 
 impl ReadBus {
@@ -132,6 +151,7 @@ impl ReadBus {
     pub fn new(octets: usize, manner: Manner, octet: impl Fn(u64) -> u8 + 'static) -> Self {
         Self {
             bursts: vec![],
+            wrong_ends: vec![],
             octet: Box::new(octet),
             octets: octets as u64,
             ar: Rhythm::new(manner.ar),
@@ -140,7 +160,6 @@ impl ReadBus {
             cycle: 0,
             offer: Offer::default(),
             held: None,
-            due: 0,
             beats: VecDeque::new(),
         }
     }
@@ -150,7 +169,8 @@ impl ReadBus {
         let (arready, goes) = (self.ar.go(rng), self.r.go(rng));
         let waits = self.offer.beat.is_some(); // a beat that was not taken stays
         let beat = self.beats.front().filter(|_| waits || goes);
-        let beat = beat.filter(|_| self.cycle >= self.due).cloned();
+        let beat = beat.filter(|front| self.cycle >= front.due);
+        let beat = beat.map(|front| front.beat.clone());
         self.offer = Offer { arready, beat };
         self.offer.clone()
     }
@@ -199,19 +219,26 @@ impl ReadBus {
         if !burst.address.is_multiple_of(self.octets) {
             return Err(Violation::Unaligned(burst));
         }
-        if burst.address % 256 + count * self.octets > 256 {
+        if burst.address % self.manner.block + count * self.octets > self.manner.block {
             return Err(Violation::Crosses(burst));
         }
-        if !self.beats.is_empty() {
+        if self.beats.iter().filter(|beat| beat.end).count() >= self.manner.bursts {
             return Err(Violation::Second(burst));
         }
+        let due = self.cycle + 1 + rng.u64(self.manner.delay.clone());
+        let mut count = (count as usize).min(self.manner.most_beats);
+        if chance(rng, self.manner.wrong_ends) {
+            count = match count {
+                2.. if rng.bool() => rng.usize(1..count),
+                _ => count + rng.usize(1..4),
+            };
+            self.wrong_ends.push(self.bursts.len());
+        }
         self.bursts.push((self.cycle, burst));
-        self.due = self.cycle + 1 + rng.u64(self.manner.delay.clone());
-        let count = (count as usize).min(self.manner.most_beats);
         for beat in 0..count {
-            let from = burst.address + beat as u64 * self.octets;
+            let from = burst.address.wrapping_add(beat as u64 * self.octets);
             let faulty = &self.manner.faulty;
-            let error = from < faulty.end && faulty.start < from + self.octets;
+            let error = from < faulty.end && faulty.start <= from.wrapping_add(self.octets - 1);
             let octet = |address| {
                 if error {
                     !(self.octet)(address)
@@ -219,11 +246,15 @@ impl ReadBus {
                     (self.octet)(address)
                 }
             };
-            self.beats.push_back(ReadBeat {
-                octets: (from..from + self.octets).map(octet).collect(),
+            let end = beat + 1 == count;
+            let beat = ReadBeat {
+                octets: (0..self.octets)
+                    .map(|lane| octet(from.wrapping_add(lane)))
+                    .collect(),
                 error,
-                last: beat + 1 == count,
-            });
+                last: end,
+            };
+            self.beats.push_back(DueBeat { due, beat, end });
         }
         Ok(())
     }
@@ -235,12 +266,16 @@ mod tests {
 
     /// Runs the cycles and gives back what the monitor says of them, and the beats that came.
     fn judged(pace: Pace, cycles: &[Option<Burst>]) -> Result<Vec<ReadBeat>, Violation> {
-        let mut rng = Rng::with_seed(1);
         let manner = Manner {
             ar: pace,
             faulty: 0x118..0x119,
             ..Manner::quick(1)
         };
+        judged_of(manner, cycles)
+    }
+
+    fn judged_of(manner: Manner, cycles: &[Option<Burst>]) -> Result<Vec<ReadBeat>, Violation> {
+        let mut rng = Rng::with_seed(1);
         let mut bus = ReadBus::new(8, manner, |address| address as u8);
         let mut beats = vec![];
         for address in cycles {
@@ -280,5 +315,42 @@ mod tests {
         assert!(matches!(seen(&[address(0xf8, 1)]), Violation::Crosses(_)));
         let two = [address(0, 1), address(0x100, 0)];
         assert!(matches!(seen(&two), Violation::Second(_)));
+    }
+    #[test]
+    fn several_bursts_are_under_way_if_they_may() {
+        let manner = Manner {
+            block: 4096,
+            bursts: 2,
+            ..Manner::quick(3)
+        };
+        let mut cycles = vec![address(0, 0), address(0xfe0, 3)];
+        cycles.extend([None; 8]);
+        let beats = judged_of(manner.clone(), &cycles).unwrap();
+        let firsts: Vec<u8> = beats.iter().map(|beat| beat.octets[0]).collect();
+        assert_eq!(firsts, [0, 0xe0, 0xe8, 0xf0, 0xf8]);
+        let third = [address(0, 0), address(8, 0), address(16, 0)];
+        let third = judged_of(manner.clone(), &third).unwrap_err();
+        assert!(matches!(third, Violation::Second(_)));
+        let crosses = judged_of(manner, &[address(0xfe0, 4)]).unwrap_err();
+        assert!(matches!(crosses, Violation::Crosses(_)));
+    }
+
+    #[test]
+    fn ends_early_and_late() {
+        let manner = Manner {
+            wrong_ends: 100,
+            ..Manner::quick(0)
+        };
+        let (mut early, mut late) = (0, 0);
+        for count in 2..30 {
+            let mut cycles = vec![address(0, count - 1)];
+            cycles.extend([None; 40]);
+            let beats = judged_of(manner.clone(), &cycles).unwrap();
+            assert!(beats.iter().rposition(|beat| beat.last) == Some(beats.len() - 1));
+            assert!(beats.iter().filter(|beat| beat.last).count() == 1);
+            early += usize::from(beats.len() < count.into());
+            late += usize::from(beats.len() > count.into());
+        }
+        assert!(early + late == 28, "{early} {late}");
     }
 }

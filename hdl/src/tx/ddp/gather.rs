@@ -4,7 +4,7 @@
 //!  Piece ─► queue ─► measure ─┬─► split ─────────────────────────────────────────────► AR
 //!                             │     └ beats of each burst ─► answers ◄──────────────── R
 //!                             │                                 │ beats
-//!                             ├─► queue of pieces ─► source_planner ─ plan ─► join ─► queue ─► octets
+//!                             ├─► queue of pieces ─► source_planner ─ plan ─► lane_join ─► queue ─► octets
 //!                             └─► octets with them ─┘    ▲ room  └─► queue ─► verdict   │
 //!                                                        └────── beats that have left ──┘
 //! ```
@@ -40,7 +40,7 @@ use crate::parts::axi::{AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DA
 use crate::parts::queue::Queue;
 use crate::records::Piece;
 use crate::tx::ddp::gather::answers::Answers;
-use crate::tx::ddp::gather::join::Join;
+use crate::tx::ddp::gather::lane_join::LaneJoin;
 use crate::tx::ddp::gather::measure::Measure;
 use crate::tx::ddp::gather::source_planner::SourcePlanner;
 use crate::tx::ddp::gather::split::Split;
@@ -52,12 +52,12 @@ pub use crate::tx::ddp::gather::answers::BURSTS;
 pub use crate::tx::ddp::gather::source_planner::{CONTENTS, PIECES};
 
 pub mod answers;
-pub mod join;
+pub mod lane_join;
 pub mod measure;
 pub mod source_planner;
 pub mod split;
 
-/// Beats in the queue behind `join`.
+/// Beats in the queue behind `lane_join`.
 const DEPTH: usize = 1 << 4;
 
 /// Verdicts that wait.
@@ -69,13 +69,13 @@ pub const ADDRESS: usize = 1 + measure::LATENCY + split::LATENCY;
 /// Cycles from a beat on R, of `octets`, to the beat that it completes.
 #[must_use]
 pub const fn from_bus(octets: usize) -> usize {
-    answers::LATENCY + join::latency(octets) + 1
+    answers::LATENCY + lane_join::latency(octets) + 1
 }
 
 /// Cycles from a piece to the beat that its own first octets complete, for beats of `octets`.
 #[must_use]
 pub const fn from_piece(octets: usize) -> usize {
-    1 + measure::LATENCY + source_planner::START + join::latency(octets) + 1
+    1 + measure::LATENCY + source_planner::START + lane_join::latency(octets) + 1
 }
 
 /// Cycles for which `reset` is held, at any width.
@@ -84,7 +84,7 @@ pub const RESET: usize = from_piece(64);
 /// Cycles from the plan of a beat to the cycle in which its room can be planned for again.
 const fn round_trip(octets: usize) -> usize {
     // queue; `taken`, `under_way`, `room`
-    join::latency(octets) + 1 + 3
+    lane_join::latency(octets) + 1 + 3
 }
 
 const _: () = assert!(
@@ -126,7 +126,7 @@ pub struct Gather<const W: usize, const K: usize, const LOGK: usize> {
     split: Split<LOGK>,
     answers: Answers<W>,
     source_planner: SourcePlanner<W, LOGK>,
-    join: Join<W, K, LOGK>,
+    lane_join: LaneJoin<W, K, LOGK>,
     beats: Queue<Bits<W>, 4>,
     verdicts: Queue<Bit, 6>,
     /// Beats planned and not taken yet.
@@ -208,11 +208,11 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Gather<W, K, L
         self.source_planner.data_valid.next = self.answers.m_valid.val();
         self.answers.m_ready.next = self.source_planner.data_ready.val();
 
-        self.join.plan.next = self.source_planner.plan.val();
-        self.join.data.next = self.source_planner.plan_data.val();
-        self.join.amount.next = self.source_planner.plan_amount.val();
-        self.beats.s_data.next = self.join.beat.val();
-        self.beats.s_valid.next = self.join.beat_valid.val();
+        self.lane_join.plan.next = self.source_planner.plan.val();
+        self.lane_join.data.next = self.source_planner.plan_data.val();
+        self.lane_join.amount.next = self.source_planner.plan_amount.val();
+        self.beats.s_data.next = self.lane_join.beat.val();
+        self.beats.s_valid.next = self.lane_join.beat_valid.val();
         self.m_data.next = self.beats.m_data.val();
         self.m_valid.next = self.beats.m_valid.val();
         self.beats.m_ready.next = self.m_ready.val();

@@ -99,7 +99,7 @@ pub struct Measure<const LOGK: usize> {
     lane: Dff<Bits<LOGK>>,
     first_beat: Dff<Bits<14>>,
     /// Fill in front of the piece, and of its last octet if it has a single beat.
-    before: Dff<Bits<LOGK>>,
+    in_front: Dff<Bits<LOGK>>,
     through: Dff<Bits<8>>,
     bounds: Dff<ReadRange>,
 
@@ -143,7 +143,7 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
             self.lane.d.next = self.in_block.val().get_bits::<LOGK>(0);
             self.first_beat.d.next =
                 bit_cast::<14, 17>(self.in_block.val() >> self.lane_bits.val());
-            self.before.d.next = self.fill.q.val();
+            self.in_front.d.next = self.fill.q.val();
             self.through.d.next = bit_cast::<8, LOGK>(self.fill.q.val())
                 + bit_cast::<8, LOGK>(self.less_one.val().get_bits::<LOGK>(0));
             self.bounds.d.next.high = self.piece.val().content.get_bits::<32>(32);
@@ -171,7 +171,7 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
         comment!(
             "two or more: the first one fills from its lane on to lane K less one, the last one from lane 0 on"
         );
-        self.middle.next = self.before.q.val() - self.lane.q.val();
+        self.middle.next = self.in_front.q.val() - self.lane.q.val();
         self.behind.next = bit_cast::<8, LOGK>(self.middle.val())
             + bit_cast::<8, LOGK>(self.bounds.q.val().last.get_bits::<LOGK>(0));
         self.over.next = self.behind.val().get_bit(self.lane_bits.val().index());
@@ -179,11 +179,11 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
         self.source.next.last = self.last.q.val();
         self.source.next.single = self.single.val();
         self.source.next.rest = self.last_beat.val() - self.first_beat.q.val();
-        self.source.next.amount = bit_cast::<8, LOGK>(self.lane.q.val() - self.before.q.val());
-        self.source.next.fill_first = bit_cast::<8, LOGK>(self.before.q.val());
+        self.source.next.amount = bit_cast::<8, LOGK>(self.lane.q.val() - self.in_front.q.val());
+        self.source.next.fill_first = bit_cast::<8, LOGK>(self.in_front.q.val());
         self.source.next.fill = bit_cast::<8, LOGK>(self.middle.val());
-        self.source.next.first_over = self.before.q.val() > self.lane.q.val();
-        self.source.next.first_exact = self.before.q.val() == self.lane.q.val();
+        self.source.next.first_over = self.in_front.q.val() > self.lane.q.val();
+        self.source.next.first_exact = self.in_front.q.val() == self.lane.q.val();
         if self.single.val() {
             self.source.next.first_over = self.single_over.val();
             self.source.next.first_exact = !self.single_over.val()

@@ -1,4 +1,4 @@
-//! Join: rotates source beats to where they belong, and joins them to beats of the ULPDU.
+//! Lane join: rotates source beats to where they belong, and joins them to beats of the ULPDU.
 //!
 //! ```text
 //!  source beat ─►[rotate]─┬─►[lanes of either]─► a beat of the ULPDU
@@ -31,7 +31,7 @@ pub const fn latency(octets: usize) -> usize {
 /// Beats of W bits, K octets (2^LOGK).
 #[derive(Block)]
 #[block()]
-pub struct Join<const W: usize, const K: usize, const LOGK: usize> {
+pub struct LaneJoin<const W: usize, const K: usize, const LOGK: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// What happens.
@@ -55,14 +55,14 @@ pub struct Join<const W: usize, const K: usize, const LOGK: usize> {
     none: Constant<Bits<8>>,
 }
 
-impl<const W: usize, const K: usize, const LOGK: usize> Default for Join<W, K, LOGK> {
+impl<const W: usize, const K: usize, const LOGK: usize> Default for LaneJoin<W, K, LOGK> {
     fn default() -> Self {
         assert!(W == 8 * K && K == 1 << LOGK);
         Self::assemble()
     }
 }
 
-impl<const W: usize, const K: usize, const LOGK: usize> Logic for Join<W, K, LOGK> {
+impl<const W: usize, const K: usize, const LOGK: usize> Logic for LaneJoin<W, K, LOGK> {
     #[hdl_gen]
     fn update(&mut self) {
         self.rotate.data.next = self.data.val();
