@@ -61,6 +61,13 @@ fn random_items(rng: &mut Rng, count: usize) -> Vec<Item> {
             rng.usize(1..=12)
         };
         item.extend((0..count).map(|_| random_part(rng)));
+        // some end with a full beat
+        let lacks = length(&item).next_multiple_of(64) - length(&item);
+        if let Some(Part::Memory(_, length)) = item.last_mut()
+            && chance(rng, 20)
+        {
+            *length += lacks;
+        }
         item
     });
     items.collect()

@@ -235,27 +235,29 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
 
     /// Sends all items; each comes out as due, with its verdict, valid until accepted, and nothing follows.
     pub fn run(&mut self, items: &[Item], paces: Paces, manner: Manner) -> Found {
-        let octets = |item: &Item| item.iter().flat_map(Part::octets).collect();
-        let due = items.iter().map(octets).collect();
-        self.run_against(items, due, paces, manner)
+        self.run_against(items, items, paces, manner)
     }
 
-    /// The same with octets that the caller says are due.
+    /// The same with what the caller says is due.
     pub fn run_against(
         &mut self,
         items: &[Item],
-        due: Vec<VecDeque<u8>>,
+        due: &[Item],
         paces: Paces,
         manner: Manner,
     ) -> Found {
+        let count = due.len();
         let mut bus = ReadBus::new(K, manner, octet);
         let mut pieces = pieces(items);
-        let mut ranges = ranges(items, K);
-        let due = due.into_iter().enumerate();
-        let mut due: VecDeque<Due> = due.map(|(item, octets)| Due { item, octets }).collect();
+        let mut ranges = ranges(due, K);
+        let due = due.iter().enumerate().map(|(item, parts)| Due {
+            item,
+            octets: parts.iter().flat_map(Part::octets).collect(),
+        });
+        let mut due: VecDeque<Due> = due.collect();
         // bursts under way: the item that they are read for, and the beats that lack
         let mut owners: VecDeque<(usize, usize)> = VecDeque::new();
-        let mut failed = vec![false; items.len()];
+        let mut failed = vec![false; count];
         let mut seen = Seen::default();
         let [mut offers, mut accepts, mut judges] =
             [paces.pieces, paces.ready, paces.verdicts].map(Rhythm::new);
@@ -263,7 +265,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         let (mut held, mut held_verdict) = (None, None);
         let (mut idle, mut after, mut asks) = (0, 4 * RESET, false);
         while after > 0 {
-            let over = due.is_empty() && seen.verdicts.len() == items.len();
+            let over = due.is_empty() && seen.verdicts.len() == count;
             after -= usize::from(over);
             self.noise();
             let rng = &mut self.rng;
@@ -384,7 +386,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             held_verdict = verdict.filter(|_| !judge);
             if let Some(verdict) = verdict {
                 let item = seen.verdicts.len();
-                if item == items.len() {
+                if item == count {
                     return Err(wrong("a verdict too many".into()));
                 }
                 let lacks = owners.iter().any(|(of, left)| *of <= item && *left > 0);
