@@ -4,6 +4,7 @@ pub mod command_arbiter;
 pub mod completion;
 pub mod control;
 pub mod interrupts;
+pub mod read_mux;
 pub mod receive_rings;
 pub mod registers;
 pub mod write_mux;
