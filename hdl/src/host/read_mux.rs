@@ -80,6 +80,7 @@ pub struct ReadMux<const W: usize> {
     take: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
     wins: [Signal<Local, Bit>; 3],
+    winner: Signal<Local, ReadAddress>,
     #[constant(|i| i)]
     index: [Constant<Bits<8>>; 3],
     #[constant(|i| i)]
@@ -145,18 +146,17 @@ impl<const W: usize> Logic for ReadMux<W> {
         if self.m_axi.arready.val() {
             self.address_valid.d.next = false;
         }
-        if self.grant.val() {
-            self.address_valid.d.next = true;
-            self.granted.d.next = self.round_robin.choice.val().get_bits::<4>(0);
-            self.address.d.next = self.addresses[0].m_data.val();
-        }
+        self.winner.next = self.addresses[0].m_data.val();
         for i in 1..3 {
             if self.wins[i].val() {
                 self.owners.s_data.next = self.owner[i].val();
-                if self.grant.val() {
-                    self.address.d.next = self.addresses[i].m_data.val();
-                }
+                self.winner.next = self.addresses[i].m_data.val();
             }
+        }
+        if self.grant.val() {
+            self.address_valid.d.next = true;
+            self.granted.d.next = self.round_robin.choice.val().get_bits::<4>(0);
+            self.address.d.next = self.winner.val();
         }
         self.owners.s_valid.next = self.grant.val();
         self.m_axi.araddr.next = self.address.q.val().address;

@@ -521,8 +521,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "address_of_rings",
-        "address_d = addresses_2_m_data;",
-        "address_d = reset ? addresses_2_m_data : addresses_0_m_data;",
+        "winner = addresses_2_m_data;",
+        "winner = reset ? addresses_2_m_data : addresses_0_m_data;",
     ),
     (
         "rings_get_all",
