@@ -1,0 +1,259 @@
+//! Local access: releases the pieces of a segment when the STag table allows all of them.
+//!
+//! ```text
+//!  LocalPiece ─┬─► queue of pieces ───────────────────────────────────────────┬─► release, or drop ─► Piece
+//!              └─►[asked]─► STag ─► entry ─► tagged_checks ─┬─► addresses ────┘      ▲
+//!                                                           └─► status of the segment ┴─► verdict
+//! ```
+//!
+//! A piece in host memory needs an entry with its whole STag, of its protection domain, and of its stream if the STag
+//! belongs to one, and all of its octets inside the entry's region; otherwise it fails with `STAG`, `ASSOC` or `BOUNDS`, in
+//! this order. The first piece that fails decides about its segment. Rights for the peer do not matter: the memory is read
+//! for its owner. A segment's pieces leave when all of them are judged, in their order, or none of them does. There is one
+//! verdict for each segment, in their order, in the cycle in which the first piece leaves or before.
+//!
+//! Assumes that a piece has at least one octet, and a segment at most [`PIECES`] pieces: with more, it would stall for
+//! itself. The entry follows `stag` by [`stag_table::LATENCY`] cycles, as that of the STag table. The table itself lies
+//! outside, since the receive side uses it, too. Hold `reset` for [`RESET`] cycles.
+//!
+//! Throughput: one piece a cycle, released or dropped, also from segment to segment. Latency: [`LATENCY`] cycles from a
+//! segment's last piece to its verdict and its first piece. No output depends on an input in the same cycle.
+#![allow(
+    missing_docs,
+    reason = "rust-hdl's derives make functions without documentation"
+)]
+use crate::parts::delay::Delay;
+use crate::parts::queue::Queue;
+use crate::records::{LocalPiece, Piece};
+use crate::rx::ddp::check::stag_table::{self, StagEntry};
+use crate::rx::ddp::check::tagged::{self, TaggedChecks};
+use rust_hdl_core::prelude::*;
+use warpline_regmap::transmit::status;
+use warpline_sv_writer::dff::Dff;
+use warpline_sv_writer::{Block, Record, comment};
+
+/// Cycles from a piece to what the checks say of it.
+const JUDGED: usize = 1 + stag_table::LATENCY as usize + tagged::LATENCY as usize;
+
+/// Cycles from a segment's last piece to its verdict, and to its first piece if it passes.
+pub const LATENCY: usize = JUDGED + 2;
+
+/// Cycles for which `reset` is held.
+pub const RESET: usize = JUDGED + 1;
+
+/// Pieces that are inside at a time.
+const DEPTH: usize = 1 << 5;
+
+/// Pieces of a segment, at most.
+pub const PIECES: usize = DEPTH - 1;
+
+/// What the checks need of a piece.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct Asked {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// Protection domain of the stream.
+    pub protection_domain: Bits<16>,
+    /// STag.
+    pub stag: Bits<32>,
+    /// Tagged Offset of the first octet.
+    pub offset: Bits<64>,
+    /// Octets less one.
+    pub less_one: Bits<16>,
+}
+
+/// What becomes of a piece.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct Judging {
+    /// There is one.
+    pub valid: Bit,
+    /// It lies in host memory.
+    pub memory: Bit,
+    /// Last piece of its segment.
+    pub last: Bit,
+}
+
+/// The block.
+#[derive(Block)]
+#[block(default)]
+pub struct LocalAccess {
+    /// Clock.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, held for [`RESET`] cycles.
+    pub reset: Signal<In, Bit>,
+    /// Pieces of segments, in their order.
+    pub s_piece: Signal<In, LocalPiece>,
+    /// It is valid.
+    pub s_piece_valid: Signal<In, Bit>,
+    /// It is accepted.
+    pub s_piece_ready: Signal<Out, Bit>,
+    /// STag to look up.
+    pub stag: Signal<Out, Bits<32>>,
+    /// The entry in its slot, [`stag_table::LATENCY`] cycles later.
+    pub entry: Signal<In, StagEntry>,
+    /// Pieces of segments that pass.
+    pub m_piece: Signal<Out, Piece>,
+    /// It is valid.
+    pub m_piece_valid: Signal<Out, Bit>,
+    /// It is accepted.
+    pub m_piece_ready: Signal<In, Bit>,
+    /// `regmap::transmit::status` of a segment: not `OK` if its pieces are dropped.
+    pub m_status: Signal<Out, Bits<8>>,
+    /// That is valid.
+    pub m_verdict_valid: Signal<Out, Bit>,
+    /// It is accepted.
+    pub m_verdict_ready: Signal<In, Bit>,
+
+    pieces: Queue<Piece, 5>,
+    addresses: Queue<Bits<64>, 5>,
+    statuses: Queue<Bits<8>, 5>,
+    verdicts: Queue<Bits<8>, 3>,
+    // asked: the STag is at the table
+    asked: Dff<Asked>,
+    judging: Dff<Judging>,
+    #[value(Delay::new(stag_table::LATENCY as usize))]
+    to_check: Delay<Asked>,
+    #[value(Delay::new(JUDGED - 1))]
+    to_judge: Delay<Judging>,
+    tagged_checks: TaggedChecks,
+    /// Status of the present segment's pieces so far.
+    so_far: Dff<Bits<8>>,
+    // releasing: the segment whose pieces leave
+    active: Dff<Bit>,
+    passes: Dff<Bit>,
+    /// Pieces inside.
+    held: Dff<Bits<8>>,
+    room: Dff<Bit>,
+    left: Dff<Bit>,
+
+    accept: Signal<Local, Bit>,
+    judged: Signal<Local, Judging>,
+    own: Signal<Local, Bits<8>>,
+    decided: Signal<Local, Bits<8>>,
+    head: Signal<Local, Piece>,
+    leave: Signal<Local, Bit>,
+    free: Signal<Local, Bit>,
+    load: Signal<Local, Bit>,
+    #[constant(DEPTH - 1)]
+    most: Constant<Bits<8>>,
+    #[constant(status::OK)]
+    ok: Constant<Bits<8>>,
+    #[constant(status::STAG)]
+    no_stag: Constant<Bits<8>>,
+    #[constant(status::ASSOC)]
+    not_associated: Constant<Bits<8>>,
+    #[constant(status::BOUNDS)]
+    out_of_bounds: Constant<Bits<8>>,
+}
+
+impl Logic for LocalAccess {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.pieces.reset.next = self.reset.val();
+        self.addresses.reset.next = self.reset.val();
+        self.statuses.reset.next = self.reset.val();
+        self.verdicts.reset.next = self.reset.val();
+
+        comment!("a piece goes into the queue, and its STag to the table");
+        self.s_piece_ready.next = self.room.q.val();
+        self.accept.next = self.s_piece_valid.val() & self.room.q.val();
+        self.pieces.s_data.next.memory = self.s_piece.val().memory;
+        self.pieces.s_data.next.length = self.s_piece.val().length;
+        self.pieces.s_data.next.content = self.s_piece.val().octets;
+        self.pieces.s_data.next.last = self.s_piece.val().last;
+        self.pieces.s_valid.next = self.accept.val();
+        self.asked.d.next.stream = self.s_piece.val().stream;
+        self.asked.d.next.protection_domain = self.s_piece.val().protection_domain;
+        self.asked.d.next.stag = self.s_piece.val().stag;
+        self.asked.d.next.offset = self.s_piece.val().offset;
+        self.asked.d.next.less_one = self.s_piece.val().length - 1;
+        self.judging.d.next.valid = self.accept.val();
+        self.judging.d.next.memory = self.s_piece.val().memory;
+        self.judging.d.next.last = self.s_piece.val().last;
+        self.stag.next = self.asked.q.val().stag;
+
+        comment!("the checks of the receive side, without the peer's rights");
+        self.to_check.d.next = self.asked.q.val();
+        self.to_judge.d.next = self.judging.q.val();
+        self.tagged_checks.stream.next = self.to_check.q.val().stream;
+        self.tagged_checks.protection_domain.next = self.to_check.q.val().protection_domain;
+        self.tagged_checks.stag.next = self.to_check.q.val().stag;
+        self.tagged_checks.offset_high.next = self.to_check.q.val().offset.get_bits::<32>(32);
+        self.tagged_checks.offset_low.next = self.to_check.q.val().offset.get_bits::<32>(0);
+        self.tagged_checks.last.next = self.to_check.q.val().less_one;
+        self.tagged_checks.entry.next = self.entry.val();
+        self.judged.next = self.to_judge.q.val();
+        self.addresses.s_data.next = self.tagged_checks.address.val();
+        self.addresses.s_valid.next = self.judged.val().valid & self.judged.val().memory;
+
+        comment!("the first piece that fails decides");
+        self.own.next = self.ok.val();
+        if self.judged.val().memory {
+            if self.tagged_checks.fails_offset.val() | self.tagged_checks.fails_end.val() {
+                self.own.next = self.out_of_bounds.val();
+            }
+            if self.tagged_checks.fails_association.val() {
+                self.own.next = self.not_associated.val();
+            }
+            if self.tagged_checks.fails_stag.val() {
+                self.own.next = self.no_stag.val();
+            }
+        }
+        self.decided.next = self.so_far.q.val();
+        if self.so_far.q.val() == self.ok.val() {
+            self.decided.next = self.own.val();
+        }
+        if self.judged.val().valid {
+            self.so_far.d.next = self.decided.val();
+            if self.judged.val().last {
+                self.so_far.d.next = self.ok.val();
+            }
+        }
+        self.statuses.s_data.next = self.decided.val();
+        self.statuses.s_valid.next = self.judged.val().valid & self.judged.val().last;
+
+        comment!("release or drop a segment's pieces up to the last one");
+        self.head.next = self.pieces.m_data.val();
+        self.leave.next = self.active.q.val() & (!self.passes.q.val() | self.m_piece_ready.val());
+        self.pieces.m_ready.next = self.leave.val();
+        self.addresses.m_ready.next = self.leave.val() & self.head.val().memory;
+        self.free.next = !self.active.q.val() | (self.leave.val() & self.head.val().last);
+        self.load.next =
+            self.free.val() & self.statuses.m_valid.val() & self.verdicts.s_ready.val();
+        self.statuses.m_ready.next = self.free.val() & self.verdicts.s_ready.val();
+        self.verdicts.s_data.next = self.statuses.m_data.val();
+        self.verdicts.s_valid.next = self.load.val();
+        if self.free.val() {
+            self.active.d.next = self.load.val();
+            self.passes.d.next = self.statuses.m_data.val() == self.ok.val();
+        }
+        self.m_piece.next = self.head.val();
+        if self.head.val().memory {
+            self.m_piece.next.content = bit_cast::<144, 64>(self.addresses.m_data.val());
+        }
+        self.m_piece_valid.next = self.active.q.val() & self.passes.q.val();
+        self.m_status.next = self.verdicts.m_data.val();
+        self.m_verdict_valid.next = self.verdicts.m_valid.val();
+        self.verdicts.m_ready.next = self.m_verdict_ready.val();
+
+        comment!(
+            "room for the next piece and for the one that is accepted, which is not counted yet"
+        );
+        self.left.d.next = self.leave.val();
+        if self.accept.val() & !self.left.q.val() {
+            self.held.d.next = self.held.q.val() + 1;
+        }
+        if !self.accept.val() & self.left.q.val() {
+            self.held.d.next = self.held.q.val() - 1;
+        }
+        self.room.d.next = self.held.q.val() < self.most.val();
+        if self.reset.val() {
+            self.judging.d.next.valid = false;
+            self.so_far.d.next = self.ok.val();
+            self.active.d.next = false;
+            self.held.d.next = 0.into();
+            self.room.d.next = false;
+            self.left.d.next = false;
+        }
+    }
+}
