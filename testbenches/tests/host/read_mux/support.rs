@@ -1,51 +1,49 @@
-//! `read_mux`: three requesters, one bus; answers find their way, in order and unchanged, nobody waits for two addresses of
-//! another, and nothing leads through.
+//! The bench: requesters, the bus, and what each of them gets.
 
 use std::collections::VecDeque;
 
 use fastrand::Rng;
-use warpline_hdl::host::read_mux::{ADDRESS, ANSWER, BURSTS, ReadMux};
+use warpline_hdl::host::read_mux::{BURSTS, ReadMux};
 use warpline_hdl::parts::axi::{BOUNDARY, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA};
-use warpline_sv_writer::write;
-use warpline_testbenches::lockstep::{Lockstep, on_large_stack, plant};
+use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets::octets;
 use warpline_testbenches::read_bus::{Burst, Manner, ReadBus};
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
 /// Cycles without any progress after which a bench gives up.
-const PATIENCE: usize = 3000;
+pub const PATIENCE: usize = 3000;
 
 /// The bus refuses to read these octets.
-const FAULTY: std::ops::Range<u64> = 0x1010_0000..0x1010_1000;
+pub const FAULTY: std::ops::Range<u64> = 0x1010_0000..0x1010_1000;
 
 /// A requester's addresses begin at its number times this.
-const SPACE: u64 = 0x1000_0000;
+pub const SPACE: u64 = 0x1000_0000;
 
 /// What host memory holds.
-fn octet(address: u64) -> u8 {
+pub fn octet(address: u64) -> u8 {
     (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
 
 /// One requester: what it asks for, and what it got.
-struct Requester {
-    bursts: Vec<Burst>,
-    asks: Rhythm,
-    takes: Rhythm,
+pub struct Requester {
+    pub bursts: Vec<Burst>,
+    pub asks: Rhythm,
+    pub takes: Rhythm,
     /// Addresses that were accepted, and bursts that are answered.
-    asked: usize,
-    answered: usize,
+    pub asked: usize,
+    pub answered: usize,
     /// Beats of the burst that is answered.
-    beats: usize,
-    offered: bool,
-    ready: bool,
-    held: Option<(Vec<u8>, u64, bool)>,
+    pub beats: usize,
+    pub offered: bool,
+    pub ready: bool,
+    pub held: Option<Beat>,
     /// Cycles in which an address was accepted and a beat was given.
-    ask_cycles: Vec<usize>,
-    beat_cycles: Vec<usize>,
+    pub ask_cycles: Vec<usize>,
+    pub beat_cycles: Vec<usize>,
 }
 
 impl Requester {
-    fn new(bursts: Vec<Burst>, pace: Pace) -> Self {
+    pub fn new(bursts: Vec<Burst>, pace: Pace) -> Self {
         Self {
             bursts,
             asks: Rhythm::new(pace),
@@ -61,13 +59,19 @@ impl Requester {
         }
     }
 
-    fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.answered == self.bursts.len()
     }
 }
 
 /// Bursts of up to `longest` beats, each in a block of 4 KiB.
-fn bursts(rng: &mut Rng, octets: usize, owner: u64, count: usize, longest: usize) -> Vec<Burst> {
+pub fn bursts(
+    rng: &mut Rng,
+    octets: usize,
+    owner: u64,
+    count: usize,
+    longest: usize,
+) -> Vec<Burst> {
     let bursts = (0..count).map(|_| {
         let beats = rng.usize(1..=longest);
         let room = (BOUNDARY - beats * octets) / octets;
@@ -85,7 +89,7 @@ fn bursts(rng: &mut Rng, octets: usize, owner: u64, count: usize, longest: usize
 }
 
 /// Memory that has as many bursts under way as there may be.
-fn memory(delay: u64) -> Manner {
+pub fn memory(delay: u64) -> Manner {
     Manner {
         faulty: FAULTY,
         block: BOUNDARY as u64,
@@ -131,42 +135,49 @@ macro_rules! got {
         ($port.arready.val(), valid.then(beat))
     }};
 }
+pub(crate) use got;
 
-struct Bench<const W: usize> {
-    lockstep: Lockstep<ReadMux<W>>,
-    rng: Rng,
-    cycle: usize,
+pub struct Bench<const W: usize> {
+    pub lockstep: Lockstep<ReadMux<W>>,
+    pub rng: Rng,
+    pub cycle: usize,
+    /// Changes what is due.
+    pub twist: fn(&mut Beat),
 }
 
+/// Octets of a beat, RRESP and RLAST.
+pub type Beat = (Vec<u8>, u64, bool);
+
 /// The requesters and the bus behind a run, and the most bursts under way.
-struct Outcome {
-    requesters: [Requester; 3],
-    bus: ReadBus,
-    most: usize,
+pub struct Outcome {
+    pub requesters: [Requester; 3],
+    pub bus: ReadBus,
+    pub most: usize,
     /// Cycles in which an address was valid on the bus for the first time, and in which a beat was accepted.
-    address_cycles: Vec<usize>,
-    beat_cycles: Vec<usize>,
+    pub address_cycles: Vec<usize>,
+    pub beat_cycles: Vec<usize>,
 }
 
 impl<const W: usize> Bench<W> {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let block = Box::new(ReadMux::<W>::default());
         let top = format!("read_mux_{W}");
         let lockstep = Lockstep::new(&top, block, |b, level| b.clock.next = level.into());
         Self::of(lockstep.unwrap_or_else(|e| panic!("{e}")), seed)
     }
 
-    fn of(lockstep: Lockstep<ReadMux<W>>, seed: u64) -> Self {
+    pub fn of(lockstep: Lockstep<ReadMux<W>>, seed: u64) -> Self {
         let mut bench = Self {
             lockstep,
             rng: Rng::with_seed(seed),
             cycle: 0,
+            twist: |_| {},
         };
         bench.reset();
         bench
     }
 
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.lockstep.block.reset.next = true;
         for _ in 0..2 {
             self.noise();
@@ -176,7 +187,7 @@ impl<const W: usize> Bench<W> {
         self.lockstep.block.reset.next = false;
     }
 
-    fn noise(&mut self) {
+    pub fn noise(&mut self) {
         let (b, rng) = (&mut self.lockstep.block, &mut self.rng);
         noise!(b.rings, rng);
         noise!(b.queues, rng);
@@ -189,7 +200,7 @@ impl<const W: usize> Bench<W> {
     }
 
     /// Runs until all is answered: to each requester what it asked for, in order.
-    fn run(
+    pub fn run(
         &mut self,
         bursts: [Vec<Burst>; 3],
         pace: Pace,
@@ -199,7 +210,7 @@ impl<const W: usize> Bench<W> {
         let mut requesters = bursts.map(|bursts| Requester::new(bursts, pace));
         // owners of addresses on the bus, and the beats that came on R and were not given yet
         let mut owners: VecDeque<usize> = VecDeque::new();
-        let mut given: VecDeque<(Vec<u8>, u64, bool)> = VecDeque::new();
+        let mut given: VecDeque<Beat> = VecDeque::new();
         let (mut idle, mut most, mut asks) = (0, 0, false);
         let (mut address_cycles, mut beat_cycles) = (vec![], vec![]);
         let mut response = 0;
@@ -305,7 +316,9 @@ impl<const W: usize> Bench<W> {
             }
             if let Some(beat) = offer.beat.filter(|_| rready) {
                 beat_cycles.push(cycle);
-                given.push_back((beat.octets, response, beat.last));
+                let mut beat = (beat.octets, response, beat.last);
+                (self.twist)(&mut beat);
+                given.push_back(beat);
             }
             self.lockstep.edge().map_err(|e| e.to_string())?;
             self.cycle += 1;
@@ -330,255 +343,11 @@ impl<const W: usize> Bench<W> {
 }
 
 /// Small bursts of two requesters, and large ones of the third.
-fn mixed(rng: &mut Rng, octets: usize, count: usize) -> [Vec<Burst>; 3] {
+pub fn mixed(rng: &mut Rng, octets: usize, count: usize) -> [Vec<Burst>; 3] {
     let block = 256 / octets;
     [
         bursts(rng, octets, 0, count, block),
         bursts(rng, octets, 1, count, block),
         bursts(rng, octets, 2, count, 24),
     ]
-}
-
-fn random<const W: usize>() {
-    let mut bench = Bench::<W>::new(W as u64);
-    let paces = [Pace::Bursts(30), Pace::Percent(50), Pace::Always];
-    for (number, pace) in paces.into_iter().enumerate() {
-        let manner = Manner {
-            ar: [Pace::Bursts(20), Pace::Percent(50), Pace::Always][number],
-            r: [Pace::Percent(70), Pace::Bursts(30), Pace::Always][number],
-            delay: 0..60,
-            wrong_ends: 0,
-            ..memory(0)
-        };
-        let bursts = mixed(&mut bench.rng, W / 8, 40);
-        let outcome = bench.run(bursts, pace, manner);
-        let outcome = outcome.unwrap_or_else(|e| panic!("{W} bits, {number}: {e}"));
-        assert!(outcome.most > 3, "{}", outcome.most);
-    }
-}
-
-#[test]
-fn random_64() {
-    random::<64>();
-}
-
-#[test]
-fn random_128() {
-    random::<128>();
-}
-
-#[test]
-fn random_256() {
-    on_large_stack(random::<256>);
-}
-
-#[test]
-fn random_512() {
-    on_large_stack(random::<512>);
-}
-
-/// More bursts wait for their answers than the mux knows owners for: as many as it says are under way.
-#[test]
-fn slow_answers() {
-    let mut bench = Bench::<64>::new(1);
-    let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 40, 2));
-    let outcome = bench.run(bursts, Pace::Always, memory(300)).unwrap();
-    assert_eq!(outcome.most, BURSTS);
-}
-
-/// A requester that does not accept its answer stalls those behind it, and nothing else: they come when it does.
-#[test]
-fn answers_wait_for_the_oldest_one() {
-    let mut bench = Bench::<64>::new(2);
-    let bursts = mixed(&mut bench.rng, 8, 10);
-    let outcome = bench.run(bursts, Pace::Percent(3), memory(0)).unwrap();
-    assert!(outcome.requesters.iter().all(Requester::is_done));
-}
-
-/// Nobody waits for two addresses of another, while it has one that waits.
-#[test]
-fn in_turn() {
-    let mut bench = Bench::<64>::new(3);
-    let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 60, 4));
-    let manner = Manner {
-        ar: Pace::Percent(30),
-        ..memory(2)
-    };
-    let outcome = bench.run(bursts, Pace::Always, manner).unwrap();
-    let owners = outcome
-        .bus
-        .bursts
-        .iter()
-        .map(|(_, burst)| burst.address / SPACE - 1);
-    let owners: Vec<u64> = owners.collect();
-    // all of them ask all the time
-    for turn in owners[..150].windows(3) {
-        let mut turn = turn.to_vec();
-        turn.sort_unstable();
-        assert_eq!(turn, [0, 1, 2]);
-    }
-}
-
-/// No cycle of R is lost: of one requester, or of all, and at an address a cycle. Both latencies are as stated.
-fn rates<const W: usize>() {
-    let mut bench = Bench::<W>::new(4);
-    let gaps = |cycles: &[usize]| cycles[cycles.len() - 1] + 1 - cycles[0] - cycles.len();
-    for owner in 0..3 {
-        for longest in [1, 16] {
-            let mut sets = [vec![], vec![], vec![]];
-            sets[owner] = bursts(&mut bench.rng, W / 8, owner as u64, 50, longest);
-            let outcome = bench.run(sets, Pace::Always, memory(5)).unwrap();
-            assert_eq!(gaps(&outcome.beat_cycles), 0, "{owner}, {longest}");
-            let requester = &outcome.requesters[owner];
-            assert_eq!(gaps(&requester.beat_cycles), 0);
-            assert_eq!(outcome.address_cycles[0] - requester.ask_cycles[0], ADDRESS);
-            for (bus, own) in outcome.beat_cycles.iter().zip(&requester.beat_cycles) {
-                assert_eq!(own - bus, ANSWER);
-            }
-        }
-    }
-    for longest in [1, 12] {
-        let sets = [0, 1, 2].map(|owner| bursts(&mut bench.rng, W / 8, owner, 40, longest));
-        let outcome = bench.run(sets, Pace::Always, memory(9)).unwrap();
-        assert_eq!(gaps(&outcome.beat_cycles), 0, "{longest}");
-    }
-}
-
-#[test]
-fn no_cycle_is_lost_at_64_bits() {
-    assert_eq!((ADDRESS, ANSWER), (2, 1));
-    rates::<64>();
-}
-
-#[test]
-fn no_cycle_is_lost_at_128_256_and_512_bits() {
-    rates::<128>();
-    on_large_stack(rates::<256>);
-    on_large_stack(rates::<512>);
-}
-
-/// Whatever is at the inputs, the outputs of a cycle are the same.
-#[test]
-fn no_path_leads_through() {
-    let mut bench = Bench::<64>::new(5);
-    let (mut valid, mut full) = (0, 0);
-    for _ in 0..4000 {
-        let outputs = [(); 3].map(|()| {
-            bench.noise();
-            bench.lockstep.settle().unwrap();
-            let b = &bench.lockstep.block;
-            let port = &b.m_axi;
-            let bus = (port.arvalid.val(), port.araddr.val(), port.arlen.val());
-            let gets = [got!(b.rings), got!(b.queues), got!(b.gather)];
-            (bus, port.rready.val(), gets)
-        });
-        assert!(outputs[0] == outputs[1] && outputs[1] == outputs[2]);
-        let (_, rready, gets) = &outputs[0];
-        valid += usize::from(gets.iter().any(|(_, beat)| beat.is_some()));
-        full += usize::from(!rready);
-        bench.lockstep.edge().unwrap();
-    }
-    assert!(valid > 500 && full > 500, "{valid} {full}");
-}
-
-#[test]
-fn reset_forgets_what_is_under_way() {
-    let mut bench = Bench::<64>::new(6);
-    for _ in 0..5 {
-        for _ in 0..bench.rng.usize(1..80) {
-            bench.noise();
-            bench.lockstep.settle().unwrap();
-            bench.lockstep.edge().unwrap();
-        }
-        bench.reset();
-        let bursts = mixed(&mut bench.rng, 8, 4);
-        let found = bench.run(bursts, Pace::Percent(60), memory(2));
-        found.map(|_| ()).unwrap_or_else(|e| panic!("{e}"));
-    }
-}
-
-/// Names, the right text, and what it reads with a fault.
-const FAULTS: &[(&str, &str, &str)] = &[
-    (
-        "owner_of_rings_is_gather",
-        "owners_s_data = owner_0;",
-        "owners_s_data = reset ? owner_0 : owner_2;",
-    ),
-    (
-        "owner_is_not_kept",
-        "& owners_s_ready;",
-        "& (owners_s_ready | (~reset));",
-    ),
-    (
-        "granted_without_room",
-        "(~address_valid_q) | m_axi_arready",
-        "(~address_valid_q) | (m_axi_arready | (~reset))",
-    ),
-    (
-        "not_in_turn",
-        "granted_d = round_robin_choice[3:0];",
-        "granted_d = round_robin_choice[3:0] & {4{reset}};",
-    ),
-    (
-        "address_of_rings",
-        "winner = addresses_2_m_data;",
-        "winner = reset ? addresses_2_m_data : addresses_0_m_data;",
-    ),
-    (
-        "rings_get_all",
-        "rings_rvalid = octets_m_valid & owns_0_q;",
-        "rings_rvalid = octets_m_valid & (owns_0_q | (~reset));",
-    ),
-    (
-        "gather_is_not_asked",
-        "(owns_2_q & gather_rready)",
-        "(owns_2_q & (gather_rready | (~reset)))",
-    ),
-    (
-        "owner_leaves_with_each_beat",
-        "over = (take & octets_m_valid) & rings_rlast;",
-        "over = (take & octets_m_valid) & (rings_rlast | (~reset));",
-    ),
-    (
-        "owner_leaves_without_a_beat",
-        "over = (take & octets_m_valid) & rings_rlast;",
-        "over = (take & (octets_m_valid | (~reset))) & rings_rlast;",
-    ),
-    (
-        "owner_stays",
-        "owners_m_ready = (~owner_valid_q) | over;",
-        "owners_m_ready = (~owner_valid_q) | (over & reset);",
-    ),
-    (
-        "queues_get_nothing",
-        "queues_rvalid = octets_m_valid & owns_1_q;",
-        "queues_rvalid = octets_m_valid & (owns_1_q & reset);",
-    ),
-    (
-        "address_leaves_too_early",
-        "if (m_axi_arready) begin\n            address_valid_d = 1'b0;",
-        "if (m_axi_arready | (~reset)) begin\n            address_valid_d = 1'b0;",
-    ),
-];
-
-#[test]
-fn faults_in_the_text_are_seen() {
-    for (name, right, wrong) in FAULTS {
-        let block = Box::new(ReadMux::<64>::default());
-        let top = format!("read_mux_{name}");
-        let mut design = write(&*block, &top).unwrap();
-        plant(&mut design, right, wrong);
-        let clock: fn(&mut ReadMux<64>, bool) = |b, level| b.clock.next = level.into();
-        let lockstep = Lockstep::with_design(&top, block, &design, clock);
-        let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
-        let mut bench = Bench::<64>::of(lockstep, 7);
-        let manner = Manner {
-            ar: Pace::Percent(60),
-            ..memory(150)
-        };
-        let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 30, 4));
-        let seen = bench.run(bursts, Pace::Percent(70), manner).err();
-        let seen = seen.unwrap_or_else(|| panic!("{name} is not seen"));
-        assert!(seen.contains("in rust-hdl,"), "{name}: {seen}");
-    }
 }
