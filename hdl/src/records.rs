@@ -228,7 +228,7 @@ pub struct LocalPiece {
     pub content: Bits<144>,
     /// Last part of its segment.
     pub last: Bit,
-    /// With `last`: not zero if the segment must not be sent, `regmap::transmit::status`.
+    /// With `last`: not `OK` if the segment must not be sent, `regmap::transmit::status`.
     pub refused: Bits<4>,
 }
 
@@ -271,26 +271,5 @@ pub struct FramedBeat {
     /// First beat of its FPDU.
     pub first: Bit,
     /// Last beat of its FPDU; its last dword is the CRC field.
-    pub last: Bit,
-}
-
-/// A part of a ULPDU to send, as a request names it: not checked yet.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
-pub struct LocalPiece {
-    /// Stream number.
-    pub stream: Bits<8>,
-    /// Protection domain of the stream.
-    pub protection_domain: Bits<16>,
-    /// Its octets lie in host memory.
-    pub memory: Bit,
-    /// STag of that memory.
-    pub stag: Bits<32>,
-    /// Tagged Offset of the first octet.
-    pub offset: Bits<64>,
-    /// As in [`Piece`].
-    pub length: Bits<16>,
-    /// The octets, if they do not lie in host memory, the first one in bits 7:0.
-    pub octets: Bits<144>,
-    /// Last part of its ULPDU.
     pub last: Bit,
 }

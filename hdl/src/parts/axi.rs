@@ -14,8 +14,8 @@
 //! resize; warpline uses *normal, not bufferable*, which keeps the property that AMB-41 needs: the response comes
 //! from the final destination, not from a buffer on the path (§A4.4).
 //!
-//! Read master: the same, with ARCACHE, ARPROT and no ARID. There is never more than one burst under way, and none leaves
-//! its block of [`READ_BLOCK`] octets.
+//! Read master: the same, with ARCACHE, ARPROT and no ARID, so beats arrive in the order of addresses. Receive rings have
+//! one burst under way at a time, in a block of [`READ_BLOCK`] octets; `gather` and send queues have several.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"

@@ -8,11 +8,12 @@
 //!
 //! A piece in host memory needs an entry with its whole STag, of its protection domain, and of its stream if the STag
 //! belongs to one, and all of its octets inside the entry's region; otherwise it fails with `STAG`, `ASSOC` or `BOUNDS`, in
-//! this order. The first piece that fails decides about its segment. Rights for the peer do not matter: the memory is read
+//! this order. A last piece that is refused already fails with that status. The first piece that fails decides about its
+//! segment. Rights for the peer do not matter: the memory is read
 //! for its owner. A segment's pieces leave when all of them are judged, in their order, or none of them does. There is one
 //! verdict for each segment, in their order, in the cycle in which the first piece leaves or before.
 //!
-//! Assumes that a piece has at least one octet, and a segment at most [`PIECES`] pieces: with more, it would stall for
+//! Assumes that a piece has at least one octet unless its segment is refused, and a segment at most [`PIECES`] pieces: with more, it would stall for
 //! itself. The entry follows `stag` by [`stag_table::LATENCY`] cycles, as that of the STag table. The table itself lies
 //! outside, since the receive side uses it, too. Hold `reset` for [`RESET`] cycles.
 //!
@@ -71,6 +72,8 @@ pub struct Judging {
     pub memory: Bit,
     /// Last piece of its segment.
     pub last: Bit,
+    /// As in [`LocalPiece`].
+    pub refused: Bits<4>,
 }
 
 /// The block.
@@ -98,7 +101,7 @@ pub struct LocalAccess {
     /// It is accepted.
     pub m_piece_ready: Signal<In, Bit>,
     /// `regmap::transmit::status` of a segment: not `OK` if its pieces are dropped.
-    pub m_status: Signal<Out, Bits<8>>,
+    pub m_status: Signal<Out, Bits<4>>,
     /// That is valid.
     pub m_verdict_valid: Signal<Out, Bit>,
     /// It is accepted.
@@ -106,8 +109,8 @@ pub struct LocalAccess {
 
     pieces: Queue<Piece, 5>,
     addresses: Queue<Bits<64>, 5>,
-    statuses: Queue<Bits<8>, 5>,
-    verdicts: Queue<Bits<8>, 3>,
+    statuses: Queue<Bits<4>, 5>,
+    verdicts: Queue<Bits<4>, 3>,
     // asked: the STag is at the table
     asked: Dff<Asked>,
     judging: Dff<Judging>,
@@ -117,7 +120,7 @@ pub struct LocalAccess {
     to_judge: Delay<Judging>,
     tagged_checks: TaggedChecks,
     /// Status of the present segment's pieces so far.
-    so_far: Dff<Bits<8>>,
+    so_far: Dff<Bits<4>>,
     // releasing: the segment whose pieces leave
     active: Dff<Bit>,
     passes: Dff<Bit>,
@@ -128,8 +131,8 @@ pub struct LocalAccess {
 
     accept: Signal<Local, Bit>,
     judged: Signal<Local, Judging>,
-    own: Signal<Local, Bits<8>>,
-    decided: Signal<Local, Bits<8>>,
+    own: Signal<Local, Bits<4>>,
+    decided: Signal<Local, Bits<4>>,
     head: Signal<Local, Piece>,
     leave: Signal<Local, Bit>,
     free: Signal<Local, Bit>,
@@ -137,13 +140,13 @@ pub struct LocalAccess {
     #[constant(DEPTH - 1)]
     most: Constant<Bits<8>>,
     #[constant(status::OK)]
-    ok: Constant<Bits<8>>,
+    ok: Constant<Bits<4>>,
     #[constant(status::STAG)]
-    no_stag: Constant<Bits<8>>,
+    no_stag: Constant<Bits<4>>,
     #[constant(status::ASSOC)]
-    not_associated: Constant<Bits<8>>,
+    not_associated: Constant<Bits<4>>,
     #[constant(status::BOUNDS)]
-    out_of_bounds: Constant<Bits<8>>,
+    out_of_bounds: Constant<Bits<4>>,
 }
 
 impl Logic for LocalAccess {
@@ -159,17 +162,18 @@ impl Logic for LocalAccess {
         self.accept.next = self.s_piece_valid.val() & self.room.q.val();
         self.pieces.s_data.next.memory = self.s_piece.val().memory;
         self.pieces.s_data.next.length = self.s_piece.val().length;
-        self.pieces.s_data.next.content = self.s_piece.val().octets;
+        self.pieces.s_data.next.content = self.s_piece.val().content;
         self.pieces.s_data.next.last = self.s_piece.val().last;
         self.pieces.s_valid.next = self.accept.val();
         self.asked.d.next.stream = self.s_piece.val().stream;
         self.asked.d.next.protection_domain = self.s_piece.val().protection_domain;
-        self.asked.d.next.stag = self.s_piece.val().stag;
-        self.asked.d.next.offset = self.s_piece.val().offset;
+        self.asked.d.next.stag = self.s_piece.val().content.get_bits::<32>(0);
+        self.asked.d.next.offset = self.s_piece.val().content.get_bits::<64>(32);
         self.asked.d.next.less_one = self.s_piece.val().length - 1;
         self.judging.d.next.valid = self.accept.val();
         self.judging.d.next.memory = self.s_piece.val().memory;
         self.judging.d.next.last = self.s_piece.val().last;
+        self.judging.d.next.refused = self.s_piece.val().refused;
         self.stag.next = self.asked.q.val().stag;
 
         comment!("the checks of the receive side, without the peer's rights");
@@ -198,6 +202,9 @@ impl Logic for LocalAccess {
             if self.tagged_checks.fails_stag.val() {
                 self.own.next = self.no_stag.val();
             }
+        }
+        if self.judged.val().last & self.judged.val().refused.any() {
+            self.own.next = self.judged.val().refused;
         }
         self.decided.next = self.so_far.q.val();
         if self.so_far.q.val() == self.ok.val() {

@@ -1,7 +1,9 @@
-//! DDP on the transmit side (RFC 5041): requests of send queues in, DDP segments out.
+//! DDP on the transmit side (RFC 5041): requests of send queues in, octets of DDP segments out.
 //!
 //! ```text
-//!  slots ─► segment ─► pieces of a DDP segment ─► checked in the STag table ─► read and joined ─► mpa
+//!  slots ─► segment ─ LocalPiece ─► local_access ─ Piece ─► gather ─► octets
 //! ```
 
+pub mod gather;
+pub mod local_access;
 pub mod segment;

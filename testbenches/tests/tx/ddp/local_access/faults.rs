@@ -86,6 +86,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if (tagged_checks_fails_stag & reset) begin",
     ),
     (
+        "refusal_is_overlooked",
+        "if (judged.last & (|judged.refused)) begin",
+        "if ((judged.last & (|judged.refused)) & reset) begin",
+    ),
+    (
+        "refusal_of_any_piece",
+        "if (judged.last & (|judged.refused)) begin",
+        "if ((judged.last | (~reset)) & (|judged.refused)) begin",
+    ),
+    (
         "last_failure_decides",
         "if (so_far_q == ok) begin",
         "if ((so_far_q == ok) | (own != ok)) begin",

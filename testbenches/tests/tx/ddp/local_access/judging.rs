@@ -43,7 +43,14 @@ fn random_segments_are_judged_as_the_model_does() {
             found.map(|_| ()).unwrap_or_else(|e| panic!("{e}"));
         }
     }
-    for status in [status::OK, status::STAG, status::ASSOC, status::BOUNDS] {
+    for status in [
+        status::OK,
+        status::STAG,
+        status::ASSOC,
+        status::BOUNDS,
+        status::FLUSHED,
+        status::MALFORMED,
+    ] {
         assert!(statuses[&status] > 40, "{statuses:?}");
     }
 }
@@ -83,6 +90,7 @@ fn each_octet_at_the_ends_of_a_region() {
                             offset,
                             length,
                         }],
+                        refused: status::OK,
                     });
                 }
             }
@@ -103,6 +111,7 @@ fn a_piece_takes_a_cycle_and_a_segment_its_latency() {
     let segment = |parts: usize, bad: bool| Segment {
         stream: 0,
         domain: 0,
+        refused: status::OK,
         parts: match bad {
             // no slot 7 is in use
             true => vec![
@@ -149,6 +158,7 @@ fn no_output_depends_on_an_input_in_the_same_cycle() {
             bench.noise();
             // pieces that pass, and verdicts that are accepted seldom
             bench.lockstep.block.s_piece.next.memory = chance(&mut bench.rng, 10);
+            bench.lockstep.block.s_piece.next.refused = 0.into();
             bench.lockstep.block.m_verdict_ready.next = chance(&mut bench.rng, 5);
             bench.lockstep.settle().unwrap();
             let b = &bench.lockstep.block;

@@ -4,6 +4,7 @@ use fastrand::Rng;
 use warpline_hdl::records::PIECE_OCTETS;
 use warpline_hdl::tx::ddp::local_access::PIECES;
 use warpline_regmap::register::stag_slot;
+use warpline_regmap::transmit::status;
 use warpline_testbenches::stimulus::chance;
 
 use crate::support::{Part, Region, SLOTS, Segment, Table};
@@ -98,6 +99,11 @@ pub fn random_segments(rng: &mut Rng, table: &Table, count: usize) -> Vec<Segmen
             stream,
             domain,
             parts,
+            refused: match rng.u8(0..12) {
+                0 => status::FLUSHED,
+                1 => status::MALFORMED,
+                _ => status::OK,
+            },
         }
     });
     segments.collect()

@@ -61,6 +61,8 @@ pub struct Segment {
     pub stream: u8,
     pub domain: u16,
     pub parts: Vec<Part>,
+    /// Status with which the last part says that the segment is not sent.
+    pub refused: u32,
 }
 
 pub type Table = HashMap<u32, Region>;
@@ -92,6 +94,9 @@ pub fn judged(table: &Table, segment: &Segment) -> (u32, Vec<Piece>) {
     let mut due = vec![];
     for (index, part) in segment.parts.iter().enumerate() {
         let last = index + 1 == segment.parts.len();
+        if last && segment.refused != status::OK {
+            return (segment.refused, vec![]);
+        }
         due.push(match part {
             Part::Memory {
                 stag,
@@ -134,6 +139,9 @@ pub fn record(segment: &Segment, index: usize, rng: &mut Rng) -> LocalPiece {
     record.stream = u64::from(segment.stream).into();
     record.protection_domain = u64::from(segment.domain).into();
     record.last = index + 1 == segment.parts.len();
+    if record.last {
+        record.refused = u64::from(segment.refused).into();
+    }
     match &segment.parts[index] {
         Part::Memory {
             stag,
@@ -141,14 +149,15 @@ pub fn record(segment: &Segment, index: usize, rng: &mut Rng) -> LocalPiece {
             length,
         } => {
             record.memory = true;
-            record.stag = u64::from(*stag).into();
-            record.offset = (*offset).into();
+            let content = (BigUint::from(*offset) << 32_u32) | BigUint::from(*stag);
+            let above: BigUint = stimulus::wide(rng, 48) << 96_u32;
+            record.content = BigUint::into(content | above);
             record.length = u64::from(*length).into();
         }
         Part::Content(octets) => {
             record.memory = false;
             record.length = (octets.len() as u64).into();
-            record.octets = content(octets);
+            record.content = content(octets);
         }
     }
     record
@@ -159,11 +168,10 @@ pub fn noise(rng: &mut Rng) -> LocalPiece {
         stream: stimulus::bits(rng),
         protection_domain: stimulus::bits(rng),
         memory: chance(rng, 50),
-        stag: stimulus::bits(rng),
-        offset: stimulus::bits(rng),
         length: stimulus::bits(rng),
-        octets: stimulus::bits(rng),
+        content: stimulus::bits(rng),
         last: chance(rng, 50),
+        refused: stimulus::bits(rng),
     }
 }
 
