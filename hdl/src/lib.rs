@@ -8,11 +8,12 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
-//!  tx/mpa
+//!  host            tx/ddp                                tx/mpa                   blocks that are not connected yet
 //!
-//!  ULPDU ─► frame (length, PAD, markers, CRC) ─► FPDU         not connected yet
+//!  send_queues ─► segment ─► local_access ─► gather ─► frame ─► transmit_ring ─► m_axis_transmit
+//!       └────────────── m_axi ◄── read_mux ◄────┘
 //!
-//!  parts, underneath: lane_ram, rotate, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
+//!  parts, underneath: lane_ram, record_ram, rotate, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
 //! ```
 //!
 //! `warpline-design` makes the text of a whole device from a [`Config`], with the writer of `warpline-sv-writer`.
