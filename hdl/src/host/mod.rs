@@ -7,4 +7,5 @@ pub mod interrupts;
 pub mod read_mux;
 pub mod receive_rings;
 pub mod registers;
+pub mod send_queues;
 pub mod write_mux;

@@ -1,0 +1,15 @@
+//! `send_queues`: every slot that a doorbell announces is read once, in order, with exactly the beats that it needs, and given
+//! with all that belongs to it; heads appear in exactly the cycle that is said, no stream stops another one, and a ring can
+//! be replaced.
+//!
+//! ```text
+//!  host: set, doorbell, freeze, detach ─►┌─────────────┐─ head, rows ─► consumer, compared row by row
+//!                                        │ send_queues │◄ pop ────────┘
+//!                                        └──────┬──────┘
+//!                                Memory: rings of requests and of noise, several bursts under way
+//! ```
+
+mod directed;
+mod memory;
+mod slots;
+mod support;
