@@ -130,8 +130,8 @@ impl<const W: usize> Logic for SlotRam<W> {
             line_bits + in_line - 1
         );
         let (enable, data) = match beat_in_line {
-            0 => ("write".into(), "write_data[64 * bank +: 64]"),
-            _ => (format!("write & (write_beat[0] == bank[0])"), "write_data"),
+            0 => ("write", "write_data[64 * bank +: 64]"),
+            _ => ("write & (write_beat[0] == bank[0])", "write_data"),
         };
         let (keep, output) = match in_line {
             0 => (String::new(), "ram_register".to_string()),

@@ -10,6 +10,9 @@
 //! ```
 
 mod directed;
+mod faults;
 mod memory;
+mod random;
+mod rate;
 mod slots;
 mod support;

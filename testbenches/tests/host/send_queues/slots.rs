@@ -58,6 +58,14 @@ pub fn inline(rng: &mut Rng, count: usize) -> Octets {
     request(rng, Payload::Inline(Inline::new(&octets).unwrap()))
 }
 
+/// Random octets, with this `COUNT`.
+pub fn counted(rng: &mut Rng, inline: u64, count: u64) -> Octets {
+    let mut slot: Slot = std::array::from_fn(|_| rng.u32(..));
+    send_slot::INLINE.put(&mut slot, inline);
+    send_slot::COUNT.put(&mut slot, count);
+    octets(&slot)
+}
+
 /// Random octets, with any `COUNT`.
 pub fn noise(rng: &mut Rng) -> Octets {
     let mut slot: Slot = std::array::from_fn(|_| rng.u32(..));
@@ -68,6 +76,14 @@ pub fn noise(rng: &mut Rng) -> Octets {
         send_slot::COUNT.put(&mut slot, rng.u64(30..70));
         send_slot::INLINE.put(&mut slot, 1);
     }
+    octets(&slot)
+}
+
+/// A slot of 64 octets, made in a short time.
+pub fn plain(rng: &mut Rng) -> Octets {
+    let mut slot: Slot = [rng.u32(..); send_slot::WORDS];
+    send_slot::COUNT.put(&mut slot, rng.u64(0..=2));
+    send_slot::INLINE.put(&mut slot, 0);
     octets(&slot)
 }
 

@@ -1,6 +1,7 @@
 //! `send_queues`, host memory with the rings behind it, a consumer, and the model of all three.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use fastrand::Rng;
 use num_bigint::BigUint;
@@ -27,8 +28,23 @@ macro_rules! at_wider {
 }
 pub(crate) use at_wider;
 
+/// What the bench does wrong on purpose, so that its checks are seen to fail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plant {
+    /// Doorbells of stream 1 do not reach the block.
+    DoorbellLost,
+    /// A bit of the bus is stuck.
+    StuckBit,
+    /// The bus does not say that it refuses.
+    ErrorLost,
+    /// `freeze` does not reach the block.
+    FreezeLost,
+    /// The tenth pop of a stream does not reach the block.
+    PopLost,
+}
+
 /// A slot that was requested and not popped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Held {
     pub octets: Octets,
     /// Octets that are to be read, in whole beats.
@@ -40,12 +56,25 @@ pub struct Held {
     pub failed: bool,
 }
 
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (read, landed, failed) = (self.read, self.landed, self.failed);
+        write!(f, "({read} octets, at {landed:?}, failed: {failed})")
+    }
+}
+
 /// A ring in host memory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Ring {
     pub base: u64,
     pub entries: u32,
     pub memory: Vec<Octets>,
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} slots at {:#x}", self.entries, self.base)
+    }
 }
 
 /// What the model knows of a stream.
@@ -140,6 +169,9 @@ pub struct Request {
 
 pub struct Rig<const W: usize, const K: usize, const S: usize> {
     pub sim: Lockstep<SendQueues<W, K, S>>,
+    /// Inputs without a meaning keep their values, which takes less time.
+    pub quiet: bool,
+    pub plant: Option<Plant>,
     pub rng: Rng,
     pub memory: Memory,
     pub slots: usize,
@@ -186,6 +218,8 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         let sim = Lockstep::with_design(&name, block, &design, clock);
         let mut rig = Self {
             sim: sim.unwrap_or_else(|e| panic!("{e}")),
+            quiet: false,
+            plant: None,
             rng: Rng::with_seed(seed),
             memory: Memory::new(K, manner),
             slots,
@@ -241,6 +275,9 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
     /// Random values at all inputs but clock and reset.
     fn noise(&mut self) {
         let (b, rng) = (&mut self.sim.block, &mut self.rng);
+        if self.quiet {
+            return;
+        }
         b.doorbell.next = rng.bool();
         b.doorbell_stream.next = stimulus::bits(rng);
         b.doorbell_value.next = stimulus::bits(rng);
@@ -271,9 +308,13 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         b.m_axi.arready.next = arready;
         b.m_axi.rvalid.next = beat.is_some();
         if let Some(beat) = &beat {
-            b.m_axi.rdata.next = octets::beat(&beat.octets);
-            let exclusive = self.rng.u64(0..2);
-            b.m_axi.rresp.next = (2 * u64::from(beat.error) + exclusive).into();
+            let data = octets::beat(&beat.octets);
+            b.m_axi.rdata.next = match self.plant {
+                Some(Plant::StuckBit) => data.replace_bit(57, true),
+                _ => data,
+            };
+            let error = beat.error && self.plant != Some(Plant::ErrorLost);
+            b.m_axi.rresp.next = (2 * u64::from(error) + self.rng.u64(0..2)).into();
             b.m_axi.rlast.next = beat.last;
         }
         let popped = self.drive_consumer();
@@ -299,7 +340,8 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             Some(model) => !model.open && self.set.as_ref().is_none_or(|set| set.0 != stream),
             None => true,
         };
-        b.doorbell.next = doorbell.is_some() || (without && chance(rng, 50));
+        let lost = self.plant == Some(Plant::DoorbellLost) && stream == 1;
+        b.doorbell.next = (doorbell.is_some() && !lost) || (without && chance(rng, 50));
         b.doorbell_stream.next = u64::from(stream).into();
         if let Some((_, value)) = doorbell {
             b.doorbell_value.next = u64::from(value).into();
@@ -317,7 +359,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             send_ring::BASE.put(&mut words, ring.base);
             b.arguments.next = BigUint::new(words.to_vec()).into();
         }
-        b.freeze.next = self.freeze.is_some();
+        b.freeze.next = self.freeze.is_some() && self.plant != Some(Plant::FreezeLost);
         b.detach.next = self.detach.is_some();
         if let Some(stream) = self.freeze.or(self.detach) {
             b.stream.next = u64::from(stream).into();
@@ -374,7 +416,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             return None;
         }
         self.readings.remove(at);
-        b.pop.next = true;
+        b.pop.next = self.plant != Some(Plant::PopLost) || model.consumed != 9;
         b.pop_stream.next = (stream as u64).into();
         Some(stream)
     }
