@@ -21,7 +21,7 @@
 //!
 //! **To the consumer.** While `head` of a stream is high, `row_stream` and `row` read a row of its oldest slot, every cycle
 //! another one; `row_data`, `head_failed` and `consumed` follow by [`ROW_LATENCY`]. `head_failed` says that the bus refused
-//! the slot, whose octets then have no meaning; slots behind it are read all the same and have results of their own. `pop`
+//! a beat of the slot, or ended a burst of it too early; its octets then have no meaning. Slots behind it are read all the same and have results of their own. `pop`
 //! ends the slot, in the cycle of its last row or later.
 //!
 //! **Close.** `freeze` ends the effect of doorbells; one in its cycle still counts. What was announced before is fetched,
@@ -32,15 +32,18 @@
 //!
 //! Assumptions: `set` is for an armed stream, `detach` for one that is frozen and idle, `pop` for one whose `head` is high. The host
 //! announces no more slots than the ring has beyond those that were popped. If it does, it harms itself: announced slots are
-//! fetched, up to 2^16 of them when a count goes back, with whatever they hold; other streams keep their turns. A doorbell without
+//! fetched, up to 2^16 of them when a count goes back, with whatever they hold, and its stream is idle behind the last one; other streams keep their turns. A doorbell without
 //! a ring has no effect.
 //!
 //! Latency, when nothing else is to do: [`DOORBELL_LATENCY`] cycles from a doorbell to ARVALID, [`HEAD_LATENCY`] from the last beat to
 //! `head`, [`REST_LATENCY`] from the last beat of the first 64 octets to ARVALID of the second burst. After a pop `head` is low for
 //! [`POP_LATENCY`] - 1 cycles, and high in the next one if the next slot is complete.
-//! Throughput: a slot every [`TURN`] cycles, of one stream or of many, or every 64/K cycles if these are more: 8 at 64 bits,
-//! where R is then always busy. A second burst costs its beats. R is always accepted. A stream that holds `slots` slots reads
-//! one every 8 cycles as long as they cover the time from a pop to the head that takes its place.
+//! Throughput, of one stream or of many: a slot every [`TURN`] cycles, one more when a pop enters the turn queue in the
+//! cycle in which a stream returns to it, and not less than the 64/K beats of a slot: every 8 cycles at 64 bits, where R is then
+//! always busy. A second burst costs its beats. R is always accepted. To have a slot every 8 cycles, a stream must hold
+//! enough of them for the time from a pop to the head that takes the place: 16 are enough for a bus whose first beat comes up
+//! to 110 cycles behind its address. The slots under way do the same for all streams together.
+//! Turns: a stream with work is passed by at most 2·S slots of others.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"

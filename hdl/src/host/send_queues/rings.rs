@@ -13,7 +13,7 @@
 //! base is not aligned to slots. All counts of a stream lie in memories with one write port, so a new ring waits for a
 //! cycle without another write: `hold` keeps new reads back until then, which ends all other writes in time.
 //!
-//! Latency: a cycle from a doorbell to `rung`; 4 cycles from `set` to `set_ready` without other writes, always if the
+//! Latency: a cycle from a doorbell to `rung`; 3 cycles from `set` to `set_ready` without other writes, always if the
 //! ring is refused. Throughput: a doorbell a cycle.
 #![allow(
     missing_docs,

@@ -3,8 +3,9 @@
 use warpline_testbenches::lockstep::plant;
 
 use crate::memory::Manner;
+use crate::model::Plant;
 use crate::random::mixture;
-use crate::support::{Plant, Rig};
+use crate::support::Rig;
 
 /// Names, the right text, and what it reads with a fault.
 const FAULTS: &[(&str, &str, &str)] = &[

@@ -9,9 +9,12 @@
 //!                                Memory: rings of requests and of noise, several bursts under way
 //! ```
 
+mod checks;
 mod directed;
 mod faults;
+mod host;
 mod memory;
+mod model;
 mod random;
 mod rate;
 mod slots;

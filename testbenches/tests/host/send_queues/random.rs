@@ -4,8 +4,9 @@ use warpline_testbenches::lockstep::on_large_stack;
 use warpline_testbenches::stimulus::{Pace, chance};
 
 use crate::memory::Manner;
+use crate::model::{Consumer, Ring, Wrong, base};
 use crate::slots;
-use crate::support::{Consumer, Rig, Ring, Wrong, base};
+use crate::support::Rig;
 
 /// What a run has come across.
 #[derive(Default, Debug)]

@@ -1,22 +1,19 @@
-//! `send_queues`, host memory with the rings behind it, a consumer, and the model of all three.
+//! `send_queues`, host memory with the rings behind it, and a consumer, cycle by cycle.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use fastrand::Rng;
 use num_bigint::BigUint;
-use warpline_hdl::host::send_queues::bursts::UNDER_WAY;
-use warpline_hdl::host::send_queues::{HEAD_LATENCY, POP_LATENCY, ROW_LATENCY, SendQueues};
-use warpline_regmap::transmit::{send_ring, slot_offset};
+use warpline_hdl::host::send_queues::{ROW_LATENCY, SendQueues};
+use warpline_regmap::transmit::send_ring;
 use warpline_sv_writer::{self as writer, Design};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets;
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
 use crate::memory::{Manner, Memory, Part};
-use crate::slots::{self, Octets};
-
-pub type Wrong = String;
+use crate::model::{Consumer, Plant, Reading, Request, Ring, Shown, Stream, Wrong};
+use crate::slots;
 
 /// Calls a function that is generic over width and streams for the widths above 64 bits.
 macro_rules! at_wider {
@@ -27,146 +24,6 @@ macro_rules! at_wider {
     };
 }
 pub(crate) use at_wider;
-
-/// What the bench does wrong on purpose, so that its checks are seen to fail.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Plant {
-    /// Doorbells of stream 1 do not reach the block.
-    DoorbellLost,
-    /// A bit of the bus is stuck.
-    StuckBit,
-    /// The bus does not say that it refuses.
-    ErrorLost,
-    /// `freeze` does not reach the block.
-    FreezeLost,
-    /// The tenth pop of a stream does not reach the block.
-    PopLost,
-}
-
-/// A slot that was requested and not popped.
-#[derive(Clone)]
-pub struct Held {
-    pub octets: Octets,
-    /// Octets that are to be read, in whole beats.
-    pub read: usize,
-    /// The first burst is answered, and a second one is to be requested.
-    pub wants_rest: bool,
-    /// Cycle of the last beat.
-    pub landed: Option<u64>,
-    pub failed: bool,
-}
-
-impl fmt::Debug for Held {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (read, landed, failed) = (self.read, self.landed, self.failed);
-        write!(f, "({read} octets, at {landed:?}, failed: {failed})")
-    }
-}
-
-/// A ring in host memory.
-#[derive(Clone)]
-pub struct Ring {
-    pub base: u64,
-    pub entries: u32,
-    pub memory: Vec<Octets>,
-}
-
-impl fmt::Debug for Ring {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} slots at {:#x}", self.entries, self.base)
-    }
-}
-
-/// What the model knows of a stream.
-#[derive(Clone, Debug, Default)]
-pub struct Stream {
-    pub ring: Option<Ring>,
-    pub open: bool,
-    /// Slots announced, modulo 2^16, and written.
-    pub announced: u16,
-    pub written: u64,
-    pub fetched: u64,
-    pub consumed: u64,
-    pub held: VecDeque<Held>,
-    pub popped_at: Option<u64>,
-    /// The last doorbell was in this cycle.
-    pub rung_at: u64,
-    /// Others that were served since it had work that can be done.
-    pub passed: usize,
-}
-
-impl Stream {
-    pub fn unread(&self) -> bool {
-        self.announced != self.fetched as u16
-    }
-
-    pub fn is_done(&self) -> bool {
-        !self.unread() && self.held.is_empty()
-    }
-
-    fn head_is_due(&self, now: u64) -> bool {
-        let landed = self.held.front().and_then(|held| held.landed);
-        landed.is_some_and(|at| now >= at + HEAD_LATENCY as u64)
-            && self
-                .popped_at
-                .is_none_or(|at| now >= at + POP_LATENCY as u64)
-    }
-}
-
-/// How the consumer behaves.
-#[derive(Clone, Copy, Debug)]
-pub struct Consumer {
-    /// In which cycles it reads a row.
-    pub pace: Pace,
-    /// Rows that it reads of a slot, at most, in order; or all of them, in any order, and of several streams in turn.
-    pub rows: Option<usize>,
-    /// Cycles between two pops of a stream, at least.
-    pub gap: u64,
-}
-
-impl Consumer {
-    pub const ALL: Self = Self {
-        pace: Pace::Always,
-        rows: None,
-        gap: 0,
-    };
-    pub const NONE: Self = Self {
-        pace: Pace::Percent(0),
-        rows: None,
-        gap: 0,
-    };
-    /// A slot of each stream every `gap` cycles.
-    pub const fn every(gap: u64) -> Self {
-        Self {
-            pace: Pace::Always,
-            rows: Some(1),
-            gap,
-        }
-    }
-}
-
-/// Rows of a head that are to be read.
-struct Reading {
-    stream: usize,
-    rows: Vec<u8>,
-}
-
-/// What the row port shows.
-#[derive(Clone, Debug)]
-struct Shown {
-    consumed: u16,
-    failed: bool,
-    octets: Vec<u8>,
-}
-
-/// A request on AR.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// First cycle in which it was valid, and the one in which it was accepted.
-    pub valid: u64,
-    pub part: Part,
-}
-
 pub struct Rig<const W: usize, const K: usize, const S: usize> {
     pub sim: Lockstep<SendQueues<W, K, S>>,
     /// Inputs without a meaning keep their values, which takes less time.
@@ -184,8 +41,8 @@ pub struct Rig<const W: usize, const K: usize, const S: usize> {
     pub consumer: Consumer,
     rows: Rhythm,
     readings: Vec<Reading>,
-    shown: VecDeque<Option<Shown>>,
-    valid_since: Option<u64>,
+    pub shown: VecDeque<Option<Shown>>,
+    pub valid_since: Option<u64>,
     pub requests: Vec<Request>,
     /// Cycle and stream of each pop.
     pub pops: Vec<(u64, usize)>,
@@ -421,186 +278,6 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         Some(stream)
     }
 
-    fn check_bus(&mut self) -> Result<(), Wrong> {
-        let now = self.now();
-        let b = &self.sim.block;
-        let constants = [
-            b.m_axi.arsize.val().to_u64(),
-            b.m_axi.arburst.val().to_u64(),
-            b.m_axi.arcache.val().to_u64(),
-            b.m_axi.arprot.val().to_u64(),
-        ];
-        if constants != [u64::from(K.ilog2()), 1, 2, 2] {
-            return Err(format!("AR has {constants:?}"));
-        }
-        let address = b
-            .m_axi
-            .arvalid
-            .val()
-            .then(|| (b.m_axi.araddr.val().to_u64(), b.m_axi.arlen.val().to_u8()));
-        let rready = b.m_axi.rready.val();
-        if !rready {
-            return Err("R is not accepted".into());
-        }
-        if let Some((part, failed)) = self.memory.take(rready) {
-            self.landed.push((now, part));
-            let model = &mut self.streams[part.stream];
-            let held = &mut model.held[(part.number - model.consumed) as usize];
-            held.failed = failed;
-            held.wants_rest = !failed && !part.rest && held.read > 64;
-            if !held.wants_rest {
-                held.landed = Some(now);
-            }
-        }
-        if address.is_some() {
-            self.valid_since.get_or_insert(now);
-        }
-        let Some((address, length)) = self.memory.accept(address)? else {
-            return Ok(());
-        };
-        let valid = self.valid_since.take().unwrap_or(now);
-        let part = self.part(address)?;
-        let octets = self.due(part, length)?;
-        self.requests.push(Request { valid, part });
-        self.memory.answer(now, part, &octets, &mut self.rng);
-        let under_way = self.streams.iter().flat_map(|model| &model.held);
-        let under_way = under_way.filter(|held| held.landed.is_none()).count();
-        if under_way > UNDER_WAY {
-            return Err(format!("{under_way} slots are under way"));
-        }
-        Ok(())
-    }
-
-    /// Which slot an address belongs to.
-    fn part(&self, address: u64) -> Result<Part, Wrong> {
-        for (stream, model) in self.streams.iter().enumerate() {
-            let Some(ring) = &model.ring else { continue };
-            let Some(offset) = address.checked_sub(ring.base) else {
-                continue;
-            };
-            if offset >= 256 * u64::from(ring.entries) {
-                continue;
-            }
-            let place = |number: u64| slot_offset(number as u16, ring.entries);
-            let first = Part {
-                stream,
-                number: model.fetched,
-                rest: false,
-            };
-            if offset == place(model.fetched) {
-                return Ok(first);
-            }
-            let held = model.held.iter().enumerate();
-            let mut rest = held
-                .filter(|(_, held)| held.wants_rest)
-                .map(|(index, _)| Part {
-                    stream,
-                    number: model.consumed + index as u64,
-                    rest: true,
-                });
-            let found = rest.find(|part| offset == place(part.number) + 64);
-            return found.ok_or(format!("{stream} has no reason to read {address:#x}"));
-        }
-        Err(format!("{address:#x} is in no ring"))
-    }
-
-    /// What is read, if it is what is to be read.
-    fn due(&mut self, part: Part, length: u8) -> Result<Vec<u8>, Wrong> {
-        let model = &mut self.streams[part.stream];
-        let octets = (usize::from(length) + 1) * K;
-        if part.rest {
-            let held = &mut model.held[(part.number - model.consumed) as usize];
-            held.wants_rest = false;
-            if octets != held.read - 64 {
-                return Err(format!("{part:?}: {octets} of {}", held.read - 64));
-            }
-            return Ok(held.octets[64..held.read].to_vec());
-        }
-        if octets != 64 || !model.unread() || model.held.len() == self.slots {
-            return Err(format!("{part:?}, {octets} octets: {model:?}"));
-        }
-        let Some(ring) = &model.ring else {
-            return Err(format!("{part:?} has no ring"));
-        };
-        let octets = ring.memory[part.number as usize % ring.entries as usize];
-        model.held.push_back(Held {
-            octets,
-            read: slots::needed(&octets).next_multiple_of(K),
-            wants_rest: false,
-            landed: None,
-            failed: false,
-        });
-        model.fetched += 1;
-        model.passed = 0;
-        for (other, model) in self.streams.iter_mut().enumerate() {
-            if other != part.stream && model.unread() && model.held.len() < self.slots {
-                model.passed += 1;
-                self.most_passed = self.most_passed.max(model.passed);
-            }
-        }
-        if self.most_passed > 2 * S {
-            return Err(format!("a stream was passed {} times", self.most_passed));
-        }
-        Ok(octets[..64].to_vec())
-    }
-
-    fn check_heads(&mut self) -> Result<(), Wrong> {
-        let now = self.now();
-        for (stream, model) in self.streams.iter().enumerate() {
-            let (head, due) = (self.sim.block.head[stream].val(), model.head_is_due(now));
-            if head != due {
-                return Err(format!("head {stream} is {head}: {model:?}"));
-            }
-            let quiet = model.is_done() || now < model.rung_at + 2;
-            if self.sim.block.idle[stream].val() && !quiet {
-                return Err(format!("{stream} is idle: {model:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_rows(&mut self) -> Result<(), Wrong> {
-        let Some(due) = self.shown.pop_front().flatten() else {
-            return Ok(());
-        };
-        let b = &self.sim.block;
-        let (consumed, failed) = (b.consumed.val().to_u16(), b.head_failed.val());
-        let row = octets::octets(b.row_data.val());
-        let same = due.failed || row[..due.octets.len()] == due.octets;
-        if (consumed, failed) != (due.consumed, due.failed) || !same {
-            return Err(format!(
-                "{consumed}, {failed}, {row:02x?} is not {due:02x?}"
-            ));
-        }
-        self.compared += 1;
-        Ok(())
-    }
-
-    fn apply_set(&mut self) -> Result<(), Wrong> {
-        if !self.sim.block.set_ready.val() {
-            return Ok(());
-        }
-        let (stream, ring) = self.set.take().ok_or("set_ready without set")?;
-        let refused = self.sim.block.set_failed.val();
-        let model = self.streams.get_mut(usize::from(stream));
-        let legal = ring.entries.is_power_of_two()
-            && (4..=4096).contains(&ring.entries)
-            && ring.base.is_multiple_of(256)
-            && model.as_ref().is_some_and(|model| model.ring.is_none());
-        if refused == legal {
-            return Err(format!("ring of {stream} refused: {refused}"));
-        }
-        self.refused_sets += u32::from(refused);
-        if let Some(model) = model.filter(|_| legal) {
-            *model = Stream {
-                ring: Some(ring),
-                open: true,
-                ..Stream::default()
-            };
-        }
-        Ok(())
-    }
-
     /// What the inputs of this cycle change.
     fn apply(&mut self, doorbell: Option<(u8, u16)>, popped: Option<usize>) {
         let now = self.now();
@@ -643,104 +320,5 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
 
     pub fn run(&mut self, cycles: u64) -> Result<(), Wrong> {
         (0..cycles).try_for_each(|_| self.cycle())
-    }
-
-    /// Sets a ring; whether it was accepted.
-    pub fn give(&mut self, stream: u8, base: u64, entries: u32) -> Result<bool, Wrong> {
-        let memory = (0..entries).map(|_| slots::noise(&mut self.rng)).collect();
-        let refused = self.refused_sets;
-        let ring = Ring {
-            base,
-            entries,
-            memory,
-        };
-        self.set = Some((stream, ring));
-        for _ in 0..500 {
-            self.cycle()?;
-            if self.set.is_none() {
-                return Ok(self.refused_sets == refused);
-            }
-        }
-        Err(format!("no answer to the ring of {stream}"))
-    }
-
-    /// Gives every stream a ring.
-    pub fn give_all(&mut self, entries: u32) -> Result<(), Wrong> {
-        for stream in 0..S as u8 {
-            let given = self.give(stream, base(stream.into()), entries)?;
-            assert!(given, "a ring for {stream}");
-        }
-        Ok(())
-    }
-
-    /// Slots that the host may write.
-    pub fn room(&self, stream: usize) -> usize {
-        let model = &self.streams[stream];
-        let ring = model.ring.as_ref().filter(|_| model.open);
-        ring.map_or(0, |ring| {
-            (u64::from(ring.entries) - (model.written - model.consumed)) as usize
-        })
-    }
-
-    /// Writes a slot.
-    pub fn write(&mut self, stream: usize, octets: Octets) {
-        let model = &mut self.streams[stream];
-        if let Some(ring) = &mut model.ring {
-            let place = model.written as usize % ring.memory.len();
-            ring.memory[place] = octets;
-            model.written += 1;
-        }
-    }
-
-    /// Announces all slots that are written.
-    pub fn ring(&mut self, stream: usize) {
-        let written = self.streams[stream].written as u16;
-        self.doorbells.push_back((stream as u8, written));
-    }
-
-    pub fn is_drained(&self) -> bool {
-        self.doorbells.is_empty() && self.streams.iter().all(Stream::is_done)
-    }
-
-    /// Runs until all that is announced is popped, and all streams are idle.
-    pub fn drain(&mut self) -> Result<(), Wrong> {
-        for _ in 0..200_000 {
-            if self.is_drained() {
-                self.run(8 * S as u64 + 16)?;
-                let idle = |s: usize| self.sim.block.idle[s].val();
-                return match (0..S).find(|s| !idle(*s)) {
-                    Some(stream) => Err(format!("{stream} is not idle")),
-                    None => Ok(()),
-                };
-            }
-            self.cycle()?;
-        }
-        Err(format!("not drained: {:?}", self.streams))
-    }
-
-    /// Freezes, drains and detaches a stream.
-    pub fn close(&mut self, stream: usize) -> Result<(), Wrong> {
-        self.doorbells.retain(|(of, _)| usize::from(*of) != stream);
-        self.freeze = Some(stream as u8);
-        self.run(2)?;
-        let limit = self.now() + 20_000;
-        while !self.sim.block.idle[stream].val() {
-            self.cycle()?;
-            if self.now() > limit {
-                return Err(format!("{stream} is never idle"));
-            }
-        }
-        self.detach = Some(stream as u8);
-        self.cycle()
-    }
-}
-
-/// Where rings lie: none in another's way, one across 4 GiB, and across 2^32 slots.
-pub fn base(stream: u64) -> u64 {
-    match stream {
-        0 => 0xFFFF_FF00,
-        1 => 0xFFFF_FFFF_FFE0_0000,
-        2 => 0xFF_FFFF_F800,
-        _ => 0x7000_0000_0000 + 0x20_0000 * stream,
     }
 }
