@@ -15,7 +15,7 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use crate::parts::record_ram;
+use crate::host::send_queues;
 use crate::records::LocalPiece;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{PAYLOAD_WORD, send_element, status};
@@ -27,9 +27,9 @@ const ROW: usize = 16;
 /// Row of the first element or inline octet.
 const FIRST_ROW: usize = 4 * PAYLOAD_WORD / ROW;
 /// Cycles from a row to its data.
-pub const ROW_LATENCY: u64 = record_ram::LATENCY;
+pub const ROW_LATENCY: usize = send_queues::ROW_LATENCY;
 /// Cycles from one piece of the payload to the next.
-pub const PIECE: u64 = ROW_LATENCY + 5;
+pub const PIECE: usize = ROW_LATENCY + 5;
 
 /// State of the walk.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]

@@ -384,7 +384,7 @@ impl<const S: usize> Bench<S> {
             events: VecDeque::new(),
             seen: vec![],
             rhythms: [paces.piece, paces.segment, paces.slot].map(Rhythm::new),
-            rows: VecDeque::from(vec![(0, false, 0); ROW_LATENCY as usize]),
+            rows: VecDeque::from(vec![(0, false, 0); ROW_LATENCY]),
             pieces: VecDeque::new(),
             records: VecDeque::new(),
             held: (None, None),
