@@ -9,9 +9,11 @@
 //!                       └─► model: octets, edges, boundaries, what is acknowledged ─┘
 //! ```
 
+mod checks;
 mod directed;
 mod faults;
 mod model;
 mod random;
 mod rate;
 mod support;
+mod wrap;
