@@ -1,6 +1,9 @@
 //! Cases of their own: stalls of one port, full rings, failed FPDUs, close and arm.
 
-use warpline_hdl::tx::mpa::transmit_ring::ports::{ACKNOWLEDGE, MEASURE, SEND};
+use warpline_hdl::tx::mpa::transmit_ring::commands;
+use warpline_hdl::tx::mpa::transmit_ring::ports::{
+    ACKNOWLEDGE, MEASURE, REFUSED, SEND, STATUS_KIND,
+};
 use warpline_hdl::tx::mpa::transmit_ring::room_release::SETTLED;
 use warpline_testbenches::stimulus::Pace;
 
@@ -193,27 +196,32 @@ fn a_closed_stream_sends_what_it_has_begun_and_is_quiet_then() {
 }
 
 #[test]
-fn a_stream_that_is_closed_during_a_command_is_refused_or_served() {
+fn a_command_is_refused_from_the_second_cycle_behind_a_close_on() {
+    let mut bench = with(6, 1000, &[]);
     for delay in 0..12 {
-        let mut bench = with(6, 1000, &[100]);
+        bench.until_quiet().unwrap();
+        bench.reset().unwrap();
+        bench.arm(0, 1000).unwrap();
+        assert!(bench.write(0, 100, false));
+        bench.finish().unwrap();
         bench.command_at(SEND, 0, 0, 50);
         bench.steps(delay).unwrap();
         bench.close(0).unwrap();
-        // whichever it is, it is one of them
+        let (mut beats, mut refused) = (0, 0);
         for _ in 0..40 {
-            if bench.step().is_err() {
-                break;
-            }
+            bench.drive();
+            bench.lockstep.settle().unwrap();
+            let b = &bench.lockstep.block;
+            beats += usize::from(b.m_axis_transmit.tvalid.val());
+            let kind = b.m_axis_status.tdata.val().get_bits::<2>(STATUS_KIND);
+            refused += usize::from(b.m_axis_status.tvalid.val() && kind == REFUSED);
+            bench.lockstep.edge().unwrap();
         }
-        let b = &bench.lockstep.block;
-        assert!(b.quiet.val() && b.s_axis_send.tready.val());
-        let refused = bench
-            .times
-            .reports
-            .iter()
-            .any(|(_, report)| report.kind == 2);
-        assert!(refused != (bench.times.transmits.len() == 7), "{delay}");
-        assert_eq!(refused, delay < 6, "{delay}");
+        let executed = commands::LATENCY;
+        assert_eq!(refused, usize::from(delay + 2 <= executed), "{delay}");
+        assert_eq!(beats, 7 * (1 - refused), "{delay}");
+        assert!(bench.lockstep.block.quiet.val());
+        bench.forget();
     }
 }
 

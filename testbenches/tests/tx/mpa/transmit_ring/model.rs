@@ -97,6 +97,11 @@ impl Connection {
         self.next += octets.len() as u64;
     }
 
+    /// Another octet at `position`, for a test of the bench.
+    pub fn spoil(&mut self, position: u64) {
+        self.octets[(position - self.first) as usize] ^= 0x10;
+    }
+
     pub fn effect(&self, command: Command) -> Effect {
         let refused = match command.kind {
             ACKNOWLEDGE => Effect::Nothing,

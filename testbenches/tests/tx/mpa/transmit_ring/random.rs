@@ -50,8 +50,12 @@ impl<
             17..19 => self.rng.usize(400..=1500),
             _ => self.rng.usize(1500..=3000),
         };
+        if chance(&mut self.rng, 5) {
+            let (stream, dwords) = (self.rng.usize(S..256), self.rng.usize(4..60));
+            return self.stray(stream as u8, 4 * dwords);
+        }
         let stream = self.rng.usize(0..S) as u8;
-        let failed = chance(&mut self.rng, 2);
+        let failed = chance(&mut self.rng, 1);
         self.write(stream, length, failed);
     }
 
@@ -121,7 +125,8 @@ impl<
 
     /// Closes a stream, whatever it sends, and arms it again.
     fn random_close(&mut self) -> Result<(), String> {
-        let stream = self.rng.usize(0..S) as u8;
+        let broken = self.streams.iter().position(|connection| connection.broken);
+        let stream = broken.unwrap_or(self.rng.usize(0..S)) as u8;
         if self.streams[usize::from(stream)].live {
             if self.asks_of(stream) {
                 return Ok(());

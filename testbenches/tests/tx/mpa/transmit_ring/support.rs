@@ -208,10 +208,24 @@ impl<
             self.lockstep.edge().map_err(|e| e.to_string())?;
         }
         self.lockstep.block.reset.next = false;
+        self.forget();
         self.streams = vec![Connection::dead(); S];
         self.earlier = vec![Connection::dead(); S];
         self.reported = vec![0; S];
         Ok(())
+    }
+
+    /// Drops what is due.
+    pub fn forget(&mut self) {
+        self.writes.clear();
+        self.written = 0;
+        self.commands.clear();
+        self.decided.clear();
+        self.sends.clear();
+        self.came.clear();
+        self.freed.clear();
+        self.answers.clear();
+        (self.held_beat, self.held_report) = (None, None);
     }
 
     pub fn pace(&mut self, paces: Paces) {
@@ -268,6 +282,17 @@ impl<
             failed,
         });
         true
+    }
+
+    /// An FPDU of a stream that does not exist.
+    pub fn stray(&mut self, stream: u8, octets: usize) {
+        let (position, rng) = (4 * self.rng.u64(..1 << 30), &mut self.rng);
+        self.writes.push_back(Fpdu {
+            stream,
+            position,
+            octets: (0..octets).map(|_| rng.u8(..)).collect(),
+            failed: false,
+        });
     }
 
     pub fn command(&mut self, kind: u64, stream: u8, sequence: u32, length: u16) {
@@ -378,7 +403,8 @@ impl<
         }
     }
 
-    fn drive(&mut self) {
+    /// Inputs of a cycle.
+    pub fn drive(&mut self) {
         self.noise();
         let [write, command, transmit, status] = &mut self.rhythms;
         let (b, rng) = (&mut self.lockstep.block, &mut self.rng);
