@@ -90,8 +90,7 @@ fn rates<
         bench.finish().unwrap();
         let boundary = *ends
             .iter()
-            .filter(|end| **end <= limit)
-            .next_back()
+            .rfind(|end| **end <= limit)
             .unwrap();
         let (cycle, report) = bench.times.reports[0];
         assert_eq!((report.kind, u64::from(report.octets)), (ANSWER, boundary));

@@ -195,8 +195,7 @@ fn positions_wrap() {
         text.settle();
         let last = ends
             .iter()
-            .filter(|end| (from + 1..=limit).contains(*end))
-            .next_back();
+            .rfind(|end| (from + 1..=limit).contains(*end));
         let answer = last.map_or(0, |end| end - from);
         let due = (ANSWER, edge, free, answer as u16);
         assert_eq!(text.reports.pop_back(), Some(due), "{from}, {limit}");
