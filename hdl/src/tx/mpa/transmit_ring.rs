@@ -4,7 +4,7 @@
 //!  FPDUs ─► ring_write ─► lane RAM ─► range_read ─► m_axis_transmit
 //!             │ landed                 ▲  │ finished
 //!             ▼                        │  ▼
-//!  arm ─► visibility ─► complete       │ release ─► freed, quiet
+//!  arm ─► visibility ─► complete       │ room_release ─► freed, quiet
 //!             │ edge    └ words        │  ▲
 //!             ▼           ▼            │  │ acknowledged
 //!  s_axis_send ─► commands ◄─► boundary_map
@@ -16,36 +16,39 @@
 //! position to the edge can be sent in any range, in any order, and as often as TCP needs them. An FPDU whose octets could
 //! not all be read is never visible, nor is one of its stream behind it, until the stream is armed again.
 //!
-//! **Commands** ([`ports`]) are executed in order. SEND is checked, and queued for `range_read`; eight can wait there, so
-//! those behind it are executed while it streams. ACKNOWLEDGE counts at once for the commands behind it. One that is not
-//! between the acknowledged position and the edge, both included, has no effect. MEASURE searches the last FPDU boundary
-//! behind its sequence number that is not behind its octets, nor behind the edge; its answer is 0 without one. A SEND is
-//! refused unless it has octets, and they all lie in front of the edge and not in front of the acknowledged position; a
-//! MEASURE is refused unless its first octet does. So is every command of a stream that is dead or does not exist; edge and
-//! free octets in its report have no meaning then. A SEND whose consumer stalls stalls commands only when nine SENDs
-//! are in front of the consumer, or 16 acknowledgements wait for them to be read.
+//! **Commands** ([`ports`]) are executed in order. SEND is checked, and queued for `range_read`, so those behind it are
+//! executed while it streams. ACKNOWLEDGE counts at once for the commands behind it; one that is not between the
+//! acknowledged position and the edge, both included, has no effect. MEASURE searches the last FPDU boundary behind its
+//! sequence number that is not behind its octets, nor behind the edge; its answer is 0 without one. A SEND is refused unless
+//! it has octets, and they all lie in front of the edge and not in front of the acknowledged position; a MEASURE is
+//! refused unless its first octet does. Commands of a kind without a name are refused, too, and so are SEND and MEASURE of a
+//! stream that is dead or does not exist: edge and free octets in the report have no meaning then. Commands stall when
+//! eight SENDs wait behind the one that is read, when 16 acknowledgements wait for SENDs to be read, and when
+//! four answers wait behind the report that is offered.
 //!
 //! **Never overwritten.** `freed` follows an acknowledgement when all SENDs executed before it have been read from the
 //! ring. The sender writes only within the ring's octets behind the last `freed`, and the edge is in front of what it
-//! writes. So no octet of the lane RAM is read and written in the same cycle, and a SEND that is
-//! under way keeps its octets, though they have been acknowledged meanwhile.
+//! writes. So no octet of the lane RAM is read and written in the same cycle, and a SEND that is under way keeps its
+//! octets, though they have been acknowledged meanwhile.
 //!
 //! **Close.** From the second cycle behind `close` on no command of the stream is executed, and its FPDUs are discarded.
 //! SENDs that were executed before run to their end: their octets are still there. `quiet` rises when they have been read,
-//! their room has been released, and no FPDU of the stream is incomplete. `stream` stays the same from `close` to `quiet`.
-//! An answer to a command of the stream may still come.
+//! their room has been released, and no FPDU of the stream is incomplete. Behind `quiet` beats of the stream can still
+//! leave `m_axis_transmit`, 16 at most, and an answer to a command of it `m_axis_status`: both carry its number.
+//! `stream` stays the same from `close` to `quiet`.
 //!
 //! Assumptions: FPDUs are not interleaved. The first one of a stream begins at position 0, each one where the one before
 //! ended, and none ends more than the ring's octets behind the last `freed` position. `arm` is for a stream that is quiet
 //! all over the transmit path, and comes [`ARM`] cycles or more behind another one; its commands come as many behind
-//! it, its FPDUs from the next cycle on. Hold `reset` for [`RESET`] cycles. Streams that do not exist are discarded,
-//! completed as not visible, and arm nothing.
+//! it, its FPDUs from the next cycle on. Hold `reset` for [`RESET`] cycles. FPDUs of streams that do not exist are
+//! discarded, and completed as not visible; `arm` and `close` of them have no effect.
 //!
 //! Throughput: one beat a cycle in, whatever its FPDUs; `s_ready` is low only for an `arm`. One beat a cycle out, from SEND to
 //! SEND, too: a command takes [`PERIOD`] cycles, so SENDs of as many beats leave no gap. Latency: [`written`] cycles from
-//! an FPDU's last beat to `complete`, and [`moved`] to the report of the edge; [`sent`] from a SEND to its first beat;
-//! [`MEASURED`] from a MEASURE to its report if the boundary is in the word of 128 octets in which the range ends, and one
-//! more for each word further down; 8 from an acknowledgement to `freed`. No output depends on an input in the same cycle.
+//! an FPDU's last beat to `complete`, and [`moved`] to the report of the edge; [`sent`] from a SEND to its first beat, 13 or
+//! 14; [`MEASURED`] from a MEASURE to its report if the boundary is in the word of 128 octets in which the range ends, and
+//! one more for each word further down; 8 from an acknowledgement to `freed`. No output depends on an input in the same
+//! cycle.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"

@@ -88,9 +88,13 @@ pub struct BoundaryMap {
     left: Dff<Bits<10>>,
     top: Dff<Bit>,
     in_tail: Dff<Bit>,
-    #[value(Delay::new(lane_ram::LATENCY))]
+    #[value(Delay::new(lane_ram::LATENCY - 1))]
     side: Delay<SearchedWord>,
+    bit_from: Dff<Bits<8>>,
+    bit_to: Dff<Bits<8>>,
     wanted: LaneMask<32, 32>,
+    word_0: Dff<SearchedWord>,
+    wanted_0: Dff<Bits<32>>,
     bits_1: Dff<Bits<32>>,
     word_1: Dff<SearchedWord>,
     found: Dff<Bit>,
@@ -198,29 +202,33 @@ impl Logic for BoundaryMap {
         self.side.d.next = self.searched.val();
 
         comment!("boundaries behind the first octet, and up to the last one");
+        self.bit_from.d.next = bit_cast::<8, 5>(
+            self.position
+                .val()
+                .get_bits::<5>(self.in_dword.val().index()),
+        ) + 1;
+        self.bit_to.d.next = bit_cast::<8, 5>(
+            self.limit
+                .q
+                .val()
+                .get_bits::<5>(self.in_dword.val().index()),
+        ) + 1;
         self.wanted.from.next = self.none.val();
         if self.side.q.val().bottom {
-            self.wanted.from.next = bit_cast::<8, 5>(
-                self.position
-                    .val()
-                    .get_bits::<5>(self.in_dword.val().index()),
-            ) + 1;
+            self.wanted.from.next = self.bit_from.q.val();
         }
         self.wanted.to.next = self.all.val();
         if self.side.q.val().top {
-            self.wanted.to.next = bit_cast::<8, 5>(
-                self.limit
-                    .q
-                    .val()
-                    .get_bits::<5>(self.in_dword.val().index()),
-            ) + 1;
+            self.wanted.to.next = self.bit_to.q.val();
         }
+        self.word_0.d.next = self.side.q.val();
+        self.wanted_0.d.next = self.wanted.mask.val();
         self.word.next = self.map.read_data.val();
-        if self.side.q.val().top & self.in_tail.q.val() {
+        if self.word_0.q.val().top & self.in_tail.q.val() {
             self.word.next = self.tail.val();
         }
-        self.bits_1.d.next = self.word.val() & self.wanted.mask.val();
-        self.word_1.d.next = self.side.q.val();
+        self.bits_1.d.next = self.word.val() & self.wanted_0.q.val();
+        self.word_1.d.next = self.word_0.q.val();
 
         self.highest.next = 0.into();
         for i in 0..32 {

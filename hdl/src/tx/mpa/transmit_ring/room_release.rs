@@ -83,7 +83,10 @@ pub struct RoomRelease {
     closed_2: Dff<Bit>,
     /// Entries of the queue.
     queued: Dff<Bits<6>>,
-    sends_ahead: Dff<Bits<6>>,
+    /// SENDs accepted before the close, modulo 2^6; some are not read yet.
+    close_tag: Dff<Bits<6>>,
+    sends_ahead: Dff<Bit>,
+    /// Entries of the queue at the close that are still there.
     frees_ahead: Dff<Bits<6>>,
     active: Dff<Bit>,
     settling: Dff<Bits<4>>,
@@ -92,9 +95,8 @@ pub struct RoomRelease {
     since: Signal<Local, Bits<6>>,
     put: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
-    queued_now: Signal<Local, Bits<6>>,
-    accepted_now: Signal<Local, Bits<6>>,
-    finished_now: Signal<Local, Bits<6>>,
+    since_close: Signal<Local, Bits<6>>,
+    queued_less_one: Signal<Local, Bits<6>>,
     #[constant(SETTLED - 2)]
     settled: Constant<Bits<4>>,
     #[constant(5)]
@@ -106,10 +108,8 @@ impl Logic for RoomRelease {
     fn update(&mut self) {
         self.waiting.reset.next = self.reset.val();
         self.tags.reset.next = self.reset.val();
-        self.accepted_now.next = self.accepted_count.q.val() + self.accepted.val();
-        self.accepted_count.d.next = self.accepted_now.val();
-        self.finished_now.next = self.finished_count.q.val() + self.finished.val();
-        self.finished_count.d.next = self.finished_now.val();
+        self.accepted_count.d.next = self.accepted_count.q.val() + self.accepted.val();
+        self.finished_count.d.next = self.finished_count.q.val() + self.finished.val();
 
         comment!(
             "the head is released when the SENDs that were accepted in front of it have been read"
@@ -134,31 +134,35 @@ impl Logic for RoomRelease {
         comment!(
             "what was there at a close: a command can still be executed in the cycle behind it"
         );
-        self.queued_now.next = self.queued.q.val();
+        self.queued_less_one.next = self.queued.q.val() - 1;
         if self.put.val() & !self.take.val() {
-            self.queued_now.next = self.queued.q.val() + 1;
+            self.queued.d.next = self.queued.q.val() + 1;
         }
         if self.take.val() & !self.put.val() {
-            self.queued_now.next = self.queued.q.val() - 1;
+            self.queued.d.next = self.queued_less_one.val();
         }
-        self.queued.d.next = self.queued_now.val();
         self.closed.d.next = self.close.val();
         self.closed_2.d.next = self.closed.q.val();
-        if self.finished.val() & self.sends_ahead.q.val().any() {
-            self.sends_ahead.d.next = self.sends_ahead.q.val() - 1;
+        self.since_close.next = self.finished_count.q.val() - self.close_tag.q.val();
+        if !self.since_close.val().get_bit(self.sign.val().index()) {
+            self.sends_ahead.d.next = false;
         }
         if self.take.val() & self.frees_ahead.q.val().any() {
             self.frees_ahead.d.next = self.frees_ahead.q.val() - 1;
         }
         if self.closed_2.q.val() {
-            self.sends_ahead.d.next = self.accepted_now.val() - self.finished_now.val();
-            self.frees_ahead.d.next = self.queued_now.val();
+            self.close_tag.d.next = self.accepted_count.q.val();
+            self.sends_ahead.d.next = true;
+            self.frees_ahead.d.next = self.queued.q.val();
+            if self.take.val() {
+                self.frees_ahead.d.next = self.queued_less_one.val();
+            }
         }
 
         self.active.d.next = self.close.val()
             | self.closed.q.val()
             | self.closed_2.q.val()
-            | self.sends_ahead.q.val().any()
+            | self.sends_ahead.q.val()
             | self.frees_ahead.q.val().any()
             | (self.writing.val() & (self.writing_stream.val() == self.stream.val()))
             | (self.command.val() & (self.command_stream.val() == self.stream.val()));
@@ -177,7 +181,7 @@ impl Logic for RoomRelease {
             self.closed.d.next = false;
             self.closed_2.d.next = false;
             self.queued.d.next = 0.into();
-            self.sends_ahead.d.next = 0.into();
+            self.sends_ahead.d.next = false;
             self.frees_ahead.d.next = 0.into();
             self.settling.d.next = 0.into();
         }

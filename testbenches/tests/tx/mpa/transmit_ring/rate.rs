@@ -88,10 +88,7 @@ fn rates<
         bench.times = Times::default();
         bench.command_at(MEASURE, 2, 0, limit as u16);
         bench.finish().unwrap();
-        let boundary = *ends
-            .iter()
-            .rfind(|end| **end <= limit)
-            .unwrap();
+        let boundary = *ends.iter().rfind(|end| **end <= limit).unwrap();
         let (cycle, report) = bench.times.reports[0];
         assert_eq!((report.kind, u64::from(report.octets)), (ANSWER, boundary));
         let words = (limit / 128 - boundary / 128) as usize;

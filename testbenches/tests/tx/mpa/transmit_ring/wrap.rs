@@ -193,9 +193,7 @@ fn positions_wrap() {
         let limit = from + rng.usize(0..1500);
         text.command(MEASURE, at, (limit - from) as u16);
         text.settle();
-        let last = ends
-            .iter()
-            .rfind(|end| (from + 1..=limit).contains(*end));
+        let last = ends.iter().rfind(|end| (from + 1..=limit).contains(*end));
         let answer = last.map_or(0, |end| end - from);
         let due = (ANSWER, edge, free, answer as u16);
         assert_eq!(text.reports.pop_back(), Some(due), "{from}, {limit}");
