@@ -8,7 +8,7 @@
 //!
 //! A word holds one bit for each dword of 128 octets. The range is behind `position`, and up to `position + reach`, which
 //! is not behind the edge; the word in which the edge lies is `tail`, and those behind it are not read. The map is a
-//! [`LaneRam`](crate::parts::lane_ram::LaneRam). No word is read in the cycle in which it is written: a word with positions
+//! [`LaneRam`]. No word is read in the cycle in which it is written: a word with positions
 //! of the range is written only after these have been acknowledged, and no acknowledgement is executed during a search.
 //!
 //! Latency: [`LATENCY`] cycles from `start` to `done` if the boundary is in the first word, and one more for each word

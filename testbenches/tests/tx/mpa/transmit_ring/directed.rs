@@ -55,6 +55,45 @@ fn room_is_given_back_behind_the_sends_in_front() {
     assert_eq!(bench.streams[0].freed, edge);
 }
 
+/// Commands accepted while nothing leaves; all are executed when it does.
+fn accepted(paces: Paces, commands: &[(u64, u64, u16)]) -> usize {
+    let mut bench = with(9, 7, &[1000, 1000]);
+    bench.pace(paces);
+    bench.times = Times::default();
+    for (kind, position, length) in commands {
+        bench.command_at(*kind, 0, *position, *length);
+    }
+    bench.steps(400).unwrap();
+    let accepted = bench.times.commands.len();
+    bench.pace(Paces::ALWAYS);
+    bench.finish().unwrap();
+    assert_eq!(bench.times.commands.len(), commands.len());
+    accepted
+}
+
+#[test]
+fn commands_stall_when_their_queues_are_full_and_not_before() {
+    let [transmit, status] = [
+        Paces {
+            transmit: NEVER,
+            ..Paces::ALWAYS
+        },
+        Paces {
+            status: NEVER,
+            ..Paces::ALWAYS
+        },
+    ];
+    // one is read, eight wait, one cannot
+    assert_eq!(accepted(transmit, &[(SEND, 0, 1500); 12]), 10);
+    // behind the one that is read, sixteen wait
+    let mut commands = vec![(SEND, 0, 1500)];
+    commands.extend((0..20).map(|number| (ACKNOWLEDGE, number, 0)));
+    assert_eq!(accepted(transmit, &commands), 1 + 17);
+    // one is offered, four wait
+    assert_eq!(accepted(status, &[(MEASURE, 0, 1500); 9]), 6);
+    assert_eq!(accepted(status, &[(SEND, 0, 0); 9]), 6);
+}
+
 #[test]
 fn reports_that_stall_stop_no_fpdu() {
     let mut bench = with(2, 5, &[]);
