@@ -24,6 +24,7 @@
 #   make mutants-software  plants faults in Rust crates and runs their own tests, renews docs/mutants.md: CRATES='wire driver'
 #                     SHARD=1/28; SHARD=open tries recorded survivors again; SHARD= runs a small sample and records nothing
 #   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
+#   make block-area   area and longest path of each block of the transmit path: WIDTHS='64'
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
 #   make host-cost    instructions of the host for a message, counted by callgrind, at most 5 % above docs/bench/host-cost.json;
@@ -62,7 +63,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
+.PHONY: demo test test-fpga cocotb netlist area area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -127,6 +128,10 @@ synth-all: setup-fpga
 		$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $$width --seeds $(SEEDS) --starts $(STARTS) \
 			--out $(TARGET)/synth/$(PART)-w$$width --report constraints/reports/$(PART)-w$$width.json || exit $$?; \
 	done
+
+block-area: WIDTHS = 64
+block-area: setup-fpga
+	$(CARGO) run --quiet --package warpline-testbenches --example block_area -- $(WIDTHS)
 
 mutants: setup
 	$(CARGO) run --quiet --package warpline-testbenches --example mutants -- $(MUTANTS) $(SEED) $(BENCHES)

@@ -24,7 +24,7 @@
 //! behind its `pop`. The row port answers after [`payload::ROW_LATENCY`] cycles.
 //!
 //! Latency: [`FIRST_PIECE`] cycles from `head` to the header, if no other stream has a turn. Throughput: [`cycles`] for a
-//! segment, which are 22 without payload, 28 with one element, and [`payload::PIECE`] more for each further one; a new visit
+//! segment, which are 23 without payload, 28 with one element, and [`payload::PIECE`] more for each further one; a new visit
 //! adds [`turns::START`] - 1.
 #![allow(
     missing_docs,
@@ -55,10 +55,10 @@ pub mod turns;
 
 /// Cycles from a turn to the decision about it.
 const LOAD: usize = payload::ROW_LATENCY + 1 + request::LATENCY;
-/// Cycles from the decision to the length of the FPDU.
-const MEASURE: usize = 1 + fpdu_length::LATENCY;
+/// Cycles from the decision to the position behind the FPDU.
+const MEASURE: usize = 1 + fpdu_length::LATENCY + 1;
 /// Cycles from a new EMSS to what depends on it.
-const SIZES: usize = mulpdu::LATENCY + fpdu_length::LATENCY + 1;
+const SIZES: usize = 2 + mulpdu::LATENCY + fpdu_length::LATENCY;
 /// Cycles from `head` to the first piece.
 pub const FIRST_PIECE: usize = 1 + turns::START + 1 + LOAD + 2;
 /// Cycles from one segment to the next in the same visit, for a segment with payload of `elements` elements.
@@ -236,6 +236,9 @@ pub struct Segment<const S: usize> {
     progress: Store<Progress, 4>,
     acknowledged: Store<Bits<30>, 4>,
 
+    /// Rows of the stream in work.
+    row_context: Dff<StreamContext>,
+    row_progress: Dff<Progress>,
     step: Dff<Step>,
     age: Dff<Bits<4>>,
     sizes_age: Dff<Bits<4>>,
@@ -251,19 +254,18 @@ pub struct Segment<const S: usize> {
     is_last: Dff<Bit>,
     ends_queue: Dff<Bit>,
     ulpdu: Dff<Bits<16>>,
+    behind: Dff<Bits<30>>,
     new_context: Dff<StreamContext>,
     waiting: Signal<Local, Bit>,
     stream: Signal<Local, Bits<4>>,
-    row_context: Signal<Local, StreamContext>,
-    row_progress: Signal<Local, Progress>,
     flushed: Signal<Local, Bit>,
     fence_holds: Signal<Local, Bit>,
     measured: Signal<Local, Bit>,
     done_now: Signal<Local, Bit>,
-    clear: Signal<Local, StreamEvent>,
-    arm: Signal<Local, StreamEvent>,
-    close: Signal<Local, StreamEvent>,
-    gate: Signal<Local, StreamEvent>,
+    clear: Dff<StreamEvent>,
+    arm: Dff<StreamEvent>,
+    close: Dff<StreamEvent>,
+    gate: Dff<StreamEvent>,
     popped: Signal<Local, StreamEvent>,
     msn_queue: Signal<Local, Bits<8>>,
     #[constant(|i| i)]
@@ -282,6 +284,8 @@ pub struct Segment<const S: usize> {
     loaded: Constant<Bits<4>>,
     #[constant(MEASURE)]
     measures: Constant<Bits<4>>,
+    #[constant(1)]
+    row_is_read: Constant<Bits<4>>,
     #[constant(SIZES)]
     sizes: Constant<Bits<4>>,
     #[constant(REFUSAL)]
@@ -331,8 +335,8 @@ impl<const S: usize> Logic for Segment<S> {
         self.progress.read_row.next = self.stream.val();
         self.progress.write_row.next = self.stream.val();
         self.acknowledged.read_row.next = self.stream.val();
-        self.row_context.next = self.contexts.out.val();
-        self.row_progress.next = self.progress.out.val();
+        self.row_context.d.next = self.contexts.out.val();
+        self.row_progress.d.next = self.progress.out.val();
 
         comment!("the slot, row by row");
         self.row_stream.next = self.turns.stream.val();
@@ -352,14 +356,14 @@ impl<const S: usize> Logic for Segment<S> {
             self.failed.d.next = self.head_failed.val();
             self.consumed_now.d.next = self.consumed.val();
         }
-        self.request.sent.next = self.row_progress.val().sent;
-        self.request.mulpdu.next = self.row_context.val().mulpdu;
+        self.request.sent.next = self.row_progress.q.val().sent;
+        self.request.mulpdu.next = self.row_context.q.val().mulpdu;
 
         comment!("room in the ring, for the longest FPDU");
         self.used_1.d.next =
-            (self.row_progress.val().position - self.acknowledged.out.val()).get_bits::<16>(0);
+            (self.row_progress.q.val().position - self.acknowledged.out.val()).get_bits::<16>(0);
         self.sum_2.d.next = bit_cast::<17, 16>(self.used_1.q.val())
-            + bit_cast::<17, 15>(self.row_context.val().longest);
+            + bit_cast::<17, 15>(self.row_context.q.val().longest);
         self.fits_3.d.next = self.sum_2.q.val() <= self.ring_dwords.val();
 
         comment!("the header, and the FPDU's length");
@@ -380,13 +384,16 @@ impl<const S: usize> Logic for Segment<S> {
         self.ddp_header.stag.next = self.request.slot.val().stag;
         self.ddp_header.tagged_offset.next = self.request.tagged_offset.val();
         self.ddp_header.msn.next = self.msns.read_data.val();
-        self.ddp_header.message_offset.next = self.row_progress.val().sent;
+        self.ddp_header.message_offset.next = self.row_progress.q.val().sent;
         self.ulpdu.d.next = self.ddp_header.length.val() + self.request.octets.val();
         self.emss_to_mulpdu.emss.next = self.s_command.val().emss;
         self.emss_to_mulpdu.markers.next = self.new_context.q.val().markers;
-        self.fpdu_length.markers.next = self.row_context.val().markers;
+        self.fpdu_length.markers.next = self.row_context.q.val().markers;
         self.fpdu_length.length.next = self.ulpdu.q.val();
-        self.fpdu_length.position.next = bit_cast::<32, 30>(self.row_progress.val().position) << 2;
+        self.fpdu_length.position.next =
+            bit_cast::<32, 30>(self.row_progress.q.val().position) << 2;
+        self.behind.d.next =
+            self.row_progress.q.val().position + bit_cast::<30, 15>(self.fpdu_length.dwords.val());
         if self.waiting.val() {
             self.fpdu_length.markers.next = self.new_context.q.val().markers;
             self.fpdu_length.length.next = self.emss_to_mulpdu.mulpdu.val();
@@ -396,15 +403,15 @@ impl<const S: usize> Logic for Segment<S> {
         self.payload.start.next = false;
         self.payload.refusal.next = self.refusal.q.val();
         self.payload.stream.next = self.turns.stream.val();
-        self.payload.protection_domain.next = self.row_context.val().protection_domain;
+        self.payload.protection_domain.next = self.row_context.q.val().protection_domain;
         self.payload.header.next = self.ddp_header.octets.val();
         self.payload.header_length.next = self.ddp_header.length.val();
         self.payload.octets.next = self.request.octets.val();
         self.payload.last.next = self.request.last.val();
         self.payload.inline.next = self.request.inline.val();
         self.payload.count.next = self.request.count.val();
-        self.payload.element.next = self.row_progress.val().element;
-        self.payload.into.next = self.row_progress.val().into;
+        self.payload.element.next = self.row_progress.q.val().element;
+        self.payload.into.next = self.row_progress.q.val().into;
         self.payload.row_data.next = self.row_data.val();
         self.pieces.s_data.next = self.payload.m_piece.val();
         self.pieces.s_valid.next = self.payload.m_valid.val();
@@ -413,10 +420,10 @@ impl<const S: usize> Logic for Segment<S> {
         self.segments.s_valid.next = self.step.q.val() == Step::Give;
         self.segments.s_data.next.stream = self.turns.stream.val();
         self.segments.s_data.next.position =
-            bit_cast::<32, 30>(self.row_progress.val().position) << 2;
+            bit_cast::<32, 30>(self.row_progress.q.val().position) << 2;
         self.segments.s_data.next.length = self.ulpdu.q.val();
-        self.segments.s_data.next.markers = self.row_context.val().markers;
-        self.segments.s_data.next.crc = self.row_context.val().crc;
+        self.segments.s_data.next.markers = self.row_context.q.val().markers;
+        self.segments.s_data.next.crc = self.row_context.q.val().crc;
         self.segments.s_data.next.first = self.is_first.q.val();
         self.segments.s_data.next.last = self.is_last.q.val();
         self.segments.s_data.next.signalled = self.request.signalled.val();
@@ -445,15 +452,15 @@ impl<const S: usize> Logic for Segment<S> {
         self.contexts.write.next = false;
         self.contexts.data.next = self.new_context.q.val();
         self.progress.write.next = false;
-        self.progress.data.next = self.row_progress.val();
-        self.clear.next.valid = false;
-        self.clear.next.stream = self.s_command.val().stream;
-        self.arm.next.valid = false;
-        self.arm.next.stream = self.s_command.val().stream;
-        self.close.next.valid = false;
-        self.close.next.stream = self.s_command.val().stream;
-        self.gate.next.valid = false;
-        self.gate.next.stream = self.s_command.val().stream;
+        self.progress.data.next = self.row_progress.q.val();
+        self.clear.d.next.valid = false;
+        self.clear.d.next.stream = self.s_command.val().stream;
+        self.arm.d.next.valid = false;
+        self.arm.d.next.stream = self.s_command.val().stream;
+        self.close.d.next.valid = false;
+        self.close.d.next.stream = self.s_command.val().stream;
+        self.gate.d.next.valid = false;
+        self.gate.d.next.stream = self.s_command.val().stream;
         self.popped.next.valid = false;
         self.popped.next.stream = self.turns.stream.val();
         self.done_now.next = false;
@@ -473,11 +480,11 @@ impl<const S: usize> Logic for Segment<S> {
                 if self.command_valid.val() {
                     match self.command.val() {
                         TransmitCommand::Clear => {
-                            self.clear.next.valid = true;
+                            self.clear.d.next.valid = true;
                             self.step.d.next = Step::Done;
                         }
                         TransmitCommand::Close => {
-                            self.close.next.valid = true;
+                            self.close.d.next.valid = true;
                             self.step.d.next = Step::Done;
                         }
                         _ => {
@@ -542,7 +549,7 @@ impl<const S: usize> Logic for Segment<S> {
             }
             Step::Finish => {
                 self.progress.data.next.sent =
-                    self.row_progress.val().sent + bit_cast::<32, 16>(self.request.octets.val());
+                    self.row_progress.q.val().sent + bit_cast::<32, 16>(self.request.octets.val());
                 self.progress.data.next.element = self.payload.next_element.val();
                 self.progress.data.next.into = self.payload.next_into.val();
                 if self.is_last.q.val() {
@@ -551,8 +558,7 @@ impl<const S: usize> Logic for Segment<S> {
                     self.progress.data.next.into = 0.into();
                 }
                 if self.sends_it.q.val() {
-                    self.progress.data.next.position = self.row_progress.val().position
-                        + bit_cast::<30, 15>(self.fpdu_length.dwords.val());
+                    self.progress.data.next.position = self.behind.q.val();
                 }
                 if self.measured.val() {
                     self.progress.write.next = true;
@@ -567,9 +573,10 @@ impl<const S: usize> Logic for Segment<S> {
             Step::Sizes => {
                 comment!("the stream keeps all but its sizes, unless it is armed");
                 self.sizes_age.d.next = self.sizes_age.q.val() + 1;
-                if !self.sizes_age.q.val().any() & (self.command.val() == TransmitCommand::SetEmss)
+                if (self.sizes_age.q.val() == self.row_is_read.val())
+                    & (self.command.val() == TransmitCommand::SetEmss)
                 {
-                    self.new_context.d.next = self.row_context.val();
+                    self.new_context.d.next = self.row_context.q.val();
                 }
                 self.contexts.data.next.mulpdu = self.emss_to_mulpdu.mulpdu.val();
                 self.contexts.data.next.longest = self.fpdu_length.dwords.val();
@@ -577,7 +584,7 @@ impl<const S: usize> Logic for Segment<S> {
                     self.contexts.write.next = true;
                     self.step.d.next = Step::Done;
                     if self.command.val() == TransmitCommand::Arm {
-                        self.arm.next.valid = true;
+                        self.arm.d.next.valid = true;
                         self.step.d.next = Step::Msns;
                     }
                 }
@@ -596,7 +603,7 @@ impl<const S: usize> Logic for Segment<S> {
                 }
             }
             Step::Gate => {
-                self.gate.next.valid = !self.s_command.val().gate;
+                self.gate.d.next.valid = !self.s_command.val().gate;
                 self.step.d.next = Step::Done;
             }
             Step::Done => {
@@ -607,22 +614,22 @@ impl<const S: usize> Logic for Segment<S> {
         self.command_done.next = self.done_now.val();
         self.pop.next = self.popped.val();
 
-        self.turns.clear.next = self.clear.val();
-        self.turns.arm.next = self.arm.val();
-        self.turns.close.next = self.close.val();
+        self.turns.clear.next = self.clear.q.val();
+        self.turns.arm.next = self.arm.q.val();
+        self.turns.close.next = self.close.q.val();
         self.turns.freeze.next = self.freeze.val();
         self.turns.fail.next = self.fail.val();
         self.turns.freed.next = self.freed.val();
         self.turns.settled.next = self.settled.val();
         self.turns.open.next = self.open.val();
-        if self.gate.val().valid {
-            self.turns.open.next = self.gate.val();
+        if self.gate.q.val().valid {
+            self.turns.open.next = self.gate.q.val();
         }
         comment!("an acknowledgement, or none at all for a stream that is armed");
         self.acknowledged.write.next = self.freed.val().valid;
         self.acknowledged.write_row.next = self.freed.val().stream.get_bits::<4>(0);
         self.acknowledged.data.next = self.freed_position.val().get_bits::<30>(2);
-        if self.arm.val().valid {
+        if self.arm.q.val().valid {
             self.acknowledged.write.next = true;
             self.acknowledged.write_row.next = self.stream.val();
             self.acknowledged.data.next = 0.into();
@@ -635,6 +642,10 @@ impl<const S: usize> Logic for Segment<S> {
         }
         if self.reset.val() {
             self.step.d.next = Step::Wait;
+            self.clear.d.next.valid = false;
+            self.arm.d.next.valid = false;
+            self.close.d.next.valid = false;
+            self.gate.d.next.valid = false;
         }
     }
 }

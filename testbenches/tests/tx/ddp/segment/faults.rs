@@ -149,8 +149,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "position",
-        "row_progress.position + (30'(fpdu_length_dwords))",
-        "row_progress.position + (30'(fpdu_length_dwords >> 1))",
+        "behind_d = row_progress_q.position + (30'(fpdu_length_dwords));",
+        "behind_d = row_progress_q.position + (30'(fpdu_length_dwords >> 1));",
     ),
     (
         "too_short",
@@ -169,8 +169,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "gate",
-        "gate.valid = ~s_command.gate;",
-        "gate.valid = (~s_command.gate) | (~reset);",
+        "gate_d.valid = ~s_command.gate;",
+        "gate_d.valid = (~s_command.gate) | (~reset);",
     ),
     (
         "emss",

@@ -150,7 +150,7 @@ fn run(seed: u64, paces: Paces, actions: usize) -> Cover {
     cover
 }
 
-// req: DDP-SEG-01, MPA-SEG-05
+// req: DDP-SEG-01, DDP-SEG-03, DDP-SEG-05, DDP-SEG-07, DDP-SEG-09, MPA-SEG-09
 #[test]
 fn requests_become_segments() {
     let mut all = vec![];

@@ -133,7 +133,6 @@ fn a_fence_holds_its_request_until_the_others_are_settled() {
     assert_eq!(bench.seen.len(), before + 2);
 }
 
-// req: DDP-ERR-09
 #[test]
 fn a_frozen_stream_sends_its_last_message_only() {
     let mut bench = armed(5, 3, 1460);
@@ -245,7 +244,7 @@ fn wrong_elements_refuse_the_segment_that_uses_them() {
 }
 
 /// Messages of a queue have consecutive MSNs; those of other queues and streams do not count.
-// req: DDP-MSN-02
+// req: DDP-UNT-10, DDP-UNT-12
 #[test]
 fn each_queue_has_its_own_msns() {
     let mut bench = Bench::<4>::new(10, Paces::ALWAYS);
