@@ -163,7 +163,7 @@ fn faults_in_the_text_are_seen() {
         let lockstep = Lockstep::with_design(&top, block, &design, clock);
         let mut bench = Bench::of(lockstep.unwrap_or_else(|e| panic!("{name}: {e}")), 6);
         let table = table(&mut bench.rng);
-        let segments = random_segments(&mut bench.rng, &table, 150);
+        let segments = random_segments(&mut bench.rng, &table, 300);
         let paces = Paces {
             pieces: Pace::Percent(50),
             verdicts: Pace::Bursts(120),

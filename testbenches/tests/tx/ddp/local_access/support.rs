@@ -1,6 +1,6 @@
 //! The bench: what goes in, what is due, and when it came.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use fastrand::Rng;
 use num_bigint::BigUint;
@@ -65,7 +65,7 @@ pub struct Segment {
     pub refused: u32,
 }
 
-pub type Table = HashMap<u32, Region>;
+pub type Table = BTreeMap<u32, Region>;
 
 /// The status of a piece, and its bus address.
 pub fn judge(table: &Table, segment: &Segment, stag: u32, offset: u64, length: u16) -> (u32, u64) {
