@@ -7,3 +7,4 @@
 pub mod gather;
 pub mod local_access;
 pub mod segment;
+pub mod settle;
