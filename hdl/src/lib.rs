@@ -8,10 +8,10 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
-//!  host            tx/ddp                                tx/mpa                   blocks that are not connected yet
+//!  host            tx/ddp                                tx/mpa                   not in the device yet
 //!
 //!  send_queues ─► segment ─► local_access ─► gather ─► frame ─► transmit_ring ─► m_axis_transmit
-//!       └────────────── m_axi ◄── read_mux ◄────┘
+//!       └────────────── m_axi ◄── read_mux ◄────┘                    settle ─► send_event
 //!
 //!  parts, underneath: lane_ram, record_ram, rotate, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
 //! ```

@@ -12,6 +12,7 @@ use warpline_hdl::host::send_queues::SendQueues;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::LocalAccess;
 use warpline_hdl::tx::ddp::segment::Segment;
+use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_hdl::tx::mpa::frame::Frame;
 use warpline_hdl::tx::mpa::transmit_ring::TransmitRing;
 use warpline_sv_writer::write;
@@ -59,6 +60,7 @@ fn blocks<const W: usize, const K: usize, const D: usize, const LOGK: usize, con
     report("segment", W, &Segment::<STREAMS>::new(&config))?;
     report("local_access", W, &LocalAccess::default())?;
     report("gather", W, &Gather::<W, K, LOGK>::default())?;
+    report("settle", W, &Settle::<STREAMS>::default())?;
     report("read_mux", W, &ReadMux::<W>::default())?;
     report("frame", W, &Frame::<W, K, D, LOGK, LOGD>::default())?;
     report("transmit_ring", W, &ring)

@@ -6,3 +6,4 @@
 
 pub mod ddp;
 pub mod mpa;
+pub mod transmitter;

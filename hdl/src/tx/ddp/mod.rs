@@ -1,7 +1,8 @@
-//! DDP on the transmit side (RFC 5041): requests of send queues in, octets of DDP segments out.
+//! DDP on the transmit side (RFC 5041): requests of send queues in, octets of DDP segments and completions out.
 //!
 //! ```text
 //!  slots ─► segment ─ LocalPiece ─► local_access ─ Piece ─► gather ─► octets
+//!              └─ SendSegment ─► settle ◄─ status ──┘
 //! ```
 
 pub mod gather;

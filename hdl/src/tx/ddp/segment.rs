@@ -172,6 +172,8 @@ pub struct Segment<const S: usize> {
     pub command_valid: Signal<In, Bit>,
     /// Pulse: it is carried out.
     pub command_done: Signal<Out, Bit>,
+    /// `Clear` takes effect.
+    pub cleared: Signal<Out, StreamEvent>,
     /// The gate of a stream opens.
     pub open: Signal<In, StreamEvent>,
     /// The receive side has frozen a stream.
@@ -615,6 +617,7 @@ impl<const S: usize> Logic for Segment<S> {
         self.pop.next = self.popped.val();
 
         self.turns.clear.next = self.clear.q.val();
+        self.cleared.next = self.clear.q.val();
         self.turns.arm.next = self.arm.q.val();
         self.turns.close.next = self.close.q.val();
         self.turns.freeze.next = self.freeze.val();
