@@ -14,7 +14,7 @@ type Bench64 = Bench<64, 8, 2, 3, 1, 4>;
 /// Regions of two domains, and one that the bus does not read.
 fn regions() -> Vec<Region> {
     let region = |index: u64, address| Region {
-        stag: 0x0100 * (index as u32 + 1) | 0x35,
+        stag: (0x0100 * (index as u32 + 1)) | 0x35,
         domain: (index % 2) as u16,
         base: [0, 0xFFFF_FF00, 0x1234_5678_9ABC][index as usize % 3],
         length: 20_000,
