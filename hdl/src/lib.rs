@@ -13,7 +13,7 @@
 //!  send_queues ─► segment ─► local_access ─► gather ─► frame ─► transmit_ring ─► m_axis_transmit
 //!       └────────────── m_axi ◄── read_mux ◄────┘                    settle ─► send_event
 //!
-//!  parts, underneath: lane_ram, record_ram, rotate, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
+//!  parts, underneath: lane_ram, record_ram, rotate, room_count, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
 //! ```
 //!
 //! `warpline-design` makes the text of a whole device from a [`Config`], with the writer of `warpline-sv-writer`.

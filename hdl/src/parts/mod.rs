@@ -9,6 +9,7 @@ pub mod lane_mask;
 pub mod lane_ram;
 pub mod queue;
 pub mod record_ram;
+pub mod room_count;
 pub mod rotate;
 pub mod round_robin;
 pub mod xor_network;

@@ -38,6 +38,7 @@
 )]
 use crate::parts::axi::{AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, size_code};
 use crate::parts::queue::Queue;
+use crate::parts::room_count::RoomCount;
 use crate::records::Piece;
 use crate::tx::ddp::gather::answers::Answers;
 use crate::tx::ddp::gather::lane_join::LaneJoin;
@@ -83,7 +84,7 @@ pub const RESET: usize = from_piece(64);
 
 /// Cycles from the plan of a beat to the cycle in which its room can be planned for again.
 const fn round_trip(octets: usize) -> usize {
-    // queue; `taken`, `under_way`, `room`
+    // queue; `taken`, and the two of the room
     lane_join::latency(octets) + 1 + 3
 }
 
@@ -129,13 +130,11 @@ pub struct Gather<const W: usize, const K: usize, const LOGK: usize> {
     lane_join: LaneJoin<W, K, LOGK>,
     beats: Queue<Bits<W>, 4>,
     verdicts: Queue<Bit, 6>,
-    /// Beats planned and not taken yet.
-    under_way: Dff<Bits<8>>,
-    room: Dff<Bit>,
+    /// For the next beat, and for the one that is being planned, which is not counted yet.
+    #[value(RoomCount::new(DEPTH - 1))]
+    room: RoomCount,
     taken: Dff<Bit>,
     go: Signal<Local, Bit>,
-    #[constant(DEPTH - 1)]
-    most: Constant<Bits<8>>,
     #[constant(size_code(K))]
     size: Constant<Bits<3>>,
     #[constant(BURST_INCR)]
@@ -223,21 +222,13 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Gather<W, K, L
         self.m_verdict_valid.next = self.verdicts.m_valid.val();
         self.verdicts.m_ready.next = self.m_verdict_ready.val();
 
-        comment!(
-            "room for the next beat and for the one that is being planned, which is not counted yet"
-        );
-        self.source_planner.room.next = self.room.q.val();
+        comment!("beats under way");
         self.taken.d.next = self.beats.m_valid.val() & self.m_ready.val();
-        if self.source_planner.plan.val().emit & !self.taken.q.val() {
-            self.under_way.d.next = self.under_way.q.val() + 1;
-        }
-        if !self.source_planner.plan.val().emit & self.taken.q.val() {
-            self.under_way.d.next = self.under_way.q.val() - 1;
-        }
-        self.room.d.next = self.under_way.q.val() < self.most.val();
+        self.room.reset.next = self.reset.val();
+        self.room.enters.next = self.source_planner.plan.val().emit;
+        self.room.left.next = self.taken.q.val();
+        self.source_planner.room.next = self.room.has_room.val();
         if self.reset.val() {
-            self.under_way.d.next = 0.into();
-            self.room.d.next = false;
             self.taken.d.next = false;
         }
     }

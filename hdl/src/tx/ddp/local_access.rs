@@ -25,6 +25,7 @@
 )]
 use crate::parts::delay::Delay;
 use crate::parts::queue::Queue;
+use crate::parts::room_count::RoomCount;
 use crate::records::{LocalPiece, Piece};
 use crate::rx::ddp::check::stag_table::{self, StagEntry};
 use crate::rx::ddp::check::tagged::{self, TaggedChecks};
@@ -124,9 +125,9 @@ pub struct LocalAccess {
     // releasing: the segment whose pieces leave
     active: Dff<Bit>,
     passes: Dff<Bit>,
-    /// Pieces inside.
-    held: Dff<Bits<8>>,
-    room: Dff<Bit>,
+    /// For the next piece, and for the one that is accepted, which is not counted yet.
+    #[value(RoomCount::new(DEPTH - 1))]
+    room: RoomCount,
     left: Dff<Bit>,
 
     accept: Signal<Local, Bit>,
@@ -137,8 +138,6 @@ pub struct LocalAccess {
     leave: Signal<Local, Bit>,
     free: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
-    #[constant(DEPTH - 1)]
-    most: Constant<Bits<8>>,
     #[constant(status::OK)]
     ok: Constant<Bits<4>>,
     #[constant(status::STAG)]
@@ -158,8 +157,8 @@ impl Logic for LocalAccess {
         self.verdicts.reset.next = self.reset.val();
 
         comment!("a piece goes into the queue, and its STag to the table");
-        self.s_piece_ready.next = self.room.q.val();
-        self.accept.next = self.s_piece_valid.val() & self.room.q.val();
+        self.s_piece_ready.next = self.room.has_room.val();
+        self.accept.next = self.s_piece_valid.val() & self.room.has_room.val();
         self.pieces.s_data.next.memory = self.s_piece.val().memory;
         self.pieces.s_data.next.length = self.s_piece.val().length;
         self.pieces.s_data.next.content = self.s_piece.val().content;
@@ -243,23 +242,15 @@ impl Logic for LocalAccess {
         self.m_verdict_valid.next = self.verdicts.m_valid.val();
         self.verdicts.m_ready.next = self.m_verdict_ready.val();
 
-        comment!(
-            "room for the next piece and for the one that is accepted, which is not counted yet"
-        );
+        comment!("pieces inside");
         self.left.d.next = self.leave.val();
-        if self.accept.val() & !self.left.q.val() {
-            self.held.d.next = self.held.q.val() + 1;
-        }
-        if !self.accept.val() & self.left.q.val() {
-            self.held.d.next = self.held.q.val() - 1;
-        }
-        self.room.d.next = self.held.q.val() < self.most.val();
+        self.room.reset.next = self.reset.val();
+        self.room.enters.next = self.accept.val();
+        self.room.left.next = self.left.q.val();
         if self.reset.val() {
             self.judging.d.next.valid = false;
             self.so_far.d.next = self.ok.val();
             self.active.d.next = false;
-            self.held.d.next = 0.into();
-            self.room.d.next = false;
             self.left.d.next = false;
         }
     }

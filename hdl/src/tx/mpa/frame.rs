@@ -30,6 +30,7 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::parts::queue::Queue;
+use crate::parts::room_count::RoomCount;
 use crate::records::{FramedBeat, Ulpdu};
 use crate::tx::mpa::frame::beat_planner::BeatPlanner;
 use crate::tx::mpa::frame::crc_append::{CrcAppend, DEPTH};
@@ -37,7 +38,6 @@ use crate::tx::mpa::frame::marker_insert::MarkerInsert;
 use crate::tx::mpa::frame::measure::Measure;
 use crate::tx::mpa::frame::realign::Realign;
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 pub mod beat_planner;
@@ -63,7 +63,7 @@ pub const RESET: usize = latency(16);
 
 /// Cycles from the plan of a beat to the cycle in which its room can be planned for again.
 const fn round_trip(dwords: usize) -> usize {
-    // `taken`, `under_way`, `room`
+    // `taken`, and the two of the room
     latency(dwords) - (1 + measure::LATENCY + beat_planner::START) - 1 + 3
 }
 
@@ -114,11 +114,9 @@ pub struct Frame<
     realign: Realign<W, K, D, LOGD>,
     marker_insert: MarkerInsert<W, D>,
     crc_append: CrcAppend<W, D, LOGD>,
-    /// Beats planned and not taken yet.
-    under_way: Dff<Bits<8>>,
-    room: Dff<Bit>,
-    #[constant(DEPTH - 1)]
-    most: Constant<Bits<8>>,
+    /// For the next beat, and for the one that is being planned, which is not counted yet.
+    #[value(RoomCount::new(DEPTH - 1))]
+    room: RoomCount,
 }
 
 impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LOGD: usize> Default
@@ -168,20 +166,10 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         self.m_data.next = self.crc_append.m_data.val();
         self.m_valid.next = self.crc_append.m_valid.val();
 
-        comment!(
-            "room for the next beat and for the one that is being planned, which is not counted yet"
-        );
-        self.beat_planner.room.next = self.room.q.val();
-        if self.beat_planner.planned.val() & !self.crc_append.taken.val() {
-            self.under_way.d.next = self.under_way.q.val() + 1;
-        }
-        if !self.beat_planner.planned.val() & self.crc_append.taken.val() {
-            self.under_way.d.next = self.under_way.q.val() - 1;
-        }
-        self.room.d.next = self.under_way.q.val() < self.most.val();
-        if self.reset.val() {
-            self.under_way.d.next = 0.into();
-            self.room.d.next = false;
-        }
+        comment!("beats under way");
+        self.room.reset.next = self.reset.val();
+        self.room.enters.next = self.beat_planner.planned.val();
+        self.room.left.next = self.crc_append.taken.val();
+        self.beat_planner.room.next = self.room.has_room.val();
     }
 }

@@ -19,6 +19,7 @@ use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
 use crate::parts::lane_ram;
 use crate::parts::queue::Queue;
+use crate::parts::room_count::RoomCount;
 use crate::parts::rotate::{self, Rotate};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
@@ -39,7 +40,7 @@ const LOG: usize = 4;
 
 /// Cycles from the read of a beat to the cycle in which its room can be used again.
 const fn round_trip(octets: usize) -> usize {
-    // queue, `taken`, `under_way`, `room`
+    // queue, `taken`, and the two of the room
     lane_ram::LATENCY + rotate::latency(octets) + 4
 }
 
@@ -137,9 +138,9 @@ pub struct RangeRead<const W: usize, const K: usize, const LOGK: usize> {
     keeps: Queue<Bits<K>, LOG>,
     sides: Queue<TransmitSide, LOG>,
     taken: Dff<Bit>,
-    /// Beats read and not taken yet.
-    under_way: Dff<Bits<8>>,
-    room: Dff<Bit>,
+    /// For the next beat, and for the one that is being read, which is not counted yet.
+    #[value(RoomCount::new(DEPTH - 1))]
+    room: RoomCount,
 
     emit: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
@@ -152,8 +153,6 @@ pub struct RangeRead<const W: usize, const K: usize, const LOGK: usize> {
     all: Constant<Bits<8>>,
     #[constant(rows - 1)]
     row_mask: Constant<Bits<20>>,
-    #[constant(DEPTH - 1)]
-    most: Constant<Bits<8>>,
 }
 
 impl<const W: usize, const K: usize, const LOGK: usize> RangeRead<W, K, LOGK> {
@@ -178,7 +177,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for RangeRead<W, K
 
         comment!("the next range begins in the cycle behind the last beat of the one in front");
         self.head.next = self.ranges.m_data.val();
-        self.emit.next = self.active.q.val() & self.room.q.val();
+        self.emit.next = self.active.q.val() & self.room.has_room.val();
         self.ends.next = self.emit.val() & self.last.q.val();
         self.finished.next = self.ends.val();
         self.go.next = self.ranges.m_valid.val() & (!self.active.q.val() | self.ends.val());
@@ -239,22 +238,14 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for RangeRead<W, K
         self.m_axis_transmit.tuser.next = self.sides.m_data.val().sequence_number;
         self.m_axis_transmit.tvalid.next = self.sides.m_valid.val();
 
-        comment!(
-            "room for the next beat and for the one that is being read, which is not counted yet"
-        );
+        comment!("beats under way");
         self.taken.d.next = self.sides.m_valid.val() & self.m_axis_transmit.tready.val();
-        if self.emit.val() & !self.taken.q.val() {
-            self.under_way.d.next = self.under_way.q.val() + 1;
-        }
-        if !self.emit.val() & self.taken.q.val() {
-            self.under_way.d.next = self.under_way.q.val() - 1;
-        }
-        self.room.d.next = self.under_way.q.val() < self.most.val();
+        self.room.reset.next = self.reset.val();
+        self.room.enters.next = self.emit.val();
+        self.room.left.next = self.taken.q.val();
         if self.reset.val() {
             self.active.d.next = false;
             self.taken.d.next = false;
-            self.under_way.d.next = 0.into();
-            self.room.d.next = false;
         }
     }
 }

@@ -156,8 +156,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "beats_without_room",
-        "room_d = under_way_q < most;",
-        "room_d = under_way_q <= most;",
+        "below_d = under_way_q < most;",
+        "below_d = under_way_q <= most;",
     ),
     (
         "octets_do_not_go_on",

@@ -142,8 +142,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "pieces_without_room",
-        "room_d = held_q < most;",
-        "room_d = held_q <= most;",
+        "below_d = under_way_q < most;",
+        "below_d = under_way_q <= most;",
     ),
     (
         "verdict_with_each_piece",

@@ -217,8 +217,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "more_than_the_queue_holds",
-        "room_d = under_way_q < most;",
-        "room_d = under_way_q <= most;",
+        "below_d = under_way_q < most;",
+        "below_d = under_way_q <= most;",
     ),
     (
         "freed_too_early",
