@@ -8,7 +8,7 @@
 //!
 //! A word holds one bit for each dword of 128 octets. The range is behind `position`, and up to `position + reach`, which
 //! is not behind the edge; the word in which the edge lies is `tail`, and those behind it are not read. The map is a
-//! [`LaneRam`]. No word is read in the cycle in which it is written: a word with positions
+//! [`RecordRam`]. No word is read in the cycle in which it is written: a word with positions
 //! of the range is written only after these have been acknowledged, and no acknowledgement is executed during a search.
 //!
 //! Latency: [`LATENCY`] cycles from `start` to `done` if the boundary is in the first word, and one more for each word
@@ -20,14 +20,14 @@
 use super::visibility::WORD;
 use crate::parts::delay::Delay;
 use crate::parts::lane_mask::LaneMask;
-use crate::parts::lane_ram::{self, LaneRam};
+use crate::parts::record_ram::{self, RecordRam};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::mpa;
 
 /// Cycles from `start` to `done` if the first word has the boundary.
-pub const LATENCY: usize = 5 + lane_ram::LATENCY;
+pub const LATENCY: usize = 5 + record_ram::LATENCY as usize;
 
 /// Bits of a word.
 const BITS: usize = 1 << (WORD - IN_DWORD);
@@ -79,8 +79,8 @@ pub struct BoundaryMap {
     /// Octets from `position` to the boundary, 0 without one.
     pub octets: Signal<Out, Bits<16>>,
 
-    #[value(LaneRam::new(streams * words))]
-    map: LaneRam<32, 4, 20>,
+    #[value(RecordRam::new(streams * words))]
+    bits: RecordRam<Bits<32>, 20>,
     started: Dff<Bit>,
     limit: Dff<Bits<32>>,
     walking: Dff<Bit>,
@@ -88,7 +88,7 @@ pub struct BoundaryMap {
     left: Dff<Bits<10>>,
     top: Dff<Bit>,
     in_tail: Dff<Bit>,
-    #[value(Delay::new(lane_ram::LATENCY - 1))]
+    #[value(Delay::new(record_ram::LATENCY as usize - 1))]
     side: Delay<SearchedWord>,
     bit_from: Dff<Bits<8>>,
     bit_to: Dff<Bits<8>>,
@@ -113,10 +113,6 @@ pub struct BoundaryMap {
     highest: Signal<Local, Bits<5>>,
     boundary: Signal<Local, Bits<16>>,
     ends: Signal<Local, Bit>,
-    #[constant(15)]
-    lanes: Constant<Bits<4>>,
-    #[constant(0)]
-    no_lanes: Constant<Bits<4>>,
     #[constant(0)]
     none: Constant<Bits<8>>,
     #[constant(BITS)]
@@ -145,14 +141,9 @@ impl BoundaryMap {
 impl Logic for BoundaryMap {
     #[hdl_gen]
     fn update(&mut self) {
-        self.map.write_enable.next = self.no_lanes.val();
-        if self.map_write.val() {
-            self.map.write_enable.next = self.lanes.val();
-        }
-        self.map.write_select.next = self.no_lanes.val();
-        self.map.write_row_0.next = self.map_row.val();
-        self.map.write_row_1.next = self.map_row.val();
-        self.map.write_data.next = self.map_data.val();
+        self.bits.write.next = self.map_write.val();
+        self.bits.write_row.next = self.map_row.val();
+        self.bits.write_data.next = self.map_data.val();
 
         comment!("start: where the range ends, then how many words it touches");
         self.started.d.next = self.start.val();
@@ -191,10 +182,8 @@ impl Logic for BoundaryMap {
             self.top.d.next = true;
             self.in_tail.d.next = self.last_word.val() == self.edge_word.val();
         }
-        self.map.read_select.next = self.no_lanes.val();
-        self.map.read_row_0.next = (self.word_at.q.val() & self.word_mask.val())
+        self.bits.read_row.next = (self.word_at.q.val() & self.word_mask.val())
             | (bit_cast::<20, 8>(self.stream.val()) << self.stream_shift.val());
-        self.map.read_row_1.next = self.map.read_row_0.val();
         self.searched.next.valid = self.walking.q.val();
         self.searched.next.top = self.top.q.val();
         self.searched.next.bottom = self.bottom.val();
@@ -223,7 +212,7 @@ impl Logic for BoundaryMap {
         }
         self.word_0.d.next = self.side.q.val();
         self.wanted_0.d.next = self.wanted.mask.val();
-        self.word.next = self.map.read_data.val();
+        self.word.next = self.bits.read_data.val();
         if self.word_0.q.val().top & self.in_tail.q.val() {
             self.word.next = self.tail.val();
         }
