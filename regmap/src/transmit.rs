@@ -605,8 +605,8 @@ pub struct SendRequest {
     payload: Payload,
 }
 
-/// Bits of the first word that have a meaning.
-const HEAD: u32 = {
+/// Bits of a slot's first word that have a meaning.
+pub const HEAD_BITS: u32 = {
     let (mut bits, mut index) = (0, 0);
     while index < send_slot::LAYOUT.fields.len() {
         let field = &send_slot::LAYOUT.fields[index];
@@ -736,7 +736,7 @@ impl SendRequest {
         } else {
             return Err(SlotError::Kind { kind });
         };
-        let bits = slot[0] & !HEAD;
+        let bits = slot[0] & !HEAD_BITS;
         if bits != 0 {
             return Err(SlotError::Reserved { bits });
         }

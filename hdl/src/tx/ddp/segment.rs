@@ -263,12 +263,10 @@ pub struct Segment<const S: usize> {
     flushed: Signal<Local, Bit>,
     fence_holds: Signal<Local, Bit>,
     measured: Signal<Local, Bit>,
-    done_now: Signal<Local, Bit>,
     clear: Dff<StreamEvent>,
     arm: Dff<StreamEvent>,
     close: Dff<StreamEvent>,
     gate: Dff<StreamEvent>,
-    popped: Signal<Local, StreamEvent>,
     msn_queue: Signal<Local, Bits<8>>,
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
@@ -463,9 +461,8 @@ impl<const S: usize> Logic for Segment<S> {
         self.close.d.next.stream = self.s_command.val().stream;
         self.gate.d.next.valid = false;
         self.gate.d.next.stream = self.s_command.val().stream;
-        self.popped.next.valid = false;
-        self.popped.next.stream = self.turns.stream.val();
-        self.done_now.next = false;
+        self.pop.next.valid = false;
+        self.pop.next.stream = self.turns.stream.val();
         if !self.age.q.val().all() {
             self.age.d.next = self.age.q.val() + 1;
         }
@@ -545,7 +542,7 @@ impl<const S: usize> Logic for Segment<S> {
             }
             Step::Give => {
                 if self.segments.s_ready.val() {
-                    self.popped.next.valid = self.is_last.q.val();
+                    self.pop.next.valid = self.is_last.q.val();
                     self.step.d.next = Step::Finish;
                 }
             }
@@ -609,12 +606,10 @@ impl<const S: usize> Logic for Segment<S> {
                 self.step.d.next = Step::Done;
             }
             Step::Done => {
-                self.done_now.next = true;
                 self.step.d.next = Step::Wait;
             }
         }
-        self.command_done.next = self.done_now.val();
-        self.pop.next = self.popped.val();
+        self.command_done.next = self.step.q.val() == Step::Done;
 
         self.turns.clear.next = self.clear.q.val();
         self.cleared.next = self.clear.q.val();

@@ -18,7 +18,7 @@
 )]
 use crate::util::in_word;
 use rust_hdl_core::prelude::*;
-use warpline_regmap::transmit::{ELEMENTS_MAX, INLINE_MAX, QUEUES, send_slot, target};
+use warpline_regmap::transmit::{ELEMENTS_MAX, HEAD_BITS, INLINE_MAX, QUEUES, send_slot, target};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::ddp;
@@ -42,19 +42,6 @@ pub struct SlotHead {
     /// `REQUEST`.
     pub request: Bits<64>,
 }
-
-/// Bits of a slot's first word that have a meaning.
-const HEAD_BITS: u64 = {
-    let (mut bits, mut index) = (0, 0);
-    while index < send_slot::LAYOUT.fields.len() {
-        let field = &send_slot::LAYOUT.fields[index];
-        if field.lsb < 32 {
-            bits |= field.max() << field.lsb;
-        }
-        index += 1;
-    }
-    bits
-};
 
 /// The request in work.
 #[derive(Block)]
@@ -123,7 +110,7 @@ pub struct Request {
     kind: Signal<Local, Bits<4>>,
     counted: Signal<Local, Bits<8>>,
     is_inline: Signal<Local, Bit>,
-    #[constant(!HEAD_BITS & 0xFFFF_FFFF)]
+    #[constant(!HEAD_BITS)]
     reserved: Constant<Bits<32>>,
     #[constant(target::TAGGED)]
     kind_tagged: Constant<Bits<4>>,
