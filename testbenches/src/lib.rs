@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod coverage;
 pub mod host;
 pub mod import_circles;
+pub mod local_memory;
 pub mod lockstep;
 pub mod mutant_records;
 pub mod mutants;

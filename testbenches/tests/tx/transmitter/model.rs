@@ -1,22 +1,15 @@
 //! What is due of a stream's requests: its octets for TCP, and its completions.
 
-use warpline_regmap::transmit::{Element, Payload, SendRequest, Target, status};
-use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
-use warpline_wire::mpa;
-use warpline_wire::send::{CrcField, FpduWriter};
+use std::ops::Range;
 
-/// A region of local memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Region {
-    pub stag: u32,
-    pub domain: u16,
-    pub base: u64,
-    pub length: u64,
-    pub address: u64,
-}
+use warpline_regmap::transmit::{Payload, SendRequest, Target, status};
+use warpline_testbenches::local_memory::{self, Region, bus_address};
+use warpline_wire::ddp::MAX_HEADER_LEN;
+use warpline_wire::mpa;
+use warpline_wire::send::{CrcField, FpduWriter, Message, ddp_segments};
 
 /// Addresses whose reads the bus refuses.
-pub const REFUSED: std::ops::Range<u64> = 0x7_0000_0000..0x7_0000_1000;
+pub const REFUSED: Range<u64> = 0x7_0000_0000..0x7_0000_1000;
 
 /// The octet of local memory at a bus address.
 pub fn octet(address: u64) -> u8 {
@@ -35,8 +28,9 @@ pub struct Entry {
 /// A stream in the model.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub domain: u16,
-    pub mulpdu: u16,
+    stream: u8,
+    domain: u16,
+    mulpdu: u16,
     writer: FpduWriter,
     msns: Vec<u32>,
     ended: bool,
@@ -47,12 +41,20 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(domain: u16, emss: u16, markers: bool, crc: bool, first_msn: u32) -> Self {
+    pub fn new(
+        stream: u8,
+        domain: u16,
+        emss: u16,
+        markers: bool,
+        crc: bool,
+        first_msn: u32,
+    ) -> Self {
         let field = match crc {
             true => CrcField::Computed,
             false => CrcField::Zero,
         };
         Self {
+            stream,
             domain,
             mulpdu: mpa::mulpdu(emss.into(), markers),
             writer: FpduWriter::new(markers, field),
@@ -64,55 +66,36 @@ impl Sender {
         }
     }
 
-    /// The octets of a range of an element, or why there are none.
-    fn read(
-        &self,
-        regions: &[Region],
-        element: &Element,
-        from: u64,
-        count: u64,
-    ) -> Result<Vec<u8>, u32> {
-        let found = regions.iter().find(|region| region.stag == element.stag);
-        let region = found.ok_or(status::STAG)?;
-        if region.domain != self.domain {
-            return Err(status::ASSOC);
-        }
-        let first = u128::from(element.offset) + u128::from(from);
-        let base = u128::from(region.base);
-        if first < base || first + u128::from(count) > base + u128::from(region.length) {
-            return Err(status::BOUNDS);
-        }
-        let address = region.address.wrapping_add((first - base) as u64);
-        Ok((address..address + count).map(octet).collect())
-    }
-
-    /// The payload of a segment: the check of all of it comes before the bus.
+    /// The octets of a segment's payload: the check of all of it comes before the bus.
     fn payload(
         &self,
         regions: &[Region],
         request: &SendRequest,
-        sent: u32,
-        count: u32,
+        payload: Range<u64>,
     ) -> Result<Vec<u8>, u32> {
-        let Payload::Gather(gather) = request.payload() else {
-            let Payload::Inline(inline) = request.payload() else {
-                unreachable!("there are two kinds");
-            };
-            return Ok(inline.as_slice()[sent as usize..][..count as usize].to_vec());
-        };
-        let (mut skip, mut left) = (u64::from(sent), u64::from(count));
-        let (mut octets, mut refused) = (vec![], false);
-        for element in gather.as_slice() {
-            let length = u64::from(element.length);
-            let taken = length.saturating_sub(skip).min(left);
-            if taken > 0 {
-                octets.extend(self.read(regions, element, skip, taken)?);
-                let region = regions.iter().find(|region| region.stag == element.stag);
-                let address = region.map_or(0, |r| r.address + (element.offset - r.base) + skip);
-                refused |= address < REFUSED.end && REFUSED.start < address + taken;
+        let gather = match request.payload() {
+            Payload::Inline(inline) => {
+                let octets = inline.as_slice();
+                return Ok(octets[payload.start as usize..payload.end as usize].to_vec());
             }
-            skip = skip.saturating_sub(length);
-            left -= taken;
+            Payload::Gather(gather) => gather,
+        };
+        let (mut octets, mut refused, mut begins) = (vec![], false, 0);
+        for element in gather.as_slice() {
+            let ends = begins + u64::from(element.length);
+            let (from, to) = (payload.start.max(begins), payload.end.min(ends));
+            if from < to {
+                let region = regions.iter().find(|region| region.stag == element.stag);
+                let range = local_memory::Range {
+                    stag: element.stag,
+                    offset: element.offset + (from - begins),
+                    length: to - from,
+                };
+                let address = bus_address(region, self.stream, self.domain, range)?;
+                refused |= address < REFUSED.end && REFUSED.start < address + range.length;
+                octets.extend((address..address + range.length).map(octet));
+            }
+            begins = ends;
         }
         match refused {
             true => Err(status::BUS),
@@ -125,35 +108,10 @@ impl Sender {
         self.posted = self.posted.wrapping_add(1);
         let total = request.payload().length();
         let mut outcome = request.flags().signalled.then_some(status::OK);
-        let mut sent = 0;
         if self.ended {
             outcome = Some(status::FLUSHED);
-        }
-        while !self.ended {
-            let header_len = match request.target() {
-                Target::Tagged { .. } => 14,
-                Target::Untagged { .. } => 18,
-            };
-            let count = (u32::from(self.mulpdu) - header_len).min(total - sent);
-            let last = sent + count == total;
-            let payload = match self.payload(regions, request, sent, count) {
-                Ok(payload) => payload,
-                Err(status) => {
-                    (self.ended, outcome) = (true, Some(status));
-                    break;
-                }
-            };
-            let header = self.header(request, sent, last);
-            let written = self.writer.append(&header, &payload, &mut self.octets);
-            written.expect("it fits MULPDU");
-            sent += count;
-            if last {
-                break;
-            }
-        }
-        if let (Target::Untagged { queue, .. }, false) = (request.target(), self.ended) {
-            let msn = &mut self.msns[queue as usize];
-            *msn = msn.wrapping_add(1);
+        } else if let Err(status) = self.send(regions, request) {
+            (self.ended, outcome) = (true, Some(status));
         }
         self.ended |= request.flags().terminate;
         self.entries.extend(outcome.map(|status| Entry {
@@ -164,29 +122,39 @@ impl Sender {
         }));
     }
 
-    fn header(&self, request: &SendRequest, sent: u32, last: bool) -> Vec<u8> {
-        match request.target() {
+    /// Sends the segments of a message, up to one that fails.
+    fn send(&mut self, regions: &[Region], request: &SendRequest) -> Result<(), u32> {
+        let message = match request.target() {
             Target::Tagged {
                 stag,
                 offset,
                 rsvd_ulp,
-            } => TaggedHeader {
-                last,
-                rsvd_ulp,
+            } => Message::Tagged {
                 stag,
-                to: offset.wrapping_add(sent.into()),
-            }
-            .emit()
-            .to_vec(),
-            Target::Untagged { queue, rsvd_ulp } => UntaggedHeader {
-                last,
+                to: offset,
                 rsvd_ulp,
+            },
+            Target::Untagged { queue, rsvd_ulp } => Message::Untagged {
                 qn: queue,
                 msn: self.msns[queue as usize],
-                mo: sent,
-            }
-            .emit()
-            .to_vec(),
+                rsvd_ulp,
+            },
+        };
+        let total = u64::from(request.payload().length());
+        let segments = ddp_segments(message, total, self.mulpdu).expect("a legal message");
+        for segment in segments {
+            let payload = self.payload(regions, request, segment.payload.clone())?;
+            let mut header = [0; MAX_HEADER_LEN];
+            let length = segment.header.emit(&mut header);
+            let written = self
+                .writer
+                .append(&header[..length], &payload, &mut self.octets);
+            written.expect("it fits MULPDU");
         }
+        if let Target::Untagged { queue, .. } = request.target() {
+            let msn = &mut self.msns[queue as usize];
+            *msn = msn.wrapping_add(1);
+        }
+        Ok(())
     }
 }

@@ -3,10 +3,11 @@
 use fastrand::Rng;
 use warpline_hdl::tx::ddp::segment::TransmitArguments;
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SendRequest, Target};
+use warpline_testbenches::local_memory::Region;
 use warpline_testbenches::lockstep::on_large_stack;
 use warpline_testbenches::stimulus::chance;
 
-use crate::model::{REFUSED, Region};
+use crate::model::REFUSED;
 use crate::support::{Bench, Manners};
 
 type Bench64 = Bench<64, 8, 2, 3, 1, 4>;
@@ -16,6 +17,7 @@ fn regions() -> Vec<Region> {
     let region = |index: u64, address| Region {
         stag: (0x0100 * (index as u32 + 1)) | 0x35,
         domain: (index % 2) as u16,
+        stream: None,
         base: [0, 0xFFFF_FF00, 0x1234_5678_9ABC][index as usize % 3],
         length: 20_000,
         address,

@@ -14,12 +14,13 @@ use warpline_hdl::tx::mpa::transmit_ring::ports;
 use warpline_hdl::tx::transmitter::{RESET, Transmitter};
 use warpline_regmap::register::stag_slot;
 use warpline_regmap::transmit::{SLOT_OCTETS, SendRequest, send_event, send_ring, slot_offset};
+use warpline_testbenches::local_memory::Region;
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets::octets;
 use warpline_testbenches::read_bus::{Burst, Manner, ReadBus};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 
-use crate::model::{Entry, REFUSED, Region, Sender, octet};
+use crate::model::{Entry, REFUSED, Sender, octet};
 
 /// Cycles without any progress after which a bench gives up.
 const PATIENCE: usize = 3000;
@@ -207,6 +208,7 @@ impl<
         let stream = &mut self.streams[usize::from(number)];
         stream.start = start;
         stream.sender = Some(Sender::new(
+            number,
             arguments.protection_domain.index() as u16,
             arguments.emss.index() as u16,
             arguments.markers,
@@ -327,7 +329,7 @@ impl<
         let stag = self.lookups.pop_front().expect("one for each cycle");
         let region = self.table.get(&stag_slot(stag, SLOTS));
         let b = &mut self.lockstep.block;
-        b.entry.next = region.map_or_else(StagEntry::default, entry);
+        b.entry.next = region.map_or_else(StagEntry::default, |r| r.entry(&mut self.rng));
         b.doorbell.next = false;
         if let Some((number, value)) = self.doorbells.pop_front() {
             b.doorbell.next = true;
@@ -497,20 +499,5 @@ impl<
             self.step()?;
         }
         Ok(())
-    }
-}
-
-/// The entry of the STag table, as a command writes it.
-fn entry(region: &Region) -> StagEntry {
-    let limit = u128::from(region.base) + u128::from(region.length);
-    StagEntry {
-        valid: true,
-        stag: u64::from(region.stag).into(),
-        protection_domain: u64::from(region.domain).into(),
-        empty: region.length == 0,
-        base: region.base.into(),
-        limit: BigUint::from(limit).into(),
-        shift: region.address.wrapping_sub(region.base).into(),
-        ..StagEntry::default()
     }
 }

@@ -10,6 +10,8 @@ use warpline_hdl::rx::ddp::check::stag_table::{self, StagEntry};
 use warpline_hdl::tx::ddp::local_access::{LATENCY, LocalAccess, RESET};
 use warpline_regmap::register::stag_slot;
 use warpline_regmap::transmit::status;
+pub use warpline_testbenches::local_memory::Region;
+use warpline_testbenches::local_memory::{Range, bus_address};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
@@ -18,36 +20,6 @@ pub const PATIENCE: usize = 500;
 
 /// Slots of the table.
 pub const SLOTS: u32 = 64;
-
-/// An entry of the table, as a command writes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Region {
-    pub stag: u32,
-    pub domain: u16,
-    pub stream: Option<u8>,
-    pub base: u64,
-    pub length: u64,
-    pub address: u64,
-}
-
-impl Region {
-    /// As the table holds it.
-    pub fn entry(&self, rng: &mut Rng) -> StagEntry {
-        let limit = u128::from(self.base) + u128::from(self.length);
-        StagEntry {
-            valid: true,
-            stag: u64::from(self.stag).into(),
-            protection_domain: u64::from(self.domain).into(),
-            stream: u64::from(self.stream.unwrap_or_else(|| rng.u8(..))).into(),
-            stream_scope: self.stream.is_some(),
-            remote_write: chance(rng, 50),
-            empty: self.length == 0,
-            base: self.base.into(),
-            limit: BigUint::from(limit).into(),
-            shift: self.address.wrapping_sub(self.base).into(),
-        }
-    }
-}
 
 /// A piece of a segment.
 #[derive(Clone, Debug)]
@@ -67,28 +39,6 @@ pub struct Segment {
 
 pub type Table = BTreeMap<u32, Region>;
 
-/// The status of a piece, and its bus address.
-pub fn judge(table: &Table, segment: &Segment, stag: u32, offset: u64, length: u16) -> (u32, u64) {
-    let Some(region) = table
-        .get(&stag_slot(stag, SLOTS))
-        .filter(|region| region.stag == stag)
-    else {
-        return (status::STAG, 0);
-    };
-    if region.domain != segment.domain || region.stream.is_some_and(|only| only != segment.stream) {
-        return (status::ASSOC, 0);
-    }
-    let (from, base) = (u128::from(offset), u128::from(region.base));
-    let end = from + u128::from(length);
-    if from < base || end > base + u128::from(region.length) {
-        return (status::BOUNDS, 0);
-    }
-    (
-        status::OK,
-        region.address.wrapping_add(offset - region.base),
-    )
-}
-
 /// The status of a segment, and what leaves if it passes: each piece without what has no meaning in it.
 pub fn judged(table: &Table, segment: &Segment) -> (u32, Vec<Piece>) {
     let mut due = vec![];
@@ -103,10 +53,16 @@ pub fn judged(table: &Table, segment: &Segment) -> (u32, Vec<Piece>) {
                 offset,
                 length,
             } => {
-                let (status, address) = judge(table, segment, *stag, *offset, *length);
-                if status != status::OK {
-                    return (status, vec![]);
-                }
+                let region = table.get(&stag_slot(*stag, SLOTS));
+                let range = Range {
+                    stag: *stag,
+                    offset: *offset,
+                    length: u64::from(*length),
+                };
+                let address = match bus_address(region, segment.stream, segment.domain, range) {
+                    Ok(address) => address,
+                    Err(status) => return (status, vec![]),
+                };
                 Piece {
                     memory: true,
                     length: u64::from(*length).into(),
