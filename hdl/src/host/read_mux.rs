@@ -9,11 +9,11 @@
 //!  gather ◄─R─┘                    queue ◄───│─────── R
 //! ```
 //!
-//! A requester is granted one address at a time, and waits for at most one of each of the others: what gather has to read
-//! goes between small bursts, never in front of two of them. With a single ID the answers come in the order of addresses
+//! A requester is granted one address at a time, behind at most one address of each of the others: two bursts of gather are
+//! never granted in front of a small one that is offered. With a single ID the answers come in the order of addresses
 //! (IHI 0022E §A5.3), so a queue of owners selects the requester. A burst ends with RLAST, whatever its length; its
-//! requester judges that. An answer comes behind all that was asked for earlier, by whomever: behind
-//! [`BURSTS`] bursts at most, which are under way at a time. Then AR stalls.
+//! requester judges that. An answer follows the answers to all earlier addresses of all requesters. At most
+//! [`BURSTS`] bursts are under way at a time; then AR stalls.
 //!
 //! **No deadlock**, on one condition: a requester accepts its answers, sooner or later, without an answer or the acceptance
 //! of an address of another requester. Then the oldest answer is accepted, so the next one becomes the oldest, and every

@@ -1,5 +1,5 @@
-//! `read_mux`: three requesters, one bus; answers find their way, in order and unchanged, nobody waits for two addresses of
-//! another, and nothing leads through.
+//! `read_mux`: three requesters, one bus; each answer reaches its requester, in order and unchanged; no requester
+//! is granted two addresses in front of one that another offers; no output depends on an input in the same cycle.
 
 mod faults;
 mod support;

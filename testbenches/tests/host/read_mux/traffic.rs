@@ -65,7 +65,7 @@ fn answers_wait_for_the_oldest_one() {
     assert!(outcome.requesters.iter().all(Requester::is_done));
 }
 
-/// Nobody waits for two addresses of another, while it has one that waits.
+/// While a requester offers an address, no other requester is granted two.
 #[test]
 fn in_turn() {
     let mut bench = Bench::<64>::new(3);

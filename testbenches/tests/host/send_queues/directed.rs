@@ -152,7 +152,7 @@ fn a_stream_holds_as_many_slots_as_there_are_places() {
     }
 }
 
-/// A stream whose consumer stops, and a bus that stops, hold up nobody else for longer.
+/// A late doorbell is served within a turn of each other stream, and all streams go on when a stopped bus does.
 #[test]
 fn a_late_doorbell_gets_its_turn() {
     let mut rig = Rig::<64, 8, 16>::new(16, Manner::quick(0), 5);
@@ -176,7 +176,7 @@ fn a_late_doorbell_gets_its_turn() {
     passes(rig.drain());
 }
 
-/// A host that announces more than its ring has, and then less, gets noise; the others do not notice.
+/// A host that announces more than its ring has, and then less, gets noise; the other streams keep their turns.
 #[test]
 fn a_host_that_counts_wrong_harms_itself() {
     let mut rig = Rig::<64, 8, 4>::new(16, Manner::quick(10), 6);

@@ -62,7 +62,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         self.doorbells.is_empty() && self.streams.iter().all(Stream::is_done)
     }
 
-    /// Runs until all that is announced is popped, and all streams are idle.
+    /// Runs until all announced slots are popped and all streams are idle.
     pub fn drain(&mut self) -> Result<(), Wrong> {
         for _ in 0..200_000 {
             if self.is_drained() {

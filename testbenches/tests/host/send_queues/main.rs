@@ -1,6 +1,6 @@
 //! `send_queues`: every slot that a doorbell announces is read once, in order, with exactly the beats that it needs, and given
-//! with all that belongs to it; heads appear in exactly the cycle that is said, no stream stops another one, and a ring can
-//! be replaced.
+//! with its rows, its bus errors and its number; `head` rises in exactly the cycle that the block states, no stream stops
+//! another one, and a ring can be replaced.
 //!
 //! ```text
 //!  host: set, doorbell, freeze, detach ─►┌─────────────┐─ head, rows ─► consumer, compared row by row

@@ -109,7 +109,7 @@ pub fn random(rng: &mut Rng) -> Octets {
     }
 }
 
-/// Octets of a slot that have a meaning, 64 at least; all that is in front of the end is.
+/// Octets of a slot that are read: up to the end of its elements or inline octets, at least 64.
 pub fn needed(slot: &Octets) -> usize {
     let words: Vec<u32> = slot
         .chunks(4)

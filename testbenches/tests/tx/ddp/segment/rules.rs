@@ -91,7 +91,7 @@ fn room_that_comes_during_a_turn_counts() {
 #[test]
 fn nothing_is_sent_while_the_gate_is_closed() {
     let mut bench = Bench::new(3, Paces::ALWAYS);
-    // a gate that opens before the stream is armed belongs to nobody
+    // a gate that opens before the stream is armed has no effect
     bench.events.push_back((1, Event::Open));
     bench.wait(3);
     bench.streams[1].is_open = false;
