@@ -160,6 +160,9 @@ pub(crate) struct Rtl {
     #[arg(long, value_name = "OCTETS", value_parser = ring_octets)]
     #[arg(allow_negative_numbers = true, default_value = "131072")]
     pub ring_octets: usize,
+    /// The device sends, too: send queues, transmit rings of `--ring-octets`, and three ports for TCP
+    #[arg(long)]
+    pub transmit: bool,
     /// Bits of constant AXI ID signals, 0 to 32, for an interconnect or a checker that demands them: AWID and ARID are zero, BID
     /// and RID are ignored; 0 leaves them out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=32))]

@@ -25,10 +25,12 @@ pub struct Config {
     pub receive_slots: usize,
     /// Untagged queues of each stream: 1 to 4.
     pub queues: usize,
+    /// The device sends, too: it has send queues, a transmit ring of `ring_octets` for each stream, and the ports of TCP for them.
+    pub transmit: bool,
 }
 
 impl Config {
-    /// The device that the simulated card uses: every legal FPDU fits.
+    /// The device that the simulated card uses: every legal FPDU fits. It receives only.
     #[must_use]
     pub const fn simulated(width: usize) -> Self {
         Self {
@@ -39,6 +41,7 @@ impl Config {
             stag_slots: 256,
             receive_slots: 64,
             queues: 4,
+            transmit: false,
         }
     }
 

@@ -25,10 +25,14 @@ mod util;
 
 mod config;
 
+pub mod core;
+pub mod duplex;
 pub mod host;
 pub mod parts;
 pub mod records;
+pub mod reset;
 pub mod rx;
+pub mod tables;
 pub mod top;
 pub mod tx;
 

@@ -1,41 +1,22 @@
-//! The device: TCP segments in on one side, registers and host memory on the other.
+//! The device that receives: TCP segments in on one side, registers and host memory on the other.
 //!
 //! ```text
-//!                 ┌───────── Ingress ─────────┐
-//!  s_axis_segment │ rings, scan, CRC, markers,│ DdpSegment, Verdict ┌───────┐ Placement  ┌───────┐
-//!  ──────────────►│ commit buffer             │────────────────────►│ check │───────────►│ place │──┐
-//!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
-//!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
-//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤       ┌────────────▼─┐  write_mux ──► m_axi
-//!                 │            └──────► command_arbiter ─────────────────────────┘       │ deliver      │    ▲
-//!                 ├─ doorbell ─► rings ───┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
-//!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
+//!                  ┌─────────┐
+//!  s_axis_segment ─►         ├─► m_axi: payload and completions out, descriptors in
+//!  m_axis_window ◄─┤  core   │◄─► s_axil
+//!  aresetn ► reset ►         ├─► m_axis_msix
+//!                  └─────────┘
 //! ```
 //!
-//! One clock, `aclk`; it samples `aresetn`, and the internal reset lasts [`RESET_CYCLES`] longer, so one cycle is enough.
-//! From the first rising edge with `aresetn` low on, no VALID of any port is high (IHI 0022E §A3.1.2): the registers that
-//! drive one use `port_reset`, which rises a cycle before `reset`. Throughput and latency are those of the parts; the
-//! totals are in `docs/bench`.
+//! One clock, `aclk`. [`DeviceReset`] samples `aresetn`; one cycle is enough. [`Core`] is the device.
 use crate::Config;
-use crate::host::command_arbiter::CommandArbiter;
-use crate::host::completion::CompletionWriter;
-use crate::host::control::Control;
-use crate::host::interrupts::{Interrupts, MessageStreamOut};
-use crate::host::receive_rings::ReceiveRings;
-use crate::host::registers::Registers;
-use crate::host::write_mux::WriteMux;
+use crate::core::Core;
+use crate::host::interrupts::MessageStreamOut;
 use crate::parts::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
-use crate::rx::ddp::check::Check;
-use crate::rx::ddp::deliver::Deliver;
-use crate::rx::ddp::place::Place;
-use crate::rx::mpa::ingress::Ingress;
-use crate::rx::mpa::window::{Window, WindowStreamOut};
+use crate::reset::DeviceReset;
+use crate::rx::mpa::window::WindowStreamOut;
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
-
-/// Cycles of internal reset behind the last cycle of `aresetn` low: longer than any delay line.
-pub const RESET_CYCLES: u64 = 31;
 
 /// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(Block)]
@@ -64,30 +45,9 @@ pub struct Warpline<
     /// Interrupt messages.
     pub m_axis_msix: MessageStreamOut,
 
-    reset_count: Dff<Bits<5>>,
-    reset: Dff<Bit>,
-    resetting: Signal<Local, Bit>,
-    port_reset: Signal<Local, Bit>,
-    #[value(Ingress::new(config))]
-    ingress: Ingress<W, K, D, H, LOGK, LOGD, S>,
-    window: Window<S>,
-    #[value(Check::new(config))]
-    check: Check<S>,
-    #[value(Place::new(config))]
-    place: Place<W, K, LOGK>,
-    deliver: Deliver<S>,
-    completion: CompletionWriter<W, K>,
-    write_mux: WriteMux<W, K>,
-    #[value(Registers::new(config))]
-    registers: Registers<S>,
-    #[value(Control::new(config))]
-    control: Control<S>,
-    command_arbiter: CommandArbiter,
-    #[value(ReceiveRings::new(config))]
-    receive_rings: ReceiveRings<W, K, S>,
-    interrupts: Interrupts,
-    #[constant(RESET_CYCLES)]
-    all_ones: Constant<Bits<5>>,
+    device_reset: DeviceReset,
+    #[value(Core::new(config))]
+    core: Core<W, K, D, H, LOGK, LOGD, S>,
 }
 
 impl<
@@ -101,8 +61,12 @@ impl<
 > Warpline<W, K, D, H, LOGK, LOGD, S>
 {
     /// The device that `config` describes.
+    ///
+    /// # Panics
+    /// When `config` wants a device that sends: that is [`Duplex`](crate::duplex::Duplex).
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        assert!(!config.transmit, "a device that receives only");
         Self::assemble(config)
     }
 }
@@ -119,212 +83,22 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!(
-            "reset: from the first cycle of aresetn low until the count is full; at the ports a cycle earlier"
-        );
-        self.resetting.next = self.reset_count.q.val() != self.all_ones.val();
-        if self.reset_count.q.val() != self.all_ones.val() {
-            self.reset_count.d.next = self.reset_count.q.val() + 1;
-        }
-        if !self.aresetn.val() {
-            self.reset_count.d.next = 0.into();
-            self.resetting.next = true;
-        }
-        self.reset.d.next = self.resetting.val();
-        self.port_reset.next = self.resetting.val() | self.reset.q.val();
-        self.ingress.reset.next = self.reset.q.val();
-        self.window.reset.next = self.port_reset.val();
-        self.check.reset.next = self.reset.q.val();
-        self.place.reset.next = self.reset.q.val();
-        self.deliver.reset.next = self.reset.q.val();
-        self.completion.reset.next = self.reset.q.val();
-        self.write_mux.reset.next = self.port_reset.val();
-        self.registers.reset.next = self.reset.q.val();
-        self.registers.port_reset.next = self.port_reset.val();
-        self.control.reset.next = self.reset.q.val();
-        self.command_arbiter.reset.next = self.reset.q.val();
-        self.receive_rings.reset.next = self.reset.q.val();
-        self.receive_rings.port_reset.next = self.port_reset.val();
-        self.interrupts.reset.next = self.port_reset.val();
+        self.device_reset.aresetn.next = self.aresetn.val();
+        self.core.reset.next = self.device_reset.reset.val();
+        self.core.port_reset.next = self.device_reset.port_reset.val();
+        SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.core.s_axis_segment);
+        WindowStreamOut::link(&mut self.m_axis_window, &mut self.core.m_axis_window);
+        AxiLiteSlave::link(&mut self.s_axil, &mut self.core.s_axil);
+        AxiMaster::<W, K>::link(&mut self.m_axi, &mut self.core.m_axi);
+        MessageStreamOut::link(&mut self.m_axis_msix, &mut self.core.m_axis_msix);
 
-        comment!("network side");
-        SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.ingress.s_axis_segment);
-        WindowStreamOut::link(&mut self.m_axis_window, &mut self.window.m_axis_window);
+        comment!("no transmit side");
         for i in 0..S {
-            self.window.edge_sequence[i].next = self.ingress.edge_sequence[i].val();
-            self.window.limit_sequence[i].next = self.ingress.limit_sequence[i].val();
-            self.registers.edge_sequence[i].next = self.ingress.edge_sequence[i].val();
-            self.registers.limit_sequence[i].next = self.ingress.limit_sequence[i].val();
+            self.core.transmit_state[i].next = 0.into();
         }
-
-        comment!("from the commit buffer to memory");
-        self.check.segment.next = self.ingress.segment.val();
-        self.check.segment_valid.next = self.ingress.segment_valid.val();
-        self.check.verdict.next = self.ingress.verdict.val();
-        self.check.verdict_valid.next = self.ingress.verdict_valid.val();
-        self.ingress.consumed.next = self.check.consumed.val();
-        self.ingress.ahead_done.next = self.check.ahead_done.val();
-        self.ingress.ahead_stream.next = self.check.ahead_stream.val();
-        self.ingress.ahead_position.next = self.check.ahead_position.val();
-        self.ingress.ahead_accepted.next = self.check.ahead_accepted.val();
-        self.place.s_placement.next = self.check.placement.val();
-        self.place.s_delivery.next = self.check.delivery.val();
-        self.place.s_valid.next = self.check.m_valid.val();
-        self.check.m_ready.next = self.place.s_ready.val();
-        self.ingress.read_row_0.next = self.place.read_row_0.val();
-        self.ingress.read_row_1.next = self.place.read_row_1.val();
-        self.ingress.read_select.next = self.place.read_select.val();
-        self.place.read_data.next = self.ingress.read_data.val();
-        self.ingress.freed.next = self.place.release_valid.val();
-        self.ingress.freed_rows.next = self.place.release_rows.val();
-        self.deliver.s_delivery.next = self.place.m_delivery.val();
-        self.deliver.s_issued.next = self.place.m_issued.val();
-        self.deliver.s_valid.next = self.place.m_valid.val();
-        self.place.m_ready.next = self.deliver.s_ready.val();
-        self.completion.s_event.next = self.deliver.m_event.val();
-        self.completion.s_valid.next = self.deliver.m_valid.val();
-        self.deliver.m_ready.next = self.completion.s_ready.val();
-        self.completion.s_fence.next = self.deliver.m_fence.val();
-        self.check.bus_fault.next = self.deliver.bus_fault.val();
-        self.check.bus_fault_stream.next = self.deliver.bus_fault_stream.val();
-
-        comment!("two write masters, one bus");
-        self.write_mux.payload.awaddr.next = self.place.m_axi.awaddr.val();
-        self.write_mux.payload.awlen.next = self.place.m_axi.awlen.val();
-        self.write_mux.payload.awvalid.next = self.place.m_axi.awvalid.val();
-        self.place.m_axi.awready.next = self.write_mux.payload.awready.val();
-        self.write_mux.payload.wdata.next = self.place.m_axi.wdata.val();
-        self.write_mux.payload.wstrb.next = self.place.m_axi.wstrb.val();
-        self.write_mux.payload.wlast.next = self.place.m_axi.wlast.val();
-        self.write_mux.payload.wvalid.next = self.place.m_axi.wvalid.val();
-        self.place.m_axi.wready.next = self.write_mux.payload.wready.val();
-        self.write_mux.completion.awaddr.next = self.completion.m_axi.awaddr.val();
-        self.write_mux.completion.awlen.next = self.completion.m_axi.awlen.val();
-        self.write_mux.completion.awvalid.next = self.completion.m_axi.awvalid.val();
-        self.completion.m_axi.awready.next = self.write_mux.completion.awready.val();
-        self.write_mux.completion.wdata.next = self.completion.m_axi.wdata.val();
-        self.write_mux.completion.wstrb.next = self.completion.m_axi.wstrb.val();
-        self.write_mux.completion.wlast.next = self.completion.m_axi.wlast.val();
-        self.write_mux.completion.wvalid.next = self.completion.m_axi.wvalid.val();
-        self.completion.m_axi.wready.next = self.write_mux.completion.wready.val();
-        self.deliver.b_valid.next = self.write_mux.payload_b_valid.val();
-        self.deliver.b_error.next = self.write_mux.payload_b_error.val();
-        self.write_mux.payload_b_ready.next = self.deliver.b_ready.val();
-        self.completion.b_valid.next = self.write_mux.completion_b_valid.val();
-        self.completion.b_error.next = self.write_mux.completion_b_error.val();
-        self.m_axi.awaddr.next = self.write_mux.m_axi.awaddr.val();
-        self.m_axi.awlen.next = self.write_mux.m_axi.awlen.val();
-        self.m_axi.awsize.next = self.write_mux.m_axi.awsize.val();
-        self.m_axi.awburst.next = self.write_mux.m_axi.awburst.val();
-        self.m_axi.awcache.next = self.write_mux.m_axi.awcache.val();
-        self.m_axi.awprot.next = self.write_mux.m_axi.awprot.val();
-        self.m_axi.awvalid.next = self.write_mux.m_axi.awvalid.val();
-        self.write_mux.m_axi.awready.next = self.m_axi.awready.val();
-        self.m_axi.wdata.next = self.write_mux.m_axi.wdata.val();
-        self.m_axi.wstrb.next = self.write_mux.m_axi.wstrb.val();
-        self.m_axi.wlast.next = self.write_mux.m_axi.wlast.val();
-        self.m_axi.wvalid.next = self.write_mux.m_axi.wvalid.val();
-        self.write_mux.m_axi.wready.next = self.m_axi.wready.val();
-        self.write_mux.m_axi.bresp.next = self.m_axi.bresp.val();
-        self.write_mux.m_axi.bvalid.next = self.m_axi.bvalid.val();
-        self.m_axi.bready.next = self.write_mux.m_axi.bready.val();
-
-        comment!("receive rings: descriptors in, buffers to `check`");
-        self.m_axi.araddr.next = self.receive_rings.m_axi.araddr.val();
-        self.m_axi.arlen.next = self.receive_rings.m_axi.arlen.val();
-        self.m_axi.arsize.next = self.receive_rings.m_axi.arsize.val();
-        self.m_axi.arburst.next = self.receive_rings.m_axi.arburst.val();
-        self.m_axi.arcache.next = self.receive_rings.m_axi.arcache.val();
-        self.m_axi.arprot.next = self.receive_rings.m_axi.arprot.val();
-        self.m_axi.arvalid.next = self.receive_rings.m_axi.arvalid.val();
-        self.receive_rings.m_axi.arready.next = self.m_axi.arready.val();
-        self.receive_rings.m_axi.rdata.next = self.m_axi.rdata.val();
-        self.receive_rings.m_axi.rresp.next = self.m_axi.rresp.val();
-        self.receive_rings.m_axi.rlast.next = self.m_axi.rlast.val();
-        self.receive_rings.m_axi.rvalid.next = self.m_axi.rvalid.val();
-        self.m_axi.rready.next = self.receive_rings.m_axi.rready.val();
-        self.receive_rings.doorbell.next = self.registers.doorbell.val();
-        self.receive_rings.doorbell_stream.next = self.registers.doorbell_stream.val();
-        self.receive_rings.doorbell_queue.next = self.registers.doorbell_queue.val();
-        self.receive_rings.doorbell_value.next = self.registers.doorbell_value.val();
-        self.receive_rings.set.next = self.control.set.val();
-        self.receive_rings.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
-        self.control.set_ready.next = self.receive_rings.set_ready.val();
-        self.control.set_failed.next = self.receive_rings.set_failed.val();
-        self.receive_rings.close.next = self.control.forget.val();
-        self.receive_rings.stream.next = self.control.stream.val();
-        self.control.quiet.next = self.receive_rings.quiet.val();
-        self.command_arbiter.rings_arguments.next = self.receive_rings.buffer.val();
-        self.command_arbiter.rings_valid.next = self.receive_rings.buffer_valid.val();
-        self.receive_rings.buffer_ready.next = self.command_arbiter.rings_ready.val();
-        self.receive_rings.buffer_done.next = self.command_arbiter.rings_done.val();
-        self.receive_rings.buffer_failed.next = self.command_arbiter.rings_failed.val();
-        self.receive_rings.key_stream.next = self.check.key_stream.val();
-        self.receive_rings.key_queue.next = self.check.key_queue.val();
-        self.receive_rings.key_distance.next = self.check.key_distance.val();
-        self.receive_rings.took.next = self.check.took.val();
-        self.check.coming.next = self.receive_rings.coming.val();
-        self.check.read_fault.next = self.receive_rings.fault.val();
-        self.check.read_fault_stream.next = self.receive_rings.fault_stream.val();
-
-        comment!("registers and commands");
-        AxiLiteSlave::link(&mut self.s_axil, &mut self.registers.s_axil);
-        self.control.start.next = self.registers.start.val();
-        self.control.number.next = self.registers.number.val();
-        self.control.arguments.next = self.registers.arguments.val();
-        self.registers.busy.next = self.control.busy.val();
-        self.registers.failed.next = self.control.failed.val();
-        self.command_arbiter.control_command.next = self.control.command.val();
-        self.command_arbiter.control_arguments.next = self.registers.arguments.val();
-        self.command_arbiter.control_valid.next = self.control.command_valid.val();
-        self.control.command_ready.next = self.command_arbiter.control_ready.val();
-        self.control.command_done.next = self.command_arbiter.control_done.val();
-        self.control.command_failed.next = self.command_arbiter.control_failed.val();
-        self.check.command.next = self.command_arbiter.command.val();
-        self.check.arguments.next = self.command_arbiter.arguments.val();
-        self.check.command_valid.next = self.command_arbiter.command_valid.val();
-        self.command_arbiter.command_ready.next = self.check.command_ready.val();
-        self.command_arbiter.command_done.next = self.check.command_done.val();
-        self.command_arbiter.command_failed.next = self.check.command_failed.val();
-        self.control.issued.next = self.ingress.issued.val();
-        self.control.issued_stream.next = self.ingress.issued_stream.val();
-        self.control.consumed.next = self.check.consumed.val();
-        self.control.consumed_stream.next = self.check.consumed_stream.val();
-        self.control.fence_done.next = self.completion.fence_done.val();
-        self.ingress.arm.next = self.control.arm.val();
-        self.ingress.close.next = self.control.close.val();
-        self.ingress.stream.next = self.control.stream.val();
-        self.ingress.markers.next = self.control.markers.val();
-        self.ingress.crc.next = self.control.crc.val();
-        self.ingress.long_ulpdus.next = self.control.long_ulpdus.val();
-        self.ingress.sequence_start.next = self.control.sequence_start.val();
-        self.deliver.arm.next = self.control.arm.val();
-        self.deliver.stream.next = self.control.stream.val();
-        self.completion.base.next = self.registers.completion_base.val();
-        self.completion.entries.next = self.registers.completion_entries.val().get_bits::<17>(0);
-        self.completion.consumer.next = self.registers.completion_consumer.val();
-        self.completion.restart.next = self.registers.restart.val();
-        self.registers.completion_producer.next = self.completion.producer.val();
-        self.interrupts.producer.next = self.completion.producer.val();
-        self.interrupts.restart.next = self.registers.restart.val();
-        self.interrupts.fault.next = self.completion.fault.val();
-        self.interrupts.arm.next = self.registers.arm.val();
-        self.interrupts.armed_count.next = self.registers.armed_count.val();
-        self.interrupts.clear.next = self.registers.interrupt_clear.val();
-        self.interrupts.enable.next = self.registers.interrupt_enable.val();
-        self.interrupts.test.next = self.registers.interrupt_test.val();
-        self.interrupts.holdoff.next = self.registers.holdoff.val();
-        self.registers.interrupt_state.next = self.interrupts.state.val();
-        MessageStreamOut::link(&mut self.m_axis_msix, &mut self.interrupts.m_axis_msix);
-        self.registers.segments.next = self.ingress.segments.val();
-        self.registers.octets.next = self.ingress.octets.val();
-        self.registers.segments_dropped.next = self.ingress.segments_dropped.val();
-        self.registers.fpdus.next = self.check.judged.val();
-        self.registers.discarded.next = self.check.discarded.val();
-        self.registers.payload.next = self.check.payload.val();
-        self.registers.payload_valid.next = self.check.consumed.val();
-        self.registers.errors.next = self.check.errors.val();
-        self.check.record_row.next = self.registers.record_row.val();
-        self.registers.record_data.next = self.check.record_data.val();
+        self.core.transmit_done.next = false;
+        self.core.transmit_failed.next = false;
+        self.core.s_send_event.next = 0.into();
+        self.core.s_send_valid.next = false;
     }
 }

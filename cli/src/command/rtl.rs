@@ -23,6 +23,7 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         streams: options.streams,
         ring_octets: options.ring_octets,
         commit_octets: options.ring_octets,
+        transmit: options.transmit,
         ..Config::simulated(options.width)
     };
     let mut design = design(&config)?;

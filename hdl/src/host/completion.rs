@@ -1,9 +1,9 @@
 //! Completion writer: entries of the completion queue in host memory.
 //!
 //! ```text
-//!  event ─► held ─► room? ─► slot, PHASE ─► address low ─► address high ─► AW, W
-//!                    ▲ consumer                                             │
-//!                    └────────────────────────── given      producer ◄──────┴── B
+//!  s_event ──────┬─► held ─► room? ─► slot, PHASE ─► address low ─► address high ─► AW, W
+//!  s_send_event ─┘            ▲ consumer                                             │
+//!                             └────────────────────────── given      producer ◄──────┴── B
 //! ```
 //!
 //! The queue is a ring of `entries` entries of 32 octets from `base` on. Entry n goes to slot n modulo `entries`. Its
@@ -14,6 +14,9 @@
 //!
 //! `restart` begins a new queue: slot 0, PHASE 1, `producer` 0. It takes effect when the entries under way to the old
 //! queue are answered, which are not counted; an event that has not left yet goes to the new queue.
+//!
+//! Events of both directions share the queue. When both are offered, they take turns. One of the transmit side is
+//! accepted a cycle after it is offered, at the earliest.
 //!
 //! A fence is done when all entries in front of it are answered: `left` of them are under way, and responses arrive
 //! in order.
@@ -56,6 +59,12 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
     pub s_valid: Signal<In, Bit>,
     /// It is accepted.
     pub s_ready: Signal<Out, Bit>,
+    /// Entry of the transmit side, PHASE zero.
+    pub s_send_event: Signal<In, Bits<256>>,
+    /// It is valid.
+    pub s_send_valid: Signal<In, Bit>,
+    /// It is accepted.
+    pub s_send_ready: Signal<Out, Bit>,
     /// Pulse: a fence behind the events accepted so far. One at a time.
     pub s_fence: Signal<In, Bit>,
     /// Pulse: the entries in front of the fence are in memory.
@@ -81,6 +90,8 @@ pub struct CompletionWriter<const W: usize, const K: usize> {
 
     step: Dff<Step>,
     held_valid: Dff<Bit>,
+    /// The next event is one of the transmit side, which offers one.
+    send_next: Dff<Bit>,
     held: Dff<Bits<256>>,
     given: Dff<Bits<32>>,
     used: Dff<Bits<32>>,
@@ -157,10 +168,18 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("input");
-        self.s_ready.next = !self.held_valid.q.val();
-        if self.s_valid.val() & !self.held_valid.q.val() {
-            self.held_valid.d.next = true;
-            self.held.d.next = self.s_event.val();
+        self.s_ready.next = !self.held_valid.q.val() & !self.send_next.q.val();
+        self.s_send_ready.next = !self.held_valid.q.val() & self.send_next.q.val();
+        if !self.held_valid.q.val() {
+            if self.send_next.q.val() {
+                self.held_valid.d.next = self.s_send_valid.val();
+                self.held.d.next = self.s_send_event.val();
+                self.send_next.d.next = false;
+            } else {
+                self.held_valid.d.next = self.s_valid.val();
+                self.held.d.next = self.s_event.val();
+                self.send_next.d.next = self.s_send_valid.val();
+            }
         }
 
         comment!(
@@ -301,6 +320,7 @@ impl<const W: usize, const K: usize> Logic for CompletionWriter<W, K> {
         if self.reset.val() {
             self.step.d.next = Step::Wait;
             self.held_valid.d.next = false;
+            self.send_next.d.next = false;
             self.given.d.next = 0.into();
             self.used.d.next = self.full.val();
             self.room.d.next = false;

@@ -1,13 +1,14 @@
 //! Executes the host's commands, one at a time.
 //!
 //! ```text
-//!  registers ─ start, number ─► decide ─► set ring ───────────────────────────────────────► done, or refused
-//!                                 └─────► check ─────► result ─┬──────────────────────────► done, or refused
-//!                                            ▲                 ├─ arm ───────────────────► done
-//!                                            │                 ├─ freeze ─► settle ─► drain ─┐
-//!                                            │                 ├─ revoke ────────────────────┤
-//!                                            └── fence ◄───────┼─────────────────────────────┘
-//!                                                              └─ fence ─► fence_done ───► done
+//!  registers ─ start, number ─► decide ─┬─► set ring ─────────────────────────────────────► done, or refused
+//!                                       ├─► transmit ─────────────────────────────────────► done, or refused
+//!                                       └─► check ─► result ─┬────────────────────────────► done, or refused
+//!                                             ▲              ├─ arm ─► transmit ──────────► done
+//!                                             │              ├─ freeze ─► settle ─► drain ─┐
+//!                                             │              ├─ revoke ────────────────────┤
+//!                                             └── fence ◄────┼────────────────── transmit ◄┘
+//!                                                            └─ fence ─► fence_done ──────► done
 //! ```
 //!
 //! * `WRITE_STAG`, `POST_RECEIVE`: carried out by `check` alone.
@@ -23,6 +24,10 @@
 //!   `receive_rings` has no read of the stream under way, a fence follows. Then nothing of the old owner is left: the
 //!   stream can be armed again, and the host may unmap the rings.
 //!
+//! * `SET_SEND_RING`, `ARM_TRANSMIT`, `SET_EMSS`: refused unless the stream is armed; the rest is done by `transmit_control`,
+//!   which follows `ARM_STREAM`, and is part of `REVOKE_STAG` and `CLOSE_STREAM` in front of their fence. A device that
+//!   receives only has none of this.
+//!
 //! Assumptions: `arguments` is stable while `busy`. [`SETTLE`] cycles after `close` the blocks in front of `check`
 //! move no octet and issue no FPDU of the stream. `consumed` pulses once for each `issued`, before `check` accepts
 //! another command. At most 255 FPDUs of a stream are under way. `quiet` is low from the fourth cycle after `forget`
@@ -35,11 +40,29 @@ use crate::rx::ddp::check::CheckCommand;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
+use warpline_regmap::transmit::{self, emss, send_ring, transmit_context};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 /// Cycles after `close` until `admit`, `assembly` and `scan` have drained.
 pub const SETTLE: u64 = 64;
+
+/// What `transmit_control` has to do. The arguments are those of the host's command.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum TransmitRequest {
+    /// `ARM_STREAM` was carried out.
+    ArmStream,
+    /// `SET_SEND_RING`.
+    SetSendRing,
+    /// `ARM_TRANSMIT`.
+    ArmTransmit,
+    /// `SET_EMSS`.
+    SetEmss,
+    /// `REVOKE_STAG`: the entry is cleared; what was allowed before has been read when this is done.
+    Revoke,
+    /// `CLOSE_STREAM`.
+    Close,
+}
 
 /// State of the command.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -54,6 +77,8 @@ pub enum Step {
     Answer,
     /// A ring is offered to `receive_rings`.
     Set,
+    /// `transmit_control` works.
+    Transmit,
     /// The front of the receive path drains.
     Settle,
     /// FPDUs or reads of the stream are under way.
@@ -119,6 +144,15 @@ pub struct Control<const S: usize> {
     /// Nothing of `stream` is under way in `receive_rings`.
     pub quiet: Signal<In, Bit>,
 
+    /// What `transmit_control` has to do.
+    pub transmit: Signal<Out, TransmitRequest>,
+    /// It is valid, until `transmit_done`.
+    pub transmit_valid: Signal<Out, Bit>,
+    /// Pulse: it is done.
+    pub transmit_done: Signal<In, Bit>,
+    /// With `transmit_done`: it was refused.
+    pub transmit_failed: Signal<In, Bit>,
+
     /// Pulse: an FPDU of `issued_stream` was issued.
     pub issued: Signal<In, Bit>,
     /// Its stream.
@@ -154,6 +188,10 @@ pub struct Control<const S: usize> {
     is_arm: Dff<Bit>,
     is_set: Dff<Bit>,
     is_close: Dff<Bit>,
+    is_send_ring: Dff<Bit>,
+    is_arm_transmit: Dff<Bit>,
+    is_emss: Dff<Bit>,
+    transmit_asked: Dff<TransmitRequest>,
     is_empty: Dff<Bit>,
     came: Dff<Bit>,
     came_stream: Dff<Bits<8>>,
@@ -173,6 +211,8 @@ pub struct Control<const S: usize> {
 
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
+    #[constant(config.transmit)]
+    transmits: Constant<Bit>,
     #[constant(SETTLE)]
     settle: Constant<Bits<8>>,
     #[constant(stream_context::STREAM.lsb)]
@@ -207,6 +247,12 @@ pub struct Control<const S: usize> {
     post_receive: Constant<Bits<8>>,
     #[constant(command::SET_RECEIVE_RING)]
     set_receive_ring: Constant<Bits<8>>,
+    #[constant(transmit::SET_SEND_RING)]
+    set_send_ring: Constant<Bits<8>>,
+    #[constant(transmit::ARM_TRANSMIT)]
+    arm_transmit: Constant<Bits<8>>,
+    #[constant(transmit::SET_EMSS)]
+    set_emss: Constant<Bits<8>>,
 }
 
 impl<const S: usize> Control<S> {
@@ -218,8 +264,15 @@ impl<const S: usize> Control<S> {
     pub fn new(config: &Config) -> Self {
         assert!((1..=4).contains(&config.queues), "{} queues", config.queues);
         assert!(
-            stream_context::STREAM == close::STREAM
-                && stream_context::STREAM == receive_ring::STREAM,
+            [
+                close::STREAM,
+                receive_ring::STREAM,
+                send_ring::STREAM,
+                transmit_context::STREAM,
+                emss::STREAM
+            ]
+            .iter()
+            .all(|field| field.lsb == stream_context::STREAM.lsb),
             "the stream lies at the same place in all commands"
         );
         Self::assemble(config)
@@ -242,6 +295,8 @@ impl<const S: usize> Logic for Control<S> {
         self.long_ulpdus.next = self.long_given.q.val() & !self.markers_given.q.val();
         self.sequence_start.next = self.sequence_given.q.val();
         self.set.next = self.step.q.val() == Step::Set;
+        self.transmit.next = self.transmit_asked.q.val();
+        self.transmit_valid.next = self.step.q.val() == Step::Transmit;
 
         comment!(
             "FPDUs under way, and the state of the stream that the command names; arguments are valid with `start`"
@@ -268,6 +323,11 @@ impl<const S: usize> Logic for Control<S> {
         self.is_arm.d.next = self.number.val() == self.arm_stream.val();
         self.is_set.d.next = self.number.val() == self.set_receive_ring.val();
         self.is_close.d.next = self.number.val() == self.close_stream.val();
+        self.is_send_ring.d.next =
+            self.transmits.val() & (self.number.val() == self.set_send_ring.val());
+        self.is_arm_transmit.d.next =
+            self.transmits.val() & (self.number.val() == self.arm_transmit.val());
+        self.is_emss.d.next = self.transmits.val() & (self.number.val() == self.set_emss.val());
         self.queue_given.d.next = self.named_queue.val();
         self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
         self.has_queue.next = self.is_armed.q.val()
@@ -376,6 +436,19 @@ impl<const S: usize> Logic for Control<S> {
                     self.refused.d.next = false;
                     self.step.d.next = Step::Set;
                 }
+                self.transmit_asked.d.next = TransmitRequest::SetSendRing;
+                if self.is_arm_transmit.q.val() {
+                    self.transmit_asked.d.next = TransmitRequest::ArmTransmit;
+                }
+                if self.is_emss.q.val() {
+                    self.transmit_asked.d.next = TransmitRequest::SetEmss;
+                }
+                if (self.is_send_ring.q.val() | self.is_arm_transmit.q.val() | self.is_emss.q.val())
+                    & self.is_armed.q.val()
+                {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Transmit;
+                }
                 if self.is_close.q.val() & self.exists.q.val() {
                     self.refused.d.next = false;
                     self.close_pulse.d.next = true;
@@ -394,9 +467,17 @@ impl<const S: usize> Logic for Control<S> {
                     match self.asked.q.val() {
                         CheckCommand::RevokeStag => {
                             self.asked.d.next = CheckCommand::Fence;
+                            self.transmit_asked.d.next = TransmitRequest::Revoke;
                             self.step.d.next = Step::Ask;
+                            if self.transmits.val() {
+                                self.step.d.next = Step::Transmit;
+                            }
                         }
                         CheckCommand::Arm => {
+                            self.transmit_asked.d.next = TransmitRequest::ArmStream;
+                            if self.transmits.val() {
+                                self.step.d.next = Step::Transmit;
+                            }
                             self.arm_pulse.d.next = !self.command_failed.val();
                             for i in 0..S {
                                 if self.stream_given.q.val().get_bits::<4>(0) == self.index[i].val()
@@ -427,6 +508,17 @@ impl<const S: usize> Logic for Control<S> {
                     self.step.d.next = Step::Idle;
                 }
             }
+            Step::Transmit => {
+                if self.transmit_done.val() {
+                    self.refused.d.next = self.transmit_failed.val();
+                    self.step.d.next = Step::Idle;
+                    if (self.transmit_asked.q.val() == TransmitRequest::Revoke)
+                        | (self.transmit_asked.q.val() == TransmitRequest::Close)
+                    {
+                        self.step.d.next = Step::Ask;
+                    }
+                }
+            }
             Step::Settle => {
                 self.pause.d.next = self.pause.q.val() - 1;
                 if self.pause.q.val() == 1 {
@@ -436,7 +528,11 @@ impl<const S: usize> Logic for Control<S> {
             Step::Drain => {
                 if self.is_empty.q.val() & self.quiet.val() {
                     self.asked.d.next = CheckCommand::Fence;
+                    self.transmit_asked.d.next = TransmitRequest::Close;
                     self.step.d.next = Step::Ask;
+                    if self.transmits.val() {
+                        self.step.d.next = Step::Transmit;
+                    }
                 }
             }
             Step::Fence => {

@@ -8,4 +8,5 @@ pub mod read_mux;
 pub mod receive_rings;
 pub mod registers;
 pub mod send_queues;
+pub mod transmit_control;
 pub mod write_mux;

@@ -27,12 +27,12 @@ use crate::parts::axi::AxiLiteSlave;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::Register;
 use warpline_regmap::layout::error_record;
-use warpline_regmap::register;
+use warpline_regmap::{register, transmit};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 /// Words that never change.
-const IDENTITY: [Register; 7] = [
+const IDENTITY: [Register; 8] = [
     register::IDENTITY,
     register::VERSION,
     register::SHAPE,
@@ -40,6 +40,7 @@ const IDENTITY: [Register; 7] = [
     register::STAG_SLOTS,
     register::RECEIVE_SLOTS,
     register::MAX_ULPDU,
+    transmit::CAPABILITIES,
 ];
 /// Status, in the order in which the kernel fills `status_words`.
 const STATUS: [Register; 3] = [
@@ -69,7 +70,7 @@ const ARGUMENTS: usize = register::ARGUMENT.count as usize;
 
 /// The registers of a device with S streams.
 #[derive(Block)]
-#[block(identity: [u64; 7])]
+#[block(identity: [u64; 8])]
 pub struct Registers<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -126,6 +127,15 @@ pub struct Registers<const S: usize> {
     pub doorbell_queue: Signal<Out, Bits<8>>,
     /// Descriptors written so far modulo 2^16, with `doorbell`.
     pub doorbell_value: Signal<Out, Bits<16>>,
+
+    /// Pulse: slots were written to a send ring. At most every three cycles; without back-pressure.
+    pub send_doorbell: Signal<Out, Bit>,
+    /// Stream of the ring, with `send_doorbell`; there may be no such stream.
+    pub send_doorbell_stream: Signal<Out, Bits<8>>,
+    /// Slots written so far modulo 2^16, with `send_doorbell`.
+    pub send_doorbell_value: Signal<Out, Bits<16>>,
+    /// `TRANSMIT_STATE` of each stream.
+    pub transmit_state: [Signal<In, Bits<32>>; S],
 
     /// Pulse: a segment was accepted.
     pub segments: Signal<In, Bit>,
@@ -189,6 +199,10 @@ pub struct Registers<const S: usize> {
     bell_element: Dff<Bits<10>>,
     bell_count: Dff<Bits<16>>,
 
+    send_bell_pulse: Dff<Bit>,
+    send_bell_stream: Dff<Bits<16>>,
+    send_bell_count: Dff<Bits<16>>,
+
     // read: row held, three steps, then answered
     reading: Dff<Bit>,
     read_row: Dff<Bits<10>>,
@@ -196,7 +210,7 @@ pub struct Registers<const S: usize> {
     r_valid: Dff<Bit>,
     r_data: Dff<Bits<32>>,
     #[value(Words::new(singles(IDENTITY)))]
-    identity_words: Words<7>,
+    identity_words: Words<8>,
     #[value(Words::new(singles(STATUS)))]
     status_words: Words<3>,
     #[value(Words::new(elements(register::ARGUMENT)))]
@@ -215,6 +229,8 @@ pub struct Registers<const S: usize> {
     edge_words: Words<S>,
     #[value(Words::new(elements(register::STREAM_LIMIT)))]
     limit_words: Words<S>,
+    #[value(Words::new(elements(transmit::TRANSMIT_STATE)))]
+    transmit_words: Words<S>,
     record_word: Signal<Local, Bits<10>>,
     record_hit: Dff<Bit>,
     record: Signal<Local, Bits<32>>,
@@ -224,7 +240,7 @@ pub struct Registers<const S: usize> {
     counter: [Counter; 7],
 
     #[constant(|i| identity[i])]
-    identity: [Constant<Bits<32>>; 7],
+    identity: [Constant<Bits<32>>; 8],
     #[constant(row(register::COMMAND.offset))]
     command_row: Constant<Bits<10>>,
     #[constant(row(register::COMPLETION_BASE_LOW.offset))]
@@ -247,6 +263,14 @@ pub struct Registers<const S: usize> {
     bell_end: Constant<Bits<10>>,
     #[constant(register::RECEIVE_PRODUCER.octets())]
     bell_octets: Constant<Bits<4>>,
+    #[constant(row(transmit::SEND_PRODUCER.offset))]
+    send_bell_row: Constant<Bits<10>>,
+    #[constant(transmit::SEND_PRODUCER.octets())]
+    send_bell_octets: Constant<Bits<4>>,
+    #[constant(transmit::SEND_PRODUCER_COUNT.lsb)]
+    send_count_at: Constant<Bits<8>>,
+    #[constant(transmit::SEND_PRODUCER_STREAM.lsb)]
+    send_stream_at: Constant<Bits<8>>,
     #[constant(row(register::ERROR_RECORD.offset))]
     record_base: Constant<Bits<10>>,
     #[constant(row(register::ERROR_RECORD.stride * S as u32))]
@@ -293,6 +317,8 @@ impl<const S: usize> Registers<S> {
         register::SHAPE_WIDTH.put(&mut shape, config.octets() as u64);
         register::SHAPE_STREAMS.put(&mut shape, config.streams as u64);
         register::SHAPE_QUEUES.put(&mut shape, config.queues as u64);
+        let mut capabilities = [0];
+        transmit::CAPABILITY_TRANSMIT.put(&mut capabilities, config.transmit.into());
         let identity = [
             u64::from(register::IDENTITY_VALUE),
             u64::from(register::VERSION_VALUE),
@@ -301,6 +327,7 @@ impl<const S: usize> Registers<S> {
             config.stag_slots as u64,
             config.receive_slots as u64,
             config.max_ulpdu() as u64,
+            u64::from(capabilities[0]),
         ];
         Self::assemble(identity)
     }
@@ -446,6 +473,25 @@ impl<const S: usize> Logic for Registers<S> {
         self.doorbell_queue.next = bit_cast::<8, 3>(self.bell_element.q.val().get_bits::<3>(0));
         self.doorbell_value.next = self.bell_count.q.val();
 
+        self.send_bell_pulse.d.next = self.apply.q.val()
+            & ((self.write_strobe.q.val() & self.send_bell_octets.val())
+                == self.send_bell_octets.val())
+            & (self.write_row.q.val() == self.send_bell_row.val());
+        self.send_bell_stream.d.next = self
+            .write_data
+            .q
+            .val()
+            .get_bits::<16>(self.send_stream_at.val().index());
+        self.send_bell_count.d.next = self
+            .write_data
+            .q
+            .val()
+            .get_bits::<16>(self.send_count_at.val().index());
+        self.send_doorbell.next =
+            self.send_bell_pulse.q.val() & !self.send_bell_stream.q.val().get_bits::<8>(8).any();
+        self.send_doorbell_stream.next = self.send_bell_stream.q.val().get_bits::<8>(0);
+        self.send_doorbell_value.next = self.send_bell_count.q.val();
+
         comment!("counters");
         for i in 0..7 {
             self.counter[i].reset.next = self.reset.val();
@@ -509,7 +555,8 @@ impl<const S: usize> Logic for Registers<S> {
         self.counter_words.row.next = self.read_row.q.val();
         self.edge_words.row.next = self.read_row.q.val();
         self.limit_words.row.next = self.read_row.q.val();
-        for i in 0..7 {
+        self.transmit_words.row.next = self.read_row.q.val();
+        for i in 0..8 {
             self.identity_words.value[i].next = self.identity[i].val();
         }
         for i in 0..8 {
@@ -526,6 +573,7 @@ impl<const S: usize> Logic for Registers<S> {
         for i in 0..S {
             self.edge_words.value[i].next = self.edge_sequence[i].val();
             self.limit_words.value[i].next = self.limit_sequence[i].val();
+            self.transmit_words.value[i].next = self.transmit_state[i].val();
         }
         self.busy_word.next = 0.into();
         if self.busy.val() {
@@ -562,6 +610,7 @@ impl<const S: usize> Logic for Registers<S> {
                 | self.counter_words.word.val()
                 | self.edge_words.word.val()
                 | self.limit_words.word.val()
+                | self.transmit_words.word.val()
                 | self.record.val();
         }
 
@@ -583,6 +632,7 @@ impl<const S: usize> Logic for Registers<S> {
             self.clear_pulse.d.next = 0.into();
             self.test_pulse.d.next = 0.into();
             self.bell_pulse.d.next = false;
+            self.send_bell_pulse.d.next = false;
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::Config;
 use crate::host::send_queues::{self, SendQueues};
 use crate::parts::axi::AxiReadMaster;
 use crate::rx::ddp::check::stag_table::StagEntry;
+use crate::tx::ddp::access_fence::AccessFence;
 use crate::tx::ddp::gather::{self, Gather};
 use crate::tx::ddp::local_access::{self, LocalAccess};
 use crate::tx::ddp::segment::turns::StreamEvent;
@@ -102,6 +103,10 @@ pub struct Transmitter<
     pub command_valid: Signal<In, Bit>,
     /// Pulse: it is carried out.
     pub command_done: Signal<Out, Bit>,
+    /// Pulse: [`AccessFence`] begins.
+    pub fence: Signal<In, Bit>,
+    /// All that the STag table had allowed before has been read.
+    pub fence_passed: Signal<Out, Bit>,
     /// The gate of a stream opens.
     pub open: Signal<In, StreamEvent>,
     /// The receive side has frozen a stream.
@@ -142,6 +147,7 @@ pub struct Transmitter<
     local_access: LocalAccess,
     gather: Gather<W, K, LOGK>,
     settle: Settle<S>,
+    access_fence: AccessFence,
     frame: Frame<W, K, D, LOGK, LOGD>,
     #[value(TransmitRing::new(config.ring_octets))]
     transmit_ring: TransmitRing<W, K, D, LOGK, LOGD, S>,
@@ -181,6 +187,7 @@ impl<
         self.local_access.reset.next = self.reset.val();
         self.gather.reset.next = self.reset.val();
         self.settle.reset.next = self.reset.val();
+        self.access_fence.reset.next = self.reset.val();
         self.frame.reset.next = self.reset.val();
         self.transmit_ring.reset.next = self.reset.val();
 
@@ -228,6 +235,12 @@ impl<
         self.local_access.s_piece.next = self.segment.m_piece.val();
         self.local_access.s_piece_valid.next = self.segment.m_piece_valid.val();
         self.segment.m_piece_ready.next = self.local_access.s_piece_ready.val();
+        self.access_fence.piece.next =
+            self.segment.m_piece_valid.val() & self.local_access.s_piece_ready.val();
+        self.access_fence.piece_last.next = self.segment.m_piece.val().last;
+        self.access_fence.settled.next = self.settle.settled.val().valid;
+        self.access_fence.fence.next = self.fence.val();
+        self.fence_passed.next = self.access_fence.passed.val();
         self.settle.s_segment.next = self.segment.m_segment.val();
         self.settle.s_segment_valid.next = self.segment.m_segment_valid.val();
         self.segment.m_segment_ready.next = self.settle.s_segment_ready.val();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use warpline_design::{TOP, design};
 use warpline_hdl::Config;
-use warpline_hdl::top::RESET_CYCLES;
+use warpline_hdl::reset::RESET_CYCLES;
 use warpline_regmap::Field;
 use warpline_regmap::layout::{receive_ring, stream_context};
 use warpline_regmap::register::{self, command};

@@ -67,7 +67,7 @@ use event::{Completion, ErrorEvent};
 use judge::Judge;
 use receive_queues::ReceiveQueues;
 use rust_hdl_core::prelude::*;
-use stag_table::StagTable;
+use stag_table::{StagEntry, StagTable};
 use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
 use warpline_regmap::layout::{
@@ -256,6 +256,17 @@ pub struct Check<const S: usize> {
     pub payload: Signal<Out, Bits<16>>,
     /// Pulse: a stream was frozen for its first error, an FPDU's or a bus fault.
     pub errors: Signal<Out, Bit>,
+    /// Its stream.
+    pub errors_stream: Signal<Out, Bits<8>>,
+    /// With `consumed`: MPA has found the FPDU valid, whatever DDP says of it (MPA-START-10, AMB-56).
+    pub mpa_accepted: Signal<Out, Bit>,
+
+    /// A slot of the STag table changes in this cycle.
+    pub stag_change: Signal<Out, Bit>,
+    /// That slot.
+    pub stag_change_slot: Signal<Out, Bits<12>>,
+    /// Its new content.
+    pub stag_change_entry: Signal<Out, StagEntry>,
 
     /// Pulse: an FPDU that is `ahead` has been judged.
     pub ahead_done: Signal<Out, Bit>,
@@ -363,6 +374,9 @@ pub struct Check<const S: usize> {
     discarded_now: Dff<Bit>,
     payload_now: Dff<Bits<16>>,
     error_now: Dff<Bit>,
+    error_stream: Dff<Bits<8>>,
+    settled_mpa_failed: Dff<Bit>,
+    mpa_accepted_now: Dff<Bit>,
     ahead_now: Dff<Bit>,
     ahead_good: Dff<Bit>,
     ahead_at: Dff<Bits<32>>,
@@ -990,6 +1004,7 @@ impl<const S: usize> Logic for Check<S> {
                     self.outcome.d.next.number = self.mpa_connection.val();
                 }
             }
+            self.settled_mpa_failed.d.next = self.mpa_fails.val();
             self.frozen.d.next = self.shut.val();
             self.accepted.d.next =
                 !self.shut.val() & !self.loaded.val().failed & !self.mpa_fails.val();
@@ -1016,6 +1031,7 @@ impl<const S: usize> Logic for Check<S> {
         if self.settling.q.val() {
             self.error_records.stream.next = self.settled.q.val().stream;
         }
+        self.error_stream.d.next = self.error_records.stream.val();
         self.error_records.valid.next =
             self.settling.q.val() | (self.subject.q.val() != Subject::Command);
         self.error_records.from_fpdu.next = self.settling.q.val();
@@ -1141,6 +1157,7 @@ impl<const S: usize> Logic for Check<S> {
         self.took_now.d.next = false;
         self.consumed_now.d.next = false;
         self.judged_now.d.next = false;
+        self.mpa_accepted_now.d.next = false;
         self.ahead_now.d.next = false;
         self.ahead_good.d.next = self.accepted.q.val();
         self.ahead_at.d.next = self.settled.q.val().position;
@@ -1188,6 +1205,9 @@ impl<const S: usize> Logic for Check<S> {
             }
             self.consumed_now.d.next = true;
             self.judged_now.d.next = self.is_judged.val();
+            self.mpa_accepted_now.d.next = !self.settled_mpa_failed.q.val()
+                & !self.frozen.q.val()
+                & (self.is_judged.val() | self.first_error.q.val());
             self.discarded_now.d.next = self.is_judged.val() & self.frozen.q.val();
             self.ahead_now.d.next = self.settled.q.val().ahead;
             if self.counts.val() {
@@ -1294,6 +1314,11 @@ impl<const S: usize> Logic for Check<S> {
         self.discarded.next = self.discarded_now.q.val();
         self.payload.next = self.payload_now.q.val();
         self.errors.next = self.error_now.q.val();
+        self.errors_stream.next = self.error_stream.q.val();
+        self.mpa_accepted.next = self.mpa_accepted_now.q.val();
+        self.stag_change.next = self.stag_table.change.val();
+        self.stag_change_slot.next = self.stag_table.change_slot.val();
+        self.stag_change_entry.next = self.stag_table.change_entry.val();
         if self.reset.val() {
             self.next_state.next = State::Clear;
             self.sweep.d.next = 0.into();

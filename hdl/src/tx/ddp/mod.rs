@@ -5,6 +5,7 @@
 //!              └─ SendSegment ─► settle ◄─ status ──┘
 //! ```
 
+pub mod access_fence;
 pub mod gather;
 pub mod local_access;
 pub mod segment;

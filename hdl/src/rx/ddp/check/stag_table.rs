@@ -72,6 +72,12 @@ pub struct StagTable {
     pub clear: Signal<In, Bit>,
     /// Slot to clear; bits above the table's size are ignored.
     pub clear_slot: Signal<In, Bits<12>>,
+    /// A slot changes in this cycle: for copies with read ports of their own.
+    pub change: Signal<Out, Bit>,
+    /// That slot.
+    pub change_slot: Signal<Out, Bits<12>>,
+    /// Its new content.
+    pub change_entry: Signal<Out, StagEntry>,
 
     #[value(RecordRam::new(slots))]
     slots: RecordRam<StagEntry, 12>,
@@ -178,5 +184,8 @@ impl Logic for StagTable {
         if self.clearing.q.val() {
             self.slots.write_data.next = self.nothing.val();
         }
+        self.change.next = self.slots.write.val();
+        self.change_slot.next = self.slots.write_row.val();
+        self.change_entry.next = self.slots.write_data.val();
     }
 }

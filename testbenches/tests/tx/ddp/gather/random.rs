@@ -307,7 +307,7 @@ fn reset_forgets_what_is_under_way() {
         let found = bench.run(&items, PACES[0], memory(2));
         found.unwrap_or_else(|e| panic!("{e}"));
     }
-    assert!(RESET <= warpline_hdl::top::RESET_CYCLES as usize);
+    assert!(RESET <= warpline_hdl::reset::RESET_CYCLES as usize);
 }
 
 /// Whatever is at the inputs, the outputs of a cycle are the same.

@@ -187,5 +187,5 @@ fn reset_forgets_what_is_under_way() {
         let segments = random_segments(&mut bench.rng, &table, 10);
         bench.run(&table, &segments, PACES[0]).unwrap();
     }
-    assert!(RESET <= warpline_hdl::top::RESET_CYCLES as usize);
+    assert!(RESET <= warpline_hdl::reset::RESET_CYCLES as usize);
 }

@@ -239,7 +239,7 @@ fn reset_forgets_what_is_under_way() {
             .run(&items, PACES[0])
             .unwrap_or_else(|e| panic!("{e}"));
     }
-    assert!(RESET <= warpline_hdl::top::RESET_CYCLES as usize);
+    assert!(RESET <= warpline_hdl::reset::RESET_CYCLES as usize);
 }
 
 /// Whatever is at the inputs, the outputs of a cycle are the same.

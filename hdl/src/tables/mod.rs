@@ -1,0 +1,3 @@
+//! Tables that both directions read.
+
+pub mod stag_copy;
