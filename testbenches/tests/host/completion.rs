@@ -23,6 +23,9 @@ struct Rig<const W: usize, const K: usize> {
     queue: Queue,
     /// Events that the device has taken and the host not seen yet.
     pending: VecDeque<Bits<256>>,
+    /// An event of the transmit side, until it is taken, and how many have been.
+    send: Option<Bits<256>>,
+    sent: u64,
     restart: bool,
     cycle: u64,
 }
@@ -40,6 +43,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             rng: Rng::with_seed(W as u64),
             queue,
             pending: VecDeque::new(),
+            send: None,
+            sent: 0,
             restart: false,
             cycle: 0,
         };
@@ -55,6 +60,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         let b = &mut self.bench.block;
         b.s_valid.next = event.is_some();
         b.s_event.next = event.unwrap_or_default();
+        b.s_send_valid.next = self.send.is_some();
+        b.s_send_event.next = self.send.unwrap_or_default();
         b.base.next = self.queue.base.into();
         b.entries.next = self.queue.entries.into();
         b.consumer.next = (self.queue.consumed & 0xffff_ffff).into();
@@ -85,9 +92,15 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             .take(wires, &mut self.rng)
             .unwrap_or_else(|e| panic!("{e}"));
         let taken = event.is_some() && b.s_ready.val();
+        let send_taken = self.send.is_some() && b.s_send_ready.val();
+        assert!(!(taken && send_taken), "two events in a cycle");
         self.bench.edge().unwrap_or_else(|e| panic!("{e}"));
         if let Some(event) = event.filter(|_| taken) {
             self.pending.push_back(event);
+        }
+        if send_taken {
+            self.pending.extend(self.send.take());
+            self.sent += 1;
         }
         self.cycle += 1;
         taken
@@ -207,6 +220,63 @@ fn rounds_256() {
 #[test]
 fn rounds_512() {
     on_large_stack(rounds::<512, 64>);
+}
+
+/// Events of both directions reach the queue in the order in which they are accepted, none is lost, and neither direction holds up the other one:
+/// with both always offered, they take turns.
+fn both_directions<const W: usize, const K: usize>() {
+    let queue = Queue {
+        base: 0x5_ffff_ffc0,
+        entries: 8,
+        consumed: 0,
+    };
+    let mut rig = Rig::<W, K>::new(queue, rough());
+    let rates = [(100, 100), (100, 0), (0, 100), (30, 30), (3, 100), (100, 3)];
+    for (receives, sends) in rates {
+        let (mut event, mut received, before) = (None, 0, rig.sent);
+        let mut fences = 0;
+        for cycle in 0..2000 {
+            if event.is_none() && rig.rng.u32(..100) < receives {
+                event = Some(rig.event());
+            }
+            if rig.send.is_none() && rig.rng.u32(..100) < sends {
+                rig.send = Some(rig.event());
+            }
+            if rig.cycle(event) {
+                (event, received) = (None, received + 1);
+            }
+            if cycle % 3 == 0 {
+                rig.poll();
+            }
+            fences += u32::from(rig.bench.block.fence_done.val());
+        }
+        let sent = rig.sent - before;
+        assert_eq!(fences, 0, "nobody has asked for one");
+        match (receives, sends) {
+            (100, 100) => assert!(u64::abs_diff(sent, received) <= 1, "{sent} {received}"),
+            _ => assert!((received > 20) == (receives > 0) && (sent > 20) == (sends > 0)),
+        }
+        // what is offered and not taken yet
+        for _ in 0..200 {
+            if rig.cycle(event) {
+                event = None;
+            }
+            rig.poll();
+        }
+        assert!(rig.send.is_none() && rig.pending.is_empty());
+    }
+}
+
+// req: AMB-41
+#[test]
+fn both_directions_64() {
+    on_large_stack(both_directions::<64, 8>);
+}
+
+// req: AMB-41
+#[test]
+fn both_directions_512() {
+    on_large_stack(both_directions::<512, 64>);
 }
 
 /// A fence is over when the entries in front of it are answered, and does not wait for those behind it.

@@ -1,4 +1,4 @@
-//! Commands, with stand-ins for the host, `check`, `receive_rings`, `deliver` and the traffic of the streams.
+//! Commands, with stand-ins for the host, `check`, `receive_rings`, `transmit_control`, `deliver` and the traffic of the streams.
 //!
 //! A script of what each command has to bring about is compared with what was seen: questions to `check`, pulses, the
 //! verdict. Order and distance in time are checked where they matter: fences, arming and closing.
@@ -8,10 +8,11 @@ use num_bigint::BigUint;
 use rust_hdl_core::prelude::Block;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
-use warpline_hdl::host::control::{Control, SETTLE};
+use warpline_hdl::host::control::{Control, SETTLE, TransmitRequest};
 use warpline_hdl::rx::ddp::check::CheckCommand;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
+use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, SET_SEND_RING};
 use warpline_testbenches::lockstep::{Lockstep, sources};
 use warpline_testbenches::stimulus::chance;
 
@@ -37,6 +38,8 @@ enum Event {
     Forgotten,
     /// `receive_rings` is asked.
     Set,
+    /// `transmit_control` is asked.
+    Transmit(TransmitRequest),
 }
 
 /// Wires that a test breaks to see the scoreboard fail.
@@ -51,6 +54,8 @@ enum Fault {
     Quiet,
     /// Fences come back at once, also those that were never sent.
     EarlyFence,
+    /// `transmit_control` seems to be done at once.
+    EarlyTransmit,
 }
 
 /// A command on its way, and what was seen of it.
@@ -61,6 +66,7 @@ struct Running {
     seen: Vec<Event>,
     check_failed: bool,
     set_failed: bool,
+    transmit_failed: bool,
     closed_at: Option<u64>,
     fence_sent: bool,
     fence_back: bool,
@@ -85,6 +91,10 @@ struct Bench {
     /// Of `receive_rings`: cycles until it has seen a ring, and until a read of the closed stream is over.
     set_in: Option<u32>,
     noise: u32,
+    /// Of `transmit_control`: cycles until it is done with the request that it has.
+    transmit_in: Option<u32>,
+    transmit_held: Option<TransmitRequest>,
+    transmits: bool,
 
     open: [bool; STREAMS],
     closed_at: [u64; STREAMS],
@@ -98,13 +108,23 @@ struct Bench {
 }
 
 impl Bench {
+    /// A device that receives only.
     fn new(seed: u64, slowness: u32, fault: Fault) -> Self {
+        Self::of(seed, slowness, fault, false)
+    }
+
+    fn of(seed: u64, slowness: u32, fault: Fault, transmit: bool) -> Self {
         let config = Config {
             queues: QUEUES,
+            transmit,
             ..Config::simulated(64)
         };
         let block = Box::new(Control::new(&config));
-        let mut sim = Lockstep::new("control", block, |b, level| b.clock.next = level.into())
+        let top = match transmit {
+            true => "control_duplex",
+            false => "control",
+        };
+        let mut sim = Lockstep::new(top, block, |b, level| b.clock.next = level.into())
             .unwrap_or_else(|e| panic!("{e}"));
         for _ in 0..2 {
             sim.cycle(|b| b.reset.next = true, |_| ())
@@ -124,6 +144,9 @@ impl Bench {
             fence_in: None,
             set_in: None,
             noise: 0,
+            transmit_in: None,
+            transmit_held: None,
+            transmits: transmit,
             open: [false; STREAMS],
             closed_at: [0; STREAMS],
             under_way: [0; STREAMS],
@@ -169,6 +192,7 @@ impl Bench {
                 seen: vec![],
                 check_failed: false,
                 set_failed: false,
+                transmit_failed: false,
                 closed_at: None,
                 fence_sent: false,
                 fence_back: false,
@@ -192,6 +216,18 @@ impl Bench {
         block.set_ready.next = set_ready;
         block.set_failed.next = rng.bool(); // means nothing without set_ready
         block.quiet.next = self.noise == 0 || self.fault == Fault::Quiet;
+
+        // transmit control
+        let transmit_done = self.transmit_in == Some(0);
+        block.transmit_done.next = transmit_done;
+        if self.fault == Fault::EarlyTransmit {
+            block.transmit_done.next = block.transmit_valid.val();
+        }
+        let may_fail = self.transmit_held.is_some_and(|request| {
+            use TransmitRequest::{ArmTransmit, SetEmss, SetSendRing};
+            matches!(request, SetSendRing | ArmTransmit | SetEmss)
+        });
+        block.transmit_failed.next = rng.bool() && (may_fail || !transmit_done);
 
         // deliver
         block.fence_done.next = self.fence_in == Some(0);
@@ -245,6 +281,21 @@ impl Bench {
             events.push(Event::Set);
             self.set_in = Some(self.rng.u32(1..=self.slowness));
         }
+        let transmit = block.transmit_valid.val().then(|| block.transmit.val());
+        match (transmit, self.transmit_held) {
+            (Some(request), None) => {
+                events.push(Event::Transmit(request));
+                self.transmit_in = Some(self.rng.u32(1..=self.slowness));
+                self.transmit_held = transmit;
+                if self.noise > 0 && request == TransmitRequest::Close {
+                    return Err("the transmit side is closed while the stream is read for".into());
+                }
+            }
+            (now, before) if now != before => {
+                return Err(format!("{before:?} became {now:?} before it was done"));
+            }
+            _ => {}
+        }
         let asked = block.command_valid.val().then(|| block.command.val());
         if let Some(before) = self.held.filter(|before| asked != Some(*before)) {
             return Err(format!("{before:?} changed while it waited"));
@@ -287,6 +338,9 @@ impl Bench {
         if set_ready {
             running.set_failed = block.set_failed.val();
         }
+        if transmit_done {
+            running.transmit_failed = block.transmit_failed.val();
+        }
         if done {
             running.check_failed |= block.command_failed.val();
         }
@@ -316,6 +370,13 @@ impl Bench {
             Some(0) | None => None,
             Some(cycles) => Some(cycles - 1),
         };
+        self.transmit_in = match self.transmit_in {
+            Some(0) | None => None,
+            Some(cycles) => Some(cycles - 1),
+        };
+        if self.transmit_in.is_none() {
+            self.transmit_held = None;
+        }
         self.working = match self.working {
             Some((0, _)) | None => None,
             Some((cycles, failed)) => Some((cycles - 1, failed)),
@@ -361,10 +422,16 @@ impl Bench {
         let armed = exists && self.armed[at];
         let asked =
             |commands: &[CheckCommand]| commands.iter().copied().map(Event::Asked).collect();
+        let transmits = |request| self.transmits.then_some(Event::Transmit(request));
         let (events, fails): (Vec<Event>, bool) = match running.number {
             command::WRITE_STAG => (asked(&[WriteStag]), running.check_failed),
             command::POST_RECEIVE => (asked(&[PostReceive]), running.check_failed),
-            command::REVOKE_STAG => (asked(&[RevokeStag, Fence]), false),
+            command::REVOKE_STAG => {
+                let mut events: Vec<Event> = asked(&[RevokeStag]);
+                events.extend(transmits(TransmitRequest::Revoke));
+                events.extend(asked(&[Fence]));
+                (events, false)
+            }
             command::ARM_STREAM if exists && !armed => {
                 let words = &running.words;
                 let mut events: Vec<Event> = asked(&[Arm]);
@@ -377,8 +444,17 @@ impl Bench {
                         crc: stream_context::CRC.get(words) == 1,
                         sequence: stream_context::SEQUENCE_START.get(words),
                     });
+                    events.extend(transmits(TransmitRequest::ArmStream));
                 }
                 (events, running.check_failed)
+            }
+            SET_SEND_RING | ARM_TRANSMIT | SET_EMSS if armed && self.transmits => {
+                let request = match running.number {
+                    SET_SEND_RING => TransmitRequest::SetSendRing,
+                    ARM_TRANSMIT => TransmitRequest::ArmTransmit,
+                    _ => TransmitRequest::SetEmss,
+                };
+                (vec![Event::Transmit(request)], running.transmit_failed)
             }
             command::SET_RECEIVE_RING if armed && self.ring_is_legal(&running.words) => {
                 (vec![Event::Set], running.set_failed)
@@ -386,7 +462,9 @@ impl Bench {
             command::CLOSE_STREAM if exists => {
                 self.armed[at] = false;
                 let mut events = vec![Event::Closed { stream }];
-                events.extend([Event::Asked(Freeze), Event::Forgotten, Event::Asked(Fence)]);
+                events.extend([Event::Asked(Freeze), Event::Forgotten]);
+                events.extend(transmits(TransmitRequest::Close));
+                events.push(Event::Asked(Fence));
                 (events, false)
             }
             _ => (vec![], true),
@@ -441,6 +519,7 @@ impl Bench {
                 1..=3 => command::ARM_STREAM,
                 4 | 5 => command::CLOSE_STREAM,
                 6..=8 => command::SET_RECEIVE_RING,
+                9 => rng.u32(7..10),
                 _ => rng.u32(1..7),
             };
             if number == command::SET_RECEIVE_RING && chance(rng, 80) {
@@ -474,16 +553,27 @@ fn stream_words(stream: u64) -> [u32; 8] {
 // req: AMB-16, AMB-42
 #[test]
 fn random_commands_do_what_they_should() {
+    random_commands(false, 6);
+}
+
+// req: AMB-16, AMB-42
+#[test]
+fn random_commands_of_both_directions_do_what_they_should() {
+    random_commands(true, 9);
+}
+
+/// A device that has the commands 1 to `last`.
+fn random_commands(transmit: bool, last: u32) {
     let mut done = vec![];
     for (seed, slowness) in [(1, 1), (2, 12), (3, 40)] {
-        let mut bench = Bench::new(seed, slowness, Fault::None);
+        let mut bench = Bench::of(seed, slowness, Fault::None, transmit);
         bench.random_commands(200).unwrap();
         assert!(bench.drained > 5, "FPDUs were under way at a close");
         assert!(bench.waited > 2, "reads were under way at a close");
         assert!(bench.ignored > 20, "starts while busy");
         done.extend(bench.finished);
     }
-    for number in 1..=6 {
+    for number in 1..=last {
         let good = |refused: bool| done.iter().any(|d| d.0 == number && d.1 == refused);
         assert!(good(false), "command {number} was done");
         assert!(
@@ -491,7 +581,7 @@ fn random_commands_do_what_they_should() {
             "command {number} was refused"
         );
     }
-    let unknown = |d: &&(u32, bool, u64)| !(1..=6).contains(&d.0);
+    let unknown = |d: &&(u32, bool, u64)| !(1..=last).contains(&d.0);
     assert!(done.iter().filter(unknown).count() > 10);
     assert!(done.iter().filter(unknown).all(|d| d.1 && d.2 == 2));
 }
@@ -529,7 +619,7 @@ fn streams_are_armed_once_and_only_where_they_are() {
 #[test]
 fn latency() {
     let mut bench = Bench::new(5, 1, Fault::None);
-    for number in [0, command::POST_RECEIVE, command::CLOSE_STREAM].repeat(50) {
+    for number in [0, command::POST_RECEIVE, command::CLOSE_STREAM].repeat(200) {
         bench.command(number, stream_words(0)).unwrap();
     }
     let fastest = |number: u32| {
@@ -634,8 +724,11 @@ fn the_scoreboard_sees_broken_wires() {
         (Fault::Deaf, "are under way"),
         (Fault::Quiet, "is read for"),
         (Fault::EarlyFence, "before its fence"),
+        (Fault::EarlyTransmit, "before it was done"),
     ] {
-        let error = Bench::new(7, 12, fault).random_commands(200).unwrap_err();
+        let error = Bench::of(7, 12, fault, true)
+            .random_commands(200)
+            .unwrap_err();
         assert!(error.contains(said), "{error}");
     }
 }
