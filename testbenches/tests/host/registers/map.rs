@@ -4,7 +4,8 @@ use super::support::*;
 use rust_hdl_core::prelude::Block;
 use warpline_hdl::Config;
 use warpline_hdl::host::registers::{Counter, Registers};
-use warpline_regmap::register::{self, REGISTERS};
+use warpline_regmap::register;
+use warpline_regmap::transmit::{CAPABILITIES, SEND_PRODUCER, SEND_PRODUCER_STREAM};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::{Lockstep, sources};
 use warpline_testbenches::stimulus::Pace;
@@ -18,6 +19,7 @@ fn after_reset(offset: u32) -> u32 {
             record_word(16 * index + word)
         }
         Some((r, ..)) if r.name == "STREAM_LIMIT" => 0, // as the bench has it
+        Some((r, ..)) if identity(r).is_some() => identity(r).unwrap_or(0),
         Some((r, ..)) => r.reset.or_else(|| identity(r)).unwrap_or_else(|| {
             panic!(
                 "{} has no reset value, and no configuration says one",
@@ -66,7 +68,7 @@ fn the_map_is_as_described() {
     }
     let writable = |r: &&Register| r.access == Access::ReadWrite;
     let words = |r: &Register| (r.count * r.words()) as usize;
-    let described: usize = REGISTERS.iter().filter(writable).map(words).sum();
+    let described: usize = registers().filter(writable).map(words).sum();
     assert_eq!(kept, described, "words that can be read and written");
 }
 
@@ -74,7 +76,7 @@ fn the_map_is_as_described() {
 fn every_register_heeds_its_octet_strobes() {
     let mut bench = Bench::new("registers", 8, Pace::Always);
     // in ascending order, CONSUMER is looked at behind ENTRIES, which clears it
-    for register in REGISTERS {
+    for register in registers() {
         for index in [0, register.count - 1] {
             let offset = register.at(index);
             for strobe in 0..16 {
@@ -167,6 +169,24 @@ fn every_doorbell_rings_for_its_own_queue() {
         bench.finish().unwrap(); // the model says which, the bench compares in every cycle
     }
     assert_eq!(bench.doorbells, 8 * STREAMS);
+    // the stream is in the value; `send_queues` ignores one that does not exist
+    for stream in [0, 1, STREAMS as u64, 255, 256, 0x8001] {
+        let mut value = [bench.rng.u32(..)];
+        SEND_PRODUCER_STREAM.put(&mut value, stream);
+        bench.write(SEND_PRODUCER.offset, value[0], 15);
+        bench.finish().unwrap();
+    }
+    assert_eq!(bench.send_doorbells, 4);
+}
+
+/// A device that receives only says so.
+#[test]
+fn the_capabilities_are_those_of_the_device() {
+    for (transmit, should) in [(false, 0), (true, 1)] {
+        let config = Config { transmit, ..CONFIG };
+        let mut bench = Bench::of("registers_capabilities", 11, Pace::Always, &config);
+        assert_eq!(bench.read_now(CAPABILITIES.offset), should);
+    }
 }
 
 #[test]

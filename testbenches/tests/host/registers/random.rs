@@ -2,7 +2,8 @@
 
 use super::support::*;
 use fastrand::Rng;
-use warpline_regmap::register::{self, REGISTERS};
+use warpline_regmap::register;
+use warpline_regmap::transmit::{SEND_PRODUCER, SEND_PRODUCER_STREAM};
 use warpline_testbenches::stimulus::{Pace, chance};
 
 /// An offset that is mostly one of a register, with stray low bits.
@@ -10,7 +11,8 @@ fn some_offset(rng: &mut Rng) -> u32 {
     if chance(rng, 15) {
         return rng.u32(0..register::SPACE);
     }
-    let register = &REGISTERS[rng.usize(0..REGISTERS.len())];
+    let register = rng.choice(registers().collect::<Vec<_>>());
+    let register = register.expect("there are registers");
     register.at(rng.u32(0..register.count)) + rng.u32(0..4)
 }
 
@@ -24,7 +26,9 @@ fn traffic(bench: &mut Bench, accesses: usize) -> Result<(), String> {
             if chance(rng, 50) { 15 } else { rng.u8(0..16) },
         );
         // commands and their arguments more often than others
-        let offset = match rng.u8(0..5) {
+        let offset = match rng.u8(0..7) {
+            2 => SEND_PRODUCER.offset,
+            3 => register::RECEIVE_PRODUCER.at(rng.u32(0..128)),
             0 => register::COMMAND.offset,
             1 => register::ARGUMENT.at(rng.u32(0..8)),
             _ => offset,
@@ -33,6 +37,11 @@ fn traffic(bench: &mut Bench, accesses: usize) -> Result<(), String> {
         let data = match locate(offset) {
             Some((r, ..)) if r.name == "COMPLETION_ENTRIES" => 1 << rng.u32(0..20),
             Some((r, ..)) if r.name == "COMPLETION_BASE_LOW" && rng.bool() => data & !63,
+            Some((r, ..)) if r.name == "SEND_PRODUCER" && rng.bool() => {
+                let mut value = [data];
+                SEND_PRODUCER_STREAM.put(&mut value, rng.u64(0..256));
+                value[0]
+            }
             _ => data,
         };
         bench.write(offset, data, strobe);
@@ -62,7 +71,7 @@ fn random_traffic_meets_the_model() {
             bench.ignored
         );
         assert!(
-            bench.arms > 0 && bench.doorbells > 0,
+            bench.arms > 0 && bench.doorbells > 0 && bench.send_doorbells > 0,
             "{} arms, {} doorbells",
             bench.arms,
             bench.doorbells

@@ -5,18 +5,35 @@ use num_bigint::BigUint;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::host::registers::Registers;
-use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
+use warpline_regmap::register::{COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER, REGISTERS};
+use warpline_regmap::transmit::{
+    self, CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM,
+};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 
-pub const CONFIG: Config = Config::simulated(64);
+/// A device that sends, too.
+pub const CONFIG: Config = Config {
+    transmit: true,
+    ..Config::simulated(64)
+};
 pub const STREAMS: usize = CONFIG.streams;
+
+/// The registers of a device that sends, too.
+pub fn registers() -> impl Iterator<Item = &'static Register> {
+    REGISTERS.iter().chain(transmit::REGISTERS)
+}
 
 /// What lies at an octet offset: the register, the element, and the word of the element.
 pub fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
-    let (register, index, word) = register::locate(offset)?;
-    Some((register, index as usize, word as usize))
+    registers().find_map(|register| {
+        let from_first = offset.checked_sub(register.offset)?;
+        let (index, at) = (from_first / register.stride, from_first % register.stride);
+        let word = at / 4;
+        let there = index < register.count && word < register.words();
+        there.then_some((register, index as usize, word as usize))
+    })
 }
 
 /// Whether there can be a completion queue of so many entries at an address with that low word.
@@ -40,6 +57,7 @@ pub fn identity(register: &Register) -> Option<u32> {
         "STAG_SLOTS" => 256,
         "RECEIVE_SLOTS" => 64,
         "MAX_ULPDU" => 64768,
+        "CAPABILITIES" => 1 << CAPABILITY_TRANSMIT.lsb,
         _ => return None,
     })
 }
@@ -53,6 +71,7 @@ pub struct Inputs {
     pub happened: u8,
     pub edge: [u32; STREAMS],
     pub limit: [u32; STREAMS],
+    pub transmit: [u32; STREAMS],
     /// In the order of the counters in the register map.
     pub amounts: [u32; 7],
 }
@@ -65,6 +84,8 @@ pub fn record_word(row: usize) -> u32 {
 /// The registers as plain numbers.
 #[derive(Clone, Default)]
 pub struct Model {
+    /// The device does not send.
+    pub receives_only: bool,
     pub arguments: [u32; 8],
     pub base: [u32; 2],
     pub entries: u32,
@@ -83,6 +104,8 @@ pub struct Model {
     pub test: u32,
     /// Stream, queue, value.
     pub doorbell: Option<(usize, usize, u32)>,
+    /// Stream, value.
+    pub send_doorbell: Option<(u32, u32)>,
 }
 
 impl Model {
@@ -97,7 +120,7 @@ impl Model {
             self.entries = 0;
         }
         self.start = false;
-        (self.arm, self.doorbell) = (None, None);
+        (self.arm, self.doorbell, self.send_doorbell) = (None, None, None);
         (self.clear, self.test) = (0, 0);
         if self.amounts.len() == 2 {
             let arrived = self.amounts.pop_front().unwrap_or_default();
@@ -139,6 +162,12 @@ impl Model {
                 let bell = (index / 8, index % 8, write.data & register.mask());
                 self.doorbell = whole.then_some(bell);
             }
+            "SEND_PRODUCER" if whole => {
+                let stream = SEND_PRODUCER_STREAM.get(&[write.data]) as u32;
+                let count = SEND_PRODUCER_COUNT.get(&[write.data]) as u32;
+                self.send_doorbell = (stream < 256).then_some((stream, count));
+            }
+            "SEND_PRODUCER" => {}
             "ARGUMENT" | "COMMAND" | "INTERRUPT_TEST" | "RECEIVE_PRODUCER" => {}
             name => assert_eq!(register.access, Access::ReadOnly, "{name}"),
         }
@@ -149,6 +178,9 @@ impl Model {
         let Some((register, index, word)) = locate(offset) else {
             return 0;
         };
+        if register.name == "CAPABILITIES" && self.receives_only {
+            return 0;
+        }
         if let Some(value) = identity(register) {
             return value;
         }
@@ -184,6 +216,7 @@ impl Model {
             "ERRORS" => counter(6),
             "STREAM_EDGE" => inputs.edge.get(index).copied().unwrap_or(0),
             "STREAM_LIMIT" => inputs.limit.get(index).copied().unwrap_or(0),
+            "TRANSMIT_STATE" => inputs.transmit.get(index).copied().unwrap_or(0),
             "ERROR_RECORD" if index < STREAMS => record_word(16 * index + word),
             "ERROR_RECORD" => 0,
             name => panic!("the model does not know {name}"),
@@ -296,18 +329,26 @@ pub struct Bench {
     pub ignored: usize,
     pub arms: usize,
     pub doorbells: usize,
+    pub send_doorbells: usize,
 }
 
 impl Bench {
     pub fn new(top: &str, seed: u64, pace: Pace) -> Self {
-        let block = Box::new(Registers::new(&CONFIG));
+        Self::of(top, seed, pace, &CONFIG)
+    }
+
+    pub fn of(top: &str, seed: u64, pace: Pace, config: &Config) -> Self {
+        let block = Box::new(Registers::new(config));
         let sim = Lockstep::new(top, block, |b, level| b.clock.next = level.into())
             .unwrap_or_else(|e| panic!("{e}"));
         let mut bench = Self {
             sim,
             rng: Rng::with_seed(seed),
             paces: Paces::all(pace),
-            model: Model::default(),
+            model: Model {
+                receives_only: !config.transmit,
+                ..Model::default()
+            },
             inputs: Inputs::default(),
             lively: false,
             broken_wire: 0,
@@ -339,6 +380,7 @@ impl Bench {
             ignored: 0,
             arms: 0,
             doorbells: 0,
+            send_doorbells: 0,
         };
         for _ in 0..2 {
             bench
@@ -408,6 +450,7 @@ impl Bench {
             self.inputs.happened = rng.u8(0..4);
             self.inputs.edge[rng.usize(0..STREAMS)] = rng.u32(..);
             self.inputs.limit[rng.usize(0..STREAMS)] = rng.u32(..);
+            self.inputs.transmit[rng.usize(0..STREAMS)] = rng.u32(..);
         }
         self.running = self.running.saturating_sub(1);
         if let Some(cycles) = self.pending_busy.take() {
@@ -471,6 +514,7 @@ impl Bench {
             let fault = if stream == 2 { self.broken_wire } else { 0 };
             block.edge_sequence[stream].next = u64::from(inputs.edge[stream] ^ fault).into();
             block.limit_sequence[stream].next = u64::from(inputs.limit[stream]).into();
+            block.transmit_state[stream].next = u64::from(inputs.transmit[stream]).into();
         }
         let row = if self.rows.len() == 2 {
             self.rows.pop_front().unwrap_or(0)
@@ -577,6 +621,7 @@ impl Bench {
         self.compare_outputs(now)?;
         self.arms += usize::from(self.model.arm.is_some());
         self.doorbells += usize::from(self.model.doorbell.is_some());
+        self.send_doorbells += usize::from(self.model.send_doorbell.is_some());
         if self.model.start {
             self.starts += 1;
             self.pending_busy = Some(self.rng.u32(1..60));
@@ -597,6 +642,11 @@ impl Bench {
                 "doorbell",
                 pulse(block.doorbell.val()),
                 pulse(model.doorbell.is_some()),
+            ),
+            (
+                "send_doorbell",
+                pulse(block.send_doorbell.val()),
+                pulse(model.send_doorbell.is_some()),
             ),
             (
                 "interrupt_clear",
@@ -638,6 +688,20 @@ impl Bench {
         ];
         if let Some(count) = model.arm {
             outputs.push(("armed_count", block.armed_count.val().into(), big(&[count])));
+        }
+        if let Some((stream, value)) = model.send_doorbell {
+            outputs.extend([
+                (
+                    "send_doorbell_stream",
+                    block.send_doorbell_stream.val().into(),
+                    stream.into(),
+                ),
+                (
+                    "send_doorbell_value",
+                    block.send_doorbell_value.val().into(),
+                    value.into(),
+                ),
+            ]);
         }
         if let Some((stream, queue, value)) = model.doorbell {
             outputs.extend([

@@ -296,6 +296,11 @@ impl<const S: usize> Bench<S> {
             discarded: block.discarded.val(),
             payload: block.payload.val().to_u16(),
             error: block.errors.val(),
+            error_stream: block
+                .errors
+                .val()
+                .then(|| block.errors_stream.val().to_u8()),
+            mpa_accepted: block.mpa_accepted.val(),
             took: block.took.val().then_some((
                 block.key_stream.val().to_u8(),
                 block.key_queue.val().to_u8(),
@@ -371,7 +376,9 @@ impl<const S: usize> Bench<S> {
             self.followers -= 1;
         } else if block.errors.val() {
             match self.fault.take() {
-                Some((stream, _)) if self.model.fault(stream) => {
+                Some((stream, _))
+                    if self.model.fault(stream) && consumed.error_stream == Some(stream as u8) =>
+                {
                     self.seen.faults += 1;
                     if self.fault_of_read {
                         self.seen.read_faults += 1;
@@ -393,7 +400,7 @@ impl<const S: usize> Bench<S> {
                 other => return wrong("end of a command, refused:", &failed, &other),
             }
         }
-        if consumed.judged && !block.consumed.val()
+        if (consumed.judged || consumed.mpa_accepted) && !block.consumed.val()
             || consumed.ahead.is_some_and(|_| !block.consumed.val())
         {
             return wrong("a pulse beside no FPDU", &consumed, &());

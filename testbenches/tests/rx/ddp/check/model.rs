@@ -56,6 +56,10 @@ pub struct Consumed {
     /// Stream and queue whose buffer was used.
     pub took: Option<(u8, u8)>,
     pub judged: bool,
+    /// MPA has found it valid, and it opens the gate of its stream's transmit side (MPA-START-10, AMB-56).
+    pub mpa_accepted: bool,
+    /// Stream of `error`.
+    pub error_stream: Option<u8>,
     /// Of one that came ahead of a gap: its stream, its position, and whether it is placed.
     pub ahead: Option<(u8, u32, bool)>,
 }
@@ -263,6 +267,8 @@ impl Model {
             payload: 0,
             error: false,
             took: None,
+            mpa_accepted: false,
+            error_stream: None,
             judged: !segment.ahead && segment.refused < u64::from(layout::refused::CLOSED),
             ahead: segment
                 .ahead
@@ -288,9 +294,12 @@ impl Model {
         if judgement.is_err_and(|(error, _)| segment.ahead && of_order(error)) {
             return (vec![pair], consumed);
         }
+        consumed.mpa_accepted = judgement.is_ok_and(|()| !segment.ahead)
+            || judgement.is_err_and(|(error, _)| error >> 8 != 3);
         if let Err((error, checks)) = judgement {
             stream.open = false;
             consumed.error = true;
+            consumed.error_stream = Some(number);
             let mut event = [0; 8];
             error_event::KIND.put(&mut event, kind::ERROR.into());
             error_event::STREAM.put(&mut event, number.into());
