@@ -39,7 +39,11 @@ pub(super) fn text(package: &Package<'_>) -> String {
         xml.leaf("name", package.top);
         xml.leaf("version", VERSION);
         xml.element("busInterfaces", |xml| {
-            for interface in &INTERFACES {
+            let has = |interface: &&Interface| {
+                let mut ports = package.design.ports.iter();
+                ports.any(|port| interface.signal(&port.name).is_some())
+            };
+            for interface in INTERFACES.iter().filter(has) {
                 bus_interface(xml, interface, package);
             }
         });

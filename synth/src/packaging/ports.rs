@@ -1,5 +1,6 @@
 //! What an integrator has to know of each port, and the interfaces that the ports form.
 
+use warpline_hdl::host::read_mux;
 use warpline_sv_writer::{Direction, Port};
 
 /// Write addresses that the device may issue ahead of their data: 16 in the write mux's queue of owners, one whose owner is
@@ -13,7 +14,7 @@ pub const AWAITING_RESPONSES: usize = 129;
 const IDS: &str = "AXI4 IDs, added by --axi-ids: all transactions use one ID. AWID and ARID are zero; BID and RID are ignored.";
 
 /// Ports by the beginning of their names, with their purpose; signals of AXI interfaces have the standard's meaning.
-const PORTS: [(&str, &str); 13] = [
+const PORTS: [(&str, &str); 16] = [
     ("aclk", "The clock of all ports."),
     (
         "aresetn",
@@ -55,7 +56,27 @@ the device writes a completion, and ends a revocation, only after the responses 
     ),
     (
         "m_axi_",
-        "Host memory, AXI4. All transactions use one ID, so responses come in order; there are no ID signals unless --axi-ids adds them. The device reads nothing but receive descriptors, one burst at a time.",
+        "Host memory, AXI4. All transactions use one ID, so responses come in order; there are no ID signals unless --axi-ids adds them. A device that \
+receives only reads nothing but receive descriptors, one burst at a time. One that sends reads send slots and payload, too: up to \
+{reads} read bursts are under way, none crosses 4 KiB, and RREADY does not depend on other channels.",
+    ),
+    (
+        "s_axis_send_",
+        "Commands of TCP to the transmit rings, AXI4-Stream, one beat each. tdest: stream. tdata[31:0]: sequence number; tdata[47:32]: \
+octets; tdata[49:48]: 0 SEND, emit these octets, first or again; 1 ACKNOWLEDGE, octets in front of the sequence number are free; 2 \
+MEASURE, report the last FPDU boundary among these octets. Executed in order.",
+    ),
+    (
+        "m_axis_transmit_",
+        "Octets for TCP to send, AXI4-Stream, a packet for each SEND, in their order. tdest: stream. tuser: sequence number of the packet's \
+first octet, the same in all its beats. tkeep: contiguous from octet 0, all ones except in the last beat. What is not accepted holds \
+up what other streams have asked for.",
+    ),
+    (
+        "m_axis_status_",
+        "Reports of the transmit rings, AXI4-Stream, one beat each. tdest: stream. tdata[81:80]: 0 whole FPDUs have been added; 1 the answer to a \
+MEASURE; 2 a SEND or MEASURE is refused. tdata[31:0]: sequence number behind the last octet that can be sent; tdata[63:32]: free \
+octets of the ring; tdata[79:64]: with 1, octets to the boundary.",
     ),
     (
         "m_axis_msix_",
@@ -68,7 +89,8 @@ endpoint holds the table of vectors.",
 pub(super) fn meaning(name: &str) -> Option<String> {
     let (_, meaning) = PORTS.iter().find(|(start, _)| name.starts_with(start))?;
     let meaning = meaning.replace("{ahead}", &ADDRESSES_AHEAD.to_string());
-    Some(meaning.replace("{outstanding}", &AWAITING_RESPONSES.to_string()))
+    let meaning = meaning.replace("{outstanding}", &AWAITING_RESPONSES.to_string());
+    Some(meaning.replace("{reads}", &read_mux::BURSTS.to_string()))
 }
 
 /// A bus interface: the ports that begin with its name.
@@ -89,10 +111,13 @@ pub(super) enum Protocol {
     Axi4Stream,
 }
 
-/// All of them; clock and reset belong to none.
-pub(super) const INTERFACES: [Interface; 5] = [
+/// All of them, some of which only a device that sends has; clock and reset belong to none.
+pub(super) const INTERFACES: [Interface; 8] = [
     interface("s_axis_segment", Protocol::Axi4Stream, false),
     interface("m_axis_window", Protocol::Axi4Stream, true),
+    interface("s_axis_send", Protocol::Axi4Stream, false),
+    interface("m_axis_transmit", Protocol::Axi4Stream, true),
+    interface("m_axis_status", Protocol::Axi4Stream, true),
     interface("s_axil", Protocol::Axi4Lite, false),
     interface("m_axi", Protocol::Axi4, true),
     interface("m_axis_msix", Protocol::Axi4Stream, true),
@@ -168,7 +193,10 @@ mod tests {
 
     #[test]
     fn every_port_is_explained_and_every_explanation_printed() {
-        let config = warpline_hdl::Config::simulated(64);
+        let config = warpline_hdl::Config {
+            transmit: true,
+            ..warpline_hdl::Config::simulated(64)
+        };
         let mut design = warpline_design::design(&config).unwrap();
         warpline_design::add_axi_ids(&mut design, 4);
         for port in &design.ports {
@@ -186,7 +214,10 @@ mod tests {
 
     #[test]
     fn every_port_but_clock_and_reset_is_of_one_interface() {
-        let config = warpline_hdl::Config::simulated(64);
+        let config = warpline_hdl::Config {
+            transmit: true,
+            ..warpline_hdl::Config::simulated(64)
+        };
         let design = warpline_design::design(&config).unwrap();
         for port in &design.ports {
             let of = INTERFACES

@@ -10,7 +10,7 @@ struct Mux(Model);
 
 impl Mux {
     fn new() -> Self {
-        let build = Build::new("warpline_write_mux");
+        let build = Build::new("warpline_core_write_mux");
         let build = DEVICE.parts().fold(build, |build, module| {
             build.source(format!("{}.sv", module.name), module.text.clone())
         });

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use roxmltree::{Document, Node};
+use warpline_design::design;
+use warpline_hdl::Config;
 use warpline_regmap::register::REGISTERS;
-use warpline_sv_writer::Direction;
+use warpline_sv_writer::{Design, Direction};
+use warpline_synth::packaging;
 
-use crate::{DEVICE, file};
+use crate::{CONFIG, DEVICE, file};
 
 /// Elements called `name` below `node`, at any depth.
 fn all<'d>(node: Node<'d, 'd>, name: &'static str) -> impl Iterator<Item = Node<'d, 'd>> {
@@ -79,11 +82,22 @@ fn ports_are_those_of_the_device() {
 
 #[test]
 fn every_port_but_clock_and_reset_is_mapped_once_to_a_signal_of_its_bus() {
-    let text = file("warpline.xml");
-    let document = Document::parse(&text).unwrap();
+    maps_every_port(&DEVICE, &file("warpline.xml"), 5);
+    let config = Config {
+        transmit: true,
+        ..*CONFIG
+    };
+    let sends = design(&config).unwrap();
+    let mut files = packaging::files(&sends, &config).into_iter();
+    let (_, text) = files.find(|(name, _)| name == "warpline.xml").unwrap();
+    maps_every_port(&sends, &text, 8);
+}
+
+fn maps_every_port(device: &Design, text: &str, count: usize) {
+    let document = Document::parse(text).unwrap();
     let mut mapped = Vec::new();
     let interfaces: Vec<_> = all(document.root(), "busInterface").collect();
-    assert_eq!(interfaces.len(), 5);
+    assert_eq!(interfaces.len(), count);
     for interface in interfaces {
         let bus = child(interface, "name").unwrap();
         for map in all(interface, "portMap") {
@@ -95,7 +109,7 @@ fn every_port_but_clock_and_reset_is_mapped_once_to_a_signal_of_its_bus() {
     }
     mapped.extend(["aclk", "aresetn"].map(String::from));
     mapped.sort();
-    let mut ports: Vec<_> = DEVICE.ports.iter().map(|port| port.name.clone()).collect();
+    let mut ports: Vec<_> = device.ports.iter().map(|port| port.name.clone()).collect();
     ports.sort();
     assert_eq!(mapped, ports);
 }

@@ -240,7 +240,11 @@ fn fusesoc_takes_the_core() {
     }
     let core = folder.path().join("warpline.core");
     let text = fs::read_to_string(&core).unwrap();
-    fs::write(&core, text.replace("warpline_check.sv", "warpline_chek.sv")).unwrap();
+    fs::write(
+        &core,
+        text.replace("warpline_core_check.sv", "warpline_core_chek.sv"),
+    )
+    .unwrap();
     let said = fusesoc(folder.path(), "lint").unwrap_err();
     assert!(said.contains("warpline_chek.sv"), "{said}");
 }

@@ -350,9 +350,9 @@ fn all() -> BTreeSet<String> {
 }
 
 /// Where the reset of the ports is a cycle earlier.
-const EARLY: &str = "assign port_reset = resetting | reset_q;";
+const EARLY: &str = "assign port_reset = resetting | held_q;";
 /// Where it is that of all other registers.
-const LATE: &str = "assign port_reset = reset_q;";
+const LATE: &str = "assign port_reset = held_q;";
 
 #[test]
 fn a_reset_of_one_cycle_ends_all_offers_at_once() {

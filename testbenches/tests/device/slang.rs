@@ -51,16 +51,22 @@ fn said_of(top: &str, files: &[(String, String)]) -> Vec<String> {
 }
 
 fn is_clean(width: usize, streams: usize) {
-    let config = Config {
-        streams,
-        ..Config::simulated(width)
-    };
-    let design = design(&config).unwrap_or_else(|e| panic!("{e}"));
+    for transmit in [false, true] {
+        is_clean_as(&Config {
+            streams,
+            transmit,
+            ..Config::simulated(width)
+        });
+    }
+}
+
+fn is_clean_as(config: &Config) {
+    let design = design(config).unwrap_or_else(|e| panic!("{e}"));
     let said = said_of(TOP, &design.files());
     let first: Vec<&String> = said.iter().take(20).collect();
     assert!(
         said.is_empty(),
-        "{width} bits, {streams} streams: {} diagnostics, the first {first:#?}",
+        "{config:?}: {} diagnostics, the first {first:#?}",
         said.len()
     );
 }

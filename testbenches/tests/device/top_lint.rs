@@ -58,6 +58,24 @@ fn sixteen_streams_are_free_of_warnings() {
 }
 
 #[test]
+fn devices_that_send_are_free_of_warnings() {
+    for width in WIDTHS {
+        assert_clean(&Config {
+            transmit: true,
+            ..Config::simulated(width)
+        });
+    }
+    assert_clean(&Config {
+        transmit: true,
+        streams: 16,
+        ring_octets: 4 << 10,
+        commit_octets: 4 << 10,
+        stag_slots: 16,
+        ..Config::simulated(64)
+    });
+}
+
+#[test]
 fn the_same_configuration_gives_the_same_text() {
     for width in WIDTHS {
         let texts = [(); 2].map(|()| {

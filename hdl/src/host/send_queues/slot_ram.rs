@@ -140,7 +140,7 @@ impl<const W: usize> Logic for SlotRam<W> {
                     "reg [{0}:0] in_line;\ninitial in_line = 0;\nalways @(posedge clock) in_line <= read_row[{0}:0];\n",
                     in_line - 1
                 ),
-                "ram_register[128 * in_line +: 128]".to_string(),
+                "ram_register[{in_line, 7'b0} +: 128]".to_string(),
             ),
         };
         let mut ignored = vec!["1'b0".to_string()];
