@@ -24,6 +24,7 @@
 #   make mutants-software  plants faults in Rust crates and runs their own tests, renews docs/mutants.md: CRATES='wire driver'
 #                     SHARD=1/28; SHARD=open tries recorded survivors again; SHARD= runs a small sample and records nothing
 #   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
+#   make transmit-area `make area` of the device that sends, too; transmit-area-record records it
 #   make block-area   area and longest path of each block of the transmit path: WIDTHS='64'
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
@@ -63,7 +64,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -96,6 +97,16 @@ area: setup-fpga
 
 area-record: setup-fpga
 	$(AREA) --report constraints/reports/ecp5-w64.json
+
+# The same of the device that sends, too.
+AREA_TRANSMIT := $(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 --transmit \
+	--out $(TARGET)/synth/ecp5-w64-transmit
+
+transmit-area: setup-fpga
+	$(AREA_TRANSMIT) --against constraints/reports/ecp5-w64-transmit.json
+
+transmit-area-record: setup-fpga
+	$(AREA_TRANSMIT) --report constraints/reports/ecp5-w64-transmit.json
 
 test-kernel: setup
 	@tools/kernel/test.sh

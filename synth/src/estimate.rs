@@ -28,6 +28,9 @@ pub struct Estimate {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
+    /// The device sends, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub transmit: bool,
     /// Names the code of the device: [`warpline_design::key_of`]. Empty in records from before there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -52,17 +55,29 @@ pub struct Estimate {
     pub tools: Vec<Tool>,
 }
 
-/// Makes a netlist of the device of `width` bits in `folder`, and counts its cells.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Makes a netlist of the device of `width` bits, which sends with `transmit`, in `folder`, and counts its cells.
 ///
 /// # Errors
 /// [`Error`] when the device cannot be written, or yosys fails.
 pub fn estimate(
     family: Family,
     width: usize,
+    transmit: bool,
     yosys: &Path,
     folder: &Path,
 ) -> Result<Estimate, Error> {
-    let config = config(width);
+    let config = Config {
+        transmit,
+        ..config(width)
+    };
     let versions = vec![yosys_version(yosys)?];
     let device = design(&config)?;
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
@@ -87,6 +102,7 @@ impl Estimate {
             width: config.width,
             streams: config.streams,
             ring_octets: config.ring_octets,
+            transmit: config.transmit,
             text: netlist.text.clone(),
             lut: starts(&["LUT", "INV"]),
             carry: starts(&["CCU2C", "CARRY"]),
@@ -123,8 +139,8 @@ impl Estimate {
 
     /// Whether both are of the same family and device.
     #[must_use]
-    pub fn is_of(&self, family: Family, width: usize) -> bool {
-        (self.family.as_str(), self.width) == (family.name(), width)
+    pub fn is_of(&self, family: Family, width: usize, transmit: bool) -> bool {
+        (self.family.as_str(), self.width, self.transmit) == (family.name(), width, transmit)
     }
 }
 
@@ -176,6 +192,8 @@ mod tests {
             "more than 5 % worse than before: 10501 LUTs instead of 10000, 85 block RAMs instead of 80, \
              13 LUTs in a row instead of 12, 9451 ps on the longest path instead of 9000"
         );
-        assert!(before.is_of(Family::Ecp5, 64) && !before.is_of(Family::UltraScalePlus, 64));
+        assert!(before.is_of(Family::Ecp5, 64, false));
+        assert!(!before.is_of(Family::Ecp5, 64, true));
+        assert!(!before.is_of(Family::UltraScalePlus, 64, false));
     }
 }

