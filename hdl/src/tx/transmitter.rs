@@ -227,7 +227,7 @@ impl<
             self.segment.head[i].next = self.send_queues.head[i].val();
             self.segment.under_way[i].next = self.settle.under_way[i].val();
             self.idle[i].next = self.send_queues.idle[i].val();
-            self.under_way[i].next = self.settle.under_way[i].val();
+            self.under_way[i].next = self.settle.under_way[i].val() | self.segment.holds[i].val();
             self.is_armed[i].next = self.segment.is_armed[i].val();
             self.is_open[i].next = self.segment.is_open[i].val();
             self.is_ended[i].next = self.segment.is_ended[i].val();

@@ -216,6 +216,8 @@ pub struct Segment<const S: usize> {
     pub m_segment_valid: Signal<Out, Bit>,
     /// It is accepted.
     pub m_segment_ready: Signal<In, Bit>,
+    /// Streams with segments that are given here, and not accepted yet: their slots may be popped already.
+    pub holds: [Signal<Out, Bit>; S],
     /// Streams that `ARM_TRANSMIT` has armed.
     pub is_armed: [Signal<Out, Bit>; S],
     /// Streams whose gate is open.
@@ -232,6 +234,8 @@ pub struct Segment<const S: usize> {
     payload: Payload,
     pieces: Queue<LocalPiece, 2>,
     segments: Queue<SendSegment, 1>,
+    /// Segments of each stream in that queue.
+    held: [Dff<Bits<2>>; S],
     #[value(RecordRam::new(S * QUEUES as usize))]
     msns: RecordRam<Bits<32>, 12>,
     contexts: Store<StreamContext, 4>,
@@ -260,6 +264,10 @@ pub struct Segment<const S: usize> {
     new_context: Dff<StreamContext>,
     waiting: Signal<Local, Bit>,
     stream: Signal<Local, Bits<4>>,
+    enters: Signal<Local, Bit>,
+    leaves: Signal<Local, Bit>,
+    up: [Signal<Local, Bit>; S],
+    down: [Signal<Local, Bit>; S],
     flushed: Signal<Local, Bit>,
     fence_holds: Signal<Local, Bit>,
     measured: Signal<Local, Bit>,
@@ -431,13 +439,32 @@ impl<const S: usize> Logic for Segment<S> {
         self.segments.s_data.next.request = self.request.slot.val().request;
         self.segments.s_data.next.consumed = self.consumed_now.q.val();
 
+        comment!("segments that the blocks behind do not count yet");
+        self.enters.next = self.segments.s_valid.val() & self.segments.s_ready.val();
+        self.leaves.next = self.segments.m_valid.val() & self.m_segment_ready.val();
+        for i in 0..S {
+            self.holds[i].next = self.held[i].q.val().any();
+            self.up[i].next = self.enters.val()
+                & (self.turns.stream.val().get_bits::<4>(0) == self.index[i].val());
+            self.down[i].next = self.leaves.val()
+                & (self.segments.m_data.val().stream.get_bits::<4>(0) == self.index[i].val());
+            if self.up[i].val() & !self.down[i].val() {
+                self.held[i].d.next = self.held[i].q.val() + 1;
+            }
+            if self.down[i].val() & !self.up[i].val() {
+                self.held[i].d.next = self.held[i].q.val() - 1;
+            }
+        }
+
         comment!("the turn, or the command");
         self.flushed.next = self.turns.flushes.val()
             | (self.turns.frozen.val()
                 & !(self.request.terminate.val() & self.turns.sends.val() & !self.failed.q.val()));
         self.fence_holds.next = false;
         for i in 0..S {
-            if (self.stream.val() == self.index[i].val()) & self.under_way[i].val() {
+            if (self.stream.val() == self.index[i].val())
+                & (self.under_way[i].val() | self.holds[i].val())
+            {
                 self.fence_holds.next = self.request.fence.val() & self.request.first.val();
             }
         }
@@ -644,6 +671,9 @@ impl<const S: usize> Logic for Segment<S> {
             self.arm.d.next.valid = false;
             self.close.d.next.valid = false;
             self.gate.d.next.valid = false;
+            for i in 0..S {
+                self.held[i].d.next = 0.into();
+            }
         }
     }
 }
