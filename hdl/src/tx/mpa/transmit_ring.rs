@@ -219,6 +219,7 @@ impl<
             &mut self.range_read.m_axis_transmit,
         );
         StatusStreamOut::link(&mut self.m_axis_status, &mut self.status.m_axis_status);
+        self.ring_write.reset.next = self.reset.val();
         self.visibility.reset.next = self.reset.val();
         self.boundary_map.reset.next = self.reset.val();
         self.commands.reset.next = self.reset.val();

@@ -10,7 +10,7 @@
 //! rotated, and those that wrap belong to the next row. FPDUs of streams that do not exist are not written.
 //!
 //! Throughput: one beat a cycle, free running. Latency: [`latency`] cycles from a beat to its write, and to its
-//! `LandedBeat` with it. No reset: hold that of the block around it as long as the latency, with no beat valid.
+//! `LandedBeat` with it. Hold `reset` as long as the latency, with no beat valid.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -73,6 +73,8 @@ pub struct RingWrite<
 > {
     /// Clock.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset: no FPDU is incomplete.
+    pub reset: Signal<In, Bit>,
     /// A beat.
     pub beat: Signal<In, FramedBeat>,
     /// Its octets, the first one in lane 0.
@@ -170,6 +172,9 @@ impl<
         self.open_stream.next = self.beat_1.q.val().stream;
         if self.valid_1.q.val() {
             self.unfinished.d.next = !self.beat_1.q.val().last;
+        }
+        if self.reset.val() {
+            self.unfinished.d.next = false;
         }
 
         comment!(
