@@ -467,20 +467,13 @@ impl Card {
         mut write: impl FnMut(&[u8]) -> Result<usize, E>,
     ) -> Result<bool, E> {
         let simulation = &mut *self.simulation();
-        let Some(transmit) = simulation
-            .transmit
-            .as_mut()
-            .filter(|_| simulation.inlets.has(token))
-        else {
+        if !simulation.inlets.has(token) {
             return Ok(true);
-        };
-        let Some(queue) = transmit.queue(stream) else {
-            return Ok(true);
-        };
-        while let Some(octets) = queue.outgoing.first() {
+        }
+        while let Some(octets) = simulation.octets_to_send(stream) {
             let count = write(octets)?;
             let whole = count == octets.len();
-            queue.outgoing.accept(count);
+            simulation.accept_sent(stream, count);
             if !whole {
                 return Ok(false);
             }

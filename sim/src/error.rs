@@ -154,21 +154,26 @@ pub enum Rule {
     /// The device's bursts are incrementing ones.
     #[error("burst type {0}: not INCR")]
     Burst(u8),
-    /// The device's read bursts are aligned and stay in a block of 256 octets.
+    /// The device's read bursts are aligned, and stay in a block: of 4 KiB (§A3.4.1), or of 256 octets without the transmit
+    /// path.
     #[error(
-        "{beats} beats from {address:#x} on are not aligned, or leave their block of 256 octets"
+        "{beats} beats from {address:#x} on are not aligned, or leave their block of {block} octets"
     )]
     CrossesBlock {
         /// ARADDR.
         address: u64,
         /// ARLEN + 1.
         beats: u16,
+        /// Octets of the block.
+        block: u64,
     },
-    /// The device has one read burst under way at a time.
-    #[error("a read burst at {address:#x} before the previous one has ended")]
-    SecondRead {
+    /// The device has one read burst under way at a time, or some with the transmit path.
+    #[error("a read burst at {address:#x} while {most} are under way")]
+    ManyReads {
         /// ARADDR.
         address: u64,
+        /// Most bursts under way.
+        most: usize,
     },
     /// §A3.4.1: a burst has AWLEN + 1 beats, and WLAST marks the last one.
     #[error("WLAST ends a burst of {beats} beats after beat {beat}")]
@@ -201,4 +206,58 @@ pub enum Rule {
     /// Registers always answer OKAY.
     #[error("response {0}: not OKAY")]
     Response(u8),
+    /// A range of octets leaves the transmit ring as TCP has asked for it, in the order of the commands.
+    #[error("octets of stream {stream} from {sequence:#010x} on are not what is asked for next")]
+    Range {
+        /// TDEST.
+        stream: u8,
+        /// TUSER.
+        sequence: u32,
+    },
+    /// A beat of a range is full, or holds the rest and has TLAST.
+    #[error(
+        "a beat with TKEEP {keep:#x} and TLAST {last} where {left} octets of the range are left"
+    )]
+    Beat {
+        /// TKEEP.
+        keep: u64,
+        /// TLAST.
+        last: bool,
+        /// Octets of the range from this beat on.
+        left: usize,
+    },
+    /// Octets of a transmit ring do not change before they are acknowledged.
+    #[error("octet {octet} of a range from {sequence:#010x} on is another one than before")]
+    Resent {
+        /// Sequence number of the range.
+        sequence: u32,
+        /// Octet of the range, from 0.
+        octet: usize,
+    },
+    /// A report of the transmit ring fits a command, or an edge that has moved.
+    #[error("report of kind {kind} for stream {stream} fits no command")]
+    Report {
+        /// TDEST.
+        stream: u8,
+        /// Kind of report.
+        kind: u8,
+    },
+    /// The edge of a transmit ring moves on, by no more than there is room, and what is free follows acknowledgements.
+    #[error("edge {edge:#010x} and {free} free octets of stream {stream} cannot be")]
+    Edge {
+        /// TDEST.
+        stream: u8,
+        /// Sequence number of the edge.
+        edge: u32,
+        /// Free octets.
+        free: u32,
+    },
+    /// An FPDU boundary that TCP asks for lies among the octets it names.
+    #[error("a boundary behind {found} of {asked} octets")]
+    Boundary {
+        /// Octets in front of it.
+        found: u16,
+        /// Octets in the command.
+        asked: u16,
+    },
 }

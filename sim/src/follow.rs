@@ -1,11 +1,16 @@
 //! Derives stream events from register accesses: the host's software would report them to the TCP engine.
 //!
 //! ```text
-//!  s_axil ─► ARGUMENT, COMMAND, RECEIVE_PRODUCER ─► StreamEvent ─┬─► network side
-//!                                                                └─► Card::watch_streams
+//!  s_axil ─► ARGUMENT, COMMAND, RECEIVE_PRODUCER ─┬─► StreamEvent ─┬─► network side
+//!                                                 │                └─► Card::watch_streams
+//!                                                 └─► SendEvent ─► transmit ring, of a device that has one
 //! ```
 
 use warpline_regmap::register::{self, command};
+use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, emss, transmit_context};
+
+use crate::transmit::commands::ARGUMENTS;
+use crate::transmit::octets::{element, merged};
 
 /// A host's action on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,52 +37,95 @@ pub enum StreamEvent {
     },
 }
 
+/// What TCP needs to know of a stream's sending direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SendEvent {
+    /// `ARM_TRANSMIT` was carried out.
+    Armed {
+        stream: u8,
+        /// Sequence number of the first octet.
+        sequence: u32,
+        /// Octets of a segment's payload.
+        emss: u16,
+    },
+    /// `SET_EMSS` was carried out.
+    Emss { stream: u8, emss: u16 },
+}
+
+/// What an access has brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Followed {
+    Stream(StreamEvent),
+    Send(SendEvent),
+}
+
 /// State of a command under way.
 #[derive(Debug, Default)]
 pub(crate) struct Follow {
-    /// First octet of `ARGUMENT`.
-    argument: u8,
-    /// The stream of an `ARM_STREAM` under way.
-    arming: Option<u8>,
+    argument: [u32; ARGUMENTS],
+    /// A command under way: what has happened when it is done.
+    under_way: Option<Followed>,
 }
 
 impl Follow {
     /// A register was read.
-    pub fn read(&mut self, offset: u32, found: u32) -> Option<StreamEvent> {
+    pub fn read(&mut self, offset: u32, found: u32) -> Option<Followed> {
         let busy = register::COMMAND_BUSY.get(&[found]) == 1;
         if offset != register::COMMAND.offset || busy {
             return None;
         }
-        let stream = self.arming.take()?;
-        let done = register::COMMAND_FAILED.get(&[found]) == 0;
-        done.then_some(StreamEvent::Armed { stream })
+        let done = self.under_way.take()?;
+        (register::COMMAND_FAILED.get(&[found]) == 0).then_some(done)
+    }
+
+    /// The stream that a write is about to close.
+    pub fn closes(&self, offset: u32, value: u32, strobes: u8) -> Option<u8> {
+        let starts = offset == register::COMMAND.offset && strobes & 1 == 1;
+        let closes = starts && value & 0xFF == command::CLOSE_STREAM;
+        closes.then_some(self.argument[0] as u8)
     }
 
     /// Octets of a register were written.
-    pub fn written(&mut self, offset: u32, value: u32, strobes: u8) -> Option<StreamEvent> {
-        if strobes & 1 == 0 {
-            return None; // the relevant bits are in the lowest octet
+    pub fn written(&mut self, offset: u32, value: u32, strobes: u8) -> Option<Followed> {
+        if let Some(index) = element(&register::ARGUMENT, offset) {
+            let word = &mut self.argument[index];
+            *word = merged(*word, value, strobes);
         }
-        if offset == register::ARGUMENT.offset {
-            self.argument = value as u8;
+        if strobes & 1 == 0 {
+            return None; // the relevant bits of the others are in the lowest octet
         }
         if offset == register::COMMAND.offset {
+            let words = &self.argument;
+            let stream = words[0] as u8; // in all commands
             match value & 0xFF {
-                command::ARM_STREAM => self.arming = Some(self.argument),
+                command::ARM_STREAM => {
+                    self.under_way = Some(Followed::Stream(StreamEvent::Armed { stream }));
+                }
+                ARM_TRANSMIT => {
+                    self.under_way = Some(Followed::Send(SendEvent::Armed {
+                        stream,
+                        sequence: transmit_context::SEQUENCE_START.get(words) as u32,
+                        emss: transmit_context::EMSS.get(words) as u16,
+                    }));
+                }
+                SET_EMSS => {
+                    let emss = emss::EMSS.get(words) as u16;
+                    self.under_way = Some(Followed::Send(SendEvent::Emss { stream, emss }));
+                }
                 command::CLOSE_STREAM => {
-                    let stream = self.argument;
-                    return Some(StreamEvent::Closed { stream });
+                    return Some(Followed::Stream(StreamEvent::Closed { stream }));
                 }
                 _ => {}
             }
         }
         let doorbells = register::RECEIVE_PRODUCER;
         let index = offset.checked_sub(doorbells.offset)? / doorbells.stride;
-        (index < doorbells.count).then_some(StreamEvent::Posted {
+        let posted = StreamEvent::Posted {
             stream: (index / register::RECEIVE_PRODUCER_STRIDE) as u8,
             queue: (index % register::RECEIVE_PRODUCER_STRIDE) as u8,
             count: value as u16,
-        })
+        };
+        (index < doorbells.count).then_some(Followed::Stream(posted))
     }
 }
 
@@ -99,12 +147,16 @@ mod tests {
         assert_eq!(follow.read(COMMAND, BUSY | command::ARM_STREAM), None);
         assert_eq!(follow.read(ARGUMENT, 0), None);
         let armed = follow.read(COMMAND, command::ARM_STREAM);
-        assert_eq!(armed, Some(StreamEvent::Armed { stream: 3 }));
+        assert_eq!(
+            armed,
+            Some(Followed::Stream(StreamEvent::Armed { stream: 3 }))
+        );
         assert_eq!(follow.read(COMMAND, command::ARM_STREAM), None, "once");
         follow.written(COMMAND, command::ARM_STREAM, 1);
         assert_eq!(follow.read(COMMAND, FAILED | command::ARM_STREAM), None);
         let closed = follow.written(COMMAND, command::CLOSE_STREAM, 0xF);
-        assert_eq!(closed, Some(StreamEvent::Closed { stream: 3 }));
+        let event = StreamEvent::Closed { stream: 3 };
+        assert_eq!(closed, Some(Followed::Stream(event)));
         assert_eq!(follow.written(COMMAND, command::CLOSE_STREAM, 0b1110), None);
     }
 
@@ -121,10 +173,52 @@ mod tests {
                 queue: queue as u8,
                 count: 0x1234,
             };
-            assert_eq!(ring(stream, queue, 0x5_1234), Some(posted));
+            assert_eq!(
+                ring(stream, queue, 0x5_1234),
+                Some(Followed::Stream(posted))
+            );
         }
         assert_eq!(ring(16, 0, 1), None, "after the last one");
         let edge = register::STREAM_EDGE.offset;
         assert_eq!(follow.written(edge, 1, 0xF), None);
+    }
+
+    #[test]
+    fn the_sending_direction_is_armed_with_what_the_arguments_say() {
+        let mut follow = Follow::default();
+        let mut words = [0; ARGUMENTS];
+        transmit_context::STREAM.put(&mut words, 2);
+        transmit_context::SEQUENCE_START.put(&mut words, 0x89AB_CDEF);
+        transmit_context::EMSS.put(&mut words, 1460);
+        for (index, word) in (0..).zip(words) {
+            assert_eq!(
+                follow.written(register::ARGUMENT.at(index), word, 0xF),
+                None
+            );
+        }
+        follow.written(COMMAND, ARM_TRANSMIT, 0xF);
+        assert_eq!(follow.read(COMMAND, BUSY | ARM_TRANSMIT), None);
+        let armed = SendEvent::Armed {
+            stream: 2,
+            sequence: 0x89AB_CDEF,
+            emss: 1460,
+        };
+        assert_eq!(
+            follow.read(COMMAND, ARM_TRANSMIT),
+            Some(Followed::Send(armed))
+        );
+        let word = emss::EMSS.lsb as u32 / 32;
+        follow.written(register::ARGUMENT.at(word), 0xFF00_0200, 0b0011);
+        follow.written(COMMAND, SET_EMSS, 0xF);
+        let emss = SendEvent::Emss {
+            stream: 2,
+            emss: 512,
+        };
+        assert_eq!(follow.read(COMMAND, SET_EMSS), Some(Followed::Send(emss)));
+        follow.written(COMMAND, ARM_TRANSMIT, 0xF);
+        assert_eq!(follow.read(COMMAND, FAILED | ARM_TRANSMIT), None);
+        assert_eq!(follow.closes(COMMAND, command::CLOSE_STREAM, 1), Some(2));
+        assert_eq!(follow.closes(COMMAND, command::CLOSE_STREAM, 0b1110), None);
+        assert_eq!(follow.closes(COMMAND, ARM_TRANSMIT, 0xF), None);
     }
 }

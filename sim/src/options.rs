@@ -17,12 +17,15 @@ pub struct CardOptions {
     pub back_pressure: BackPressure,
     /// Percentage of idle cycles on `s_axis_segment`, at most 99.
     pub idle: u8,
-    /// The card has send queues, a mailbox and a register port for a control program, in software.
+    /// The card has send queues, a mailbox and a register port for a control program. All of it is software, but for the send
+    /// queues of a device with the transmit path (`Config::transmit`).
     pub transmit: bool,
+    /// Percentage of segments behind which TCP asks a transmit ring for octets a second time, and compares them; at most 100.
+    pub resend: u8,
 }
 
 impl Default for CardOptions {
-    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles, no send queues.
+    /// No trace, no coverage, seed 1, no back-pressure, no idle cycles, no send queues, nothing sent twice.
     fn default() -> Self {
         Self {
             trace: false,
@@ -31,6 +34,7 @@ impl Default for CardOptions {
             back_pressure: BackPressure::NONE,
             idle: 0,
             transmit: false,
+            resend: 0,
         }
     }
 }

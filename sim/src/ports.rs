@@ -3,14 +3,14 @@
 use warpline_verilate::{Error, Model, Port};
 
 macro_rules! ports {
-    ($($name:ident),+ $(,)?) => {
-        /// Ports by the names of the top module.
+    ($(#[$about:meta])* $ports:ident: $($name:ident),+ $(,)?) => {
+        $(#[$about])*
         #[derive(Clone, Copy, Debug)]
-        pub(crate) struct Ports {
+        pub(crate) struct $ports {
             $(pub $name: Port,)+
         }
 
-        impl Ports {
+        impl $ports {
             /// Looks all of them up.
             pub fn find(model: &Model) -> Result<Self, Error> {
                 Ok(Self { $($name: model.port(stringify!($name))?,)+ })
@@ -20,6 +20,8 @@ macro_rules! ports {
 }
 
 ports! {
+    /// Ports of every device, by the names of the top module.
+    Ports:
     aclk,
     aresetn,
     s_axis_segment_tdata,
@@ -82,4 +84,24 @@ ports! {
     m_axis_msix_tdata,
     m_axis_msix_tvalid,
     m_axis_msix_tready,
+}
+
+ports! {
+    /// Ports of a device with the transmit path.
+    TransmitPorts:
+    s_axis_send_tdata,
+    s_axis_send_tdest,
+    s_axis_send_tvalid,
+    s_axis_send_tready,
+    m_axis_transmit_tdata,
+    m_axis_transmit_tkeep,
+    m_axis_transmit_tlast,
+    m_axis_transmit_tdest,
+    m_axis_transmit_tuser,
+    m_axis_transmit_tvalid,
+    m_axis_transmit_tready,
+    m_axis_status_tdata,
+    m_axis_status_tdest,
+    m_axis_status_tvalid,
+    m_axis_status_tready,
 }

@@ -1,21 +1,25 @@
 //! The host's side of the AXI4 read port: accepts an address, reads host memory, sends the beats, and checks the rules.
 //!
 //! ```text
-//!  AR ─► burst ─► wait ─► host memory, a beat at a time ─► R
+//!  AR ─► bursts, in order ─► wait ─► host memory, a beat at a time ─► R
 //! ```
 //!
 //! Octets are read from memory in the first cycle of their beat. A beat that is not mapped carries an error and no octet of
 //! memory; the other beats of its burst are good.
 
+use std::collections::VecDeque;
+
 use fastrand::Rng;
+use warpline_hdl::Config;
+use warpline_hdl::parts::axi;
 
 use crate::error::{Rule, Violation};
 use crate::host::Host;
 use crate::options::BackPressure;
 use crate::watch::Watch;
 
-/// A burst of the device may not cross a multiple of this number of octets.
-const BLOCK: u64 = 256;
+/// Read bursts that the transmit path has under way at most, and one of receive rings.
+const MOST_WITH_TRANSMIT: usize = 33;
 
 /// AXI's responses.
 const OKAY: u64 = 0b00;
@@ -48,10 +52,15 @@ pub(crate) struct Offer {
 /// The port's other end.
 #[derive(Debug)]
 pub(crate) struct Reads {
+    /// A burst may not cross a multiple of this number of octets.
+    block: u64,
+    /// Most bursts under way.
+    most: usize,
     offer: Offer,
     /// RDATA, first octet first.
     pub data: Vec<u8>,
-    burst: Option<Burst>,
+    /// Bursts whose last beat is not accepted, in order.
+    bursts: VecDeque<Burst>,
     ar: Watch,
     /// Beats answered with an error.
     pub refused: u64,
@@ -59,7 +68,7 @@ pub(crate) struct Reads {
     pub last_transfer: u64,
 }
 
-/// A burst whose last beat is not accepted.
+/// A burst.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     /// Address of the next beat, and beats from there on.
@@ -70,12 +79,19 @@ struct Burst {
 }
 
 impl Reads {
-    /// A port of beats of `octets`.
-    pub fn new(octets: usize) -> Self {
+    /// The port of a device. The transmit path has several bursts under way, each within 4 KiB; without it there is one at a
+    /// time, in a block of 256 octets.
+    pub fn new(config: &Config) -> Self {
+        let (block, most) = match config.transmit {
+            true => (axi::BOUNDARY, MOST_WITH_TRANSMIT),
+            false => (axi::READ_BLOCK, 1),
+        };
         Self {
+            block: block as u64,
+            most,
             offer: Offer::default(),
-            data: vec![0; octets],
-            burst: None,
+            data: vec![0; config.octets()],
+            bursts: VecDeque::new(),
             ar: Watch::default(),
             refused: 0,
             last_transfer: 0,
@@ -84,13 +100,13 @@ impl Reads {
 
     /// Nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.burst.is_none()
+        self.bursts.is_empty()
     }
 
     /// Drops what is under way: the card was reset.
     pub fn clear(&mut self) {
         self.offer = Offer::default();
-        self.burst = None;
+        self.bursts.clear();
         self.ar.clear();
     }
 
@@ -107,7 +123,7 @@ impl Reads {
         // a beat that was not accepted stays
         if !self.offer.rvalid
             && goes
-            && let Some(burst) = self.burst.filter(|burst| burst.due <= cycle)
+            && let Some(burst) = self.bursts.front().filter(|burst| burst.due <= cycle)
         {
             let good = host.load(burst.next, &mut self.data);
             if !good {
@@ -145,7 +161,7 @@ impl Reads {
             .map_err(at)?;
         if wires.arvalid && self.offer.arready {
             self.rules(wires).map_err(at)?;
-            self.burst = Some(Burst {
+            self.bursts.push_back(Burst {
                 next: wires.araddr,
                 left: u16::from(wires.arlen) + 1,
                 due: cycle + u64::from(rng.u32(pressure.latency.clone()).max(1)),
@@ -156,14 +172,13 @@ impl Reads {
             self.offer.rvalid = false;
             self.last_transfer = cycle;
             let octets = self.data.len() as u64;
-            self.burst = self
-                .burst
-                .filter(|burst| burst.left > 1)
-                .map(|burst| Burst {
-                    next: burst.next + octets,
-                    left: burst.left - 1,
-                    ..burst
-                });
+            if let Some(burst) = self.bursts.front_mut() {
+                burst.next += octets;
+                burst.left -= 1;
+                if burst.left == 0 {
+                    self.bursts.pop_front();
+                }
+            }
         }
         Ok(())
     }
@@ -177,16 +192,21 @@ impl Reads {
         if wires.arburst != 0b01 {
             return Err(Rule::Burst(wires.arburst));
         }
-        let crosses = first % BLOCK + octets * u64::from(beats) > BLOCK;
+        let block = self.block;
+        let crosses = first % block + octets * u64::from(beats) > block;
         if crosses || !first.is_multiple_of(octets) {
             return Err(Rule::CrossesBlock {
                 address: first,
                 beats,
+                block,
             });
         }
-        match self.burst {
-            Some(_) => Err(Rule::SecondRead { address: first }),
-            None => Ok(()),
+        match self.bursts.len() < self.most {
+            true => Ok(()),
+            false => Err(Rule::ManyReads {
+                address: first,
+                most: self.most,
+            }),
         }
     }
 }
@@ -239,7 +259,16 @@ mod tests {
 
     /// Runs the cycles and returns the beats.
     fn run(host: &Host, latency: u32, cycles: &[Wires]) -> Result<Vec<ReadBeat>, Rule> {
-        let mut reads = Reads::new(8);
+        run_on(&Config::simulated(64), host, latency, cycles)
+    }
+
+    fn run_on(
+        config: &Config,
+        host: &Host,
+        latency: u32,
+        cycles: &[Wires],
+    ) -> Result<Vec<ReadBeat>, Rule> {
+        let mut reads = Reads::new(config);
         let pressure = BackPressure {
             stall: 0,
             latency: latency..=latency,
@@ -289,11 +318,16 @@ mod tests {
     fn each_rule_is_watched() {
         let host = host();
         let broken = |cycles: &[Wires]| run(&host, 9, cycles).unwrap_err();
-        let crosses = |address, beats| Rule::CrossesBlock { address, beats };
+        let crosses = |address, beats| Rule::CrossesBlock {
+            address,
+            beats,
+            block: 256,
+        };
         assert_eq!(broken(&[ar(0x100F8, 1)]), crosses(0x100F8, 2));
         assert_eq!(broken(&[ar(0x10004, 0)]), crosses(0x10004, 1));
         let second = [ar(0x10000, 0), ar(0x10100, 0)];
-        assert_eq!(broken(&second), Rule::SecondRead { address: 0x10100 });
+        let (address, most) = (0x10100, 1);
+        assert_eq!(broken(&second), Rule::ManyReads { address, most });
         let narrow = Wires {
             arsize: 2,
             ..ar(0x10000, 0)
@@ -304,5 +338,35 @@ mod tests {
             ..ar(0x10000, 0)
         };
         assert_eq!(broken(&[fixed]), Rule::Burst(0));
+    }
+
+    #[test]
+    fn the_transmit_path_has_many_bursts_under_way() {
+        let host = host();
+        let config = Config {
+            transmit: true,
+            ..Config::simulated(64)
+        };
+        // Two bursts in a row, the first one up to 4 KiB, answered in order and without a gap.
+        let mut cycles = vec![ar(0x10FF0, 1), ar(0x11000, 255)];
+        cycles.resize(300, QUIET);
+        let beats = run_on(&config, &host, 4, &cycles).unwrap();
+        assert_eq!(beats.len(), 258);
+        let numbers = beats.iter().map(|beat| beat.1[..4].try_into().unwrap());
+        let numbers = numbers.map(u32::from_le_bytes);
+        assert!(numbers.eq((0..258).map(|beat| 0xFF0 / 4 + 2 * beat)));
+        let lasts = beats.iter().filter(|beat| beat.3).map(|beat| beat.0);
+        assert!(lasts.eq([5, 261]));
+
+        let broken = |cycles: &[Wires]| run_on(&config, &host, 90, cycles).unwrap_err();
+        let crosses = Rule::CrossesBlock {
+            address: 0x10FF8,
+            beats: 2,
+            block: 4096,
+        };
+        assert_eq!(broken(&[ar(0x10FF8, 1)]), crosses);
+        let many = [ar(0x10000, 0); 34];
+        let (address, most) = (0x10000, 33);
+        assert_eq!(broken(&many), Rule::ManyReads { address, most });
     }
 }

@@ -15,16 +15,17 @@ use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
 
 use crate::error::{Error, Rule, Violation};
-use crate::follow::{Follow, StreamEvent};
+use crate::follow::{Follow, Followed, StreamEvent};
 use crate::host::Host;
 use crate::network::inlets::Inlets;
 use crate::network::segments::{Segments, Tail};
 use crate::options::{BackPressure, CardOptions};
-use crate::ports::Ports;
+use crate::ports::{Ports, TransmitPorts};
 use crate::reads::{self, Reads};
 use crate::timing::Timing;
 use crate::transmit::Transmit;
 use crate::transmit::commands::Side;
+use crate::transmit::ring::{self, Ring};
 use crate::watch::Watch;
 use crate::writes::{Wires, Writes};
 
@@ -76,8 +77,10 @@ pub(crate) struct Simulation {
     pub message_count: [u64; interrupt::COUNT],
     /// Most octets in the rings since the card was last idle.
     resident: u64,
-    /// Send queues and mailbox, of a card that has them.
+    /// Mailbox and commands of both sides, and send queues in software, of a card that has them.
     pub transmit: Option<Transmit>,
+    /// TCP's side of the transmit ring, of a device that has one, and the ring's ports.
+    pub ring: Option<(Ring, TransmitPorts)>,
     /// Is called when the control program has something to do: the host has passed a message or taken one, or closed a
     /// stream, or the device was reset.
     pub control: Box<dyn FnMut() + Send>,
@@ -107,6 +110,10 @@ struct Lite {
 impl Simulation {
     pub fn new(model: Model, config: &Config, options: &CardOptions) -> Result<Self, Error> {
         let octets = config.octets();
+        let ring = match config.transmit {
+            true => Some((Ring::new(config, options), TransmitPorts::find(&model)?)),
+            false => None,
+        };
         let mut simulation = Self {
             ports: Ports::find(&model)?,
             model,
@@ -118,7 +125,7 @@ impl Simulation {
             network: Segments::new(config.streams, octets, options.idle),
             inlets: Inlets::new(config.streams),
             writes: Writes::new(octets),
-            reads: Reads::new(octets),
+            reads: Reads::new(config),
             lite: Lite::default(),
             window: Watch::default(),
             msix: Watch::default(),
@@ -129,6 +136,7 @@ impl Simulation {
             message_count: [0; interrupt::COUNT],
             resident: 0,
             transmit: options.transmit.then(|| Transmit::new(config)),
+            ring,
             control: Box::new(|| {}),
             commands: Follow::default(),
             events: Box::new(|_| {}),
@@ -150,6 +158,10 @@ impl Simulation {
         if let Some(transmit) = &mut self.transmit {
             *transmit = Transmit::new(&self.config);
             (self.control)();
+        }
+        if let Some((ring, ports)) = &mut self.ring {
+            ring.clear();
+            self.model.set(ports.s_axis_send_tvalid, 0);
         }
         for input in [
             self.ports.aresetn,
@@ -177,7 +189,13 @@ impl Simulation {
 
     fn check_reset(&mut self) -> Result<(), Error> {
         let ports = &self.ports;
-        for (port, name) in [
+        let transmit = self.ring.as_ref().map(|(_, ports)| {
+            [
+                (ports.m_axis_transmit_tvalid, ring::TRANSMIT),
+                (ports.m_axis_status_tvalid, ring::STATUS),
+            ]
+        });
+        let all = [
             (ports.m_axi_awvalid, "m_axi_aw"),
             (ports.m_axi_wvalid, "m_axi_w"),
             (ports.m_axi_arvalid, "m_axi_ar"),
@@ -185,7 +203,8 @@ impl Simulation {
             (ports.s_axil_rvalid, LITE_R),
             (ports.m_axis_window_tvalid, WINDOW),
             (ports.m_axis_msix_tvalid, MSIX),
-        ] {
+        ];
+        for (port, name) in all.into_iter().chain(transmit.into_iter().flatten()) {
             if self.model.get(port) == 1 {
                 return Err(self.violation(name, Rule::ValidInReset).into());
             }
@@ -215,16 +234,21 @@ impl Simulation {
         self.edge()
     }
 
-    /// A cycle of the send queues.
+    /// A cycle of the send queues in software; connections that have octets to send.
     fn transmit(&mut self) {
-        let Some(transmit) = &mut self.transmit else {
+        if let Some((ring, _)) = &mut self.ring {
+            while let Some(stream) = ring.outgoing.pop_front() {
+                self.inlets.wake(stream.into());
+            }
+        }
+        let Some(software) = self.transmit.as_mut().and_then(|t| t.software.as_mut()) else {
             return;
         };
-        transmit.advance(self.cycle, &self.host);
-        while let Some(stream) = transmit.outgoing.pop_front() {
+        software.advance(self.cycle, &self.host);
+        while let Some(stream) = software.outgoing.pop_front() {
             self.inlets.wake(stream.into());
         }
-        let completions = &mut transmit.completions;
+        let completions = &mut software.completions;
         if std::mem::take(&mut completions.due) {
             let interrupt = 1 << interrupt::COMPLETION;
             self.lite
@@ -267,7 +291,8 @@ impl Simulation {
             model.set(ports.s_axis_segment_tuser, user);
         }
 
-        let completions = self.transmit.as_mut().map(|t| &mut t.completions);
+        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
+        let completions = software.map(|software| &mut software.completions);
         let offer = self
             .writes
             .offer(self.cycle, &self.pressure, rng, &self.host, completions);
@@ -302,6 +327,17 @@ impl Simulation {
         model.set(ports.s_axil_rready, self.pressure.ready(rng).into());
         model.set(ports.m_axis_window_tready, self.pressure.ready(rng).into());
         model.set(ports.m_axis_msix_tready, self.pressure.ready(rng).into());
+
+        if let Some((ring, ports)) = &mut self.ring {
+            let offer = ring.offer(&self.pressure, rng);
+            model.set(ports.s_axis_send_tvalid, offer.command.is_some().into());
+            if let Some((word, stream)) = offer.command {
+                model.set(ports.s_axis_send_tdata, word);
+                model.set(ports.s_axis_send_tdest, stream.into());
+            }
+            model.set(ports.m_axis_transmit_tready, offer.transmit_ready.into());
+            model.set(ports.m_axis_status_tready, offer.status_ready.into());
+        }
     }
 
     /// Samples the outputs, and performs the transfers of this cycle.
@@ -330,8 +366,8 @@ impl Simulation {
             .map_err(at(WINDOW))?;
         if tvalid && tready {
             self.network.report(cycle, stream as usize, edge, limit);
-            if let Some(transmit) = &mut self.transmit {
-                transmit.window(cycle, stream as usize, limit);
+            if let Some(software) = self.transmit.as_mut().and_then(|t| t.software.as_mut()) {
+                software.window(cycle, stream as usize, limit);
             }
         }
 
@@ -352,13 +388,8 @@ impl Simulation {
             (self.messages)(vector);
         }
 
-        let wdata = match self.config.width {
-            64 => &[
-                get(ports.m_axi_wdata) as u32,
-                (get(ports.m_axi_wdata) >> 32) as u32,
-            ][..],
-            _ => model.words(ports.m_axi_wdata),
-        };
+        let wdata = &mut [0; 2];
+        let wdata = words(model, ports.m_axi_wdata, self.config.width, wdata);
         let wires = Wires {
             awvalid: high(ports.m_axi_awvalid),
             awaddr: get(ports.m_axi_awaddr),
@@ -386,6 +417,23 @@ impl Simulation {
         };
         self.reads
             .take(cycle, &wires, &self.pressure, &mut self.rng)?;
+
+        if let Some((ring, ports)) = &mut self.ring {
+            let data = &mut [0; 2];
+            let wires = ring::Wires {
+                send_ready: high(ports.s_axis_send_tready),
+                transmit_valid: high(ports.m_axis_transmit_tvalid),
+                data: words(model, ports.m_axis_transmit_tdata, self.config.width, data),
+                keep: get(ports.m_axis_transmit_tkeep),
+                last: high(ports.m_axis_transmit_tlast),
+                dest: get(ports.m_axis_transmit_tdest) as u8,
+                user: get(ports.m_axis_transmit_tuser) as u32,
+                status_valid: high(ports.m_axis_status_tvalid),
+                report: model.words(ports.m_axis_status_tdata),
+                report_dest: get(ports.m_axis_status_tdest) as u8,
+            };
+            ring.take(cycle, &wires)?;
+        }
 
         self.lite
             .look(model, ports)
@@ -430,6 +478,11 @@ impl Simulation {
         while self.lite.is_busy() {
             self.cycle()?;
         }
+        if let Some((value, strobes)) = write
+            && let Some(stream) = self.commands.closes(offset, value, strobes)
+        {
+            self.end_transmit(stream)?;
+        }
         self.lite.answer = None;
         match write {
             Some((value, strobes)) => {
@@ -460,10 +513,53 @@ impl Simulation {
             Some((value, strobes)) => self.commands.written(offset, value, strobes),
             None => self.commands.read(offset, answer),
         };
-        if let Some(event) = event {
-            self.follow(event);
+        match event {
+            Some(Followed::Stream(event)) => self.follow(event),
+            Some(Followed::Send(event)) => {
+                if let Some((ring, _)) = &mut self.ring {
+                    ring.follow(event);
+                }
+            }
+            None => {}
         }
         Ok(answer)
+    }
+
+    /// TCP gives no more commands of a stream. One that is offered is accepted first: a later owner's stream must not get it.
+    fn end_transmit(&mut self, stream: u8) -> Result<(), Error> {
+        if let Some((ring, _)) = &mut self.ring {
+            ring.close(stream);
+        }
+        self.while_ring(register::COMMAND.offset, |ring| ring.offers(stream))
+    }
+
+    /// Whether the connection of a stream has accepted all octets that lie in its transmit ring. The edge is asked for, since a
+    /// report of it may be on its way.
+    pub fn is_drained(&mut self, stream: u8) -> Result<bool, Error> {
+        if let Some((ring, _)) = &mut self.ring {
+            ring.probe(stream);
+        }
+        let offset = warpline_regmap::transmit::TRANSMIT_STATE.offset;
+        self.while_ring(offset, |ring| ring.is_probing(stream))?;
+        let ring = self.ring.as_mut();
+        Ok(ring.is_none_or(|(ring, _)| ring.is_drained(stream)))
+    }
+
+    /// Runs while something holds of TCP's side of the transmit ring, for an access to a register.
+    fn while_ring(
+        &mut self,
+        offset: u32,
+        mut holds: impl FnMut(&mut Ring) -> bool,
+    ) -> Result<(), Error> {
+        let start = self.cycle;
+        while self.ring.as_mut().is_some_and(|(ring, _)| holds(ring)) {
+            if self.cycle - start > ACCESS_CYCLES {
+                let cycles = ACCESS_CYCLES;
+                return Err(Error::NoAnswer { offset, cycles });
+            }
+            self.cycle()?;
+        }
+        Ok(())
     }
 
     /// Passes a stream's event to the network side and to the watcher.
@@ -480,12 +576,34 @@ impl Simulation {
         (self.events)(event);
     }
 
+    /// Octets that a stream's connection is to send next: at most a segment's.
+    pub fn octets_to_send(&mut self, stream: u8) -> Option<&[u8]> {
+        if let Some((ring, _)) = &self.ring {
+            return ring.octets(stream)?.first();
+        }
+        let software = self.transmit.as_mut()?.software.as_mut()?;
+        software.octets(stream)?.first()
+    }
+
+    /// A stream's connection has accepted `count` of them.
+    pub fn accept_sent(&mut self, stream: u8, count: usize) {
+        if let Some((ring, _)) = &mut self.ring {
+            return ring.accept(stream, count);
+        }
+        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
+        if let Some(outgoing) = software.and_then(|software| software.octets(stream)) {
+            outgoing.accept(count);
+        }
+    }
+
     /// Last cycle in which a window moved, a segment was sent for the first time, host memory was accessed, a message was
     /// accepted, or a register was written.
     pub fn last_progress(&self) -> u64 {
         let transfer = self.writes.last_transfer.max(self.last_write);
         let transfer = transfer.max(self.reads.last_transfer);
         let transfer = transfer.max(self.last_message);
+        let ring = self.ring.as_ref().map(|(ring, _)| ring.last_transfer);
+        let transfer = transfer.max(ring.unwrap_or(0));
         let shown = self.network.last_new.max(self.network.last_change);
         transfer.max(shown)
     }
@@ -545,8 +663,10 @@ impl Simulation {
     fn is_left_alone(&self) -> bool {
         let network = self.network.is_idle() && self.inlets.is_idle();
         let transmit = self.transmit.as_ref().is_some_and(Transmit::is_busy);
+        let ring = self.ring.as_ref().is_none_or(|(ring, _)| ring.is_idle());
         network
             && !transmit
+            && ring
             && !self.lite.is_busy()
             && self.writes.is_idle()
             && self.reads.is_idle()
@@ -583,6 +703,16 @@ impl Simulation {
         self.writes.last_response = None;
         self.writes.written = 0;
     }
+}
+
+/// Words of a port of `width` bits; `two` holds those of a narrow one.
+fn words<'w>(model: &'w Model, port: Port, width: usize, two: &'w mut [u32; 2]) -> &'w [u32] {
+    if width > 64 {
+        return model.words(port);
+    }
+    let value = model.get(port);
+    *two = [value as u32, (value >> 32) as u32];
+    two
 }
 
 /// Sets a port of eight octets or more, the first octet in the lowest bits.

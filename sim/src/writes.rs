@@ -16,7 +16,7 @@ use fastrand::Rng;
 use crate::error::{Rule, Violation};
 use crate::host::Host;
 use crate::options::BackPressure;
-use crate::transmit::completions::Completions;
+use crate::transmit::software::completions::Completions;
 use crate::watch::Watch;
 
 /// A burst may not cross a multiple of this number of octets.

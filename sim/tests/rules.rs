@@ -43,7 +43,10 @@ fn every_rule_is_watched() {
         address: 0x1FF8,
         beats: 2,
     };
-    let second = Rule::SecondRead { address: 0x2008 };
+    let second = Rule::ManyReads {
+        address: 0x2008,
+        most: 1,
+    };
     let cases = [
         (0, None),
         (1, Some(("m_axi_aw", Rule::ValidFell))),

@@ -1,27 +1,16 @@
 //! Register accesses of the host and of the control program: answered here, passed to the RTL, or both.
 
-use warpline_regmap::layout::{close, revoke, stream_context};
 use warpline_regmap::mailbox::{self, CARD_MESSAGE, HOST_MESSAGE, MAILBOX};
 use warpline_regmap::register::{self, Register, command};
-use warpline_regmap::transmit::{
-    self, ARM_TRANSMIT, CAPABILITIES, SEND_PRODUCER, SET_EMSS, SET_SEND_RING, TRANSMIT_STATE,
-};
+use warpline_regmap::transmit::{CAPABILITIES, CAPABILITY_MAILBOX, TRANSMIT_IDLE, TRANSMIT_STATE};
 
 use super::Transmit;
 use super::commands::{Side, Stage};
 use super::mailbox::Mailbox;
-use super::octets::merged;
+use super::octets::{ALL, element, merged};
+use super::software::Passed;
 use crate::error::Error;
 use crate::simulation::Simulation;
-
-/// Element of an array of single words at an offset.
-fn element(register: &Register, offset: u32) -> Option<usize> {
-    let index = offset.checked_sub(register.offset)? / register.stride;
-    (index < register.count && offset % register.stride < 4).then_some(index as usize)
-}
-
-/// Octets of a write-only register's value.
-const ALL: u8 = 0b1111;
 
 impl Simulation {
     /// A register as `side` reads it.
@@ -30,7 +19,7 @@ impl Simulation {
             self.progress()?;
         }
         let Some(transmit) = &mut self.transmit else {
-            return self.read_rtl(offset);
+            return self.read_device(offset);
         };
         if let Some(index) = element(&register::ARGUMENT, offset) {
             return Ok(transmit.commands.window(side).argument[index]);
@@ -38,21 +27,11 @@ impl Simulation {
         if let Some(index) = element(&MAILBOX, offset) {
             return Ok(transmit.mailbox.read(side, index));
         }
-        if let Some(index) = element(&TRANSMIT_STATE, offset) {
-            let queue = transmit.queue(index as u8);
-            return Ok(queue.map_or(0, |queue| queue.state()));
-        }
         let at = |register: Register| register.offset == offset;
         if at(register::COMMAND) {
             let mut window = *transmit.commands.window(side);
             window.failed |= side == Side::Control && transmit.mailbox.reset;
             return Ok(window.command());
-        }
-        if at(CAPABILITIES) {
-            let mut word = [0];
-            transmit::CAPABILITY_TRANSMIT.put(&mut word, 1);
-            transmit::CAPABILITY_MAILBOX.put(&mut word, 1);
-            return Ok(word[0]);
         }
         if at(HOST_MESSAGE) {
             return Ok(transmit.mailbox.host_message(side));
@@ -60,26 +39,39 @@ impl Simulation {
         if at(CARD_MESSAGE) {
             return Ok(transmit.mailbox.card_pending.into());
         }
-        if at(register::COMPLETION_PRODUCER) {
-            return Ok(transmit.completions.produced());
-        }
-        if at(register::COMPLETION_CONSUMER) {
-            return Ok(transmit.completions.consumed());
-        }
         let (state, enable) = (transmit.mailbox.state, transmit.mailbox.enable);
-        let found = self.read_rtl(offset)?;
-        let Some(transmit) = &mut self.transmit else {
-            return Ok(found);
+        let software = transmit.software.as_mut();
+        let found = match software.and_then(|software| software.read(offset)) {
+            Some(found) => found,
+            None => self.read_device(offset)?,
         };
+        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
         Ok(if at(register::INTERRUPT_STATE) {
             found | (Mailbox::BIT * u32::from(state))
         } else if at(register::INTERRUPT_ENABLE) {
             found | (Mailbox::BIT * u32::from(enable))
+        } else if at(CAPABILITIES) {
+            let mut word = [found];
+            CAPABILITY_MAILBOX.put(&mut word, 1);
+            word[0]
         } else if at(register::COMPLETION_ENTRIES) {
-            transmit.completions.entries(found)
+            software.map_or(found, |software| software.completions.entries(found))
         } else {
             found
         })
+    }
+
+    /// A register of the device, as TCP completes it.
+    fn read_device(&mut self, offset: u32) -> Result<u32, Error> {
+        let mut word = [self.read_rtl(offset)?];
+        // The RTL is done when the last octet lies in its ring; TCP is, when it has accepted it.
+        if let Some(stream) = element(&TRANSMIT_STATE, offset)
+            && TRANSMIT_IDLE.get(&word) == 1
+        {
+            let drained = self.is_drained(stream as u8)?;
+            TRANSMIT_IDLE.put(&mut word, drained.into());
+        }
+        Ok(word[0])
     }
 
     /// `side` writes those octets of a register whose bits are set in `strobes`.
@@ -131,36 +123,12 @@ impl Simulation {
         if side == Side::Control {
             return Ok(()); // the host's registers
         }
-        if at(SEND_PRODUCER) {
-            if strobes == ALL {
-                let stream = transmit::SEND_PRODUCER_STREAM.get(&[value]) as u8;
-                let count = transmit::SEND_PRODUCER_COUNT.get(&[value]) as u16;
-                if let Some(queue) = transmit.queue(stream) {
-                    queue.ring(count);
-                }
+        let (mut passed, mut octets) = (value, strobes);
+        if let Some(software) = &mut transmit.software {
+            match software.write(offset, value, strobes) {
+                Passed::Nothing => return Ok(()),
+                Passed::Octets { value, strobes } => (passed, octets) = (value, strobes),
             }
-            return Ok(());
-        }
-        if at(register::COMPLETION_BASE_LOW) || at(register::COMPLETION_BASE_HIGH) {
-            let high = at(register::COMPLETION_BASE_HIGH);
-            transmit.completions.set_base(high, value, strobes);
-            return self.write_rtl(offset, value, strobes);
-        }
-        if at(register::COMPLETION_ENTRIES) {
-            let entries = transmit.completions.begin(merged(0, value, strobes));
-            return self.write_rtl(offset, entries, ALL);
-        }
-        if at(register::COMPLETION_CONSUMER) {
-            let before = transmit.completions.consumed();
-            let count = merged(before, value, strobes);
-            let rtl = transmit.completions.consume(count);
-            return self.write_rtl(offset, rtl, ALL);
-        }
-        if at(register::COMPLETION_ARM) {
-            if strobes == ALL {
-                transmit.completions.arm(value);
-            }
-            return Ok(());
         }
         let touches = strobes & 1 == 1 && value & Mailbox::BIT != 0;
         if at(register::INTERRUPT_STATE) && touches {
@@ -173,7 +141,7 @@ impl Simulation {
             transmit.mailbox.set_enable(touches);
         }
         self.send_mailbox_message();
-        self.write_rtl(offset, value, strobes)
+        self.write_rtl(offset, passed, octets)
     }
 
     /// Sends the message of the mailbox's vector, if it is due.
@@ -195,7 +163,8 @@ impl Simulation {
         }
         (window.number, window.busy, window.failed) = (number, true, false);
         let words = window.argument;
-        if let Some(done) = transmit.carry_out(number, &words) {
+        let software = transmit.software.as_mut();
+        if let Some(done) = software.and_then(|software| software.carry_out(number, &words)) {
             transmit.commands.finish(side, !done);
             return Ok(());
         }
@@ -215,7 +184,9 @@ impl Simulation {
             let window = *transmit.commands.window(side);
             match stage {
                 Stage::Waiting => {
-                    transmit.begin(window.number, &window.argument);
+                    if let Some(software) = &mut transmit.software {
+                        software.begin(window.number, &window.argument);
+                    }
                     transmit.commands.under_way[0].1 = Stage::Running;
                     for (index, word) in (0..).zip(window.argument) {
                         self.write_rtl(register::ARGUMENT.at(index), word, ALL)?;
@@ -231,17 +202,22 @@ impl Simulation {
                     let Some(transmit) = &mut self.transmit else {
                         return Ok(());
                     };
-                    transmit.end(window.number, &window.argument, failed);
-                    if window.number == command::CLOSE_STREAM && !failed {
+                    let flushes = match &mut transmit.software {
+                        Some(software) => {
+                            software.end(window.number, &window.argument, failed);
+                            window.number == command::CLOSE_STREAM && !failed
+                        }
+                        None => false,
+                    };
+                    if flushes {
                         transmit.commands.under_way[0].1 = Stage::Flushing;
                     } else {
                         transmit.commands.finish(side, failed);
                     }
                 }
                 Stage::Flushing => {
-                    let stream = close::STREAM.get(&window.argument) as u8;
-                    let queue = transmit.queue(stream);
-                    if !queue.is_none_or(|queue| queue.is_closed()) {
+                    let software = transmit.software.as_mut();
+                    if software.is_some_and(|software| !software.is_closed(&window.argument)) {
                         return Ok(());
                     }
                     transmit.commands.finish(side, false);
@@ -263,59 +239,6 @@ impl Transmit {
         // The host is told what the card does, not what it does itself.
         if changed && side == Side::Control {
             self.mailbox.interrupt();
-        }
-    }
-
-    /// Carries out a command that the RTL does not have: whether it was done. `None` for the RTL's.
-    fn carry_out(&mut self, number: u32, words: &[u32]) -> Option<bool> {
-        let done = match number {
-            SET_SEND_RING => {
-                use transmit::send_ring::{BASE, ENTRIES, STREAM};
-                let (base, entries) = (BASE.get(words), ENTRIES.get(words) as u32);
-                let queue = self.queue(STREAM.get(words) as u8);
-                queue.is_some_and(|queue| queue.attach(base, entries))
-            }
-            ARM_TRANSMIT => {
-                let queue = self.queue(transmit::transmit_context::STREAM.get(words) as u8);
-                queue.is_some_and(|queue| queue.arm(words))
-            }
-            SET_EMSS => {
-                use transmit::emss::{EMSS, STREAM};
-                let emss = EMSS.get(words) as u16;
-                let queue = self.queue(STREAM.get(words) as u8);
-                queue.is_some_and(|queue| queue.set_emss(emss))
-            }
-            _ => return None,
-        };
-        Some(done)
-    }
-
-    /// The RTL is about to carry out a command.
-    fn begin(&mut self, number: u32, words: &[u32]) {
-        match number {
-            // Nothing is read through the entry once the command is issued.
-            command::REVOKE_STAG => self.stags.revoke(revoke::STAG.get(words) as u32),
-            command::CLOSE_STREAM => {
-                let stream = close::STREAM.get(words) as u8;
-                if let Some(queue) = self.queue(stream) {
-                    queue.close();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The RTL has carried out a command.
-    fn end(&mut self, number: u32, words: &[u32], failed: bool) {
-        match number {
-            command::WRITE_STAG if !failed => self.stags.write(words),
-            command::ARM_STREAM if !failed => {
-                let domain = stream_context::PROTECTION_DOMAIN.get(words) as u16;
-                let sequence = stream_context::SEQUENCE_START.get(words) as u32;
-                let stream = stream_context::STREAM.get(words) as u8;
-                self.arm_stream(stream, domain, sequence);
-            }
-            _ => {}
         }
     }
 }

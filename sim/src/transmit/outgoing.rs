@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Whole FPDUs, the first of which may be partly accepted. TCP is given one at a time, so that an idle path carries an FPDU a
-/// segment, as RFC 5044 §5 wants it.
+/// Segments of whole FPDUs, the first of which may be partly accepted. TCP is given one at a time, so that an idle path carries an
+/// FPDU a segment, as RFC 5044 §5 wants it.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     fpdus: VecDeque<Vec<u8>>,
@@ -28,6 +28,12 @@ impl Outgoing {
     /// What TCP has not accepted of the first FPDU; `None` when it has accepted all.
     pub fn first(&self) -> Option<&[u8]> {
         self.fpdus.front().map(|fpdu| &fpdu[self.accepted..])
+    }
+
+    /// `count` octets behind the first `skip` that TCP has not accepted.
+    pub fn copy(&self, skip: usize, count: usize) -> Vec<u8> {
+        let octets = self.fpdus.iter().flatten().copied();
+        octets.skip(self.accepted + skip).take(count).collect()
     }
 
     /// TCP accepts `count` octets of [`first`](Self::first).
@@ -62,6 +68,8 @@ mod tests {
         outgoing.push(vec![5, 6]);
         outgoing.accept(3);
         assert_eq!((outgoing.octets(), outgoing.first()), (3, Some(&[4][..])));
+        assert_eq!(outgoing.copy(0, 9), [4, 5, 6]);
+        assert_eq!(outgoing.copy(1, 1), [5]);
         outgoing.accept(1);
         assert_eq!(
             (outgoing.octets(), outgoing.first()),

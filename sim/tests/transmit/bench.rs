@@ -1,4 +1,6 @@
 //! A card with send queues, its host, and a peer at a socket. The control program's commands are issued by hand.
+//!
+//! Each test runs over the engine in software and over the RTL's transmit path.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -29,8 +31,26 @@ pub const SIGNALLED: Flags = Flags {
     terminate: false,
 };
 
-pub fn config() -> Config {
+/// Who makes FPDUs of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The card.
+    Software,
+    /// The device.
+    Rtl,
+}
+
+/// Runs a test over both engines.
+pub fn each(test: impl Fn(Engine)) {
+    for engine in [Engine::Software, Engine::Rtl] {
+        eprintln!("engine: {engine:?}"); // shown if the test fails
+        test(engine);
+    }
+}
+
+pub fn config(engine: Engine) -> Config {
     Config {
+        transmit: engine == Engine::Rtl,
         streams: 4,
         ring_octets: 16 << 10,
         commit_octets: 16 << 10,
@@ -79,12 +99,13 @@ pub fn notice_reset(control: &ControlPort) {
 }
 
 impl Bench {
-    pub fn open(completion_entries: u32) -> Self {
+    pub fn open(engine: Engine, completion_entries: u32) -> Self {
         let options = CardOptions {
             transmit: true,
+            resend: 20,
             ..CardOptions::default()
         };
-        let card = Card::open(&config(), options).unwrap();
+        let card = Card::open(&config(engine), options).unwrap();
         let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
         let host = Options {
             completion_entries,

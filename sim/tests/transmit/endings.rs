@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use warpline_driver::{Completion, DmaMemory, Registration, Scope, SendStatus};
 use warpline_regmap::transmit::{Element, Flags, Gather, Payload};
 
-use crate::bench::{Arming, Bench, SIGNALLED, gather, inline, pattern, read, tagged, untagged};
+use crate::bench::{
+    Arming, Bench, Engine, SIGNALLED, each, gather, inline, pattern, read, tagged, untagged,
+};
 
 const TERMINATE: Flags = Flags {
     signalled: true,
@@ -14,8 +16,8 @@ const TERMINATE: Flags = Flags {
 };
 
 /// A request that fails puts nothing on the wire, and ends the queue.
-fn refused(expected: SendStatus, payload: impl FnOnce(&Bench) -> Payload) {
-    let bench = Bench::open(64);
+fn refused(engine: Engine, expected: SendStatus, payload: impl FnOnce(&Bench) -> Payload) {
+    let bench = Bench::open(engine, 64);
     let (mut peer, handle, stream) = bench.peer(0, Arming::default());
     let queue = stream.send_queue().unwrap();
     let payload = payload(&bench);
@@ -42,203 +44,219 @@ fn refused(expected: SendStatus, payload: impl FnOnce(&Bench) -> Payload) {
 // req: DDP-SEC-12
 #[test]
 fn an_unknown_stag_is_refused() {
-    refused(SendStatus::Stag, |_| {
-        let element = Element {
-            stag: 0xDEAD_BEEF,
-            length: 1,
-            offset: 0,
-        };
-        Payload::Gather(Gather::new(&[element]).unwrap())
+    each(|engine| {
+        refused(engine, SendStatus::Stag, |_| {
+            let element = Element {
+                stag: 0xDEAD_BEEF,
+                length: 1,
+                offset: 0,
+            };
+            Payload::Gather(Gather::new(&[element]).unwrap())
+        });
     });
 }
 
 #[test]
 fn a_revoked_stag_is_refused() {
-    refused(SendStatus::Stag, |bench| {
-        let region = bench.region(&[7; 100]);
-        let payload = gather(&region, &[(0, 100)]);
-        region.revoke().unwrap();
-        payload
+    each(|engine| {
+        refused(engine, SendStatus::Stag, |bench| {
+            let region = bench.region(&[7; 100]);
+            let payload = gather(&region, &[(0, 100)]);
+            region.revoke().unwrap();
+            payload
+        });
     });
 }
 
 // req: AMB-59
 #[test]
 fn an_stag_of_another_domain_or_stream_is_refused() {
-    refused(SendStatus::NotAssociated, |bench| {
-        let other = bench.context.protection_domain().unwrap();
-        let region = other
-            .register(DmaMemory::new(64).unwrap(), Registration::default())
-            .unwrap();
-        let payload = gather(&region, &[(0, 1)]);
-        std::mem::forget(region); // it stays registered
-        payload
-    });
-    refused(SendStatus::NotAssociated, |bench| {
-        let scope = Scope::Stream(3);
-        let registration = Registration {
-            scope,
-            ..Registration::default()
-        };
-        let region = bench
-            .domain
-            .register(DmaMemory::new(64).unwrap(), registration)
-            .unwrap();
-        let payload = gather(&region, &[(0, 1)]);
-        std::mem::forget(region);
-        payload
-    });
-}
-
-#[test]
-fn an_element_outside_its_region_is_refused() {
-    for (at, length) in [(0_u64, 65), (64, 1), (63, 2), (u64::MAX, 1)] {
-        refused(SendStatus::Bounds, |bench| {
+    each(|engine| {
+        refused(engine, SendStatus::NotAssociated, |bench| {
+            let other = bench.context.protection_domain().unwrap();
+            let region = other
+                .register(DmaMemory::new(64).unwrap(), Registration::default())
+                .unwrap();
+            let payload = gather(&region, &[(0, 1)]);
+            std::mem::forget(region); // it stays registered
+            payload
+        });
+        refused(engine, SendStatus::NotAssociated, |bench| {
+            let scope = Scope::Stream(3);
             let registration = Registration {
-                base: Some(1 << 20),
+                scope,
                 ..Registration::default()
             };
             let region = bench
                 .domain
                 .register(DmaMemory::new(64).unwrap(), registration)
                 .unwrap();
-            let offset = region.base().wrapping_add(at);
-            let elements = [
-                Element {
-                    stag: region.stag(),
-                    length: 64,
-                    offset: region.base(),
-                },
-                Element {
-                    stag: region.stag(),
-                    length,
-                    offset,
-                },
-            ];
+            let payload = gather(&region, &[(0, 1)]);
             std::mem::forget(region);
-            Payload::Gather(Gather::new(&elements).unwrap())
+            payload
         });
-    }
+    });
+}
+
+#[test]
+fn an_element_outside_its_region_is_refused() {
+    each(|engine| {
+        for (at, length) in [(0_u64, 65), (64, 1), (63, 2), (u64::MAX, 1)] {
+            refused(engine, SendStatus::Bounds, |bench| {
+                let registration = Registration {
+                    base: Some(1 << 20),
+                    ..Registration::default()
+                };
+                let region = bench
+                    .domain
+                    .register(DmaMemory::new(64).unwrap(), registration)
+                    .unwrap();
+                let offset = region.base().wrapping_add(at);
+                let elements = [
+                    Element {
+                        stag: region.stag(),
+                        length: 64,
+                        offset: region.base(),
+                    },
+                    Element {
+                        stag: region.stag(),
+                        length,
+                        offset,
+                    },
+                ];
+                std::mem::forget(region);
+                Payload::Gather(Gather::new(&elements).unwrap())
+            });
+        }
+    });
 }
 
 #[test]
 fn memory_that_the_bus_refuses_ends_the_request() {
-    refused(SendStatus::Bus, |bench| {
-        let registration = Registration {
-            base: Some(0),
-            ..Registration::default()
-        };
-        let memory = DmaMemory::new(4096).unwrap();
-        let region = bench.domain.register(memory, registration).unwrap();
-        let payload = gather(&region, &[(0, 4096)]);
-        let address = bench
-            .card
-            .mapped()
-            .into_iter()
-            .find(|(_, octets)| *octets == 4096);
-        // The only map of a page that was made last.
-        let address = address
-            .map(|_| bench.card.mapped().last().copied().unwrap())
-            .unwrap();
-        bench.card.fail_reads(address.0..address.0 + address.1);
-        std::mem::forget(region);
-        payload
+    each(|engine| {
+        refused(engine, SendStatus::Bus, |bench| {
+            let registration = Registration {
+                base: Some(0),
+                ..Registration::default()
+            };
+            let memory = DmaMemory::new(4096).unwrap();
+            let region = bench.domain.register(memory, registration).unwrap();
+            let payload = gather(&region, &[(0, 4096)]);
+            let address = bench
+                .card
+                .mapped()
+                .into_iter()
+                .find(|(_, octets)| *octets == 4096);
+            // The only map of a page that was made last.
+            let address = address
+                .map(|_| bench.card.mapped().last().copied().unwrap())
+                .unwrap();
+            bench.card.fail_reads(address.0..address.0 + address.1);
+            std::mem::forget(region);
+            payload
+        });
     });
 }
 
 // req: DDP-ERR-08, AMB-55
 #[test]
 fn after_an_error_only_a_terminate_is_sent() {
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(0, Arming::default());
-    let queue = stream.send_queue().unwrap();
-    // An FPDU whose CRC is wrong.
-    peer.write_all(&[
-        0, 14, 0xC1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4,
-    ])
-    .unwrap();
-    let Completion::Error(_) = bench.completion() else {
-        panic!("no error")
-    };
-    queue
-        .post(untagged(0), SIGNALLED, 1, inline(b"no more"))
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(0, Arming::default());
+        let queue = stream.send_queue().unwrap();
+        // An FPDU whose CRC is wrong.
+        peer.write_all(&[
+            0, 14, 0xC1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4,
+        ])
         .unwrap();
-    queue
-        .post(untagged(2), TERMINATE, 2, inline(b"term"))
-        .unwrap();
-    queue
-        .post(untagged(0), SIGNALLED, 3, inline(b"behind"))
-        .unwrap();
-    let found = [(); 3]
-        .map(|()| bench.sent())
-        .map(|sent| (sent.id, sent.status));
-    let expected = [
-        (1, SendStatus::Flushed),
-        (2, SendStatus::Ok),
-        (3, SendStatus::Flushed),
-    ];
-    assert_eq!(found, expected);
-    assert_eq!(read(&mut peer, 28)[20..24], *b"term");
-    assert_eq!(bench.state(0) & 0b1100, 0b1100, "idle and ended");
-    stream.close().unwrap();
+        let Completion::Error(_) = bench.completion() else {
+            panic!("no error")
+        };
+        queue
+            .post(untagged(0), SIGNALLED, 1, inline(b"no more"))
+            .unwrap();
+        queue
+            .post(untagged(2), TERMINATE, 2, inline(b"term"))
+            .unwrap();
+        queue
+            .post(untagged(0), SIGNALLED, 3, inline(b"behind"))
+            .unwrap();
+        let found = [(); 3]
+            .map(|()| bench.sent())
+            .map(|sent| (sent.id, sent.status));
+        let expected = [
+            (1, SendStatus::Flushed),
+            (2, SendStatus::Ok),
+            (3, SendStatus::Flushed),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(read(&mut peer, 28)[20..24], *b"term");
+        assert_eq!(bench.state(0) & 0b1100, 0b1100, "idle and ended");
+        stream.close().unwrap();
+    });
 }
 
 // req: DDP-TEAR-15
 #[test]
 fn closing_a_stream_flushes_what_is_under_way() {
-    let bench = Bench::open(64);
-    let (peer, _, stream) = bench.peer(0, Arming::default());
-    let region = bench.region(&pattern(1, 8 << 20));
-    let queue = stream.send_queue().unwrap();
-    for id in 0..4 {
-        // More than the buffers of both sockets hold: the peer reads nothing.
-        queue
-            .post(
-                tagged(1, 0),
-                SIGNALLED,
-                id,
-                gather(&region, &[(0, 8 << 20)]),
-            )
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        let (peer, _, stream) = bench.peer(0, Arming::default());
+        let region = bench.region(&pattern(1, 8 << 20));
+        let queue = stream.send_queue().unwrap();
+        for id in 0..4 {
+            // More than the buffers of both sockets hold: the peer reads nothing.
+            queue
+                .post(
+                    tagged(1, 0),
+                    SIGNALLED,
+                    id,
+                    gather(&region, &[(0, 8 << 20)]),
+                )
+                .unwrap();
+        }
+        stream.close().unwrap();
+        let flushed = [(); 4].map(|()| bench.sent());
+        assert!(
+            flushed
+                .iter()
+                .all(|sent| sent.status == SendStatus::Flushed),
+            "{flushed:?}"
+        );
+        assert_eq!(flushed.map(|sent| sent.id), [0, 1, 2, 3]);
+        drop(peer);
+        // The stream can be used again.
+        let (mut peer, _, stream) = bench.peer(0, Arming::default());
+        stream
+            .send_queue()
+            .unwrap()
+            .post(untagged(0), SIGNALLED, 9, inline(b"warp"))
             .unwrap();
-    }
-    stream.close().unwrap();
-    let flushed = [(); 4].map(|()| bench.sent());
-    assert!(
-        flushed
-            .iter()
-            .all(|sent| sent.status == SendStatus::Flushed),
-        "{flushed:?}"
-    );
-    assert_eq!(flushed.map(|sent| sent.id), [0, 1, 2, 3]);
-    drop(peer);
-    // The stream can be used again.
-    let (mut peer, _, stream) = bench.peer(0, Arming::default());
-    stream
-        .send_queue()
-        .unwrap()
-        .post(untagged(0), SIGNALLED, 9, inline(b"warp"))
-        .unwrap();
-    assert_eq!(read(&mut peer, 28)[12..16], [0, 0, 0, 1], "MSN 1 again");
-    stream.close().unwrap();
+        assert_eq!(read(&mut peer, 28)[12..16], [0, 0, 0, 1], "MSN 1 again");
+        stream.close().unwrap();
+    });
 }
 
 #[test]
 fn commands_of_the_control_program_are_refused_for_each_reason() {
-    let bench = Bench::open(64);
-    assert!(
-        !bench.arm_transmit(1, Arming::default()),
-        "the stream is not armed"
-    );
-    assert!(
-        !bench.arm_transmit(77, Arming::default()),
-        "there is no such stream"
-    );
-    let (_peer, _, stream) = bench.peer(1, Arming::default());
-    assert!(
-        !bench.arm_transmit(1, Arming::default()),
-        "it is armed already"
-    );
-    stream.close().unwrap();
-    assert!(!bench.arm_transmit(1, Arming::default()), "it is closed");
-    assert!(!bench.command(99, &[]), "there is no such command");
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        assert!(
+            !bench.arm_transmit(1, Arming::default()),
+            "the stream is not armed"
+        );
+        assert!(
+            !bench.arm_transmit(77, Arming::default()),
+            "there is no such stream"
+        );
+        let (_peer, _, stream) = bench.peer(1, Arming::default());
+        assert!(
+            !bench.arm_transmit(1, Arming::default()),
+            "it is armed already"
+        );
+        stream.close().unwrap();
+        assert!(!bench.arm_transmit(1, Arming::default()), "it is closed");
+        assert!(!bench.command(99, &[]), "there is no such command");
+    });
 }

@@ -4,7 +4,9 @@ use warpline_driver::SendStatus;
 use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
-use crate::bench::{Arming, Bench, SIGNALLED, gather, inline, pattern, read, tagged, untagged};
+use crate::bench::{
+    Arming, Bench, Engine, SIGNALLED, each, gather, inline, pattern, read, tagged, untagged,
+};
 
 /// A Send of 4 octets in one FPDU, octet by octet: length 22, DDP control 41 (untagged, last, version 1), RsvdULP, QN 0, MSN 1,
 /// MO 0, payload, no PAD, CRC32C.
@@ -28,33 +30,35 @@ fn crc32c(octets: &[u8]) -> [u8; 4] {
 // req: DDP-SEG-01, DDP-SEC-16
 #[test]
 fn a_send_is_what_the_documents_say_octet_by_octet() {
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(0, Arming::default());
-    let queue = stream.send_queue().unwrap();
-    queue
-        .post(untagged(0), SIGNALLED, 7, inline(b"warp"))
-        .unwrap();
-    let mut expected = SEND;
-    let crc = crc32c(&SEND[..24]);
-    expected[24..].copy_from_slice(&crc);
-    assert_eq!(read(&mut peer, 28), expected);
-    let sent = bench.sent();
-    assert_eq!((sent.id, sent.length), (7, 4));
-    assert!(sent.status == SendStatus::Ok, "{sent:?}");
-    // The second message of the queue has MSN 2; the first of another queue has 1.
-    queue.post(untagged(0), SIGNALLED, 8, inline(b"")).unwrap();
-    queue.post(untagged(1), SIGNALLED, 9, inline(b"")).unwrap();
-    let octets = read(&mut peer, 2 * 24);
-    assert_eq!(
-        (&octets[8..16], &octets[32..40]),
-        (&[0, 0, 0, 0, 0, 0, 0, 2][..], &[0, 0, 0, 1, 0, 0, 0, 1][..])
-    );
-    stream.close().unwrap();
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(0, Arming::default());
+        let queue = stream.send_queue().unwrap();
+        queue
+            .post(untagged(0), SIGNALLED, 7, inline(b"warp"))
+            .unwrap();
+        let mut expected = SEND;
+        let crc = crc32c(&SEND[..24]);
+        expected[24..].copy_from_slice(&crc);
+        assert_eq!(read(&mut peer, 28), expected);
+        let sent = bench.sent();
+        assert_eq!((sent.id, sent.length), (7, 4));
+        assert!(sent.status == SendStatus::Ok, "{sent:?}");
+        // The second message of the queue has MSN 2; the first of another queue has 1.
+        queue.post(untagged(0), SIGNALLED, 8, inline(b"")).unwrap();
+        queue.post(untagged(1), SIGNALLED, 9, inline(b"")).unwrap();
+        let octets = read(&mut peer, 2 * 24);
+        assert_eq!(
+            (&octets[8..16], &octets[32..40]),
+            (&[0, 0, 0, 0, 0, 0, 0, 2][..], &[0, 0, 0, 1, 0, 0, 0, 1][..])
+        );
+        stream.close().unwrap();
+    });
 }
 
 /// All sizes and forms of one stream, as `wire` frames them. That they are right is shown by a second card, which receives them.
-fn all_forms(arming: Arming) {
-    let bench = Bench::open(256);
+fn all_forms(engine: Engine, arming: Arming) {
+    let bench = Bench::open(engine, 256);
     let (mut peer, _, stream) = bench.peer(2, arming);
     let memory = pattern(1, 300_000);
     let region = bench.region(&memory);
@@ -120,216 +124,238 @@ fn all_forms(arming: Arming) {
 // req: DDP-TAG-12, DDP-SEG-07, MPA-CRC-07, MPA-FMT-02
 #[test]
 fn every_fpdu_of_long_messages_has_its_offset_and_its_crc() {
-    const LENGTH: u32 = 300_000;
-    let bench = Bench::open(256);
-    let (mut peer, _, stream) = bench.peer(2, Arming::default());
-    let memory = pattern(1, LENGTH as usize);
-    let region = bench.region(&memory);
-    let queue = stream.send_queue().unwrap();
-    let mut fpdus = 0;
-    let last = u64::MAX - u64::from(LENGTH);
-    for (number, to) in (0..).zip([0, 1, 16384, 0xFFFF_FF00, 1 << 63, last]) {
-        let all = gather(&region, &[(0, LENGTH)]);
-        queue
-            .post(tagged(0x1234_5678, to), SIGNALLED, number, all)
-            .unwrap();
-        let mut at = 0;
-        while at < memory.len() {
-            let length = read(&mut peer, 2);
-            let ulpdu_length = usize::from(u16::from_be_bytes([length[0], length[1]]));
-            let pad = (2 + ulpdu_length).next_multiple_of(4) - (2 + ulpdu_length);
-            let rest = read(&mut peer, ulpdu_length + pad + 4);
-            let (covered, crc) = rest.split_at(ulpdu_length + pad);
-            assert_eq!(crc, crc32c(&[&length[..], covered].concat()));
-            let payload = &covered[14..ulpdu_length];
-            let is_last = at + payload.len() == memory.len();
-            let control = if is_last { 0xC1 } else { 0x81 };
-            assert_eq!(covered[..6], [control, 0x40, 0x12, 0x34, 0x56, 0x78]);
-            assert_eq!(covered[6..14], (to + at as u64).to_be_bytes());
-            assert_eq!(payload, &memory[at..at + payload.len()]);
-            assert!(covered[ulpdu_length..].iter().all(|octet| *octet == 0));
-            at += payload.len();
-            fpdus += 1;
+    each(|engine| {
+        const LENGTH: u32 = 300_000;
+        let bench = Bench::open(engine, 256);
+        let (mut peer, _, stream) = bench.peer(2, Arming::default());
+        let memory = pattern(1, LENGTH as usize);
+        let region = bench.region(&memory);
+        let queue = stream.send_queue().unwrap();
+        let mut fpdus = 0;
+        let last = u64::MAX - u64::from(LENGTH);
+        for (number, to) in (0..).zip([0, 1, 16384, 0xFFFF_FF00, 1 << 63, last]) {
+            let all = gather(&region, &[(0, LENGTH)]);
+            queue
+                .post(tagged(0x1234_5678, to), SIGNALLED, number, all)
+                .unwrap();
+            let mut at = 0;
+            while at < memory.len() {
+                let length = read(&mut peer, 2);
+                let ulpdu_length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+                let pad = (2 + ulpdu_length).next_multiple_of(4) - (2 + ulpdu_length);
+                let rest = read(&mut peer, ulpdu_length + pad + 4);
+                let (covered, crc) = rest.split_at(ulpdu_length + pad);
+                assert_eq!(crc, crc32c(&[&length[..], covered].concat()));
+                let payload = &covered[14..ulpdu_length];
+                let is_last = at + payload.len() == memory.len();
+                let control = if is_last { 0xC1 } else { 0x81 };
+                assert_eq!(covered[..6], [control, 0x40, 0x12, 0x34, 0x56, 0x78]);
+                assert_eq!(covered[6..14], (to + at as u64).to_be_bytes());
+                assert_eq!(payload, &memory[at..at + payload.len()]);
+                assert!(covered[ulpdu_length..].iter().all(|octet| *octet == 0));
+                at += payload.len();
+                fpdus += 1;
+            }
+            assert_eq!(bench.sent().id, number);
         }
-        assert_eq!(bench.sent().id, number);
-    }
-    assert!(fpdus > 1200, "{fpdus}");
-    stream.close().unwrap();
+        assert!(fpdus > 1200, "{fpdus}");
+        stream.close().unwrap();
+    });
 }
 
 // req: MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
 #[test]
 fn all_forms_without_markers() {
-    all_forms(Arming::default());
+    each(|engine| {
+        all_forms(engine, Arming::default());
+    });
 }
 
 // req: MPA-MRK-01
 #[test]
 fn all_forms_with_markers() {
-    all_forms(Arming {
-        markers: true,
-        ..Arming::default()
+    each(|engine| {
+        all_forms(
+            engine,
+            Arming {
+                markers: true,
+                ..Arming::default()
+            },
+        );
     });
 }
 
 #[test]
 fn all_forms_without_crc_in_small_segments() {
-    all_forms(Arming {
-        crc: false,
-        emss: 140,
-        ..Arming::default()
+    each(|engine| {
+        all_forms(
+            engine,
+            Arming {
+                crc: false,
+                emss: 140,
+                ..Arming::default()
+            },
+        );
     });
 }
 
 // req: MPA-START-10, AMB-29
 #[test]
 fn the_gate_is_closed_until_an_fpdu_is_valid() {
-    use std::io::Write;
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(
-        1,
-        Arming {
-            gate: true,
-            ..Arming::default()
-        },
-    );
-    stream
-        .receive_queue(0)
-        .unwrap()
-        .post_many(bench.context.buffers(2, 64).unwrap())
-        .unwrap();
-    stream
-        .send_queue()
-        .unwrap()
-        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
-        .unwrap();
-    // Long after the doorbell nothing has been sent.
-    bench.card.step(20_000).unwrap();
-    assert_eq!(
-        bench.state(1) & 0b111,
-        0b001,
-        "armed, neither open nor idle"
-    );
-    peer.set_nonblocking(true).unwrap();
-    assert_eq!(
-        peer.peek(&mut [0]).unwrap_err().kind(),
-        std::io::ErrorKind::WouldBlock
-    );
-    peer.set_nonblocking(false).unwrap();
-    let mut fpdu = SEND;
-    let crc = crc32c(&SEND[..24]);
-    fpdu[24..].copy_from_slice(&crc);
-    peer.write_all(&fpdu).unwrap();
-    assert_eq!(read(&mut peer, 28)[20..24], *b"late");
-    stream.close().unwrap();
+    each(|engine| {
+        use std::io::Write;
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(
+            1,
+            Arming {
+                gate: true,
+                ..Arming::default()
+            },
+        );
+        stream
+            .receive_queue(0)
+            .unwrap()
+            .post_many(bench.context.buffers(2, 64).unwrap())
+            .unwrap();
+        stream
+            .send_queue()
+            .unwrap()
+            .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+            .unwrap();
+        // Long after the doorbell nothing has been sent.
+        bench.card.step(20_000).unwrap();
+        assert_eq!(
+            bench.state(1) & 0b111,
+            0b001,
+            "armed, neither open nor idle"
+        );
+        peer.set_nonblocking(true).unwrap();
+        assert_eq!(
+            peer.peek(&mut [0]).unwrap_err().kind(),
+            std::io::ErrorKind::WouldBlock
+        );
+        peer.set_nonblocking(false).unwrap();
+        let mut fpdu = SEND;
+        let crc = crc32c(&SEND[..24]);
+        fpdu[24..].copy_from_slice(&crc);
+        peer.write_all(&fpdu).unwrap();
+        assert_eq!(read(&mut peer, 28)[20..24], *b"late");
+        stream.close().unwrap();
+    });
 }
 
 // req: AMB-56, DDP-ERR-35
 #[test]
 fn an_fpdu_that_mpa_refuses_leaves_the_gate_closed() {
-    use std::io::Write;
-    use warpline_driver::Completion;
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(
-        1,
-        Arming {
-            gate: true,
-            ..Arming::default()
-        },
-    );
-    stream
-        .send_queue()
-        .unwrap()
-        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
-        .unwrap();
-    peer.write_all(&SEND).unwrap(); // its CRC is wrong
-    let Completion::Error(error) = bench.completion() else {
-        panic!("no error")
-    };
-    // of the LLP, and its second error: an invalid CRC (RFC 5044 §8)
-    assert_eq!((error.number.error_type(), error.number.code()), (3, 2));
-    let sent = bench.sent();
-    assert_eq!(sent.status, SendStatus::Flushed);
-    assert_eq!(bench.state(1) & 0b010, 0);
-    stream.close().unwrap();
+    each(|engine| {
+        use std::io::Write;
+        use warpline_driver::Completion;
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(
+            1,
+            Arming {
+                gate: true,
+                ..Arming::default()
+            },
+        );
+        stream
+            .send_queue()
+            .unwrap()
+            .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+            .unwrap();
+        peer.write_all(&SEND).unwrap(); // its CRC is wrong
+        let Completion::Error(error) = bench.completion() else {
+            panic!("no error")
+        };
+        // of the LLP, and its second error: an invalid CRC (RFC 5044 §8)
+        assert_eq!((error.number.error_type(), error.number.code()), (3, 2));
+        let sent = bench.sent();
+        assert_eq!(sent.status, SendStatus::Flushed);
+        assert_eq!(bench.state(1) & 0b010, 0);
+        stream.close().unwrap();
+    });
 }
 
 /// The gate depends on MPA alone, so that the error can be reported.
 // req: AMB-56, MPA-START-10
 #[test]
 fn an_fpdu_with_a_ddp_error_opens_the_gate_for_its_terminate() {
-    use std::io::Write;
-    use warpline_driver::Completion;
-    use warpline_regmap::transmit::Flags;
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(
-        1,
-        Arming {
-            gate: true,
-            ..Arming::default()
-        },
-    );
-    let queue = stream.send_queue().unwrap();
-    queue
-        .post(untagged(0), SIGNALLED, 1, inline(b"late"))
-        .unwrap();
-    // A good FPDU for a queue without a buffer: 0x2/0x02.
-    let mut fpdu = SEND;
-    fpdu[24..].copy_from_slice(&crc32c(&SEND[..24]));
-    peer.write_all(&fpdu).unwrap();
-    let Completion::Error(error) = bench.completion() else {
-        panic!("no error")
-    };
-    assert_eq!(
-        (error.number.error_type(), error.number.code()),
-        (0x2, 0x02)
-    );
-    assert_eq!(bench.sent().status, SendStatus::Flushed);
-    let terminate = Flags {
-        terminate: true,
-        ..SIGNALLED
-    };
-    queue
-        .post(untagged(2), terminate, 2, inline(b"term"))
-        .unwrap();
-    let sent = bench.sent();
-    assert_eq!((sent.id, sent.status), (2, SendStatus::Ok));
-    assert_eq!(read(&mut peer, 28)[20..24], *b"term");
-    stream.close().unwrap();
+    each(|engine| {
+        use std::io::Write;
+        use warpline_driver::Completion;
+        use warpline_regmap::transmit::Flags;
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(
+            1,
+            Arming {
+                gate: true,
+                ..Arming::default()
+            },
+        );
+        let queue = stream.send_queue().unwrap();
+        queue
+            .post(untagged(0), SIGNALLED, 1, inline(b"late"))
+            .unwrap();
+        // A good FPDU for a queue without a buffer: 0x2/0x02.
+        let mut fpdu = SEND;
+        fpdu[24..].copy_from_slice(&crc32c(&SEND[..24]));
+        peer.write_all(&fpdu).unwrap();
+        let Completion::Error(error) = bench.completion() else {
+            panic!("no error")
+        };
+        assert_eq!(
+            (error.number.error_type(), error.number.code()),
+            (0x2, 0x02)
+        );
+        assert_eq!(bench.sent().status, SendStatus::Flushed);
+        let terminate = Flags {
+            terminate: true,
+            ..SIGNALLED
+        };
+        queue
+            .post(untagged(2), terminate, 2, inline(b"term"))
+            .unwrap();
+        let sent = bench.sent();
+        assert_eq!((sent.id, sent.status), (2, SendStatus::Ok));
+        assert_eq!(read(&mut peer, 28)[20..24], *b"term");
+        stream.close().unwrap();
+    });
 }
 
 // req: MPA-SEG-04
 #[test]
 fn a_new_emss_holds_from_the_next_fpdu_on() {
-    let bench = Bench::open(64);
-    let (mut peer, _, stream) = bench.peer(
-        0,
-        Arming {
-            emss: 512,
-            ..Arming::default()
-        },
-    );
-    let region = bench.region(&pattern(3, 4000));
-    let queue = stream.send_queue().unwrap();
-    for (emss, id) in [(512_u16, 0), (1024, 1), (200, 2)] {
-        assert!(bench.set_emss(0, emss));
-        queue
-            .post(tagged(1, 0), SIGNALLED, id, gather(&region, &[(0, 4000)]))
-            .unwrap();
-        let mulpdu = mpa::mulpdu(emss.into(), false);
-        let first = read(&mut peer, 2);
-        let length = u16::from_be_bytes([first[0], first[1]]);
-        assert_eq!(length, mulpdu);
-        let whole = 4000_u32.div_ceil(u32::from(mulpdu) - 14);
-        let octets = 4000 + whole as usize * (2 + 14 + 4);
-        // PADs of whole FPDUs, and of the last one.
-        let pad = |ulpdu: usize| (4 - (2 + ulpdu) % 4) % 4;
-        let last = 4000 - (whole - 1) as usize * (usize::from(mulpdu) - 14) + 14;
-        let pads = (whole - 1) as usize * pad(mulpdu.into()) + pad(last);
-        read(&mut peer, octets + pads - 2);
-        assert_eq!(bench.sent().id, id);
-    }
-    assert!(!bench.set_emss(0, 127), "below MPA's floor");
-    assert!(!bench.set_emss(3, 1460), "not armed");
-    stream.close().unwrap();
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        let (mut peer, _, stream) = bench.peer(
+            0,
+            Arming {
+                emss: 512,
+                ..Arming::default()
+            },
+        );
+        let region = bench.region(&pattern(3, 4000));
+        let queue = stream.send_queue().unwrap();
+        for (emss, id) in [(512_u16, 0), (1024, 1), (200, 2)] {
+            assert!(bench.set_emss(0, emss));
+            queue
+                .post(tagged(1, 0), SIGNALLED, id, gather(&region, &[(0, 4000)]))
+                .unwrap();
+            let mulpdu = mpa::mulpdu(emss.into(), false);
+            let first = read(&mut peer, 2);
+            let length = u16::from_be_bytes([first[0], first[1]]);
+            assert_eq!(length, mulpdu);
+            let whole = 4000_u32.div_ceil(u32::from(mulpdu) - 14);
+            let octets = 4000 + whole as usize * (2 + 14 + 4);
+            // PADs of whole FPDUs, and of the last one.
+            let pad = |ulpdu: usize| (4 - (2 + ulpdu) % 4) % 4;
+            let last = 4000 - (whole - 1) as usize * (usize::from(mulpdu) - 14) + 14;
+            let pads = (whole - 1) as usize * pad(mulpdu.into()) + pad(last);
+            read(&mut peer, octets + pads - 2);
+            assert_eq!(bench.sent().id, id);
+        }
+        assert!(!bench.set_emss(0, 127), "below MPA's floor");
+        assert!(!bench.set_emss(3, 1460), "not armed");
+        stream.close().unwrap();
+    });
 }

@@ -1,4 +1,4 @@
-//! A machine with a card that listens and connects.
+//! A machine with a card that listens and connects, over the send queues in software or over the RTL's transmit path.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,6 +17,23 @@ use warpline_sim::{
 /// Longest wait for anything, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Who makes FPDUs of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The card.
+    Software,
+    /// The device.
+    Rtl,
+}
+
+/// Runs a test over both engines.
+pub fn each(test: impl Fn(Engine)) {
+    for engine in [Engine::Software, Engine::Rtl] {
+        eprintln!("engine: {engine:?}"); // shown if the test fails
+        test(engine);
+    }
+}
+
 /// A machine with a card. Fields are dropped in this order.
 pub struct Machine {
     pub queue: WorkQueue,
@@ -29,14 +46,19 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn new(seed: u64) -> Self {
-        Self::with(&Config::simulated(64), seed)
+    pub fn new(engine: Engine, seed: u64) -> Self {
+        let config = Config {
+            transmit: engine == Engine::Rtl,
+            ..Config::simulated(64)
+        };
+        Self::with(&config, seed)
     }
 
     pub fn with(config: &Config, seed: u64) -> Self {
         let options = CardOptions {
             seed,
             transmit: true,
+            resend: 10,
             ..CardOptions::default()
         };
         let card = Card::open(config, options).unwrap();

@@ -14,7 +14,7 @@ use warpline_driver::{
 };
 use warpline_hdl::Config;
 
-use crate::bench::{Machine, PATIENCE, anywhere};
+use crate::bench::{Engine, Machine, PATIENCE, anywhere, each};
 
 /// Connections of each test in every run of the tests.
 const CONNECTIONS: usize = 16;
@@ -26,8 +26,9 @@ const OCTETS: usize = 3000;
 const GROWTH: usize = 16 << 20;
 
 /// A device of 16 streams.
-fn config() -> Config {
+fn config(engine: Engine) -> Config {
     Config {
+        transmit: engine == Engine::Rtl,
         streams: 16,
         ring_octets: 16 << 10,
         commit_octets: 16 << 10,
@@ -165,8 +166,9 @@ struct Report {
 }
 
 /// `count` connections, `side_by_side` of them at a time.
-fn run(count: usize, side_by_side: usize) -> Report {
-    let (client, server) = (Machine::with(&config(), 1), Machine::with(&config(), 2));
+fn run(engine: Engine, count: usize, side_by_side: usize) -> Report {
+    let config = config(engine);
+    let (client, server) = (Machine::with(&config, 1), Machine::with(&config, 2));
     let memory = vec![0; side_by_side * OCTETS];
     let registration = Registration {
         remote_read: true,
@@ -210,19 +212,19 @@ fn run(count: usize, side_by_side: usize) -> Report {
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_one_after_the_other_leave_nothing() {
-    run(CONNECTIONS, 1);
+    each(|engine| drop(run(engine, CONNECTIONS, 1)));
 }
 
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_sixteen_at_a_time_leave_nothing() {
-    run(CONNECTIONS, 16);
+    each(|engine| drop(run(engine, CONNECTIONS, 16)));
 }
 
 #[test]
 #[ignore = "minutes: make long-connections"]
 fn a_thousand_connections_leave_nothing() {
-    let reports = [run(MANY, 1), run(MANY, 16)];
+    let reports = [1, 16].map(|at_a_time| run(Engine::Software, MANY, at_a_time));
     let text = serde_json::to_string_pretty(&reports).unwrap() + "\n";
     print!("{text}");
     if let Some(record) = std::env::var_os("RECORD") {

@@ -12,7 +12,7 @@ use warpline_driver::{
     Revision, Work, WorkStatus, connect,
 };
 
-use crate::bench::{Machine, PATIENCE, anywhere};
+use crate::bench::{Machine, PATIENCE, anywhere, each};
 
 /// A Request and a Reply of revision 1 with CRC, without markers and private data (RFC 5044 §7.1.1).
 const REQUEST: [u8; 20] = *b"MPA ID Req Frame\x40\x01\0\0";
@@ -98,176 +98,186 @@ fn is_served(machine: &Machine, listener: &Listener) {
 // req: LLP-08, LLP-10, DDP-TEAR-10, DDP-TEAR-11
 #[test]
 fn an_initiator_may_be_killed_at_every_step() {
-    let machine = Machine::new(11);
-    let listener = Listener::bind(&machine.context, anywhere(), ListenOptions::default()).unwrap();
-    for how in KILLS {
-        // Within the Request: the host gets no request.
-        for octets in [0, 1, 16, 19] {
-            let mut socket = peer(listener.address());
-            socket.write_all(&REQUEST[..octets]).unwrap();
-            kill(socket, how);
-            nothing_left(&machine, 1);
-        }
-        // Behind the Request, before the host accepts, rejects or drops it.
-        for answer in 0..3 {
-            let mut socket = peer(listener.address());
-            socket.write_all(&REQUEST).unwrap();
-            let request = listener.accept(PATIENCE).unwrap().expect("a request");
-            kill(socket, how);
-            match answer {
-                0 => {
-                    if let Ok(pair) = accept(&machine, request) {
-                        ends(&machine, pair);
-                    }
-                }
-                1 => drop(request.reject(b"no")),
-                _ => drop(request),
+    each(|engine| {
+        let machine = Machine::new(engine, 11);
+        let listener =
+            Listener::bind(&machine.context, anywhere(), ListenOptions::default()).unwrap();
+        for how in KILLS {
+            // Within the Request: the host gets no request.
+            for octets in [0, 1, 16, 19] {
+                let mut socket = peer(listener.address());
+                socket.write_all(&REQUEST[..octets]).unwrap();
+                kill(socket, how);
+                nothing_left(&machine, 1);
             }
-            nothing_left(&machine, 1);
+            // Behind the Request, before the host accepts, rejects or drops it.
+            for answer in 0..3 {
+                let mut socket = peer(listener.address());
+                socket.write_all(&REQUEST).unwrap();
+                let request = listener.accept(PATIENCE).unwrap().expect("a request");
+                kill(socket, how);
+                match answer {
+                    0 => {
+                        if let Ok(pair) = accept(&machine, request) {
+                            ends(&machine, pair);
+                        }
+                    }
+                    1 => drop(request.reject(b"no")),
+                    _ => drop(request),
+                }
+                nothing_left(&machine, 1);
+            }
+            // Before and within the Reply, behind it, and within an FPDU.
+            for (read, written) in [(0, 0), (7, 0), (20, 0), (20, 1), (20, 8)] {
+                let mut socket = peer(listener.address());
+                socket.write_all(&REQUEST).unwrap();
+                let request = listener.accept(PATIENCE).unwrap().expect("a request");
+                let pair = accept(&machine, request).unwrap();
+                socket.read_exact(&mut [0; 20][..read]).unwrap();
+                socket.write_all(&FPDU[..written]).unwrap();
+                kill(socket, how);
+                ends(&machine, pair);
+                nothing_left(&machine, 1);
+            }
         }
-        // Before and within the Reply, behind it, and within an FPDU.
-        for (read, written) in [(0, 0), (7, 0), (20, 0), (20, 1), (20, 8)] {
-            let mut socket = peer(listener.address());
-            socket.write_all(&REQUEST).unwrap();
-            let request = listener.accept(PATIENCE).unwrap().expect("a request");
-            let pair = accept(&machine, request).unwrap();
-            socket.read_exact(&mut [0; 20][..read]).unwrap();
-            socket.write_all(&FPDU[..written]).unwrap();
-            kill(socket, how);
-            ends(&machine, pair);
-            nothing_left(&machine, 1);
-        }
-    }
-    is_served(&machine, &listener);
-    nothing_left(&machine, 1);
+        is_served(&machine, &listener);
+        nothing_left(&machine, 1);
+    });
 }
 
 // req: LLP-08, LLP-10, DDP-TEAR-10, DDP-TEAR-11
 #[test]
 fn a_responder_may_be_killed_at_every_step() {
-    let machine = Machine::new(12);
-    let begin = |address| {
-        let options = ConnectOptions {
-            revision: Revision::One,
-            pair: machine.options(),
-            ..ConnectOptions::default()
+    each(|engine| {
+        let machine = Machine::new(engine, 12);
+        let begin = |address| {
+            let options = ConnectOptions {
+                revision: Revision::One,
+                pair: machine.options(),
+                ..ConnectOptions::default()
+            };
+            connect(&machine.domain, &machine.queue, address, options)
         };
-        connect(&machine.domain, &machine.queue, address, options)
-    };
-    for how in KILLS {
-        // Octets that the peer reads of the Request and writes of the Reply, and behind it.
-        for (read, written) in [
-            (0, 0),
-            (10, 0),
-            (20, 0),
-            (20, 1),
-            (20, 19),
-            (20, 20),
-            (20, 28),
-        ] {
-            let peer = TcpListener::bind(anywhere()).unwrap();
-            let address = peer.local_addr().unwrap();
-            let begun = thread::scope(|scope| {
-                scope.spawn(|| {
-                    let (mut socket, _) = peer.accept().unwrap();
-                    socket.read_exact(&mut [0; 20][..read]).unwrap();
-                    let octets = [&REPLY[..], &FPDU].concat();
-                    socket.write_all(&octets[..written]).unwrap();
-                    kill(socket, how);
+        for how in KILLS {
+            // Octets that the peer reads of the Request and writes of the Reply, and behind it.
+            for (read, written) in [
+                (0, 0),
+                (10, 0),
+                (20, 0),
+                (20, 1),
+                (20, 19),
+                (20, 20),
+                (20, 28),
+            ] {
+                let peer = TcpListener::bind(anywhere()).unwrap();
+                let address = peer.local_addr().unwrap();
+                let begun = thread::scope(|scope| {
+                    scope.spawn(|| {
+                        let (mut socket, _) = peer.accept().unwrap();
+                        socket.read_exact(&mut [0; 20][..read]).unwrap();
+                        let octets = [&REPLY[..], &FPDU].concat();
+                        socket.write_all(&octets[..written]).unwrap();
+                        kill(socket, how);
+                    });
+                    begin(address)
                 });
-                begin(address)
-            });
-            match begun {
-                Ok((pair, _)) if written >= 20 => ends(&machine, pair),
-                Ok(_) => panic!("connected by {written} octets"),
-                // With the whole Reply, an RST may overtake the start of the stream.
-                Err(_) => {}
+                match begun {
+                    Ok((pair, _)) if written >= 20 => ends(&machine, pair),
+                    Ok(_) => panic!("connected by {written} octets"),
+                    // With the whole Reply, an RST may overtake the start of the stream.
+                    Err(_) => {}
+                }
+                nothing_left(&machine, 0);
             }
-            nothing_left(&machine, 0);
         }
-    }
-    // Where nobody listens.
-    let nowhere = TcpListener::bind(anywhere()).unwrap().local_addr().unwrap();
-    assert!(begin(nowhere).is_err());
-    nothing_left(&machine, 0);
+        // Where nobody listens.
+        let nowhere = TcpListener::bind(anywhere()).unwrap().local_addr().unwrap();
+        assert!(begin(nowhere).is_err());
+        nothing_left(&machine, 0);
+    });
 }
 
 /// The FIN cuts an FPDU: everything completes in error, and the peer gets an RST when the host closes the pair, not before.
 // req: AMB-57, DDP-TEAR-03, MPA-ERR-03
 #[test]
 fn a_stream_that_ends_in_an_error_is_reset_when_the_host_closes_it() {
-    let machine = Machine::new(14);
-    let listener = Listener::bind(&machine.context, anywhere(), ListenOptions::default()).unwrap();
-    let mut socket = peer(listener.address());
-    socket.write_all(&REQUEST).unwrap();
-    let request = listener.accept(PATIENCE).unwrap().expect("a request");
-    let pair = accept(&machine, request).unwrap();
-    socket.read_exact(&mut [0; 20]).unwrap();
-    socket.write_all(&FPDU).unwrap();
-    socket.shutdown(Shutdown::Write).unwrap();
-    let (mut failed, mut flushed) = (false, 0);
-    while !failed || flushed < 4 {
-        match machine.next() {
-            Work::Completion(done) => {
-                assert_eq!(done.status, WorkStatus::Flushed);
-                flushed += 1;
-            }
-            Work::Event { event, .. } => match event {
-                PairEvent::StreamError(error) => {
-                    assert_eq!(error.number, ErrorNumber::MpaConnection);
-                    failed = true;
+    each(|engine| {
+        let machine = Machine::new(engine, 14);
+        let listener =
+            Listener::bind(&machine.context, anywhere(), ListenOptions::default()).unwrap();
+        let mut socket = peer(listener.address());
+        socket.write_all(&REQUEST).unwrap();
+        let request = listener.accept(PATIENCE).unwrap().expect("a request");
+        let pair = accept(&machine, request).unwrap();
+        socket.read_exact(&mut [0; 20]).unwrap();
+        socket.write_all(&FPDU).unwrap();
+        socket.shutdown(Shutdown::Write).unwrap();
+        let (mut failed, mut flushed) = (false, 0);
+        while !failed || flushed < 4 {
+            match machine.next() {
+                Work::Completion(done) => {
+                    assert_eq!(done.status, WorkStatus::Flushed);
+                    flushed += 1;
                 }
-                PairEvent::Terminating(_) => {}
+                Work::Event { event, .. } => match event {
+                    PairEvent::StreamError(error) => {
+                        assert_eq!(error.number, ErrorNumber::MpaConnection);
+                        failed = true;
+                    }
+                    PairEvent::Terminating(_) => {}
+                    other => panic!("{other:?}"),
+                },
                 other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
+            }
         }
-    }
-    // What the card has sent, a Terminate perhaps, and no end.
-    socket
-        .set_read_timeout(Some(Duration::from_millis(300)))
-        .unwrap();
-    let end = loop {
-        match socket.read(&mut [0; 100]) {
-            Ok(0) => panic!("closed before the host has closed it"),
-            Ok(_) => {}
-            Err(error) => break error.kind(),
-        }
-    };
-    assert_eq!(end, ErrorKind::WouldBlock);
-    pair.close().unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    let end = socket.read(&mut [0; 100]).map_err(|error| error.kind());
-    assert_eq!(end, Err(ErrorKind::ConnectionReset));
-    nothing_left(&machine, 1);
+        // What the card has sent, a Terminate perhaps, and no end.
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        let end = loop {
+            match socket.read(&mut [0; 100]) {
+                Ok(0) => panic!("closed before the host has closed it"),
+                Ok(_) => {}
+                Err(error) => break error.kind(),
+            }
+        };
+        assert_eq!(end, ErrorKind::WouldBlock);
+        pair.close().unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let end = socket.read(&mut [0; 100]).map_err(|error| error.kind());
+        assert_eq!(end, Err(ErrorKind::ConnectionReset));
+        nothing_left(&machine, 1);
+    });
 }
 
 // req: MPA-START-30, AMB-52
 #[test]
 fn a_flood_of_half_open_start_ups_keeps_nobody_out() {
-    const FLOOD: usize = 60;
-    const ROUNDS: usize = 4;
-    /// Connections of the control program.
-    const BOUND: usize = 64;
-    let machine = Machine::new(13);
-    let options = ListenOptions {
-        backlog: 8,
-        ..ListenOptions::default()
-    };
-    let listener = Listener::bind(&machine.context, anywhere(), options).unwrap();
-    let mut flood = Vec::new();
-    for round in 0..ROUNDS {
-        for place in 0..FLOOD {
-            let mut socket = peer(listener.address());
-            // Silence, or a Request that stops; an evicted one has got an RST.
-            let _ = socket.write_all(&REQUEST[..place % 20]);
-            flood.push(socket);
+    each(|engine| {
+        const FLOOD: usize = 60;
+        const ROUNDS: usize = 4;
+        /// Connections of the control program.
+        const BOUND: usize = 64;
+        let machine = Machine::new(engine, 13);
+        let options = ListenOptions {
+            backlog: 8,
+            ..ListenOptions::default()
+        };
+        let listener = Listener::bind(&machine.context, anywhere(), options).unwrap();
+        let mut flood = Vec::new();
+        for round in 0..ROUNDS {
+            for place in 0..FLOOD {
+                let mut socket = peer(listener.address());
+                // Silence, or a Request that stops; an evicted one has got an RST.
+                let _ = socket.write_all(&REQUEST[..place % 20]);
+                flood.push(socket);
+            }
+            is_served(&machine, &listener);
+            let (connections, _) = machine.network.counts();
+            assert!(connections <= BOUND, "{connections} in round {round}");
         }
-        is_served(&machine, &listener);
-        let (connections, _) = machine.network.counts();
-        assert!(connections <= BOUND, "{connections} in round {round}");
-    }
-    assert_eq!(flood.len(), ROUNDS * FLOOD);
-    drop(flood);
-    nothing_left(&machine, 1);
+        assert_eq!(flood.len(), ROUNDS * FLOOD);
+        drop(flood);
+        nothing_left(&machine, 1);
+    });
 }

@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 use warpline_regmap::layout::completion;
 
-use super::octets::merged;
 use crate::host::Host;
+use crate::transmit::octets::merged;
 
 /// Octets of an entry.
 const ENTRY: usize = 4 * completion::WORDS;

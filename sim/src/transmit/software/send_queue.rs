@@ -1,26 +1,29 @@
 //! The send queue of a stream: requests become FPDUs.
 //!
 //! ```text
-//!  doorbell ─► slot ─► elements checked ─► segment by segment: memory ─► FPDU ─► outgoing ─► TCP
-//!                 └─► refused, flushed ──────────────────────────────────┐
-//!                                          last segment, signalled ──────┴─► send_event
+//!  doorbell ─► slot ─► segment by segment: elements checked ─► memory ─► FPDU ─► outgoing ─► TCP
+//!                 └─► refused, flushed ◄──────────┴──────────────┘
+//!                           └──────────┬── last segment, signalled
+//!                                      └─► send_event
 //! ```
+//!
+//! As in the RTL, the elements that a segment reaches are checked when it is cut, so those in front of a bad element leave.
 //!
 //! A step makes one FPDU at most. It stalls while the gate is closed, while `outgoing` is full, and while the completion queue
 //! has no room for the entry that it would bring about.
 
 use warpline_regmap::transmit::{
-    self, Payload, SLOT_OCTETS, SendRequest, Slot, Target, kind, send_event, send_slot,
-    slot_offset, status,
+    self, Element, SLOT_OCTETS, Slot, Target, kind, send_event, send_slot, slot_offset, status,
 };
 use warpline_wire::ddp::{TAGGED_HEADER_LEN, TaggedHeader, UNTAGGED_HEADER_LEN, UntaggedHeader};
 use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::completions::{Completions, Entry};
-use super::outgoing::Outgoing;
+use super::request::{self, Payload, Request};
 use super::stags::Stags;
 use crate::host::Host;
+use crate::transmit::outgoing::Outgoing;
 
 /// Octets that wait for TCP, above which no FPDU is made.
 const OUTGOING: usize = 64 << 10;
@@ -55,11 +58,12 @@ struct Context {
 /// A request under way.
 #[derive(Debug)]
 struct Current {
-    request: SendRequest,
-    /// Bus address and octets of each element.
-    memory: Vec<(u64, u32)>,
+    request: Request,
     /// Octets that were sent.
     sent: u32,
+    /// Element that is next, and octets of it that were sent.
+    element: usize,
+    into: u32,
     msn: u32,
 }
 
@@ -230,22 +234,20 @@ impl SendQueue {
             return false;
         }
         match self.current.take() {
-            Some(current) if sends && !self.frozen_against(&current.request) => {
-                self.segment(current, around);
-            }
+            Some(current) if !self.flushes(current.request.flags) => self.segment(current, around),
             Some(current) => self.report(around, &current.request, status::FLUSHED),
             None => self.fetch(around),
         }
         true
     }
 
-    /// Whether the request is flushed since the stream is frozen.
-    fn frozen_against(&self, request: &SendRequest) -> bool {
+    /// Whether a request with these options is flushed: a frozen stream still sends its last message.
+    fn flushes(&self, flags: transmit::Flags) -> bool {
         let open = self.context.as_ref().is_some_and(|context| context.open);
-        self.frozen && !(request.flags().terminate && open)
+        self.closing || self.ended || self.frozen && !(flags.terminate && open)
     }
 
-    /// Reads the next slot, and checks all that can be checked before memory is read.
+    /// Reads the next slot, and judges its head.
     fn fetch(&mut self, around: &mut Surroundings<'_>) {
         let Some(ring) = &mut self.ring else { return };
         let mut octets = [0; SLOT_OCTETS as usize];
@@ -256,54 +258,37 @@ impl SendQueue {
         for (word, octets) in slot.iter_mut().zip(octets.as_chunks().0) {
             *word = u32::from_le_bytes(*octets);
         }
-        let (name, length) = (send_slot::REQUEST.get(&slot), send_slot::LENGTH.get(&slot));
-        if !read {
-            return self.refuse(around, name, length, status::BUS);
-        }
-        let Ok(request) = SendRequest::parse(&slot) else {
-            let status = match self.closing || self.ended || self.frozen {
-                true => status::FLUSHED,
-                false => status::MALFORMED,
-            };
-            return self.refuse(around, name, length, status);
+        let request = request::parse(&slot);
+        let refusal = if self.flushes(request::flags(&slot)) {
+            Some(status::FLUSHED)
+        } else if !read {
+            Some(status::BUS)
+        } else {
+            request.is_none().then_some(status::MALFORMED)
         };
-        if self.closing || self.ended || self.frozen_against(&request) {
-            return self.report(around, &request, status::FLUSHED);
+        let (name, length) = (send_slot::REQUEST.get(&slot), send_slot::LENGTH.get(&slot));
+        if let Some(status) = refusal {
+            return self.refuse(around, name, length, status);
         }
-        let mut memory = Vec::new();
-        if let Payload::Gather(gather) = request.payload() {
-            for element in gather.as_slice() {
-                let domain = self.domain.unwrap_or_default();
-                match around.stags.check(element, self.stream, domain) {
-                    Ok(address) => memory.push((address, element.length)),
-                    Err(status) => return self.report(around, &request, status),
-                }
-            }
-        }
-        let msn = match request.target() {
+        let Some(request) = request else { return };
+        let msn = match request.target {
             Target::Tagged { .. } => 0,
             Target::Untagged { queue, .. } => {
-                let Some(count) = self.count(queue) else {
-                    return self.report(around, &request, status::MALFORMED);
-                };
+                let first = self.context.as_ref().map_or(1, |context| context.first_msn);
+                self.messages.resize(transmit::QUEUES as usize, 0);
+                let count = &mut self.messages[queue as usize]; // the head was judged
                 let before = *count;
                 *count = before.wrapping_add(1);
-                let first = self.context.as_ref().map_or(1, |context| context.first_msn);
                 first.wrapping_add(before)
             }
         };
         self.current = Some(Current {
             request,
-            memory,
             sent: 0,
+            element: 0,
+            into: 0,
             msn,
         });
-    }
-
-    /// Messages sent to an untagged queue; none beyond the queues that are counted.
-    fn count(&mut self, queue: u32) -> Option<&mut u32> {
-        self.messages.resize(transmit::QUEUES as usize, 0);
-        self.messages.get_mut(queue as usize)
     }
 
     /// Sends the next segment of a request.
@@ -311,9 +296,9 @@ impl SendQueue {
         let Some(context) = &mut self.context else {
             return;
         };
-        let total = current.request.payload().length();
+        let total = current.request.length;
         let mulpdu = mpa::mulpdu(context.emss.into(), context.markers);
-        let header_len = match current.request.target() {
+        let header_len = match current.request.target {
             Target::Tagged { .. } => TAGGED_HEADER_LEN,
             Target::Untagged { .. } => UNTAGGED_HEADER_LEN,
         };
@@ -322,18 +307,26 @@ impl SendQueue {
         let count = room.min(total - offset);
         let last = offset + count == total;
         let mut payload = vec![0; count as usize];
-        let read = match current.request.payload() {
+        let domain = self.domain.unwrap_or_default();
+        let read = match &current.request.payload {
             Payload::Inline(inline) => {
-                payload.copy_from_slice(&inline.as_slice()[offset as usize..][..count as usize]);
-                true
+                payload.copy_from_slice(&inline[offset as usize..][..count as usize]);
+                Ok(())
             }
-            Payload::Gather(_) => gather(around.host, &current.memory, offset, &mut payload),
+            Payload::Gather(elements) => {
+                let check = |element: &Element| around.stags.check(element, self.stream, domain);
+                let place = (&mut current.element, &mut current.into);
+                ranges(elements, place, count, last, check).and_then(|memory| {
+                    let read = gather(around.host, &memory, &mut payload);
+                    read.then_some(()).ok_or(status::BUS)
+                })
+            }
         };
-        if !read {
-            return self.report(around, &current.request, status::BUS);
+        if let Err(status) = read {
+            return self.report(around, &current.request, status);
         }
         let (tagged, untagged);
-        let header: &[u8] = match current.request.target() {
+        let header: &[u8] = match current.request.target {
             Target::Tagged {
                 stag,
                 offset: to,
@@ -371,16 +364,15 @@ impl SendQueue {
             self.current = Some(current);
             return;
         }
-        let flags = current.request.flags();
+        let flags = current.request.flags;
         if flags.signalled {
             self.report(around, &current.request, status::OK);
         }
         self.ended |= flags.terminate;
     }
 
-    fn report(&mut self, around: &mut Surroundings<'_>, request: &SendRequest, status: u32) {
-        let length = request.payload().length().into();
-        self.refuse(around, request.request(), length, status);
+    fn report(&mut self, around: &mut Surroundings<'_>, request: &Request, status: u32) {
+        self.refuse(around, request.name, request.length.into(), status);
     }
 
     /// Writes a `send_event`. A status of a failed request ends the queue.
@@ -402,18 +394,45 @@ fn is_emss(emss: u16) -> bool {
     emss >= mpa::MIN_MULPDU
 }
 
-/// Reads the octets of the elements from `offset` on.
-fn gather(host: &Host, memory: &[(u64, u32)], offset: u32, payload: &mut [u8]) -> bool {
-    let (mut skip, mut done) = (u64::from(offset), 0);
-    for &(address, length) in memory {
-        let length = u64::from(length);
-        if skip >= length {
-            skip -= length;
-            continue;
+/// Bus addresses and octets of the next `count` octets of a message, whose last ones they are or not; or the status of the
+/// request. An element that has no octets, elements whose sum is less than `LENGTH`, or more at the message's end, are malformed.
+fn ranges(
+    elements: &[Element],
+    (index, into): (&mut usize, &mut u32),
+    count: u32,
+    last: bool,
+    check: impl Fn(&Element) -> Result<u64, u32>,
+) -> Result<Vec<(u64, u32)>, u32> {
+    let (mut memory, mut left) = (vec![], count);
+    while left > 0 {
+        let element = elements.get(*index).filter(|element| element.length > 0);
+        let element = element.ok_or(status::MALFORMED)?;
+        let available = element.length - *into;
+        let more = available > left || *index + 1 < elements.len();
+        if last && available >= left && more {
+            return Err(status::MALFORMED);
         }
-        let count = (length - skip).min((payload.len() - done) as u64) as usize;
-        let mut rest = &mut payload[done..done + count];
-        let mut at = address.wrapping_add(skip);
+        let length = available.min(left);
+        let part = Element {
+            length,
+            offset: element.offset.wrapping_add(u64::from(*into)),
+            ..*element
+        };
+        memory.push((check(&part)?, length));
+        left -= length;
+        *into += length;
+        if length == available {
+            (*index, *into) = (*index + 1, 0);
+        }
+    }
+    Ok(memory)
+}
+
+/// Reads the octets of these ranges.
+fn gather(host: &Host, memory: &[(u64, u32)], mut payload: &mut [u8]) -> bool {
+    for &(mut at, length) in memory {
+        let (mut rest, behind) = payload.split_at_mut(length as usize);
+        payload = behind;
         // A page at a time: the maps of two pages may be different ones.
         while !rest.is_empty() {
             let page = (4096 - at % 4096) as usize;
@@ -424,11 +443,6 @@ fn gather(host: &Host, memory: &[(u64, u32)], offset: u32, payload: &mut [u8]) -
             at = at.wrapping_add(now.len() as u64);
             rest = later;
         }
-        done += count;
-        skip = 0;
-        if done == payload.len() {
-            break;
-        }
     }
-    done == payload.len()
+    true
 }
