@@ -367,6 +367,20 @@ impl Card {
         simulation.writes.refused + simulation.reads.refused
     }
 
+    /// Octets that TCP has asked a transmit ring for a second time, and found the same ([`CardOptions::resend`]).
+    #[must_use]
+    pub fn resent_octets(&self) -> u64 {
+        let simulation = self.simulation();
+        simulation.ring.as_ref().map_or(0, |(ring, _)| ring.resent)
+    }
+
+    /// Octets that left a transmit ring behind the close of their stream: TCP had asked for them before.
+    #[must_use]
+    pub fn stale_octets(&self) -> u64 {
+        let simulation = self.simulation();
+        simulation.ring.as_ref().map_or(0, |(ring, _)| ring.stale)
+    }
+
     /// Number of interrupt messages sent so far, by vector (`warpline_regmap::register::interrupt`).
     #[must_use]
     pub fn messages(&self) -> [u64; interrupt::COUNT] {

@@ -30,9 +30,27 @@ pub const PROGRAMS: [ControlOptions; 2] = [
     },
 ];
 
+/// Who makes FPDUs of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The card.
+    Software,
+    /// The device.
+    Rtl,
+}
+
+/// Runs a test over both engines.
+pub fn each(test: impl Fn(Engine)) {
+    for engine in [Engine::Software, Engine::Rtl] {
+        eprintln!("engine: {engine:?}"); // shown if the test fails
+        test(engine);
+    }
+}
+
 /// A device of 16 streams, as in the tests of the network side.
-fn config() -> Config {
+fn config(engine: Engine) -> Config {
     Config {
+        transmit: engine == Engine::Rtl,
         streams: 16,
         ring_octets: 16 << 10,
         commit_octets: 16 << 10,
@@ -80,16 +98,16 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(program: ControlOptions) -> Self {
-        Self::with(program, PathOptions::default())
+    pub fn new(engine: Engine, program: ControlOptions) -> Self {
+        Self::with(engine, program, PathOptions::default())
     }
 
-    pub fn with(program: ControlOptions, path: PathOptions) -> Self {
+    pub fn with(engine: Engine, program: ControlOptions, path: PathOptions) -> Self {
         let options = CardOptions {
             transmit: true,
             ..CardOptions::default()
         };
-        let card = Card::open(&config(), options).unwrap();
+        let card = Card::open(&config(engine), options).unwrap();
         let clock = card.run_freely().unwrap();
         map_completions(&card);
         set_completions(&card);

@@ -1,6 +1,6 @@
 //! Two cards with their control programs and hosts, over TCP.
 
-use crate::bench::{Host, PROGRAMS};
+use crate::bench::{Host, PROGRAMS, each};
 use warpline_regmap::mailbox::{
     Accept, Armed, Block, CardMessage, CloseReason, Connect, Depth, FailureCause, HostMessage,
     Offer, PrivateData, Refusal, Reject, Requested, Rtr, StreamOptions,
@@ -91,149 +91,159 @@ fn establish(ours: &Host, theirs: &Host, connection: u16, address: std::net::Soc
 // req: MPA-START-01, MPA-START-23, MPA-START-24, MPA-START-26, MPA-START-28, DDP-TEAR-09, DDP-TEAR-10, LLP-09, LLP-10
 #[test]
 fn connections_are_set_up_and_closed_by_fins() {
-    for program in PROGRAMS {
-        let (ours, theirs) = (
-            Host::new(program),
-            Host::with(program, PathOptions::rough(9)),
-        );
-        for (round, listen) in ["127.0.0.1:0", "[::1]:0"].into_iter().enumerate() {
-            let address = theirs.listen(listen);
-            let connection = ME + round as u16;
-            let other = establish(&ours, &theirs, connection, address);
-            ours.send(&HostMessage::Disconnect { connection });
-            assert_eq!(theirs.next(), CardMessage::HalfClosed { connection: other });
-            theirs.send(&HostMessage::Disconnect { connection: other });
-            assert_eq!(theirs.next(), closed(other, CloseReason::Finished));
-            assert_eq!(ours.next(), CardMessage::HalfClosed { connection });
-            assert_eq!(ours.next(), closed(connection, CloseReason::Finished));
-            ours.send(&HostMessage::Release { connection });
-            theirs.send(&HostMessage::Release { connection: other });
-            theirs.send(&HostMessage::Unlisten { listener: 1 });
-            ours.empties();
-            theirs.empties();
+    each(|engine| {
+        for program in PROGRAMS {
+            let (ours, theirs) = (
+                Host::new(engine, program),
+                Host::with(engine, program, PathOptions::rough(9)),
+            );
+            for (round, listen) in ["127.0.0.1:0", "[::1]:0"].into_iter().enumerate() {
+                let address = theirs.listen(listen);
+                let connection = ME + round as u16;
+                let other = establish(&ours, &theirs, connection, address);
+                ours.send(&HostMessage::Disconnect { connection });
+                assert_eq!(theirs.next(), CardMessage::HalfClosed { connection: other });
+                theirs.send(&HostMessage::Disconnect { connection: other });
+                assert_eq!(theirs.next(), closed(other, CloseReason::Finished));
+                assert_eq!(ours.next(), CardMessage::HalfClosed { connection });
+                assert_eq!(ours.next(), closed(connection, CloseReason::Finished));
+                ours.send(&HostMessage::Release { connection });
+                theirs.send(&HostMessage::Release { connection: other });
+                theirs.send(&HostMessage::Unlisten { listener: 1 });
+                ours.empties();
+                theirs.empties();
+            }
         }
-    }
+    });
 }
 
 // req: MPA-START-27, MPA-START-28
 #[test]
 fn connections_are_rejected_and_refused() {
-    for program in PROGRAMS {
-        let (ours, theirs) = (Host::new(program), Host::new(program));
-        let address = theirs.listen("127.0.0.1:0");
-        connect(&ours, ME, address);
-        let connection = requested(&theirs).connection;
-        theirs.send(&HostMessage::Reject(Reject {
-            connection,
-            ird: 0,
-            ord: 9,
-            rtr: WRITE,
-            private_data: PrivateData::new(b"no").unwrap(),
-        }));
-        match ours.next() {
-            CardMessage::Rejected {
+    each(|engine| {
+        for program in PROGRAMS {
+            let (ours, theirs) = (Host::new(engine, program), Host::new(engine, program));
+            let address = theirs.listen("127.0.0.1:0");
+            connect(&ours, ME, address);
+            let connection = requested(&theirs).connection;
+            theirs.send(&HostMessage::Reject(Reject {
                 connection,
-                block,
-                private_data,
-            } => {
-                assert_eq!((connection, private_data.as_slice()), (ME, &b"no"[..]));
-                assert_eq!(block.map(|block| block.ord), Some(9));
+                ird: 0,
+                ord: 9,
+                rtr: WRITE,
+                private_data: PrivateData::new(b"no").unwrap(),
+            }));
+            match ours.next() {
+                CardMessage::Rejected {
+                    connection,
+                    block,
+                    private_data,
+                } => {
+                    assert_eq!((connection, private_data.as_slice()), (ME, &b"no"[..]));
+                    assert_eq!(block.map(|block| block.ord), Some(9));
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
+            ours.empties();
+            theirs.empties();
+            // Nobody listens any more.
+            theirs.send(&HostMessage::Unlisten { listener: 1 });
+            theirs.send(&HostMessage::Proceed { connection });
+            let refused = CardMessage::Refused {
+                number: connection,
+                kind: 6,
+                reason: Refusal::Unknown,
+            };
+            assert_eq!(theirs.next(), refused);
+            connect(&ours, ME, address);
+            assert!(matches!(
+                ours.next(),
+                CardMessage::Failed {
+                    connection: ME,
+                    cause: FailureCause::Unreachable,
+                    ..
+                }
+            ));
+            ours.empties();
         }
-        ours.empties();
-        theirs.empties();
-        // Nobody listens any more.
-        theirs.send(&HostMessage::Unlisten { listener: 1 });
-        theirs.send(&HostMessage::Proceed { connection });
-        let refused = CardMessage::Refused {
-            number: connection,
-            kind: 6,
-            reason: Refusal::Unknown,
-        };
-        assert_eq!(theirs.next(), refused);
-        connect(&ours, ME, address);
-        assert!(matches!(
-            ours.next(),
-            CardMessage::Failed {
-                connection: ME,
-                cause: FailureCause::Unreachable,
-                ..
-            }
-        ));
-        ours.empties();
-    }
+    });
 }
 
 // req: DDP-TEAR-12, LLP-08, MPA-ERR-03
 #[test]
 fn an_abort_reaches_the_other_end() {
-    for program in PROGRAMS {
-        let (ours, theirs) = (Host::new(program), Host::new(program));
-        let address = theirs.listen("127.0.0.1:0");
-        let other = establish(&ours, &theirs, ME, address);
-        theirs.send(&HostMessage::Abort { connection: other });
-        assert_eq!(theirs.next(), closed(other, CloseReason::Aborted));
-        assert_eq!(ours.next(), closed(ME, CloseReason::Reset));
-        ours.send(&HostMessage::Release { connection: ME });
-        theirs.send(&HostMessage::Release { connection: other });
-        // The streams are free again, and a reset of the device takes everything with it.
-        let other = establish(&ours, &theirs, ME + 1, address);
-        theirs.reset();
-        assert_eq!(ours.next(), closed(ME + 1, CloseReason::Reset));
-        theirs.empties();
-        theirs.send(&HostMessage::Abort { connection: other });
-        assert!(matches!(
-            theirs.next(),
-            CardMessage::Refused {
-                reason: Refusal::Unknown,
-                ..
-            }
-        ));
-    }
+    each(|engine| {
+        for program in PROGRAMS {
+            let (ours, theirs) = (Host::new(engine, program), Host::new(engine, program));
+            let address = theirs.listen("127.0.0.1:0");
+            let other = establish(&ours, &theirs, ME, address);
+            theirs.send(&HostMessage::Abort { connection: other });
+            assert_eq!(theirs.next(), closed(other, CloseReason::Aborted));
+            assert_eq!(ours.next(), closed(ME, CloseReason::Reset));
+            ours.send(&HostMessage::Release { connection: ME });
+            theirs.send(&HostMessage::Release { connection: other });
+            // The streams are free again, and a reset of the device takes everything with it.
+            let other = establish(&ours, &theirs, ME + 1, address);
+            theirs.reset();
+            assert_eq!(ours.next(), closed(ME + 1, CloseReason::Reset));
+            theirs.empties();
+            theirs.send(&HostMessage::Abort { connection: other });
+            assert!(matches!(
+                theirs.next(),
+                CardMessage::Refused {
+                    reason: Refusal::Unknown,
+                    ..
+                }
+            ));
+        }
+    });
 }
 
 // req: LLP-08, LLP-10
 #[test]
 fn a_stream_that_its_host_closes_takes_the_connection_with_it() {
-    for program in PROGRAMS {
-        let (ours, theirs) = (Host::new(program), Host::new(program));
-        let address = theirs.listen("127.0.0.1:0");
-        for round in 0..3 {
-            let other = establish(&ours, &theirs, ME + round, address);
-            theirs.close_stream(0);
-            assert_eq!(theirs.next(), closed(other, CloseReason::Aborted));
-            theirs.send(&HostMessage::Release { connection: other });
-            assert_eq!(ours.next(), closed(ME + round, CloseReason::Reset));
-            ours.close_stream(0);
-            ours.send(&HostMessage::Release {
-                connection: ME + round,
-            });
-            ours.empties();
-            theirs.empties();
+    each(|engine| {
+        for program in PROGRAMS {
+            let (ours, theirs) = (Host::new(engine, program), Host::new(engine, program));
+            let address = theirs.listen("127.0.0.1:0");
+            for round in 0..3 {
+                let other = establish(&ours, &theirs, ME + round, address);
+                theirs.close_stream(0);
+                assert_eq!(theirs.next(), closed(other, CloseReason::Aborted));
+                theirs.send(&HostMessage::Release { connection: other });
+                assert_eq!(ours.next(), closed(ME + round, CloseReason::Reset));
+                ours.close_stream(0);
+                ours.send(&HostMessage::Release {
+                    connection: ME + round,
+                });
+                ours.empties();
+                theirs.empties();
+            }
         }
-    }
+    });
 }
 
 // req: LLP-10
 #[test]
 fn connections_come_and_go_on_all_streams() {
-    for program in PROGRAMS {
-        let (ours, theirs) = (Host::new(program), Host::new(program));
-        let address = theirs.listen("127.0.0.1:0");
-        for round in 0..4 {
-            let mut open = Vec::new();
-            for index in 0..16 {
-                let connection = ME + 16 * round + index;
-                open.push((connection, establish(&ours, &theirs, connection, address)));
+    each(|engine| {
+        for program in PROGRAMS {
+            let (ours, theirs) = (Host::new(engine, program), Host::new(engine, program));
+            let address = theirs.listen("127.0.0.1:0");
+            for round in 0..4 {
+                let mut open = Vec::new();
+                for index in 0..16 {
+                    let connection = ME + 16 * round + index;
+                    open.push((connection, establish(&ours, &theirs, connection, address)));
+                }
+                for (connection, other) in open {
+                    ours.send(&HostMessage::Release { connection });
+                    assert_eq!(theirs.next(), closed(other, CloseReason::Reset));
+                    theirs.send(&HostMessage::Release { connection: other });
+                }
+                ours.empties();
+                theirs.empties();
             }
-            for (connection, other) in open {
-                ours.send(&HostMessage::Release { connection });
-                assert_eq!(theirs.next(), closed(other, CloseReason::Reset));
-                theirs.send(&HostMessage::Release { connection: other });
-            }
-            ours.empties();
-            theirs.empties();
         }
-    }
+    });
 }

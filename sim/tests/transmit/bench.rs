@@ -19,7 +19,8 @@ use warpline_regmap::transmit::{
     transmit_context,
 };
 use warpline_sim::{
-    Card, CardOptions, Clock, ConnectionHandle, Connections, ControlPort, Event, NetworkOptions,
+    BackPressure, Card, CardOptions, Clock, ConnectionHandle, Connections, ControlPort, Event,
+    NetworkOptions,
 };
 
 /// Longest wait for anything, on a busy machine.
@@ -100,15 +101,21 @@ pub fn notice_reset(control: &ControlPort) {
 
 impl Bench {
     pub fn open(engine: Engine, completion_entries: u32) -> Self {
+        Self::with(engine, completion_entries, BackPressure::NONE, 1)
+    }
+
+    pub fn with(engine: Engine, entries: u32, back_pressure: BackPressure, seed: u64) -> Self {
         let options = CardOptions {
             transmit: true,
             resend: 20,
+            back_pressure,
+            seed,
             ..CardOptions::default()
         };
         let card = Card::open(&config(engine), options).unwrap();
         let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
         let host = Options {
-            completion_entries,
+            completion_entries: entries,
             ..Options::default()
         };
         let context = Context::open(Box::new(device), host).unwrap();

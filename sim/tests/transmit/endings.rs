@@ -158,6 +158,50 @@ fn memory_that_the_bus_refuses_ends_the_request() {
     });
 }
 
+/// An element is checked when a segment reaches it: those in front of it leave, whole FPDUs.
+#[test]
+fn segments_in_front_of_a_bad_element_leave() {
+    each(|engine| {
+        let bench = Bench::open(engine, 64);
+        let (mut peer, handle, stream) = bench.peer(0, Arming::default());
+        let queue = stream.send_queue().unwrap();
+        let region = bench.region(&pattern(9, 4000));
+        // MULPDU is 1460 - 6, less the header: the third segment reaches the second element.
+        let room = 1454 - 18;
+        let elements = [
+            Element {
+                stag: region.stag(),
+                length: 3000,
+                offset: region.base(),
+            },
+            Element {
+                stag: region.stag(),
+                length: 2000,
+                offset: region.base() + 2001,
+            },
+        ];
+        let payload = Payload::Gather(Gather::new(&elements).unwrap());
+        queue.post(untagged(0), SIGNALLED, 1, payload).unwrap();
+        queue
+            .post(untagged(0), Flags::default(), 2, inline(b"behind"))
+            .unwrap();
+        let found = [(); 2]
+            .map(|()| bench.sent())
+            .map(|sent| (sent.id, sent.status));
+        assert_eq!(found, [(1, SendStatus::Bounds), (2, SendStatus::Flushed)]);
+        let fpdus = read(&mut peer, 2 * (2 + 18 + room + 4));
+        for (number, fpdu) in fpdus.chunks(2 + 18 + room + 4).enumerate() {
+            let from = number * room;
+            assert_eq!(fpdu[20..20 + room], pattern(9, 4000)[from..from + room]);
+        }
+        bench.connections.finish(handle).unwrap();
+        let mut rest = Vec::new();
+        peer.read_to_end(&mut rest).unwrap();
+        assert!(rest.is_empty(), "{rest:?}");
+        stream.close().unwrap();
+    });
+}
+
 // req: DDP-ERR-08, AMB-55
 #[test]
 fn after_an_error_only_a_terminate_is_sent() {

@@ -1,6 +1,7 @@
 //! Octets of each kind of message, as the peer's TCP gives them.
 
 use warpline_driver::SendStatus;
+use warpline_sim::BackPressure;
 use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
@@ -58,7 +59,10 @@ fn a_send_is_what_the_documents_say_octet_by_octet() {
 
 /// All sizes and forms of one stream, as `wire` frames them. That they are right is shown by a second card, which receives them.
 fn all_forms(engine: Engine, arming: Arming) {
-    let bench = Bench::open(engine, 256);
+    all_forms_on(Bench::open(engine, 256), arming);
+}
+
+fn all_forms_on(bench: Bench, arming: Arming) {
     let (mut peer, _, stream) = bench.peer(2, arming);
     let memory = pattern(1, 300_000);
     let region = bench.region(&memory);
@@ -197,6 +201,21 @@ fn all_forms_without_crc_in_small_segments() {
             },
         );
     });
+}
+
+/// The RTL alone: the engine in software has no ports that stall.
+#[test]
+fn all_forms_while_all_ports_stall() {
+    for seed in 1..=4 {
+        let bench = Bench::with(Engine::Rtl, 256, BackPressure::RANDOM, seed);
+        let arming = Arming {
+            markers: seed % 2 == 0,
+            ..Arming::default()
+        };
+        let card = bench.card.clone();
+        all_forms_on(bench, arming);
+        assert!(card.resent_octets() > 10_000, "{}", card.resent_octets());
+    }
 }
 
 // req: MPA-START-10, AMB-29

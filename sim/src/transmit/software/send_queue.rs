@@ -446,3 +446,53 @@ fn gather(host: &Host, memory: &[(u64, u32)], mut payload: &mut [u8]) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of these lengths, and what the next `count` octets from an element's octet on are made of.
+    fn walk(
+        lengths: &[u32],
+        (mut index, mut into): (usize, u32),
+        count: u32,
+        last: bool,
+    ) -> (Result<Vec<(u64, u32)>, u32>, (usize, u32)) {
+        let elements: Vec<Element> = (1..)
+            .zip(lengths)
+            .map(|(stag, &length)| Element {
+                stag,
+                length,
+                offset: u64::MAX - 9,
+            })
+            .collect();
+        let check = |element: &Element| match element.stag {
+            9 => Err(status::STAG),
+            stag => Ok(u64::from(stag) << 32 | (element.offset & 0xFF)),
+        };
+        let found = ranges(&elements, (&mut index, &mut into), count, last, check);
+        (found, (index, into))
+    }
+
+    #[test]
+    fn elements_are_walked_segment_by_segment() {
+        let at = |stag: u64, into: u64| stag << 32 | (0xF6 + into) & 0xFF;
+        let (found, place) = walk(&[5, 7], (0, 0), 8, false);
+        assert_eq!(found, Ok(vec![(at(1, 0), 5), (at(2, 0), 3)]));
+        assert_eq!(place, (1, 3));
+        let (found, _) = walk(&[5, 7], place, 4, true);
+        assert_eq!(found, Ok(vec![(at(2, 3), 4)]));
+        // Less than LENGTH, more at its end, and an empty element, when they are reached.
+        let malformed = Err(status::MALFORMED);
+        assert_eq!(walk(&[5, 7], (0, 0), 13, true).0, malformed);
+        assert_eq!(walk(&[5, 7], (1, 3), 3, true).0, malformed);
+        assert_eq!(walk(&[5, 7, 1], (1, 3), 4, true).0, malformed);
+        assert_eq!(walk(&[5, 0], (0, 0), 6, false).0, malformed);
+        assert!(walk(&[5, 0], (0, 0), 5, false).0.is_ok());
+        // The first element that fails decides.
+        let mut lengths = [1; 9];
+        lengths[7] = 2;
+        assert_eq!(walk(&lengths, (0, 0), 9, false).0.unwrap().len(), 8);
+        assert_eq!(walk(&lengths, (0, 0), 10, true).0, Err(status::STAG));
+    }
+}
