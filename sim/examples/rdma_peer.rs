@@ -16,7 +16,7 @@
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
 //! 7 i + 3. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
 //! administrator has switched its CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's
-//! network side is recorded there.
+//! network side is recorded there. FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -59,7 +59,11 @@ impl Machine {
             transmit: true,
             ..CardOptions::default()
         };
-        let card = Card::open(&Config::simulated(64), options)?;
+        let config = Config {
+            transmit: std::env::var_os("SOFTWARE").is_none(),
+            ..Config::simulated(64)
+        };
+        let card = Card::open(&config, options)?;
         let clock = card.run_freely()?;
         let network = NetworkOptions {
             record: std::env::var_os("RECORD").map(Into::into),

@@ -131,7 +131,7 @@ pub(super) fn spinner() -> ProgressBar {
 }
 
 /// Opens a simulated card. The first time it builds the model, which may take minutes.
-/// With `transmit` it can have a network side and a control program.
+/// With `transmit` the device sends, too, and the card can have a network side and a control program.
 pub(super) fn open_card(width: usize, trace: bool, transmit: bool) -> Result<Card, Error> {
     let spinner = spinner();
     spinner.set_message(format!(
@@ -142,7 +142,11 @@ pub(super) fn open_card(width: usize, trace: bool, transmit: bool) -> Result<Car
         transmit,
         ..CardOptions::default()
     };
-    let card = Card::open(&Config::simulated(width), options);
+    let config = Config {
+        transmit,
+        ..Config::simulated(width)
+    };
+    let card = Card::open(&config, options);
     spinner.finish_and_clear();
     Ok(card?)
 }

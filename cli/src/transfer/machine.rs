@@ -46,14 +46,15 @@ impl Machine {
     /// # Errors
     /// Those of the card and the driver.
     pub fn open(options: &MachineOptions) -> Result<Self, Error> {
-        let card = Card::open(
-            &Config::simulated(options.width),
-            CardOptions {
-                transmit: true,
-                ..CardOptions::default()
-            },
-        )?;
-        Self::over(&card, options)
+        let config = Config {
+            transmit: true,
+            ..Config::simulated(options.width)
+        };
+        let card = CardOptions {
+            transmit: true,
+            ..CardOptions::default()
+        };
+        Self::over(&Card::open(&config, card)?, options)
     }
 
     /// Makes `card`, which was opened with `transmit`, listen and connect.
