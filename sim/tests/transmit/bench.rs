@@ -101,10 +101,19 @@ pub fn notice_reset(control: &ControlPort) {
 
 impl Bench {
     pub fn open(engine: Engine, completion_entries: u32) -> Self {
-        Self::with(engine, completion_entries, BackPressure::NONE, 1)
+        Self::with(&config(engine), completion_entries, BackPressure::NONE, 1)
     }
 
-    pub fn with(engine: Engine, entries: u32, back_pressure: BackPressure, seed: u64) -> Self {
+    /// Over the RTL, whose ports stall.
+    pub fn stalling(width: usize, entries: u32, seed: u64) -> Self {
+        let config = Config {
+            width,
+            ..config(Engine::Rtl)
+        };
+        Self::with(&config, entries, BackPressure::RANDOM, seed)
+    }
+
+    fn with(config: &Config, entries: u32, back_pressure: BackPressure, seed: u64) -> Self {
         let options = CardOptions {
             transmit: true,
             resend: 20,
@@ -112,7 +121,12 @@ impl Bench {
             seed,
             ..CardOptions::default()
         };
-        let card = Card::open(&config(engine), options).unwrap();
+        let card = Card::open(config, options).unwrap();
+        Self::over(card, entries)
+    }
+
+    /// A host of the card, which runs from now on.
+    fn over(card: Card, entries: u32) -> Self {
         let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
         let host = Options {
             completion_entries: entries,
@@ -129,6 +143,13 @@ impl Bench {
             _clock: card.run_freely().unwrap(),
             card,
         }
+    }
+
+    /// The host leaves, and another one gets the card.
+    pub fn next_host(self) -> Self {
+        let card = self.card.clone();
+        drop(self);
+        Self::over(card, 64)
     }
 
     pub fn region(&self, octets: &[u8]) -> MemoryRegion {

@@ -202,6 +202,40 @@ fn segments_in_front_of_a_bad_element_leave() {
     });
 }
 
+/// Memory that is revoked while a message is read from it: the message ends, and no octet is read once the command is done.
+#[test]
+fn revoked_memory_is_not_read_any_more() {
+    each(|engine| {
+        for seed in 1..=6 {
+            let bench = match engine {
+                Engine::Software => Bench::open(engine, 64),
+                Engine::Rtl => Bench::stalling(64, 64, seed),
+            };
+            let (mut peer, handle, stream) = bench.peer(0, Arming::default());
+            let region = bench.region(&pattern(seed, 300_000));
+            let queue = stream.send_queue().unwrap();
+            let elements = [(0, 100_000), (100_000, 200_000)];
+            queue
+                .post(untagged(0), SIGNALLED, 1, gather(&region, &elements))
+                .unwrap();
+            // Some of it is on its way.
+            let count = 3 + 1000 * seed as usize;
+            let first = read(&mut peer, count);
+            drop(region.revoke().unwrap());
+            let refused = bench.card.bus_errors();
+            assert_eq!((refused, bench.sent().status), (0, SendStatus::Stag));
+            bench.card.step(10_000).unwrap();
+            assert_eq!(bench.card.bus_errors(), 0, "seed {seed}");
+            bench.connections.finish(handle).unwrap();
+            let mut rest = Vec::new();
+            peer.read_to_end(&mut rest).unwrap();
+            // Whole FPDUs of 1460 octets.
+            assert_eq!((first.len() + rest.len()) % 1460, 0);
+            stream.close().unwrap();
+        }
+    });
+}
+
 // req: DDP-ERR-08, AMB-55
 #[test]
 fn after_an_error_only_a_terminate_is_sent() {

@@ -4,4 +4,5 @@ mod bench;
 mod completions;
 mod endings;
 mod messages;
+mod mixed;
 mod resets;

@@ -1,7 +1,6 @@
 //! Octets of each kind of message, as the peer's TCP gives them.
 
 use warpline_driver::SendStatus;
-use warpline_sim::BackPressure;
 use warpline_wire::mpa;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
@@ -203,11 +202,10 @@ fn all_forms_without_crc_in_small_segments() {
     });
 }
 
-/// The RTL alone: the engine in software has no ports that stall.
-#[test]
-fn all_forms_while_all_ports_stall() {
+/// All forms by the RTL, while its ports stall. The engine in software has no such ports.
+fn all_forms_while_ports_stall(width: usize) {
     for seed in 1..=4 {
-        let bench = Bench::with(Engine::Rtl, 256, BackPressure::RANDOM, seed);
+        let bench = Bench::stalling(width, 256, seed);
         let arming = Arming {
             markers: seed % 2 == 0,
             ..Arming::default()
@@ -216,6 +214,26 @@ fn all_forms_while_all_ports_stall() {
         all_forms_on(bench, arming);
         assert!(card.resent_octets() > 10_000, "{}", card.resent_octets());
     }
+}
+
+#[test]
+fn all_forms_of_64_bits_while_ports_stall() {
+    all_forms_while_ports_stall(64);
+}
+
+#[test]
+fn all_forms_of_128_bits_while_ports_stall() {
+    all_forms_while_ports_stall(128);
+}
+
+#[test]
+fn all_forms_of_256_bits_while_ports_stall() {
+    all_forms_while_ports_stall(256);
+}
+
+#[test]
+fn all_forms_of_512_bits_while_ports_stall() {
+    all_forms_while_ports_stall(512);
 }
 
 // req: MPA-START-10, AMB-29
