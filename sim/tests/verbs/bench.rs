@@ -11,7 +11,8 @@ use warpline_driver::{
 };
 use warpline_hdl::Config;
 use warpline_sim::{
-    Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
+    BackPressure, Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram,
+    NetworkOptions,
 };
 
 /// Longest wait for anything, on a busy machine.
@@ -55,8 +56,14 @@ impl Machine {
     }
 
     pub fn with(config: &Config, seed: u64) -> Self {
+        // The RTL's ports stall as well.
+        let back_pressure = match config.transmit {
+            true => BackPressure::RANDOM,
+            false => BackPressure::NONE,
+        };
         let options = CardOptions {
             seed,
+            back_pressure,
             transmit: true,
             resend: 10,
             ..CardOptions::default()
