@@ -1,9 +1,10 @@
 //! The simulated card: the Verilated device with host memory, registers and a network side, cycle by cycle.
 //!
 //! ```text
-//!            feed ─► network ─► s_axis_segment ┌────────┐ m_axi ─► host memory (files, mapped by bus address)
+//!            feed ─► network ─► s_axis_segment ┌────────┐ m_axi ◄─► host memory (files, mapped by bus address)
 //!                       ▲ ◄──── m_axis_window  │ model  │
-//!  host ─► PCI function ┴─────► s_axil         └────────┘ m_axis_msix ─► eventfds
+//!  host ─► PCI function ┴─────► s_axil         │        │ m_axis_msix ─► eventfds
+//!  sockets ◄─ transmit ring ─► s_axis_send     └────────┘ m_axis_transmit, m_axis_status ─► transmit ring
 //!                                                  all ports are checked for the rules of AXI
 //! ```
 //!
