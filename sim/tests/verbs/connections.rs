@@ -212,13 +212,17 @@ fn run(engine: Engine, count: usize, side_by_side: usize) -> Report {
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_one_after_the_other_leave_nothing() {
-    each(|engine| drop(run(engine, CONNECTIONS, 1)));
+    each(|engine| {
+        run(engine, CONNECTIONS, 1);
+    });
 }
 
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_sixteen_at_a_time_leave_nothing() {
-    each(|engine| drop(run(engine, CONNECTIONS, 16)));
+    each(|engine| {
+        run(engine, CONNECTIONS, 16);
+    });
 }
 
 #[test]
