@@ -8,7 +8,7 @@
 //!             ▼  │                            ▲           │        │         ▲
 //!           scan ┘                            └── place ──┘        └► deliver ─► completion ─► interrupts ─► m_axis_msix
 //!
-//!  host            tx/ddp                                tx/mpa                   not in the device yet
+//!  host            tx/ddp                                tx/mpa                   an option of the device
 //!
 //!  send_queues ─► segment ─► local_access ─► gather ─► frame ─► transmit_ring ─► m_axis_transmit
 //!       └────────────── m_axi ◄── read_mux ◄────┘                    settle ─► send_event

@@ -10,8 +10,8 @@
 //!              both ──► markdown, rdl (feature `alloc`) ──► docs/registers.md, docs/registers.rdl
 //! ```
 //!
-//! [`transmit`] describes send queues and [`mailbox`] the way to the card's control program, which this version of the RTL
-//! does not have: their registers and records are in lists of their own.
+//! [`transmit`] describes send queues, which the RTL has as an option, and [`mailbox`] the way to the card's control program,
+//! which it does not have: their registers and records are in lists of their own.
 //!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
 //!

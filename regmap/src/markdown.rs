@@ -146,8 +146,8 @@ has no record; it raises `INTERRUPT_STATE.FAULT`.
 const TRANSMIT: &str = "
 ## Transmit interface
 
-**This version of the RTL does not have it**: `CAPABILITIES` reads 0, and the other register and the command do nothing. The
-software that will use it, and a model of the device, are written against this description.
+Devices built with `--transmit` have it. On others `CAPABILITIES` reads 0, the other registers do nothing, and the commands are
+refused.
 
 A send ring holds the requests of a stream: slots of 256 octets in host memory. A request is one DDP message with up to 8
 elements of local memory, or up to 64 octets in the slot. The host writes slots, then `SEND_PRODUCER`. The device reads each

@@ -1,6 +1,6 @@
-//! The transmit interface: send queues. **This version of the RTL does not have it.** The register
-//! [`CAPABILITIES`] then reads 0, as every address without a register does, and the other registers
-//! below do nothing. They and the records are kept out of [`register::REGISTERS`](crate::register::REGISTERS)
+//! The transmit interface: send queues, of devices that are built with the transmit path. On others
+//! [`CAPABILITIES`] reads 0, the other registers below do nothing, and the commands are refused.
+//! Registers and records of it are kept out of [`register::REGISTERS`](crate::register::REGISTERS)
 //! and [`layout::LAYOUTS`](crate::layout::LAYOUTS), from which the RTL, its package and its C header are
 //! made.
 //!
@@ -69,14 +69,14 @@ pub const CAPABILITY_TRANSMIT: Field = field(
     "TRANSMIT",
     0,
     1,
-    "the device has send queues; 0 in this version",
+    "the device has send queues",
 );
 /// `CAPABILITIES`: the device has a mailbox, and a control program behind it.
 pub const CAPABILITY_MAILBOX: Field = field(
     "MAILBOX",
     1,
     1,
-    "the device has a mailbox; 0 in this version",
+    "the device has a mailbox; 0 in this version of the RTL",
 );
 /// `TRANSMIT_STATE`: armed.
 pub const TRANSMIT_ARMED: Field = field("ARMED", 0, 1, "`ARM_TRANSMIT` was carried out");
@@ -92,7 +92,7 @@ pub const TRANSMIT_IDLE: Field = field(
     "IDLE",
     2,
     1,
-    "TCP has accepted all octets of all requests that the host has announced",
+    "all requests that the host has announced are done; from a card with TCP: and TCP has accepted all of their octets",
 );
 /// `TRANSMIT_STATE`: ended.
 pub const TRANSMIT_ENDED: Field = field(
