@@ -10,6 +10,7 @@ use warpline_hdl::host::command_arbiter::CommandArbiter;
 use warpline_hdl::host::completion::CompletionWriter;
 use warpline_hdl::host::control::Control;
 use warpline_hdl::host::interrupts::Interrupts;
+use warpline_hdl::host::read_mux::{self, ReadMux};
 use warpline_hdl::host::receive_rings::ReceiveRings;
 use warpline_hdl::host::registers::Registers;
 use warpline_hdl::host::write_mux::WriteMux;
@@ -41,6 +42,7 @@ const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
 const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
 const PLACE_SPLIT: &str = include_str!("../properties/rx/ddp/place_split.sv");
 const QUEUE: &str = include_str!("../properties/parts/queue.sv");
+const READ_MUX: &str = include_str!("../properties/host/read_mux.sv");
 const RECEIVE_QUEUES: &str = include_str!("../properties/rx/ddp/receive_queues.sv");
 const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
 const REGISTERS: &str = include_str!("../properties/host/registers.sv");
@@ -417,6 +419,41 @@ fn writes_keep_the_rules_of_axi4_and_answers_find_their_way_back() {
         );
         let faults = [overtaken, lost, swapped];
         show("m_axi, writes", &proof, 9, &faults, 7);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn reads_keep_the_rules_of_axi4_and_beats_find_their_requester() {
+    on_large_stack(|| {
+        let proof = Proof::of(&writer::write(&ReadMux::<64>::default(), "read_mux").unwrap());
+        let parameters = [("K", 8), ("BURSTS", read_mux::BURSTS)];
+        let proof = proof.unwrap().with(HANDSHAKE);
+        let proof = proof.bind("", READ_MUX, &parameters).unwrap();
+        let queues = [
+            ("addresses_0", 1, 72),
+            ("owners", 5, 2),
+            ("octets", 1, 64),
+            ("responses", 1, 2),
+            ("ends", 1, 1),
+        ];
+        let proof = with_queues(proof, &queues);
+        let overtaken = (
+            "(round_robin_any & ((~address_valid_q) | m_axi_arready))",
+            "(round_robin_any)",
+        );
+        let swapped = (
+            "assign queues_rvalid = octets_m_valid & owns_1_q;",
+            "assign queues_rvalid = octets_m_valid & owns_2_q;",
+        );
+        // an owner for each beat, a requester that is served whenever it has an address
+        let each_beat = (
+            "assign over = (take & octets_m_valid) & rings_rlast;",
+            "assign over = take & octets_m_valid;",
+        );
+        let unfair = ("granted_d = round_robin_choice[3:0];", "granted_d = 4'h0;");
+        let faults = [overtaken, swapped, each_beat, unfair];
+        show("m_axi, reads of all", &proof, 9, &faults, 7);
     });
 }
 
