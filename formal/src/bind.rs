@@ -12,7 +12,7 @@
 use crate::Error;
 
 /// Memories of so many bits show all of their rows, as `proof_rows`.
-const SMALL: usize = 256;
+const SMALL: usize = 2048;
 
 /// `text` with an arbitrary row to look at in each memory.
 pub fn with_proof_rows(text: &str) -> String {

@@ -26,6 +26,7 @@ use warpline_hdl::rx::mpa::admit::Admit;
 use warpline_hdl::rx::mpa::fetch::Fetch;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
+use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
 use warpline_sv_writer as writer;
 
 const ADMIT: &str = include_str!("../properties/rx/mpa/admit.sv");
@@ -39,6 +40,7 @@ const DELIVER: &str = include_str!("../properties/rx/ddp/deliver.sv");
 const FETCH: &str = include_str!("../properties/rx/mpa/fetch.sv");
 const HANDSHAKE: &str = include_str!("../properties/parts/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
+const LOCAL_ACCESS: &str = include_str!("../properties/tx/ddp/local_access.sv");
 const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
 const PLACE_SPLIT: &str = include_str!("../properties/rx/ddp/place_split.sv");
 const QUEUE: &str = include_str!("../properties/parts/queue.sv");
@@ -65,15 +67,25 @@ fn tools() -> Tools {
     Tools::find().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Proves, covers, plants; says what it took.
-fn show(name: &str, proof: &Proof, cover_cycles: usize, faults: &[(&str, &str)], cycles: usize) {
+/// Proves and covers; says what it took.
+fn prove(name: &str, proof: &Proof, cover_cycles: usize) {
     let tools = tools();
     let proved = proof.prove(&tools);
     let proved = proved.unwrap_or_else(|error| panic!("{name}: {error}"));
     let start = Instant::now();
     let covered = proof.cover(&tools, cover_cycles);
     covered.unwrap_or_else(|error| panic!("{name}: {error}"));
-    let covered = start.elapsed();
+    println!(
+        "{name}: proved in {:.1?}, covers in {:.1?}",
+        proved.time,
+        start.elapsed()
+    );
+}
+
+/// Proves, covers, plants; says what it took.
+fn show(name: &str, proof: &Proof, cover_cycles: usize, faults: &[(&str, &str)], cycles: usize) {
+    prove(name, proof, cover_cycles);
+    let (tools, start) = (tools(), Instant::now());
     for (right, wrong) in faults {
         let planted = proof.clone().planted(right, wrong).unwrap();
         match planted.search(&tools, cycles) {
@@ -81,11 +93,10 @@ fn show(name: &str, proof: &Proof, cover_cycles: usize, faults: &[(&str, &str)],
             other => panic!("{name}: with {wrong}: {other:?}"),
         }
     }
+    let took = start.elapsed();
     println!(
-        "{name}: proved in {:.1?}, covers in {covered:.1?}, {} planted faults refuted in {:.1?}",
-        proved.time,
-        faults.len(),
-        start.elapsed() - covered
+        "{name}: {} planted faults refuted in {took:.1?}",
+        faults.len()
     );
 }
 
@@ -101,7 +112,7 @@ fn refute(name: &str, proof: &Proof, faults: &[((&str, usize), &str, &str)]) {
     }
     let took = start.elapsed();
     println!(
-        "{name}: {} more planted faults refuted in {took:.1?}",
+        "{name}: {} planted faults refuted, one assertion each, in {took:.1?}",
         faults.len()
     );
 }
@@ -264,6 +275,54 @@ fn what_passes_the_tagged_checks_lies_inside_of_its_region() {
     );
     let faults = [at_the_end, carry, others, other_domain];
     show("tagged checks", &proof, 6, &faults, 6);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn pieces_leave_when_nothing_is_wrong_with_their_segment() {
+    on_large_stack(|| {
+        // eight pieces at a time instead of 32
+        let block = LocalAccess::<3>::default();
+        let proof = Proof::of(&writer::write(&block, "local_access").unwrap()).unwrap();
+        let proof = proof.freed("tagged_checks").unwrap().with(HANDSHAKE);
+        let parameters = [("LOG", 3), ("RESET", local_access::RESET)];
+        let proof = proof
+            .bind("", LOCAL_ACCESS, &parameters)
+            .unwrap()
+            .one_by_one();
+        prove("local access", &proof, 13);
+        let faults = [
+            // a segment that is refused for another reason than its STag; a failure that is forgotten two pieces later
+            (
+                ("all_or_none", 9),
+                "passes_d = statuses_m_data == ok;",
+                "passes_d = statuses_m_data != no_stag;",
+            ),
+            (
+                ("all_or_none", 11),
+                "so_far_d = decided;",
+                "so_far_d = own;",
+            ),
+            // the stream of the piece behind; an STag of another domain
+            (
+                ("checked", 4),
+                "assign tagged_checks_stream = to_check_q.stream;",
+                "assign tagged_checks_stream = asked_q.stream;",
+            ),
+            (
+                ("verdict_is", 8),
+                "if (tagged_checks_fails_association) begin",
+                "if (1'b0) begin",
+            ),
+            // an address for each piece
+            (
+                ("as_it_came", 11),
+                "assign addresses_m_ready = leave & head.memory;",
+                "assign addresses_m_ready = leave;",
+            ),
+        ];
+        refute("local access", &proof, &faults);
+    });
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn blocks<const W: usize, const K: usize, const D: usize, const LOGK: usize, con
     let ring = TransmitRing::<W, K, D, LOGK, LOGD, STREAMS>::new(RING);
     report("send_queues", W, &queues)?;
     report("segment", W, &Segment::<STREAMS>::new(&config))?;
-    report("local_access", W, &LocalAccess::default())?;
+    report("local_access", W, &<LocalAccess>::default())?;
     report("gather", W, &Gather::<W, K, LOGK>::default())?;
     report("settle", W, &Settle::<STREAMS>::default())?;
     report("read_mux", W, &ReadMux::<W>::default())?;

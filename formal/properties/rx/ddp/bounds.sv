@@ -64,17 +64,29 @@ module bounds_properties (
         where: assert (address + k == offset + k + shift);
     end
 
+    // of memory that is read for its owner (local_access.sv), rights for the peer do not matter
+    wire passes_locally = !(fails_stag | fails_association | fails_offset | fails_end);
+    always @* if (settled & passes_locally & k <= n_less_one) begin
+        local_owner: assert (valid & its_stag == name & its_domain == domain & (!scope | its_stream == origin));
+        local_inside: assert (base <= octet & octet < region_end);
+        local_where: assert (address + k == offset + k + shift);
+    end
+
     // and nothing that is right is refused
     wire [65:0] behind = {2'b0, offset} + {50'b0, n_less_one} + 66'd1;
     wire right = valid & its_stag == name & writable & !empty & its_domain == domain & (!scope | its_stream == origin)
         & base <= offset & behind <= region_end;
-    always @* if (settled & right) begin
-        nothing_refused: assert (passes);
+    wire right_locally = valid & its_stag == name & its_domain == domain & (!scope | its_stream == origin)
+        & base <= offset & behind <= region_end;
+    always @* if (settled) begin
+        nothing_refused: assert (!right | passes);
+        nothing_refused_locally: assert (!right_locally | passes_locally);
     end
 
     always @* if (settled) begin
         to_the_very_end: cover (passes & n_less_one == 1459 & region_end == 66'h1_0000_0000_0000_0000 & behind == region_end);
         over_a_half: cover (passes & offset[31:0] == 32'hffff_ffff & n_less_one == 1 & scope);
+        without_rights: cover (passes_locally & !writable);
         one_too_many: cover (fails_end & !fails_offset & behind == region_end + 1);
     end
 endmodule

@@ -43,11 +43,11 @@ pub const LATENCY: usize = JUDGED + 2;
 /// Cycles for which `reset` is held.
 pub const RESET: usize = JUDGED + 1;
 
-/// Pieces that are inside at a time.
-const DEPTH: usize = 1 << 5;
+/// log2 of the pieces that are inside at a time, as the device has it.
+const DEPTH: usize = 5;
 
 /// Pieces of a segment, at most.
-pub const PIECES: usize = DEPTH - 1;
+pub const PIECES: usize = (1 << DEPTH) - 1;
 
 /// What the checks need of a piece.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
@@ -77,10 +77,10 @@ pub struct Judging {
     pub refused: Bits<4>,
 }
 
-/// The block.
+/// The block, for 2^LOG pieces at a time: less than 2^DEPTH for proofs only, since a segment must fit.
 #[derive(Block)]
 #[block(default)]
-pub struct LocalAccess {
+pub struct LocalAccess<const LOG: usize = DEPTH> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset, held for [`RESET`] cycles.
@@ -108,9 +108,9 @@ pub struct LocalAccess {
     /// It is accepted.
     pub m_verdict_ready: Signal<In, Bit>,
 
-    pieces: Queue<Piece, 5>,
-    addresses: Queue<Bits<64>, 5>,
-    statuses: Queue<Bits<4>, 5>,
+    pieces: Queue<Piece, LOG>,
+    addresses: Queue<Bits<64>, LOG>,
+    statuses: Queue<Bits<4>, LOG>,
     verdicts: Queue<Bits<4>, 3>,
     // asked: the STag is at the table
     asked: Dff<Asked>,
@@ -126,7 +126,7 @@ pub struct LocalAccess {
     active: Dff<Bit>,
     passes: Dff<Bit>,
     /// For the next piece, and for the one that is accepted, which is not counted yet.
-    #[value(RoomCount::new(DEPTH - 1))]
+    #[value(RoomCount::new((1 << LOG) - 1))]
     room: RoomCount,
     left: Dff<Bit>,
 
@@ -148,7 +148,7 @@ pub struct LocalAccess {
     out_of_bounds: Constant<Bits<4>>,
 }
 
-impl Logic for LocalAccess {
+impl<const LOG: usize> Logic for LocalAccess<LOG> {
     #[hdl_gen]
     fn update(&mut self) {
         self.pieces.reset.next = self.reset.val();
