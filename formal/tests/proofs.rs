@@ -26,6 +26,7 @@ use warpline_hdl::rx::mpa::admit::Admit;
 use warpline_hdl::rx::mpa::fetch::Fetch;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
+use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
 use warpline_sv_writer as writer;
 
@@ -38,6 +39,7 @@ const CONTROL: &str = include_str!("../properties/host/control.sv");
 const CRC_ORDER: &str = include_str!("../properties/parts/crc_order.sv");
 const DELIVER: &str = include_str!("../properties/rx/ddp/deliver.sv");
 const FETCH: &str = include_str!("../properties/rx/mpa/fetch.sv");
+const GATHER: &str = include_str!("../properties/tx/ddp/gather.sv");
 const HANDSHAKE: &str = include_str!("../properties/parts/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
 const LOCAL_ACCESS: &str = include_str!("../properties/tx/ddp/local_access.sv");
@@ -322,6 +324,39 @@ fn pieces_leave_when_nothing_is_wrong_with_their_segment() {
             ),
         ];
         refute("local access", &proof, &faults);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn bursts_of_a_piece_hold_its_beats_each_once_and_no_other() {
+    on_large_stack(|| {
+        let block = Gather::<64, 8, 3>::default();
+        let proof = Proof::of(&writer::write(&block, "gather").unwrap()).unwrap();
+        let arbitrary = [
+            "answers",
+            "source_planner",
+            "lane_join",
+            "room",
+            "beats",
+            "verdicts",
+        ];
+        let freed = |proof: Proof, path| proof.freed(path).unwrap();
+        let proof = arbitrary.into_iter().fold(proof, freed).with(HANDSHAKE);
+        let proof = proof.bind("", GATHER, &[("K", 8)]).unwrap();
+        let proof = with_queues(proof, &[("pieces", 1, 162), ("split.addresses", 1, 72)]);
+        let behind = (
+            "bounds_d.last = in_block + (17'(less_one));",
+            "bounds_d.last = in_block + (17'(piece.length));",
+        );
+        let front = ("from_d = 8'h0;", "from_d = from_q;");
+        let carry = ("if (|(block_number_q & carry)) begin", "if (1'b0) begin");
+        let untold = (
+            "assign emit = (active_q & addresses_s_ready) & burst_ready;",
+            "assign emit = active_q & addresses_s_ready;",
+        );
+        let faults = [behind, front, carry, untold];
+        show("gather, bursts", &proof, 8, &faults, 6);
     });
 }
 
