@@ -28,6 +28,10 @@ use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
+use warpline_hdl::tx::mpa::transmit_ring::commands::Commands;
+use warpline_hdl::tx::mpa::transmit_ring::room_release::RoomRelease;
+use warpline_hdl::tx::mpa::transmit_ring::status::Status;
+use warpline_hdl::tx::mpa::transmit_ring::visibility::{Visibility, WORD};
 use warpline_sv_writer as writer;
 
 const ADMIT: &str = include_str!("../properties/rx/mpa/admit.sv");
@@ -52,6 +56,10 @@ const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
 const REGISTERS: &str = include_str!("../properties/host/registers.sv");
 const SCAN: &str = include_str!("../properties/rx/mpa/scan.sv");
 const STAG_TABLE: &str = include_str!("../properties/rx/ddp/stag_table.sv");
+const COMMANDS: &str = include_str!("../properties/tx/mpa/commands.sv");
+const ROOM_RELEASE: &str = include_str!("../properties/tx/mpa/room_release.sv");
+const STATUS: &str = include_str!("../properties/tx/mpa/status.sv");
+const VISIBILITY: &str = include_str!("../properties/tx/mpa/visibility.sv");
 const WINDOW: &str = include_str!("../properties/rx/mpa/window.sv");
 const WRITE_MUX: &str = include_str!("../properties/host/write_mux.sv");
 
@@ -846,5 +854,108 @@ fn each_fpdu_has_one_verdict_and_in_their_order() {
         );
         let faults = [each_beat, lost];
         show("crc32c, order", &proof, latency + 4, &faults, latency + 4);
+    });
+}
+
+/// Octets of a transmit ring for proofs: the smallest that there is.
+const TRANSMIT_RING: usize = 4 << 10;
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn edges_move_by_whole_fpdus_and_not_behind_a_failure() {
+    on_large_stack(|| {
+        let block = Visibility::<4>::new(TRANSMIT_RING >> WORD);
+        let proof = checked(&block, "visibility", VISIBILITY);
+        let unread = (
+            "visible_d = (ends & whole) & (~landed.failed);",
+            "visible_d = ends & whole;",
+        );
+        let behind = ("whole = lives_2_q & (~broken_2_q);", "whole = lives_2_q;");
+        let first = (
+            "assign ends = (landed.valid & landed.known) & landed.last;",
+            "assign ends = landed.valid & landed.known;",
+        );
+        let front = (
+            "edge_position = beat_1_q.behind;",
+            "edge_position = beat_1_q.position;",
+        );
+        let faults = [unread, behind, first, front];
+        show("visibility", &proof, 8, &faults, 8);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn sends_lie_between_what_is_acknowledged_and_the_edge() {
+    on_large_stack(|| {
+        let block = Commands::<3, 4>::new(TRANSMIT_RING / 8);
+        let proof = checked(&block, "commands", COMMANDS);
+        let longer = (
+            "assign fitting = (18'(length_q)) <= left_q;",
+            "assign fitting = (18'(length_q)) <= left_q + 18'h1;",
+        );
+        let nothing = (
+            "& contained_q) & fitting) & (|length_q);",
+            "& contained_q) & fitting);",
+        );
+        let ahead = (
+            "assign acknowledges_d = contained_q | at_edge_q;",
+            "assign acknowledges_d = near;",
+        );
+        let dead = (
+            "freed_valid = (acknowledges_q & alive_q) & (~armed);",
+            "freed_valid = acknowledges_q & (~armed);",
+        );
+        let faults = [longer, nothing, ahead, dead];
+        show("commands", &proof, 18, &faults, 10);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn reports_of_the_transmit_ring_keep_the_rules_of_axi4_stream() {
+    on_large_stack(|| {
+        let block = Status::<4>::new(TRANSMIT_RING);
+        let proof = checked(&block, "status", STATUS);
+        let proof = with_queues(proof, &[("answers", 2, 26)]);
+        let withdrawn = ("if (m_axis_status_tready) begin", "if (1) begin");
+        let other = (
+            "room_end_d = acknowledged_1_q[17:0] + ring;",
+            "room_end_d = edge_1_q[17:0] + ring;",
+        );
+        let lost = (
+            "some_moved_1_d = moved;",
+            "some_moved_1_d = moved & (~pick);",
+        );
+        let faults = [withdrawn, other, lost];
+        show("m_axis_status", &proof, 8, &faults, 8);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn room_is_released_behind_the_sends_in_front_of_it() {
+    on_large_stack(|| {
+        let proof = checked(&RoomRelease::default(), "room_release", ROOM_RELEASE).one_by_one();
+        prove("room_release", &proof, 24);
+        let faults = [
+            // without a look at the SENDs, or at those that are read only; a close that forgets its SENDs
+            (
+                ("behind_its_sends", 3),
+                "assign take = tags_m_valid & (~since[5]);",
+                "assign take = tags_m_valid;",
+            ),
+            (
+                ("behind_its_sends", 3),
+                ".s_data  (accepted_count_q),",
+                ".s_data  (finished_count_q),",
+            ),
+            (
+                ("sends_are_read", 18),
+                "sends_ahead_d = 1'b1;",
+                "sends_ahead_d = 1'b0;",
+            ),
+        ];
+        refute("room_release", &proof, &faults);
     });
 }
