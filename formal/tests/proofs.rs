@@ -29,6 +29,7 @@ use warpline_hdl::rx::mpa::window::Window;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
 use warpline_hdl::tx::mpa::transmit_ring::commands::Commands;
+use warpline_hdl::tx::mpa::transmit_ring::range_read::RangeRead;
 use warpline_hdl::tx::mpa::transmit_ring::room_release::RoomRelease;
 use warpline_hdl::tx::mpa::transmit_ring::status::Status;
 use warpline_hdl::tx::mpa::transmit_ring::visibility::{Visibility, WORD};
@@ -50,6 +51,7 @@ const LOCAL_ACCESS: &str = include_str!("../properties/tx/ddp/local_access.sv");
 const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
 const PLACE_SPLIT: &str = include_str!("../properties/rx/ddp/place_split.sv");
 const QUEUE: &str = include_str!("../properties/parts/queue.sv");
+const RANGE_READ: &str = include_str!("../properties/tx/mpa/range_read.sv");
 const READ_MUX: &str = include_str!("../properties/host/read_mux.sv");
 const RECEIVE_QUEUES: &str = include_str!("../properties/rx/ddp/receive_queues.sv");
 const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
@@ -957,5 +959,31 @@ fn room_is_released_behind_the_sends_in_front_of_it() {
             ),
         ];
         refute("room_release", &proof, &faults);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn a_range_is_read_row_by_row_and_finished_with_its_last_one() {
+    on_large_stack(|| {
+        let block = RangeRead::<64, 8, 3>::new(TRANSMIT_RING / 8);
+        let proof = Proof::of(&writer::write(&block, "range_read").unwrap()).unwrap();
+        let proof = proof.freed("rotate").unwrap().with(HANDSHAKE);
+        let parameters = [("K", 8), ("ROWS", TRANSMIT_RING / 8)];
+        let proof = proof.bind("", RANGE_READ, &parameters).unwrap();
+        let early = ("assign finished = ends;", "assign finished = go;");
+        let next_ring = (
+            "| ((now_q.row_1 + 20'h1) & row_mask);",
+            "| (now_q.row_1 + 20'h1);",
+        );
+        let whole = ("beat.octets = now_q.octets;", "beat.octets = all;");
+        let faults = [early, next_ring, whole];
+        show("range_read", &proof, 10, &faults, 9);
+        let unbounded = (
+            ("no_overflow", 22),
+            "assign emit = active_q & room_has_room;",
+            "assign emit = active_q;",
+        );
+        refute("range_read", &proof, &[unbounded]);
     });
 }
