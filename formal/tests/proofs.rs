@@ -28,6 +28,7 @@ use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
+use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_hdl::tx::mpa::transmit_ring::commands::Commands;
 use warpline_hdl::tx::mpa::transmit_ring::range_read::RangeRead;
 use warpline_hdl::tx::mpa::transmit_ring::room_release::RoomRelease;
@@ -57,6 +58,7 @@ const RECEIVE_QUEUES: &str = include_str!("../properties/rx/ddp/receive_queues.s
 const REFILL: &str = include_str!("../properties/host/receive_rings.sv");
 const REGISTERS: &str = include_str!("../properties/host/registers.sv");
 const SCAN: &str = include_str!("../properties/rx/mpa/scan.sv");
+const SETTLE: &str = include_str!("../properties/tx/ddp/settle.sv");
 const STAG_TABLE: &str = include_str!("../properties/rx/ddp/stag_table.sv");
 const COMMANDS: &str = include_str!("../properties/tx/mpa/commands.sv");
 const ROOM_RELEASE: &str = include_str!("../properties/tx/mpa/room_release.sv");
@@ -782,7 +784,7 @@ fn a_command_is_done_behind_its_fence_and_no_other_way() {
 
 #[test]
 #[ignore = "needs yosys and yices: make formal"]
-fn each_asker_of_check_has_its_own_question_answered() {
+fn each_requester_of_check_has_its_own_command_answered() {
     let proof = checked(&CommandArbiter::default(), "arbiter", ARBITER);
     let mixed = (
         "control_finished_d = ~rings_own_q;",
@@ -985,5 +987,41 @@ fn a_range_is_read_row_by_row_and_finished_with_its_last_one() {
             "assign emit = active_q;",
         );
         refute("range_read", &proof, &[unbounded]);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn each_message_has_its_entry_and_nothing_is_visible_behind_a_failure() {
+    on_large_stack(|| {
+        let proof = checked(&Settle::<4>::default(), "settle", SETTLE);
+        let queues = [
+            ("accounts", 5, 127),
+            ("segments", 1, 173),
+            ("ulpdus", 1, 58),
+        ];
+        let proof = with_queues(proof, &queues);
+        prove("settle", &proof, 18);
+        let faults = [
+            // the rest of a message that has failed; a status of its own behind the first failure
+            (
+                ("at_most_one", 9),
+                "silent_2_d = is_silent_q | (first_failure & (~account_q.last));",
+                "silent_2_d = is_silent_q;",
+            ),
+            (("as_it_came", 9), "ended_2_d = 1'b1;", "ended_2_d = 1'b0;"),
+            // an FPDU behind a failure, and one that the bus refused, as if all were well
+            (
+                ("its_verdict", 4),
+                "broken_2_d = 1'b1;",
+                "broken_2_d = 1'b0;",
+            ),
+            (
+                ("its_verdict", 3),
+                "assign failures_s_data = s_refused | (|discards_m_data);",
+                "assign failures_s_data = |discards_m_data;",
+            ),
+        ];
+        refute("settle", &proof, &faults);
     });
 }
