@@ -357,18 +357,31 @@ fn bursts_of_a_piece_hold_its_beats_each_once_and_no_other() {
         let proof = arbitrary.into_iter().fold(proof, freed).with(HANDSHAKE);
         let proof = proof.bind("", GATHER, &[("K", 8)]).unwrap();
         let proof = with_queues(proof, &[("pieces", 1, 162), ("split.addresses", 1, 72)]);
-        let behind = (
-            "bounds_d.last = in_block + (17'(less_one));",
-            "bounds_d.last = in_block + (17'(piece.length));",
-        );
-        let front = ("from_d = 8'h0;", "from_d = from_q;");
-        let carry = ("if (|(block_number_q & carry)) begin", "if (1'b0) begin");
-        let untold = (
-            "assign emit = (active_q & addresses_s_ready) & burst_ready;",
-            "assign emit = active_q & addresses_s_ready;",
-        );
-        let faults = [behind, front, carry, untold];
-        show("gather, bursts", &proof, 8, &faults, 6);
+        prove("gather, bursts", &proof, 8);
+        let faults = [
+            // a beat too many at the end, a first beat that is not the block's, no carry over 4 GiB, a burst that is not told
+            (
+                ("inside", 3),
+                "bounds_d.last = in_block + (17'(less_one));",
+                "bounds_d.last = in_block + (17'(piece.length));",
+            ),
+            (
+                ("begins_where_the_last_ended", 4),
+                "from_d = 8'h0;",
+                "from_d = from_q;",
+            ),
+            (
+                ("begins_where_the_last_ended", 4),
+                "if (|(block_number_q & carry)) begin",
+                "if (1'b0) begin",
+            ),
+            (
+                ("told_once", 3),
+                "assign emit = (active_q & addresses_s_ready) & burst_ready;",
+                "assign emit = active_q & addresses_s_ready;",
+            ),
+        ];
+        refute("gather, bursts", &proof, &faults);
     });
 }
 
