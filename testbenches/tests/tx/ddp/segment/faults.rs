@@ -118,6 +118,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "(~fits_3_q) | (fence_holds & reset)",
     ),
     (
+        "segment_that_nobody_counts",
+        "held_0_d = held_0_q + 2'h1;",
+        "held_0_d = held_0_q;",
+    ),
+    (
+        "segment_that_counts_for_ever",
+        "held_1_d = held_1_q - 2'h1;",
+        "held_1_d = held_1_q;",
+    ),
+    (
         "last_of_message",
         "last = ~more_3_q;",
         "last = (~more_3_q) | (sent[4]);",

@@ -99,6 +99,8 @@ pub struct Stream {
     /// Cycles until the next slot is there.
     pub delay: usize,
     pub under_way: usize,
+    /// Slots that are popped, and whose last segment was not accepted.
+    unaccepted: usize,
 }
 
 impl Stream {
@@ -124,6 +126,7 @@ impl Stream {
             ended: false,
             delay: 0,
             under_way: 0,
+            unaccepted: 0,
         }
     }
 
@@ -520,6 +523,15 @@ impl<const S: usize> Bench<S> {
         {
             return Err(format!("cycle {}: not stable until accepted", self.cycle));
         }
+        // From the pop of its slot on a segment counts, here or behind.
+        for (index, stream) in self.streams.iter().enumerate() {
+            let offered = record.is_some_and(|record| record.stream.index() == index);
+            let holds = b.holds[index].val();
+            if (offered || stream.unaccepted > 0) && !holds || record.is_none() && holds {
+                let cycle = self.cycle;
+                return Err(format!("cycle {cycle}: holds of stream {index} is {holds}"));
+            }
+        }
         self.held = (piece.filter(|_| !ready.0), record.filter(|_| !ready.1));
         if let Some(piece) = piece.filter(|_| ready.0) {
             self.idle = 0;
@@ -528,6 +540,9 @@ impl<const S: usize> Bench<S> {
         if let Some(record) = record.filter(|_| ready.1) {
             self.idle = 0;
             self.records.push_back((self.cycle, record));
+            if record.last {
+                self.streams[record.stream.index()].unaccepted -= 1;
+            }
         }
         let pop = b.pop.val();
         let done = b.command_done.val();
@@ -537,6 +552,7 @@ impl<const S: usize> Bench<S> {
                 return Err(format!("cycle {}: a pop without a slot", self.cycle));
             }
             stream.popped = stream.popped.wrapping_add(1);
+            stream.unaccepted += 1;
             stream.delay = 3;
         }
         if done && let Some((command, arguments)) = self.command.take() {

@@ -235,6 +235,18 @@ fn a_closed_stream_sends_what_it_has_begun_and_is_quiet_then() {
 }
 
 #[test]
+fn a_reset_forgets_an_fpdu_that_is_not_complete() {
+    let mut bench = with(11, 5, &[]);
+    assert!(bench.write(0, 600, false));
+    bench.steps(20).unwrap();
+    bench.reset().unwrap();
+    bench.arm(0, 9).unwrap();
+    bench.close(0).unwrap();
+    bench.until_quiet().unwrap();
+    bench.finish().unwrap();
+}
+
+#[test]
 fn a_command_is_refused_from_the_second_cycle_behind_a_close_on() {
     let mut bench = with(6, 1000, &[]);
     for delay in 0..12 {

@@ -19,6 +19,15 @@ const PACES: Paces = Paces {
 
 /// A run that reaches every part of the block, as short as that allows.
 fn exercise(bench: &mut Bench64) -> Result<(), String> {
+    // a reset in the middle of an FPDU
+    bench.arm(1, 7)?;
+    bench.write(1, 600, false);
+    bench.steps(20)?;
+    bench.reset()?;
+    bench.arm(1, 7)?;
+    bench.close(1)?;
+    bench.until_quiet()?;
+
     bench.pace(PACES);
     bench.arm(0, 0xFFFF_FFF0)?;
     bench.arm(3, 5)?;
@@ -119,6 +128,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "lanes_of_the_next_row",
         "wrapped_to = landed.lane;",
         "wrapped_to = landed.lane + 8'h1;",
+    ),
+    (
+        "incomplete_for_ever",
+        "unfinished_d = 1'b0;",
+        "unfinished_d = unfinished_q;",
     ),
     (
         "streams_that_do_not_exist",
