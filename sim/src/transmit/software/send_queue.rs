@@ -451,13 +451,16 @@ fn gather(host: &Host, memory: &[(u64, u32)], mut payload: &mut [u8]) -> bool {
 mod tests {
     use super::*;
 
+    /// Ranges of memory or a status, and the place behind them.
+    type Walked = (Result<Vec<(u64, u32)>, u32>, (usize, u32));
+
     /// Elements of these lengths, and what the next `count` octets from an element's octet on are made of.
     fn walk(
         lengths: &[u32],
         (mut index, mut into): (usize, u32),
         count: u32,
         last: bool,
-    ) -> (Result<Vec<(u64, u32)>, u32>, (usize, u32)) {
+    ) -> Walked {
         let elements: Vec<Element> = (1..)
             .zip(lengths)
             .map(|(stag, &length)| Element {
