@@ -15,7 +15,10 @@ const MESSAGES: usize = 250;
 
 /// Messages both ways at once through a small queue, whose consumer is late now and then: each entry comes once and in order.
 fn both_ways(engine: Engine, entries: u32, seed: u64) {
-    let bench = Bench::open(engine, entries);
+    let bench = match engine {
+        Engine::Software => Bench::open(engine, entries),
+        Engine::Rtl => Bench::stalling(64, entries, seed),
+    };
     let (peer, _, stream) = bench.peer(0, Arming::default());
     let mut rng = Rng::with_seed(seed);
     let mut fpdus = Vec::new();
