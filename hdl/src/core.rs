@@ -27,11 +27,11 @@ use crate::host::registers::Registers;
 use crate::host::write_mux::WriteMux;
 use crate::parts::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
 use crate::rx::ddp::check::Check;
-use crate::rx::ddp::check::stag_table::StagEntry;
 use crate::rx::ddp::deliver::Deliver;
 use crate::rx::ddp::place::Place;
 use crate::rx::mpa::ingress::Ingress;
 use crate::rx::mpa::window::{Window, WindowStreamOut};
+use crate::tables::stag_table::StagEntry;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::{Block, comment};
 

@@ -13,6 +13,7 @@
 //!  send_queues ─► segment ─► local_access ─► gather ─► frame ─► transmit_ring ─► m_axis_transmit
 //!       └────────────── m_axi ◄── read_mux ◄────┘                    settle ─► send_event
 //!
+//!  tables, of both directions: stag_table, stag_copy, tagged_checks
 //!  parts, underneath: lane_ram, record_ram, rotate, room_count, lane_mask, keep_count, round_robin, crc32c, xor_network, delay, queue, axi
 //! ```
 //!

@@ -65,12 +65,7 @@ use crate::{Access, Field, Register, Value};
 use core::fmt;
 
 /// `CAPABILITIES`: the device has the transmit interface.
-pub const CAPABILITY_TRANSMIT: Field = field(
-    "TRANSMIT",
-    0,
-    1,
-    "the device has send queues",
-);
+pub const CAPABILITY_TRANSMIT: Field = field("TRANSMIT", 0, 1, "the device has send queues");
 /// `CAPABILITIES`: the device has a mailbox, and a control program behind it.
 pub const CAPABILITY_MAILBOX: Field = field(
     "MAILBOX",

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use num_bigint::BigUint;
-use warpline_hdl::rx::ddp::check::stag_table::StagEntry;
+use warpline_hdl::tables::stag_table::StagEntry;
 use warpline_regmap::transmit::status;
 
 use crate::stimulus::chance;

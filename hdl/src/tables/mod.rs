@@ -1,3 +1,5 @@
-//! Tables that both directions read.
+//! Tables that both directions read, and what is checked against them.
 
 pub mod stag_copy;
+pub mod stag_table;
+pub mod tagged_checks;

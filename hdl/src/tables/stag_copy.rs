@@ -17,7 +17,7 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::parts::record_ram::RecordRam;
-use crate::rx::ddp::check::stag_table::{self, StagEntry};
+use crate::tables::stag_table::{self, StagEntry};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::STAG_KEY_BITS;
 use warpline_sv_writer::dff::Dff;

@@ -28,7 +28,7 @@
 use crate::Config;
 use crate::host::send_queues::{self, SendQueues};
 use crate::parts::axi::AxiReadMaster;
-use crate::rx::ddp::check::stag_table::StagEntry;
+use crate::tables::stag_table::StagEntry;
 use crate::tx::ddp::access_fence::AccessFence;
 use crate::tx::ddp::gather::{self, Gather};
 use crate::tx::ddp::local_access::{self, LocalAccess};

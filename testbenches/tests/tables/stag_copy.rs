@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use fastrand::Rng;
-use warpline_hdl::rx::ddp::check::stag_table::{LATENCY, StagEntry};
 use warpline_hdl::tables::stag_copy::StagCopy;
+use warpline_hdl::tables::stag_table::{LATENCY, StagEntry};
 use warpline_regmap::register::stag_slot;
 use warpline_sv_writer::write;
 use warpline_testbenches::lockstep::{Lockstep, plant};

@@ -53,22 +53,20 @@ mod error_records;
 mod event;
 mod judge;
 pub mod receive_queues;
-pub mod stag_table;
-pub mod tagged;
 pub mod untagged;
 
 use crate::Config;
 use crate::parts::delay::Delay;
 use crate::parts::queue::{Queue, Store};
 use crate::records::{self, DdpSegment, Delivery, Placement, Verdict};
+use crate::tables::stag_table::{self, StagEntry, StagTable};
+use crate::tables::tagged_checks::TaggedChecks;
 use crate::util::in_word;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
 use receive_queues::ReceiveQueues;
 use rust_hdl_core::prelude::*;
-use stag_table::{StagEntry, StagTable};
-use tagged::TaggedChecks;
 use untagged::UntaggedChecks;
 use warpline_regmap::layout::{
     close, kind, receive_buffer, refused, revoke, stag_entry, stream_context,

@@ -27,15 +27,15 @@ use crate::parts::delay::Delay;
 use crate::parts::queue::Queue;
 use crate::parts::room_count::RoomCount;
 use crate::records::{LocalPiece, Piece};
-use crate::rx::ddp::check::stag_table::{self, StagEntry};
-use crate::rx::ddp::check::tagged::{self, TaggedChecks};
+use crate::tables::stag_table::{self, StagEntry};
+use crate::tables::tagged_checks::{self, TaggedChecks};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::status;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from a piece to what the checks say of it.
-const JUDGED: usize = 1 + stag_table::LATENCY as usize + tagged::LATENCY as usize;
+const JUDGED: usize = 1 + stag_table::LATENCY as usize + tagged_checks::LATENCY as usize;
 
 /// Cycles from a segment's last piece to its verdict, and to its first piece if it passes.
 pub const LATENCY: usize = JUDGED + 2;

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use warpline_hdl::Config;
 use warpline_hdl::parts::axi::AxiReadMaster;
-use warpline_hdl::rx::ddp::check::stag_table::{self, StagEntry};
+use warpline_hdl::tables::stag_table::{self, StagEntry};
 use warpline_hdl::tx::ddp::segment::{TransmitArguments, TransmitCommand};
 use warpline_hdl::tx::mpa::transmit_ring::ports;
 use warpline_hdl::tx::transmitter::{RESET, Transmitter};

@@ -16,9 +16,9 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use super::{stag_table, tagged};
 use crate::parts::delay::Delay;
 use crate::records::{self, DdpSegment};
+use crate::tables::{stag_table, tagged_checks};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
@@ -26,7 +26,7 @@ use warpline_wire::ddp;
 use warpline_wire::error::ErrorNumber;
 
 /// Cycles from an FPDU to its `fails_` inputs.
-pub const TABLES: u64 = stag_table::LATENCY + tagged::LATENCY;
+pub const TABLES: u64 = stag_table::LATENCY + tagged_checks::LATENCY;
 /// Cycles from the `fails_` inputs to the verdict.
 pub const LATENCY: u64 = 1;
 
@@ -86,7 +86,7 @@ pub struct Judge {
     pub segment: Signal<In, DdpSegment>,
     /// It has no payload; a cycle behind `segment`.
     pub empty: Signal<In, Bit>,
-    /// See [`TaggedChecks`](super::tagged::TaggedChecks).
+    /// See [`TaggedChecks`](crate::tables::tagged_checks::TaggedChecks).
     pub fails_stag: Signal<In, Bit>,
     /// The same.
     pub fails_association: Signal<In, Bit>,

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use rust_hdl_core::prelude::Bits;
 use warpline_hdl::records::{LocalPiece, Piece};
-use warpline_hdl::rx::ddp::check::stag_table::{self, StagEntry};
+use warpline_hdl::tables::stag_table::{self, StagEntry};
 use warpline_hdl::tx::ddp::local_access::{LATENCY, LocalAccess, RESET};
 use warpline_regmap::register::stag_slot;
 use warpline_regmap::transmit::status;
