@@ -163,6 +163,7 @@ mod tests {
             width: 64,
             streams: 4,
             ring_octets: 16 << 10,
+            transmit: false,
             text: String::new(),
             lut: 10_000,
             carry: 1000,
