@@ -11,6 +11,7 @@
 #   make area-record  the same, recorded as what `make area` compares with
 #   make formal       proofs about the RTL, for all inputs: yosys and yices; docs/formal.md tells what they say
 #   make bench        cycle bench and cost of the host's path, on the terminal and in docs/bench/
+#   make bench-transmit  cycle bench of transmission, renews docs/bench/transmit-cycles.json: WIDTHS='64 128 256 512'
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
@@ -64,7 +65,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -127,6 +128,9 @@ bench: setup
 	$(CARGO) run --quiet --package warpline -- bench --json docs/bench/receive-cycles.json \
 		--plot docs/bench/receive-cycles.svg --latency docs/bench/receive-latency.json \
 		--reversed docs/bench/receive-reversed.json --host-path docs/bench/host-path.json
+
+bench-transmit: setup
+	$(CARGO) run --quiet --package warpline-testbenches --example transmit_cycles -- docs/bench/transmit-cycles.json $(WIDTHS)
 
 # WIDTH's default is that of `make long`.
 bitstream: WIDTH = 64

@@ -15,4 +15,5 @@ pub mod octets;
 pub mod read_bus;
 pub mod scenario;
 pub mod stimulus;
+pub mod transmit_rate;
 pub mod write_bus;

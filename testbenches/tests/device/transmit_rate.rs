@@ -1,0 +1,104 @@
+//! The device transmits as fast as `docs/bench/transmit-cycles.json` records, which `make bench-transmit` writes: cycles counted
+//! in simulation, exact and the same on every run, of octets that are compared.
+
+use warpline_design::{TOP, design};
+use warpline_testbenches::transmit_rate::{
+    Delay, ETHERNET, Figures, Rate, Requests, Workload, config, delay, figures, rate,
+    with_wrong_octet,
+};
+use warpline_verilate::{Build, Model};
+
+const WIDTH: usize = 64;
+/// Share of the bus that ULPDUs of [`ETHERNET`] octets and more must reach, in messages of many FPDUs.
+const GOAL: f64 = 0.98;
+/// Share of a recorded figure that must be reached again.
+const KEPT: f64 = 0.99;
+
+fn model() -> Model {
+    let mut build = Build::new(TOP).comparable();
+    for (name, text) in design(&config(WIDTH)).unwrap().files() {
+        build = build.source(name, text);
+    }
+    build.open().unwrap()
+}
+
+fn recorded() -> Figures {
+    let recorded = include_str!("../../../docs/bench/transmit-cycles.json");
+    serde_json::from_str(recorded).unwrap()
+}
+
+/// The figures that are worse than the record, or are not in it.
+fn worse(found: &Figures, recorded: &Figures) -> Vec<String> {
+    let rates = found.rates.iter().filter(|rate| {
+        let same = |of: &&Rate| (of.width, of.workload) == (rate.width, rate.workload);
+        let kept = |of: &Rate| {
+            rate.of_bus >= KEPT * of.of_bus && rate.received_of_bus >= KEPT * of.received_of_bus
+        };
+        !recorded.rates.iter().find(same).is_some_and(kept)
+    });
+    let delays = found.delays.iter().filter(|delay| {
+        let same = |of: &&Delay| (of.width, of.workload) == (delay.width, delay.workload);
+        let kept = |of: &Delay| KEPT * delay.cycles as f64 <= of.cycles as f64;
+        !recorded.delays.iter().find(same).is_some_and(kept)
+    });
+    let rates = rates.map(|rate| format!("{rate:?}"));
+    rates
+        .chain(delays.map(|delay| format!("{delay:?}")))
+        .collect()
+}
+
+#[test]
+fn figures_are_those_of_the_record_and_reach_their_goals() {
+    let mut model = model();
+    let found = figures(&mut model, WIDTH).unwrap();
+    let mut recorded = recorded();
+    assert_eq!(worse(&found, &recorded), Vec::<String>::new());
+    let again = rate(&mut model, WIDTH, found.rates[0].workload).unwrap();
+    assert_eq!(again, found.rates[0], "the same on every run");
+    let again = delay(&mut model, WIDTH, found.delays[0].workload).unwrap();
+    assert_eq!(again, found.delays[0], "the same on every run");
+
+    let one = Workload::memory(ETHERNET, 4, false);
+    let of = |workload: Workload| {
+        let found = found.rates.iter().find(|rate| rate.workload == workload);
+        found.unwrap_or_else(|| panic!("not measured: {workload:?}"))
+    };
+    for found in &found.rates {
+        let Workload {
+            ulpdu, requests, ..
+        } = found.workload;
+        assert!(found.of_bus <= 1.0 && found.received_of_bus <= 1.0);
+        if ulpdu >= ETHERNET && matches!(requests, Requests::Memory { fpdus: 16 }) {
+            assert!(found.of_bus >= GOAL, "{found:?}");
+        }
+    }
+    let sixteen = Workload { streams: 16, ..one };
+    assert!(of(sixteen).of_bus >= 0.99 * of(one).of_bus);
+    let silent = Workload {
+        silent: true,
+        ..sixteen
+    };
+    let share = of(sixteen).of_bus * 15.0 / 16.0;
+    assert!(of(silent).of_bus >= 0.95 * share, "{:?}", of(silent));
+
+    // A record of better figures is not reached.
+    let fast = recorded.rates.iter_mut().find(|rate| rate.width == WIDTH);
+    fast.unwrap().of_bus *= 1.02;
+    let late = recorded
+        .delays
+        .iter_mut()
+        .find(|delay| delay.width == WIDTH);
+    late.unwrap().cycles -= 2;
+    assert_eq!(worse(&found, &recorded).len(), 2);
+    recorded.rates.clear();
+    assert_eq!(worse(&found, &recorded).len(), found.rates.len() + 1);
+}
+
+/// A run with octets that are not those of the messages has no figure.
+#[test]
+fn a_wrong_octet_is_found() {
+    let mut model = model();
+    let one = Workload::memory(ETHERNET, 1, true);
+    let wrong = with_wrong_octet(&mut model, WIDTH, one, 100).unwrap_err();
+    assert!(wrong.to_string().contains("stream 0 at "), "{wrong}");
+}
