@@ -1,8 +1,7 @@
 //! The transmit interface: send queues, of devices that are built with the transmit path. On others
 //! [`CAPABILITIES`] reads 0, the other registers below do nothing, and the commands are refused.
-//! Registers and records of it are kept out of [`register::REGISTERS`](crate::register::REGISTERS)
-//! and [`layout::LAYOUTS`](crate::layout::LAYOUTS), from which the RTL, its package and its C header are
-//! made.
+//! Registers and records of it are in lists of their own, beside [`register::REGISTERS`](crate::register::REGISTERS)
+//! and [`layout::LAYOUTS`](crate::layout::LAYOUTS), which every device has.
 //!
 //! A send queue is a ring of slots in host memory, one for each stream. A slot is a request: one DDP
 //! message with up to 8 pieces of local memory, or with up to 64 octets in the slot itself.

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use warpline_regmap::layout::LAYOUTS;
-
 use super::facts::{self, Constant};
 use super::package::{LICENSE, Package, VERSION};
 
@@ -44,7 +42,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
     for enumeration in facts::enumerations() {
         define(enumeration.doc, &enumeration.constants);
     }
-    for layout in LAYOUTS {
+    for layout in facts::layouts() {
         let record = layout.name.to_uppercase();
         let mut constants = vec![number(
             format!("{record}_WORDS"),

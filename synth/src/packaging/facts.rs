@@ -1,8 +1,10 @@
-//! What `warpline_regmap` and `warpline_wire` describe, in the form that the C header and the SystemVerilog package share.
+//! What `warpline_regmap` and `warpline_wire` describe, in the form that the C header and the SystemVerilog package share. They have what
+//! only a device that sends has, too: `CAPABILITIES` tells a host which one it has.
 
 use warpline_regmap::layout::{self, completion, error_record};
 use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, REGISTERS, command};
-use warpline_regmap::{Field, Register, Value};
+use warpline_regmap::transmit::{send_event, send_slot};
+use warpline_regmap::{Field, Layout, Register, Value, transmit};
 use warpline_wire::error::{Checks, ErrorNumber};
 
 /// A number with a name.
@@ -77,8 +79,14 @@ pub(super) fn fields(register: &Register) -> &'static [Field] {
     }
 }
 
-pub(super) fn registers() -> &'static [Register] {
-    REGISTERS
+/// All registers, those of transmission last.
+pub(super) fn registers() -> impl Iterator<Item = &'static Register> {
+    REGISTERS.iter().chain(transmit::REGISTERS)
+}
+
+/// All records, those of transmission last.
+pub(super) fn layouts() -> impl Iterator<Item = &'static Layout> {
+    layout::LAYOUTS.iter().chain(transmit::LAYOUTS)
 }
 
 /// All numbers that have a meaning of their own.
@@ -113,7 +121,9 @@ pub(super) fn enumerations() -> Vec<Enumeration> {
         width: error_record::CHECKS.width.ilog2() as usize,
         doc: String::new(),
     };
-    let commands = command::COMMANDS.iter().map(|command| command.value);
+    let commands = command::COMMANDS.iter().chain(transmit::COMMANDS);
+    let commands = commands.map(|command| command.value);
+    let kinds = layout::kind::VALUES.iter().chain(transmit::kind::VALUES);
     vec![
         of_values(
             "command",
@@ -125,7 +135,19 @@ pub(super) fn enumerations() -> Vec<Enumeration> {
             "kind",
             "Kinds of completion entries.",
             completion::KIND.width,
-            &mut layout::kind::VALUES.iter().copied(),
+            &mut { kinds.copied() },
+        ),
+        of_values(
+            "target",
+            "Kinds of messages in send slots.",
+            send_slot::KIND.width,
+            &mut transmit::target::VALUES.iter().copied(),
+        ),
+        of_values(
+            "status",
+            "How a request of a send queue has ended.",
+            send_event::STATUS.width,
+            &mut transmit::status::VALUES.iter().copied(),
         ),
         of_values(
             "refused",

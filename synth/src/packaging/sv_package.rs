@@ -5,13 +5,12 @@
 use std::fmt::Write as _;
 
 use warpline_regmap::Layout;
-use warpline_regmap::layout::LAYOUTS;
 
 use super::facts::{self, Constant};
 use super::package::{LICENSE, Package, VERSION};
 
 /// Names of fields that are keywords of SystemVerilog, or C++ words of which Verilator warns; an underscore follows them.
-const TAKEN: [&str; 2] = ["type", "queue"];
+const TAKEN: [&str; 3] = ["type", "queue", "inline"];
 
 pub(super) fn text(package: &Package<'_>) -> String {
     let (top, name) = (package.top, package.package());
@@ -71,7 +70,7 @@ package {name};
         }
         let _ = writeln!(text, "    }} {name}_e;");
     }
-    for layout in LAYOUTS {
+    for layout in facts::layouts() {
         text += &record(layout);
     }
     text + &format!("\n    // verilator lint_on UNUSEDPARAM\nendpackage : {name}\n")

@@ -6,9 +6,13 @@ use std::process::Command;
 
 use warpline_regmap::layout::{LAYOUTS, completion, error_record};
 use warpline_regmap::register::{COMMAND_BUSY, REGISTERS, command};
+use warpline_regmap::transmit;
 use warpline_wire::error::{ErrorNumber, check_bit};
 
 use crate::file;
+
+/// Words of the largest record.
+const WORDS: usize = transmit::send_slot::WORDS;
 
 /// A program that prints values of the header, and its expected output.
 fn program() -> (String, String) {
@@ -20,7 +24,7 @@ fn program() -> (String, String) {
         );
         let _ = writeln!(expected, "{name} {value}");
     };
-    for register in REGISTERS {
+    for register in REGISTERS.iter().chain(transmit::REGISTERS) {
         number(&format!("REG_{}", register.name), register.offset.into());
         if register.count > 1 {
             number(
@@ -38,7 +42,7 @@ fn program() -> (String, String) {
         "REG_COMMAND_BUSY_MASK",
         COMMAND_BUSY.max() << COMMAND_BUSY.lsb,
     );
-    for command in command::COMMANDS {
+    for command in command::COMMANDS.iter().chain(transmit::COMMANDS) {
         number(
             &format!("COMMAND_{}", command.value.name),
             command.value.value.into(),
@@ -50,6 +54,9 @@ fn program() -> (String, String) {
     );
     number("ERROR_MPA_CRC", ErrorNumber::MpaCrc as u64);
     number("CHECK_MSN", check_bit::MSN.into());
+    number("KIND_SEND", transmit::kind::SEND.into());
+    number("STATUS_BUS", transmit::status::BUS.into());
+    number("TARGET_UNTAGGED", transmit::target::UNTAGGED.into());
     number("KIND_CLOSED", warpline_regmap::layout::kind::CLOSED.into());
     number(
         "REFUSED_LOST",
@@ -65,10 +72,10 @@ fn program() -> (String, String) {
         "ERROR_RECORD_MARKER_RECEIVED_SHIFT",
         error_record::MARKER_RECEIVED.lsb as u64 % 32,
     );
-    for layout in LAYOUTS {
+    for layout in LAYOUTS.iter().chain(transmit::LAYOUTS) {
         let record = layout.name.to_uppercase();
         for field in layout.fields {
-            let mut words = [0; 16];
+            let mut words = [0; WORDS];
             let value = 0xfedc_ba98_7654_3211 & field.max();
             field.put(&mut words, value);
             let name = format!("{record}_{}", field.name);
@@ -98,11 +105,11 @@ static void show(const char *name, uint32_t *words, uint64_t value, unsigned cou
     for (at = 0; at < count; at++)
         printf(\" %lx\", (unsigned long)words[at]);
     printf(\"\\n\");
-    memset(words, 0, 16 * sizeof *words);
+    memset(words, 0, {WORDS} * sizeof *words);
 }}
 int main(void)
 {{
-    uint32_t words[16] = {{0}};
+    uint32_t words[{WORDS}] = {{0}};
 {body}    return 0;
 }}
 "

@@ -5,15 +5,29 @@ use std::fs;
 use std::process::Command;
 
 use warpline_regmap::layout::LAYOUTS;
-use warpline_regmap::register::{REGISTERS, command};
-use warpline_regmap::{Field, Layout};
+use warpline_regmap::register::{self, REGISTERS, command};
+use warpline_regmap::transmit::{self, send_slot};
+use warpline_regmap::{Field, Layout, Register};
 use warpline_synth::tool;
 use warpline_verilate::Build;
 use warpline_wire::error::ErrorNumber;
 
 use crate::file;
 
-const WORDS: usize = 12;
+const WORDS: usize = send_slot::WORDS;
+
+/// All records, registers and commands, those of transmission, too.
+fn layouts() -> impl Iterator<Item = &'static Layout> {
+    LAYOUTS.iter().chain(transmit::LAYOUTS)
+}
+
+fn registers() -> impl Iterator<Item = &'static Register> {
+    REGISTERS.iter().chain(transmit::REGISTERS)
+}
+
+fn commands() -> impl Iterator<Item = &'static register::Command> {
+    command::COMMANDS.iter().chain(transmit::COMMANDS)
+}
 
 /// The member of a structure that holds a field: some share their bits, some have a name that is taken.
 fn member(layout: &Layout, field: &Field) -> String {
@@ -24,7 +38,7 @@ fn member(layout: &Layout, field: &Field) -> String {
         .filter(same)
         .map(|field| field.name.to_lowercase());
     match names.collect::<Vec<_>>().join("_or_").as_str() {
-        taken @ ("type" | "queue") => format!("{taken}_"),
+        taken @ ("type" | "queue" | "inline") => format!("{taken}_"),
         name => name.into(),
     }
 }
@@ -36,17 +50,13 @@ fn user() -> String {
         ports.push(format!("    output logic [31:0] n_{name}"));
         let _ = writeln!(body, "    assign n_{name} = 32'(warpline_pkg::{name});");
     };
-    REGISTERS
-        .iter()
-        .for_each(|register| number(&format!("REG_{}", register.name)));
-    command::COMMANDS
-        .iter()
-        .for_each(|c| number(&format!("COMMAND_{}", c.value.name)));
+    registers().for_each(|register| number(&format!("REG_{}", register.name)));
+    commands().for_each(|c| number(&format!("COMMAND_{}", c.value.name)));
     number("ERROR_MPA_CRC");
     for at in 0..WORDS {
         ports.push(format!("    input logic [31:0] w{at}"));
     }
-    for layout in LAYOUTS {
+    for layout in layouts() {
         let name = layout.name;
         let words: Vec<_> = (0..layout.words).rev().map(|at| format!("w{at}")).collect();
         let _ = writeln!(body, "    warpline_pkg::{name}_t {name};");
@@ -91,17 +101,17 @@ fn differences(package: &str) -> Vec<String> {
             wrong.push(format!("{port}: {shown:#x}, expected {expected:#x}"));
         }
     };
-    for register in REGISTERS {
+    for register in registers() {
         compare(format!("n_REG_{}", register.name), register.offset.into());
     }
-    for command in command::COMMANDS {
+    for command in commands() {
         compare(
             format!("n_COMMAND_{}", command.value.name),
             command.value.value.into(),
         );
     }
     compare("n_ERROR_MPA_CRC".into(), ErrorNumber::MpaCrc as u64);
-    for layout in LAYOUTS {
+    for layout in layouts() {
         for field in layout.fields {
             compare(
                 format!("f_{}_{}", layout.name, field.name),
