@@ -783,8 +783,8 @@ fn a_command_is_done_behind_its_fence_and_no_other_way() {
         let brief = proof.planted("settle = 8'h40;", "settle = 8'h4;").unwrap();
         let brief = brief.bind("", CONTROL, &[("SETTLE", 4)]).unwrap();
         let at_once = (
-            "asked_d = CheckCommand_Fence;\n                            step_d = Step_Ask;\n                        end\n                        CheckCommand_Arm",
-            "end\n                        CheckCommand_Arm",
+            "asked_d = CheckCommand_Fence;\n                            transmit_asked_d = TransmitRequest_Revoke;\n                            step_d = Step_Ask;",
+            "transmit_asked_d = TransmitRequest_Revoke;",
         );
         let given = ("step_d = Step_Fence;", "step_d = Step_Idle;");
         let still = ("if (fenced_q) begin", "if (1'b1) begin");

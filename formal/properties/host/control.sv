@@ -6,7 +6,7 @@
 // When the host sees the command done, no write through the STag can happen any more (AMB-42, DDP-SEC-22), and none for
 // the stream: what left check in front of the fence is written (deliver.sv), what is behind it finds no entry, no stream
 // (check.sv). Shown from the pulses of the neighbours: what was requested, accepted, done, given and came back since `start`.
-// Streams are any one (any).
+// Streams are any one (any). The device receives only: nothing is requested of a transmit side.
 //
 // Assumed of registers: number and arguments hold while `busy`. Of check and the arbiter in front of it: a command is
 // done once, after it was accepted (command_arbiter.sv), a revocation and a fence are never refused (check.sv). Of place, deliver
@@ -31,6 +31,7 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
     input set,
     input set_ready,
     input set_failed,
+    input transmit_valid,
     input forget,
     input quiet,
     input issued,
@@ -39,13 +40,16 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
     input [7:0] consumed_stream,
     input fence_done,
     // inside
-    input [2:0] step_q,
+    input [3:0] step_q,
     input fenced_q,
     input [7:0] pause_q,
     input is_other_q,
     input is_arm_q,
     input is_set_q,
     input is_close_q,
+    input is_send_ring_q,
+    input is_arm_transmit_q,
+    input is_emss_q,
     input exists_q,
     input is_empty_q,
     input is_armed_q,
@@ -60,7 +64,7 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
 );
     localparam Write = 1, Revoke = 2, Arm = 3, Close = 4, Post = 5, Ring = 6;
     localparam AskWrite = 0, AskRevoke = 1, AskArm = 2, AskFreeze = 3, AskPost = 4, AskFence = 5;
-    localparam Idle = 0, Decide = 1, Ask = 2, Answer = 3, Set = 4, Settle = 5, Drain = 6, Fence = 7;
+    localparam Idle = 0, Decide = 1, Ask = 2, Answer = 3, Set = 4, Transmit = 5, Settle = 6, Drain = 7, Fence = 8;
     (* anyconst *) wire [7:0] any;
     always @* assume (any < S);
 
@@ -207,6 +211,7 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
                 & is_set_q == (its == Ring) & is_close_q == (its == Close) & stream == named);
             if (step_q != Decide) not_refused: assert (!failed);
         end
+        receives_only: assert (!transmit_valid & step_q != Transmit & step_q <= Fence & !is_send_ring_q & !is_arm_transmit_q & !is_emss_q);
         at_work: assert (working == (step_q == Answer));
         if (step_q == Answer) of_it_is: assert (question == command);
         if (step_q <= Decide) idle: assert (!out & !working);
