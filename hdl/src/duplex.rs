@@ -12,8 +12,8 @@
 //! ```
 //!
 //! One clock, `aclk`. [`DeviceReset`] samples `aresetn`; one cycle is enough. Both directions share registers, commands, the completion
-//! queue, the STag table and the bus to host memory. A revocation, and a close, are done when neither direction touches
-//! memory for them any more ([`AccessFence`]).
+//! queue, the STag table and the bus to host memory. A revocation, or a close, is done when neither direction can
+//! access memory for it any more ([`access_fence`](crate::tx::ddp::access_fence)).
 use crate::Config;
 use crate::core::Core;
 use crate::host::interrupts::MessageStreamOut;

@@ -124,7 +124,7 @@ pub struct TransmitControl<const S: usize> {
 
     /// Pulse: `access_fence` begins.
     pub fence: Signal<Out, Bit>,
-    /// What was allowed before has been read.
+    /// Every segment that entered before `fence` has left.
     pub fence_passed: Signal<In, Bit>,
 
     domains: Store<Bits<16>, 4>,

@@ -105,7 +105,7 @@ pub struct Transmitter<
     pub command_done: Signal<Out, Bit>,
     /// Pulse: [`AccessFence`] begins.
     pub fence: Signal<In, Bit>,
-    /// All that the STag table had allowed before has been read.
+    /// Every segment that entered before `fence` has left.
     pub fence_passed: Signal<Out, Bit>,
     /// The gate of a stream opens.
     pub open: Signal<In, StreamEvent>,

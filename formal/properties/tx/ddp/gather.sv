@@ -5,7 +5,7 @@
 //
 // A burst begins where the one before ended: the first one at the beat of the piece's first octet, the last one ends with
 // the beat of its last octet; addresses are those of the piece, modulo 2^64. It is aligned to the bus and does not cross
-// 4 KiB, and it has at most 256 beats, since ARLEN says so. Pieces that bring their octets are not read. `answers` is told
+// 4 KiB, and it has at most 256 beats, the most that ARLEN can express. Pieces that carry their octets are not read. `answers` gets a record
 // of each burst when its address goes into the queue. What `answers` and the blocks behind it do is arbitrary here.
 //
 // Assumed: a piece has at least one octet (local_access.rs).

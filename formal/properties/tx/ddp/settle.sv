@@ -5,7 +5,7 @@
 //
 // For any stream: a message has one entry if a segment of it is the first failure of its stream, or if its last one is
 // signalled or not OK, and else none. The entry is that of the account in work, as it came; its status is OK only of a last
-// segment that can be sent, on a stream that has not failed. Behind the first failure, which is told once, each entry says
+// segment that can be sent, on a stream that has not failed. Behind the first failure, which `fail` signals once, each entry says
 // FLUSHED until the stream is cleared. Verdict n for the ring belongs to ULPDU n, and says `failed` exactly when the bus
 // refused the ULPDU or a segment of its stream had failed in front of it. Accounts and ULPDUs keep their order (queue.sv), so
 // the n-th issued account takes the n-th completion. Each account is settled once.

@@ -2,7 +2,7 @@
 //
 //   command of a stream ─► position = its sequence number − start, offset = position − acknowledged
 //       SEND         ─► offset + length ≤ edge − acknowledged, length > 0 ─► SendRange: these octets
-//       ACKNOWLEDGE  ─► offset ≤ edge − acknowledged ─► acknowledged = position, and room_release is told at once
+//       ACKNOWLEDGE  ─► offset ≤ edge − acknowledged ─► acknowledged = position, and Freed to room_release in the same cycle
 //       MEASURE      ─► offset < edge − acknowledged ─► search: up to the edge, not further
 //
 // Edge, acknowledged and start are those of any stream, as they were written; edge and acknowledged are of the cycle in

@@ -1,4 +1,4 @@
-//! Access fence: says when all that the STag table has allowed before has been read.
+//! Access fence: rises when every segment that entered the transmit path before it has left.
 //!
 //! ```text
 //!  pieces into local_access ─► last ones: entered ─┐
