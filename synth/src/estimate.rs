@@ -29,7 +29,7 @@ pub struct Estimate {
     /// Octets of each ring.
     pub ring_octets: usize,
     /// The device sends, too.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transmit: bool,
     /// Names the code of the device: [`warpline_design::key_of`]. Empty in records from before there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -53,14 +53,6 @@ pub struct Estimate {
     pub cells: BTreeMap<String, u64>,
     /// Tools and their versions.
     pub tools: Vec<Tool>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Makes a netlist of the device of `width` bits, which sends with `transmit`, in `folder`, and counts its cells.

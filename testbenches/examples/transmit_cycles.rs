@@ -5,8 +5,8 @@ use std::error::Error;
 use std::path::Path;
 
 use warpline_design::{TOP, design};
+use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::transmit_rate::{Delay, Figures, Rate, config, figures};
-use warpline_verilate::Build;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -20,10 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         false => Figures::default(),
     };
     for width in widths {
-        let mut build = Build::new(TOP).comparable();
-        for (name, text) in design(&config(width))?.files() {
-            build = build.source(name, text);
-        }
+        let build = sources(TOP, &design(&config(width))?).comparable();
         let found = figures(&mut build.open()?, width)?;
         found.rates.iter().for_each(show_rate);
         found.delays.iter().for_each(show_delay);

@@ -28,8 +28,8 @@ use warpline_regmap::Field;
 use warpline_regmap::layout::{completion, stag_entry, stream_context};
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{
-    self, Element, Flags, Gather, Inline, Payload, SLOT_OCTETS, SendRequest, Target, send_event,
-    send_ring, status, transmit_context,
+    self, Element, Flags, Gather, Inline, Payload, SLOT_OCTETS, SendRequest, Slot, Target,
+    send_event, send_ring, status, transmit_context,
 };
 use warpline_verilate::{Direction, Model, Port};
 use warpline_wire::ddp::{MAX_HEADER_LEN, TAGGED_HEADER_LEN, UNTAGGED_HEADER_LEN};
@@ -430,7 +430,8 @@ struct Mark {
 /// A stream that sends.
 #[derive(Debug, Default)]
 struct Sending {
-    requests: Vec<SendRequest>,
+    /// The requests, as they lie in the ring.
+    slots: Vec<Slot>,
     /// Octets that are due, and positions behind FPDUs.
     due: Vec<u8>,
     ends: VecDeque<usize>,
@@ -637,7 +638,7 @@ impl<'m> Run<'m> {
             };
             let request =
                 SendRequest::new(target, flags, index as u64, carries).map_err(impossible)?;
-            stream.requests.push(request);
+            stream.slots.push(request.emit());
             for segment in ddp_segments(header, payload as u64, mulpdu)? {
                 let mut octets = [0; MAX_HEADER_LEN];
                 let length = segment.header.emit(&mut octets);
@@ -709,7 +710,7 @@ impl<'m> Run<'m> {
         }
         for number in 0..streams {
             let mut word = [0];
-            let count = self.streams[number].requests.len();
+            let count = self.streams[number].slots.len();
             transmit::SEND_PRODUCER_STREAM.put(&mut word, number as u64);
             transmit::SEND_PRODUCER_COUNT.put(&mut word, count as u64);
             let offset = transmit::SEND_PRODUCER.offset;
@@ -802,12 +803,12 @@ impl<'m> Run<'m> {
         let mut due: Vec<(u64, u64)> = vec![];
         for (number, stream) in self.streams.iter().enumerate() {
             if !silent(number) {
-                due.push((number as u64, stream.requests.len() as u64 - 1));
+                due.push((number as u64, stream.slots.len() as u64 - 1));
             }
         }
         let mut found = vec![];
         for entry in &self.queue {
-            let words: Vec<u32> = entry.chunks_exact(4).map(word).collect();
+            let words = words(entry);
             match completion::KIND.get(&words) as u32 {
                 0 => {}
                 transmit::kind::SEND if send_event::STATUS.get(&words) == u64::from(status::OK) => {
@@ -934,14 +935,14 @@ impl<'m> Run<'m> {
             let slot = self
                 .streams
                 .get(stream as usize)
-                .and_then(|stream| stream.requests.get((at / SLOT_OCTETS) as usize));
-            return slot.map_or(0, |slot| slot.emit()[(at % SLOT_OCTETS) as usize / 4]);
+                .and_then(|stream| stream.slots.get((at / SLOT_OCTETS) as usize));
+            return slot.map_or(0, |slot| slot[(at % SLOT_OCTETS) as usize / 4]);
         }
         let octets: [u8; 4] = std::array::from_fn(|i| {
             let address = address + i as u64;
             octet(address) ^ u8::from(self.wrong_octet == Some(address))
         });
-        word(&octets)
+        u32::from_le_bytes(octets)
     }
 
     fn drive_memory(&mut self) {
@@ -1240,8 +1241,7 @@ impl<'m> Run<'m> {
         }
         let mut data = [0; 64];
         data[..beat.len()].copy_from_slice(beat);
-        let words: Vec<u32> = data[..self.beat].chunks_exact(4).map(word).collect();
-        model.set_words(p.s_axis_segment_tdata, &words);
+        model.set_words(p.s_axis_segment_tdata, &words(&data[..self.beat]));
         model.set(p.s_axis_segment_tkeep, u64::MAX >> (64 - beat.len()));
         let last = at + beat.len() == octets.len();
         model.set(p.s_axis_segment_tlast, last.into());
@@ -1260,10 +1260,8 @@ impl<'m> Run<'m> {
     }
 }
 
-/// Four octets as a word.
-fn word(octets: &[u8]) -> u32 {
-    octets
-        .iter()
-        .rev()
-        .fold(0, |word, octet| word << 8 | u32::from(*octet))
+/// Octets as words, the first octet in bits 7:0 of the first word.
+fn words(octets: &[u8]) -> Vec<u32> {
+    let words = octets.as_chunks().0.iter().copied();
+    words.map(u32::from_le_bytes).collect()
 }

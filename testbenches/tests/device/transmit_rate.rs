@@ -2,11 +2,12 @@
 //! in simulation, exact and the same on every run, of octets that are compared.
 
 use warpline_design::{TOP, design};
+use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::transmit_rate::{
     Delay, ETHERNET, Figures, Rate, Requests, Workload, config, delay, figures, rate,
     with_wrong_octet,
 };
-use warpline_verilate::{Build, Model};
+use warpline_verilate::Model;
 
 const WIDTH: usize = 64;
 /// Share of the bus that ULPDUs of [`ETHERNET`] octets and more must reach, in messages of many FPDUs.
@@ -15,10 +16,7 @@ const GOAL: f64 = 0.98;
 const KEPT: f64 = 0.99;
 
 fn model() -> Model {
-    let mut build = Build::new(TOP).comparable();
-    for (name, text) in design(&config(WIDTH)).unwrap().files() {
-        build = build.source(name, text);
-    }
+    let build = sources(TOP, &design(&config(WIDTH)).unwrap()).comparable();
     build.open().unwrap()
 }
 
