@@ -1,73 +1,121 @@
 //! Segment: cuts the requests of send queues into DDP segments, one stream after the other.
 //!
 //! ```text
-//!  events ─► turns ─ stream ─► slot: request ─► decide ─┬─► payload ─► LocalPiece ─► local_access
-//!              ▲                 ▲     mulpdu, header   │      ▲ rows of the slot
-//!              │                 └ rows of the stream   ├─► SendSegment ─► settle
-//!              └───────── spent, blocked, ended ◄───────┴─► position, progress, MSN; pop
+//!  events ─► turns ─ stream ─► load ─ quick? ─► decide ─► Cut ─► payload ──► LocalPiece ─► local_access
+//!              ▲                │ ▲     request   │         ▲       │
+//!              │   rows of the ─┘ │      MSN, DDP header    │       └ hand ─► SendSegment ─► settle
+//!              │   slot, pop      └ progress, room   rows ──┘            └──► measure ─► positions
+//!              └── start, pays, leave, ends
 //! ```
 //!
-//! A turn reads the first two rows of the stream's oldest slot, and the rows of the stream: its context, where its next FPDU
-//! begins, and how much of the message is sent. It cuts one DDP segment: as many octets as MULPDU allows (MPA-SEG-05), or the rest of the
-//! message. The slot is popped when the request is done.
+//! A turn cuts one DDP segment: as many octets as MULPDU allows (MPA-SEG-05), or the rest of the message. The slot is
+//! popped when the request is done. Up to three segments are in work: one is loaded, one is walked, one is measured.
 //!
-//! **Room.** A segment is cut only if the ring has room for the largest FPDU of the stream. So nothing that a stream
-//! has started stalls for its ring.
+//! ```text
+//!  cycle     0      1      2 ... 5          4        5      7                8           9 ...
+//!  quick     row 1  row 0  payload's rows   quick?   pop    begin the next   decide,     header, inline pieces or elements,
+//!                                                                            next row 1  hand over, measure
+//! ```
+//!
+//! **Quick turns.** The slot's first two rows and what is sure anyway tell of most turns that they end their request: the
+//! first segment of a message that fits in one, no fence, at most 3 elements or inline octets, an open stream, and plenty
+//! of room. The slot of such a turn is popped in cycle [`POP`], and the next turn begins in cycle [`QUICK`]. Any other turn
+//! has the load for itself until its outcome is known.
+//!
+//! **Room.** A segment is cut only if the ring has room for the longest FPDU of the stream, so nothing that a stream has
+//! started stalls for its ring. The lengths of up to three FPDUs in front of a turn may not be known yet: a turn is
+//! decided at once if the ring has room for four of the longest ones, and else it stalls until all of them are measured.
+//!
+//! **Fence.** A request with a fence blocks its stream while segments of it are held here or under way behind.
 //!
 //! **Refusals.** A request that is not valid, or flushed, gets one piece without octets that says so, and its
-//! [`SendSegment`] is the report. Behind the first one that fails, the requests of the stream are flushed. A stream that its receive side has frozen
-//! still sends a request with `TERMINATE` (RFC 5041 §7.1).
+//! [`SendSegment`] is the report. Behind the first one that fails, the requests of the stream are flushed, also one that
+//! was decided before the walk found the failure. A stream that its receive side has frozen still sends a request with
+//! `TERMINATE` (RFC 5041 §7.1).
 //!
-//! **Commands** are carried out between turns; `ArmTransmit` writes the first MSN of all queues.
+//! **Commands** are carried out between turns, when no segment is in work; `Arm` writes the first MSN of all queues.
 //!
-//! Assumptions: `s_command` is stable until `command_done`. Events name streams below S. `head` of a stream falls at the latest two cycles
-//! behind its `pop`. The row port answers after [`payload::ROW_LATENCY`] cycles.
+//! Assumptions: `s_command` is stable until `command_done`. Events name streams below S. `head` of a stream falls at the
+//! latest two cycles behind its `pop`, and says in the third one whether the next slot is there. `under_way` of a stream is
+//! high from the cycle behind the one in which a segment was accepted. The row port answers after
+//! [`payload::ROW_LATENCY`] cycles.
 //!
 //! Latency: [`FIRST_PIECE`] cycles from `head` to the header, if no other stream has a turn. Throughput: [`cycles`] for a
-//! segment, which are 23 without payload, 28 with one element, and [`payload::PIECE`] more for each further one; a new visit
-//! adds [`turns::START`] - 1.
+//! message of one segment: 8 without payload, with inline octets, or with up to two elements, from one stream. A change to
+//! another stream can cost up to six more; two, if the stream before has nothing more to send. [`part_cycles`] for a segment
+//! that is not the last one of its message: 15 with one element.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::Config;
+use crate::host::send_queues;
 use crate::parts::queue::{Queue, Store};
 use crate::parts::record_ram::RecordRam;
 use crate::records::{LocalPiece, SendSegment};
-use crate::tx::ddp::segment::fpdu_length::FpduLength;
+use crate::tx::ddp::segment::cut::Cut;
 use crate::tx::ddp::segment::header::Header;
+use crate::tx::ddp::segment::measure::Measure;
 use crate::tx::ddp::segment::mulpdu::Mulpdu;
 use crate::tx::ddp::segment::payload::Payload;
 use crate::tx::ddp::segment::request::Request;
 use crate::tx::ddp::segment::turns::{StreamEvent, Turns};
+use crate::util::in_word;
 use rust_hdl_core::prelude::*;
-use warpline_regmap::transmit::{QUEUES, status};
+use warpline_regmap::transmit::{ELEMENTS_MAX, QUEUES, send_slot, status};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
-use warpline_wire::mpa;
+use warpline_wire::{crc, ddp, mpa};
 
+pub mod cut;
 pub mod fpdu_length;
 pub mod header;
+pub mod measure;
 pub mod mulpdu;
 pub mod payload;
 pub mod request;
 pub mod turns;
 
-/// Cycles from a turn to the decision about it.
+/// Cycles from the first one of a turn to the decision about it.
 const LOAD: usize = payload::ROW_LATENCY + 1 + request::LATENCY;
-/// Cycles from the decision to the position behind the FPDU.
-const MEASURE: usize = 1 + fpdu_length::LATENCY + 1;
+/// Cycle of a quick turn in which its slot is popped.
+pub const POP: usize = payload::ROW_LATENCY + 2;
+/// Cycles from a quick turn to the next one.
+pub const QUICK: usize = POP + send_queues::POP_LATENCY;
+/// Cycles without a segment in work until the room is exact: a cycle each for `used_1`, `sum_2` and `fits_3`.
+pub const STILL: usize = 3;
 /// Cycles from a new EMSS to what depends on it.
 const SIZES: usize = 2 + mulpdu::LATENCY + fpdu_length::LATENCY;
 /// Cycles from `head` to the first piece.
-pub const FIRST_PIECE: usize = 1 + turns::START + 1 + LOAD + 2;
-/// Cycles from one segment to the next in the same visit, for a segment with payload of `elements` elements.
+pub const FIRST_PIECE: usize = 1 + turns::START + LOAD + 2;
+const _: () = assert!(
+    QUICK == LOAD,
+    "the next turn begins when this one is decided: registers of the turn serve both"
+);
+
+/// Cycles from one message of a single segment to the next one of the same stream, with payload of `elements` elements, if
+/// the ring has room for four of the longest FPDUs.
 #[must_use]
 pub const fn cycles(elements: usize) -> usize {
-    let walk = 4 + payload::PIECE * elements;
-    let longer = if walk > MEASURE { walk } else { MEASURE };
-    1 + LOAD + 1 + longer + turns::AGAIN
+    let turn = if elements <= QUICK_ELEMENTS {
+        QUICK
+    } else {
+        LOAD + 2 + send_queues::POP_LATENCY
+    };
+    // the record is handed over in the cycle of `finished`, and the next segment decided behind it
+    let walk = payload::walk(elements) + 2;
+    if walk > turn { walk } else { turn }
 }
+
+/// Cycles from one segment to the next in the same message, with payload of `elements` elements.
+#[must_use]
+pub const fn part_cycles(elements: usize) -> usize {
+    LOAD + 1 + payload::walk(elements) + 2
+}
+/// Most elements of a quick turn.
+const QUICK_ELEMENTS: usize = 3;
+/// Octets of an FPDU beside its ULPDU, and what rounds them up to dwords.
+const AROUND: usize = mpa::LENGTH_LEN + (mpa::ALIGN - 1) + crc::LEN;
 /// Octets that a request without an FPDU takes off a stream's budget.
 const REFUSAL: usize = 64;
 
@@ -118,11 +166,9 @@ struct StreamContext {
     longest: Bits<15>,
 }
 
-/// Where a stream is in its octets, and in its request.
+/// Where a stream is in its request; zero between requests.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 struct Progress {
-    /// Stream position of the next FPDU, in dwords.
-    position: Bits<30>,
     /// Octets of the message that are sent.
     sent: Bits<32>,
     /// Element that is next.
@@ -131,21 +177,30 @@ struct Progress {
     into: Bits<32>,
 }
 
+/// Where a row of a slot goes.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+struct Fill {
+    /// The row is part of the payload.
+    valid: Bit,
+    /// Bank, and number modulo 8.
+    row: Bits<4>,
+}
+
 /// State of the turn, or of the command.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Step {
     /// No turn.
     Wait,
-    /// The rows are read.
+    /// The rows are read; the turn may be quick.
     Load,
-    /// Decides what becomes of the request.
+    /// A turn that is not quick is decided.
     Decide,
-    /// The pieces are given.
+    /// What was decided takes effect.
+    After,
+    /// The pieces are given; the request goes on behind them.
     Walk,
-    /// The segment is given.
-    Give,
-    /// The FPDU is measured; the rows are written.
-    Finish,
+    /// The stream can have its next turn soon.
+    Again,
     /// A command computes sizes.
     Sizes,
     /// A command writes MSNs.
@@ -216,7 +271,7 @@ pub struct Segment<const S: usize> {
     pub m_segment_valid: Signal<Out, Bit>,
     /// It is accepted.
     pub m_segment_ready: Signal<In, Bit>,
-    /// Streams with segments that are given here, and not accepted yet: their slots may be popped already.
+    /// Streams with segments that `m_segment` has not given away: their slots may be popped already.
     pub holds: [Signal<Out, Bit>; S],
     /// Streams that `ARM_TRANSMIT` has armed.
     pub is_armed: [Signal<Out, Bit>; S],
@@ -229,48 +284,86 @@ pub struct Segment<const S: usize> {
     request: Request,
     #[value(Mulpdu::new(config.ring_octets))]
     emss_to_mulpdu: Mulpdu,
-    fpdu_length: FpduLength,
+    measure: Measure,
     ddp_header: Header,
-    payload: Payload,
+    payload: Payload<S>,
     pieces: Queue<LocalPiece, 2>,
     segments: Queue<SendSegment, 1>,
-    /// Segments of each stream in that queue.
-    held: [Dff<Bits<2>>; S],
+    /// Segments of each stream from its pop or its decision, whichever is first, until they are accepted: one is loaded, one walked, two are in that queue.
+    held: [Dff<Bits<3>>; S],
     #[value(RecordRam::new(S * QUEUES as usize))]
     msns: RecordRam<Bits<32>, 12>,
     contexts: Store<StreamContext, 4>,
     progress: Store<Progress, 4>,
     acknowledged: Store<Bits<30>, 4>,
 
+    step: Dff<Step>,
+    /// Cycle of the turn.
+    age: Dff<Bits<4>>,
+    pause: Dff<Bits<2>>,
+    sizes_age: Dff<Bits<4>>,
+    queue: Dff<Bits<8>>,
     /// Rows of the stream in work.
     row_context: Dff<StreamContext>,
     row_progress: Dff<Progress>,
-    step: Dff<Step>,
-    age: Dff<Bits<4>>,
-    sizes_age: Dff<Bits<4>>,
-    queue: Dff<Bits<8>>,
+    stream_1: Dff<Bits<4>>,
+    /// Where a row of the slot goes.
+    fill_1: Dff<Fill>,
+    fill_2: Dff<Fill>,
+    fill_3: Dff<Fill>,
+    bank: Dff<Bit>,
+    /// The bank is given away; the last row of its turn is under way.
+    swaps: Dff<Bit>,
     failed: Dff<Bit>,
     consumed_now: Dff<Bits<16>>,
+    /// The message fits in a segment, also in an untagged one.
+    room_1: Dff<Bits<16>>,
+    fits_one: Dff<Bit>,
     used_1: Dff<Bits<16>>,
-    sum_2: Dff<Bits<17>>,
+    sum_2: Dff<Bits<18>>,
     fits_3: Dff<Bit>,
-    refusal: Dff<Bits<4>>,
-    sends_it: Dff<Bit>,
-    is_first: Dff<Bit>,
-    is_last: Dff<Bit>,
-    ends_queue: Dff<Bit>,
-    ulpdu: Dff<Bits<16>>,
-    behind: Dff<Bits<30>>,
+    /// `fits_3` when the turn was about to be decided: a position that is written then does not count.
+    has_room: Dff<Bit>,
+    quick: Dff<Bit>,
+    charge: Dff<Bits<17>>,
+    /// Cycles without a segment in work.
+    still: Dff<Bits<2>>,
+    /// The turn is decided in this cycle.
+    verdict: Dff<Bit>,
+    cut: Dff<Cut>,
+    cut_valid: Dff<Bit>,
+    was_blocked: Dff<Bit>,
+    was_last: Dff<Bit>,
+    was_sent: Dff<Bit>,
+    pop_now: Dff<StreamEvent>,
+    ends: Dff<StreamEvent>,
+    word: Signal<Local, Bits<32>>,
+    many: Signal<Local, Bit>,
+    fence_word: Signal<Local, Bit>,
+    quick_now: Signal<Local, Bit>,
+    longest: Signal<Local, Bits<18>>,
+    exact: Signal<Local, Bit>,
+    idle: Signal<Local, Bit>,
+    free: Signal<Local, Bit>,
+    hand: Signal<Local, Bit>,
+    can_begin: Signal<Local, Bit>,
+    begins: Signal<Local, Bit>,
+    sent_now: Signal<Local, Bit>,
+    refuses: Signal<Local, Bit>,
+    blocked: Signal<Local, Bit>,
+    done_with: Signal<Local, Bit>,
+    refusal: Signal<Local, Bits<4>>,
+    ulpdu: Signal<Local, Bits<16>>,
     new_context: Dff<StreamContext>,
     waiting: Signal<Local, Bit>,
     stream: Signal<Local, Bits<4>>,
+    /// A segment counts: its slot is popped, or it is decided.
     enters: Signal<Local, Bit>,
     leaves: Signal<Local, Bit>,
     up: [Signal<Local, Bit>; S],
     down: [Signal<Local, Bit>; S],
     flushed: Signal<Local, Bit>,
     fence_holds: Signal<Local, Bit>,
-    measured: Signal<Local, Bit>,
     clear: Dff<StreamEvent>,
     arm: Dff<StreamEvent>,
     close: Dff<StreamEvent>,
@@ -279,19 +372,43 @@ pub struct Segment<const S: usize> {
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
     #[constant(config.ring_octets / mpa::ALIGN)]
-    ring_dwords: Constant<Bits<17>>,
+    ring_dwords: Constant<Bits<18>>,
     #[constant(0)]
     row_0: Constant<Bits<4>>,
     #[constant(1)]
     row_1: Constant<Bits<4>>,
     #[constant(payload::ROW_LATENCY)]
-    arrives_0: Constant<Bits<4>>,
-    #[constant(payload::ROW_LATENCY + 1)]
     arrives_1: Constant<Bits<4>>,
+    #[constant(payload::ROW_LATENCY + 1)]
+    arrives_0: Constant<Bits<4>>,
+    #[constant(POP)]
+    popped: Constant<Bits<4>>,
+    #[constant(1)]
+    second: Constant<Bits<4>>,
+    #[constant(payload::FIRST_ROW)]
+    first_row: Constant<Bits<4>>,
+    #[constant(payload::FIRST_ROW + ELEMENTS_MAX)]
+    behind_rows: Constant<Bits<4>>,
+    #[constant(8)]
+    second_bank: Constant<Bits<4>>,
+    #[constant(usize::from(u8::MAX) - QUICK_ELEMENTS)]
+    beyond_quick: Constant<Bits<8>>,
+    #[constant(in_word(send_slot::FENCE, 0))]
+    fence_at: Constant<Bits<8>>,
+    #[constant(in_word(send_slot::INLINE, 0))]
+    inline_at: Constant<Bits<8>>,
+    #[constant(in_word(send_slot::COUNT, 0))]
+    count_at: Constant<Bits<8>>,
+    #[constant(ddp::UNTAGGED_HEADER_LEN)]
+    untagged_header: Constant<Bits<16>>,
+    #[constant(ddp::UNTAGGED_HEADER_LEN + AROUND)]
+    around_message: Constant<Bits<17>>,
+    #[constant(STILL)]
+    still_enough: Constant<Bits<2>>,
+    #[constant(2)]
+    pause_of_pop: Constant<Bits<2>>,
     #[constant(LOAD - 1)]
     loaded: Constant<Bits<4>>,
-    #[constant(MEASURE)]
-    measures: Constant<Bits<4>>,
     #[constant(1)]
     row_is_read: Constant<Bits<4>>,
     #[constant(SIZES)]
@@ -320,6 +437,7 @@ impl<const S: usize> Logic for Segment<S> {
     fn update(&mut self) {
         self.turns.reset.next = self.reset.val();
         self.payload.reset.next = self.reset.val();
+        self.measure.reset.next = self.reset.val();
         self.pieces.reset.next = self.reset.val();
         self.segments.reset.next = self.reset.val();
         self.m_piece.next = self.pieces.m_data.val();
@@ -345,21 +463,34 @@ impl<const S: usize> Logic for Segment<S> {
         self.acknowledged.read_row.next = self.stream.val();
         self.row_context.d.next = self.contexts.out.val();
         self.row_progress.d.next = self.progress.out.val();
+        self.stream_1.d.next = self.stream.val();
 
-        comment!("the slot, row by row");
+        comment!("the slot, row by row: the second one first, since LENGTH needs most cycles");
         self.row_stream.next = self.turns.stream.val();
-        self.row.next = self.payload.row.val();
-        if self.step.q.val() == Step::Load {
+        self.row.next = self.row_progress.q.val().element + self.age.q.val();
+        if !self.age.q.val().any() {
             self.row.next = self.row_1.val();
-            if !self.age.q.val().any() {
-                self.row.next = self.row_0.val();
-            }
         }
+        if self.age.q.val() == self.second.val() {
+            self.row.next = self.row_0.val();
+        }
+        self.fill_1.d.next.valid = (self.age.q.val() >= self.first_row.val())
+            & (self.age.q.val() < self.behind_rows.val());
+        self.fill_1.d.next.row = bit_cast::<4, 3>(self.row.val().get_bits::<3>(0));
+        if self.bank.q.val() {
+            self.fill_1.d.next.row =
+                bit_cast::<4, 3>(self.row.val().get_bits::<3>(0)) | self.second_bank.val();
+        }
+        self.fill_2.d.next = self.fill_1.q.val();
+        self.fill_3.d.next = self.fill_2.q.val();
+        self.payload.fill.next = self.fill_3.q.val().valid;
+        self.payload.fill_row.next = self.fill_3.q.val().row;
+        self.payload.fill_data.next = self.row_data.val();
         self.request.row.next = self.row_data.val();
-        self.request.take_0.next =
-            (self.step.q.val() == Step::Load) & (self.age.q.val() == self.arrives_0.val());
         self.request.take_1.next =
             (self.step.q.val() == Step::Load) & (self.age.q.val() == self.arrives_1.val());
+        self.request.take_0.next =
+            (self.step.q.val() == Step::Load) & (self.age.q.val() == self.arrives_0.val());
         if self.request.take_0.val() {
             self.failed.d.next = self.head_failed.val();
             self.consumed_now.d.next = self.consumed.val();
@@ -367,22 +498,57 @@ impl<const S: usize> Logic for Segment<S> {
         self.request.sent.next = self.row_progress.q.val().sent;
         self.request.mulpdu.next = self.row_context.q.val().mulpdu;
 
-        comment!("room in the ring, for the longest FPDU");
+        comment!(
+            "room in the ring: for the longest FPDU, or for four of them while some are not measured"
+        );
+        self.measure.room_stream.next = self.stream.val();
         self.used_1.d.next =
-            (self.row_progress.q.val().position - self.acknowledged.out.val()).get_bits::<16>(0);
-        self.sum_2.d.next = bit_cast::<17, 16>(self.used_1.q.val())
-            + bit_cast::<17, 15>(self.row_context.q.val().longest);
+            (self.measure.room_position.val() - self.acknowledged.out.val()).get_bits::<16>(0);
+        self.exact.next = self.still.q.val().any();
+        self.longest.next = bit_cast::<18, 15>(self.row_context.q.val().longest) << 2;
+        if self.exact.val() {
+            self.longest.next = bit_cast::<18, 15>(self.row_context.q.val().longest);
+        }
+        self.sum_2.d.next = bit_cast::<18, 16>(self.used_1.q.val()) + self.longest.val();
+        self.has_room.d.next = self.fits_3.q.val();
         self.fits_3.d.next = self.sum_2.q.val() <= self.ring_dwords.val();
 
-        comment!("the header, and the FPDU's length");
+        comment!("a quick turn: the rows show that it ends the request, whatever is decided");
+        self.room_1.d.next = self.row_context.q.val().mulpdu - self.untagged_header.val();
+        self.fits_one.d.next = !self.row_data.val().get_bits::<16>(48).any()
+            & (self.row_data.val().get_bits::<16>(32) <= self.room_1.q.val());
+        self.word.next = self.row_data.val().get_bits::<32>(0);
+        self.fence_word.next = self.word.val().get_bit(self.fence_at.val().index());
+        self.many.next = (self.word.val().get_bits::<8>(self.count_at.val().index())
+            & self.beyond_quick.val())
+        .any()
+            & !self.word.val().get_bit(self.inline_at.val().index());
+        self.quick_now.next = self.fits_one.q.val()
+            & self.fits_3.q.val()
+            & self.request.first.val()
+            & !self.fence_word.val()
+            & !self.many.val()
+            & !self.head_failed.val()
+            & self.turns.sends.val()
+            & !self.turns.flushes.val()
+            & !self.turns.frozen.val();
+        self.charge.d.next =
+            bit_cast::<17, 16>(self.request.octets.val()) + self.around_message.val();
+        if self.step.q.val() == Step::Load {
+            self.charge.d.next =
+                bit_cast::<17, 16>(self.request.slot.val().length.get_bits::<16>(0))
+                    + self.around_message.val();
+        }
+
+        comment!("the header");
         self.msn_queue.next = self.request.slot.val().stag.get_bits::<8>(0);
         if self.step.q.val() == Step::Msns {
             self.msn_queue.next = self.queue.q.val();
         }
         self.msns.read_row.next =
             (bit_cast::<12, 4>(self.stream.val()) << 8) | bit_cast::<12, 8>(self.msn_queue.val());
-        self.msns.write_row.next =
-            (bit_cast::<12, 4>(self.stream.val()) << 8) | bit_cast::<12, 8>(self.msn_queue.val());
+        self.msns.write_row.next = (bit_cast::<12, 4>(self.stream_1.q.val()) << 8)
+            | bit_cast::<12, 8>(self.msn_queue.val());
         self.msns.write.next = false;
         self.msns.write_data.next = self.msns.read_data.val() + 1;
         self.ddp_header.is_tagged.next = self.request.is_tagged.val();
@@ -393,89 +559,136 @@ impl<const S: usize> Logic for Segment<S> {
         self.ddp_header.tagged_offset.next = self.request.tagged_offset.val();
         self.ddp_header.msn.next = self.msns.read_data.val();
         self.ddp_header.message_offset.next = self.row_progress.q.val().sent;
-        self.ulpdu.d.next = self.ddp_header.length.val() + self.request.octets.val();
-        self.emss_to_mulpdu.emss.next = self.s_command.val().emss;
-        self.emss_to_mulpdu.markers.next = self.new_context.q.val().markers;
-        self.fpdu_length.markers.next = self.row_context.q.val().markers;
-        self.fpdu_length.length.next = self.ulpdu.q.val();
-        self.fpdu_length.position.next =
-            bit_cast::<32, 30>(self.row_progress.q.val().position) << 2;
-        self.behind.d.next =
-            self.row_progress.q.val().position + bit_cast::<30, 15>(self.fpdu_length.dwords.val());
-        if self.waiting.val() {
-            self.fpdu_length.markers.next = self.new_context.q.val().markers;
-            self.fpdu_length.length.next = self.emss_to_mulpdu.mulpdu.val();
-            self.fpdu_length.position.next = 0.into();
-        }
+        self.ulpdu.next = self.ddp_header.length.val() + self.request.octets.val();
 
-        self.payload.start.next = false;
-        self.payload.refusal.next = self.refusal.q.val();
-        self.payload.stream.next = self.turns.stream.val();
-        self.payload.protection_domain.next = self.row_context.q.val().protection_domain;
-        self.payload.header.next = self.ddp_header.octets.val();
-        self.payload.header_length.next = self.ddp_header.length.val();
-        self.payload.octets.next = self.request.octets.val();
-        self.payload.last.next = self.request.last.val();
-        self.payload.inline.next = self.request.inline.val();
-        self.payload.count.next = self.request.count.val();
-        self.payload.element.next = self.row_progress.q.val().element;
-        self.payload.into.next = self.row_progress.q.val().into;
-        self.payload.row_data.next = self.row_data.val();
-        self.pieces.s_data.next = self.payload.m_piece.val();
-        self.pieces.s_valid.next = self.payload.m_valid.val();
-        self.payload.m_ready.next = self.pieces.s_ready.val();
-
-        self.segments.s_valid.next = self.step.q.val() == Step::Give;
-        self.segments.s_data.next.stream = self.turns.stream.val();
-        self.segments.s_data.next.position =
-            bit_cast::<32, 30>(self.row_progress.q.val().position) << 2;
-        self.segments.s_data.next.length = self.ulpdu.q.val();
-        self.segments.s_data.next.markers = self.row_context.q.val().markers;
-        self.segments.s_data.next.crc = self.row_context.q.val().crc;
-        self.segments.s_data.next.first = self.is_first.q.val();
-        self.segments.s_data.next.last = self.is_last.q.val();
-        self.segments.s_data.next.signalled = self.request.signalled.val();
-        self.segments.s_data.next.octets = self.request.slot.val().length;
-        self.segments.s_data.next.request = self.request.slot.val().request;
-        self.segments.s_data.next.consumed = self.consumed_now.q.val();
-
-        comment!("segments that the blocks behind do not count yet");
-        self.enters.next = self.segments.s_valid.val() & self.segments.s_ready.val();
-        self.leaves.next = self.segments.m_valid.val() & self.m_segment_ready.val();
-        for i in 0..S {
-            self.holds[i].next = self.held[i].q.val().any();
-            self.up[i].next = self.enters.val()
-                & (self.turns.stream.val().get_bits::<4>(0) == self.index[i].val());
-            self.down[i].next = self.leaves.val()
-                & (self.segments.m_data.val().stream.get_bits::<4>(0) == self.index[i].val());
-            if self.up[i].val() & !self.down[i].val() {
-                self.held[i].d.next = self.held[i].q.val() + 1;
-            }
-            if self.down[i].val() & !self.up[i].val() {
-                self.held[i].d.next = self.held[i].q.val() - 1;
-            }
-        }
-
-        comment!("the turn, or the command");
+        comment!("the decision");
         self.flushed.next = self.turns.flushes.val()
             | (self.turns.frozen.val()
                 & !(self.request.terminate.val() & self.turns.sends.val() & !self.failed.q.val()));
         self.fence_holds.next = false;
         for i in 0..S {
-            if (self.stream.val() == self.index[i].val())
-                & (self.under_way[i].val() | self.holds[i].val())
+            if (self.stream_1.q.val() == self.index[i].val())
+                & (self.under_way[i].val() | self.held[i].q.val().any())
             {
                 self.fence_holds.next = self.request.fence.val() & self.request.first.val();
             }
         }
-        self.measured.next = self.age.q.val() >= self.measures.val();
-        self.turns.done.next = false;
-        self.turns.block.next = false;
-        self.turns.ends.next = false;
-        self.turns.spent.next = self.refusal_cost.val();
-        if self.sends_it.q.val() {
-            self.turns.spent.next = bit_cast::<17, 15>(self.fpdu_length.dwords.val()) << 2;
+        self.refuses.next = self.flushed.val() | self.failed.q.val() | self.request.malformed.val();
+        self.refusal.next = 0.into();
+        if self.request.malformed.val() {
+            self.refusal.next = self.malformed_status.val();
         }
+        if self.failed.q.val() {
+            self.refusal.next = self.bus_status.val();
+        }
+        if self.flushed.val() {
+            self.refusal.next = self.flushed_status.val();
+        }
+        self.blocked.next = !self.refuses.val()
+            & !self.quick.q.val()
+            & (!self.has_room.q.val() | self.fence_holds.val() | !self.turns.sends.val());
+        self.sent_now.next = !self.refuses.val() & !self.blocked.val();
+        self.done_with.next = self.refuses.val() | self.request.last.val();
+        self.was_blocked.d.next = self.blocked.val();
+        self.was_last.d.next = self.done_with.val();
+        self.was_sent.d.next = self.sent_now.val();
+        self.ends.d.next.stream = bit_cast::<8, 4>(self.stream_1.q.val());
+        self.ends.d.next.valid = false;
+        self.swaps.d.next = false;
+        if self.swaps.q.val() {
+            self.bank.d.next = !self.bank.q.val();
+        }
+        if self.verdict.q.val() {
+            self.ends.d.next.valid = (self.refuses.val() & !self.flushed.val())
+                | (self.sent_now.val() & self.request.terminate.val() & self.request.last.val());
+            self.msns.write.next =
+                self.sent_now.val() & self.request.last.val() & !self.request.is_tagged.val();
+            self.cut.d.next.stream = bit_cast::<8, 4>(self.stream_1.q.val());
+            self.cut.d.next.protection_domain = self.row_context.q.val().protection_domain;
+            self.cut.d.next.markers = self.row_context.q.val().markers;
+            self.cut.d.next.crc = self.row_context.q.val().crc;
+            self.cut.d.next.refusal = self.refusal.val();
+            self.cut.d.next.header = self.ddp_header.octets.val();
+            self.cut.d.next.header_length = self.ddp_header.length.val();
+            self.cut.d.next.octets = self.request.octets.val();
+            self.cut.d.next.ulpdu = self.ulpdu.val();
+            self.cut.d.next.first = self.request.first.val();
+            self.cut.d.next.last = self.done_with.val();
+            self.cut.d.next.in_slot = self.request.inline.val();
+            self.cut.d.next.count = self.request.count.val();
+            self.cut.d.next.element = self.row_progress.q.val().element;
+            self.cut.d.next.into = self.row_progress.q.val().into;
+            self.cut.d.next.bank = self.bank.q.val();
+            self.cut.d.next.signalled = self.request.signalled.val();
+            self.cut.d.next.length = self.request.slot.val().length;
+            self.cut.d.next.request = self.request.slot.val().request;
+            self.cut.d.next.consumed = self.consumed_now.q.val();
+            self.cut_valid.d.next = !self.blocked.val();
+            self.swaps.d.next = !self.blocked.val();
+        }
+
+        comment!("the pieces, and the record behind them");
+        self.payload.cut.next = self.cut.q.val();
+        self.payload.start.next = self.cut_valid.q.val();
+        self.payload.clear.next = self.clear.q.val();
+        self.pieces.s_data.next = self.payload.m_piece.val();
+        self.pieces.s_valid.next = self.payload.m_valid.val();
+        self.payload.m_ready.next = self.pieces.s_ready.val();
+        self.segments.s_valid.next = self.payload.finished.val() & self.measure.idle.val();
+        self.hand.next =
+            self.payload.finished.val() & self.measure.idle.val() & self.segments.s_ready.val();
+        self.payload.accept.next = self.hand.val();
+        if self.hand.val() {
+            self.cut_valid.d.next = false;
+        }
+        self.segments.s_data.next.stream = self.cut.q.val().stream;
+        self.segments.s_data.next.position = bit_cast::<32, 30>(self.measure.position.val()) << 2;
+        self.segments.s_data.next.length = self.cut.q.val().ulpdu;
+        self.segments.s_data.next.markers = self.cut.q.val().markers;
+        self.segments.s_data.next.crc = self.cut.q.val().crc;
+        self.segments.s_data.next.first = self.cut.q.val().first;
+        self.segments.s_data.next.last = self.cut.q.val().last | self.payload.refused.val();
+        self.segments.s_data.next.signalled = self.cut.q.val().signalled;
+        self.segments.s_data.next.octets = self.cut.q.val().length;
+        self.segments.s_data.next.request = self.cut.q.val().request;
+        self.segments.s_data.next.consumed = self.cut.q.val().consumed;
+
+        comment!("the FPDU, and sizes for a command");
+        self.measure.stream.next = self.cut.q.val().stream.get_bits::<4>(0);
+        self.measure.start.next = self.hand.val();
+        self.measure.ulpdu.next = self.cut.q.val().ulpdu;
+        self.measure.markers.next = self.cut.q.val().markers;
+        self.measure.sends.next = !self.cut.q.val().refusal.any() & !self.payload.refused.val();
+        self.measure.clear.next = self.step.q.val() == Step::Msns;
+        self.measure.clear_stream.next = self.stream.val();
+        self.measure.size.next = self.waiting.val();
+        self.measure.size_length.next = self.emss_to_mulpdu.mulpdu.val();
+        self.measure.size_markers.next = self.new_context.q.val().markers;
+        self.emss_to_mulpdu.emss.next = self.s_command.val().emss;
+        self.emss_to_mulpdu.markers.next = self.new_context.q.val().markers;
+
+        comment!("the turn, or the command");
+        self.idle.next = !self.verdict.q.val() & !self.cut_valid.q.val() & self.measure.idle.val();
+        if !self.still.q.val().all() {
+            self.still.d.next = self.still.q.val() + 1;
+        }
+        if !self.idle.val() {
+            self.still.d.next = 0.into();
+        }
+        self.free.next = !self.cut_valid.q.val() | self.hand.val();
+        self.can_begin.next =
+            (self.turns.more.val() | self.turns.other.val()) & !self.command_valid.val();
+        self.begins.next = false;
+        self.enters.next = false;
+        self.turns.spent.next = self.refusal_cost.val();
+        if self.quick.q.val() | self.was_sent.q.val() {
+            self.turns.spent.next = bit_cast::<17, 15>(self.charge.q.val().get_bits::<15>(2)) << 2;
+        }
+        self.turns.leave.next = false;
+        self.turns.block.next = false;
+        self.pop_now.d.next.valid = false;
+        self.pop_now.d.next.stream = self.turns.stream.val();
+        self.verdict.d.next = false;
         self.contexts.write.next = false;
         self.contexts.data.next = self.new_context.q.val();
         self.progress.write.next = false;
@@ -488,14 +701,12 @@ impl<const S: usize> Logic for Segment<S> {
         self.close.d.next.stream = self.s_command.val().stream;
         self.gate.d.next.valid = false;
         self.gate.d.next.stream = self.s_command.val().stream;
-        self.pop.next.valid = false;
-        self.pop.next.stream = self.turns.stream.val();
+        self.pop.next = self.pop_now.q.val();
         if !self.age.q.val().all() {
             self.age.d.next = self.age.q.val() + 1;
         }
         match self.step.q.val() {
             Step::Wait => {
-                self.age.d.next = 0.into();
                 self.sizes_age.d.next = 0.into();
                 self.queue.d.next = 0.into();
                 self.new_context.d.next.protection_domain = self.s_command.val().protection_domain;
@@ -503,7 +714,8 @@ impl<const S: usize> Logic for Segment<S> {
                 self.new_context.d.next.crc = self.s_command.val().crc;
                 self.new_context.d.next.mulpdu = 0.into();
                 self.new_context.d.next.longest = 0.into();
-                if self.command_valid.val() {
+                self.begins.next = self.can_begin.val();
+                if self.command_valid.val() & self.idle.val() {
                     match self.command.val() {
                         TransmitCommand::Clear => {
                             self.clear.d.next.valid = true;
@@ -517,82 +729,77 @@ impl<const S: usize> Logic for Segment<S> {
                             self.step.d.next = Step::Sizes;
                         }
                     }
-                } else if self.turns.turn.val() {
-                    self.step.d.next = Step::Load;
                 }
             }
             Step::Load => {
-                if self.age.q.val() == self.loaded.val() {
-                    self.age.d.next = 0.into();
-                    self.step.d.next = Step::Decide;
+                if (self.age.q.val() == self.second.val()) & !self.turns.holds.val() {
+                    self.turns.leave.next = true;
+                    self.begins.next = self.turns.other.val() & !self.command_valid.val();
+                    self.step.d.next = Step::Wait;
+                }
+                if self.age.q.val() == self.arrives_0.val() {
+                    self.quick.d.next = self.quick_now.val();
+                    self.pop_now.d.next.valid = self.quick_now.val();
+                }
+                if self.age.q.val() == self.popped.val() {
+                    self.enters.next = self.quick.q.val();
+                }
+                if (self.age.q.val() >= self.loaded.val()) & self.free.val() {
+                    if self.quick.q.val() {
+                        self.verdict.d.next = true;
+                        self.begins.next = self.can_begin.val();
+                        self.step.d.next = Step::Wait;
+                    } else if self.fits_3.q.val() | (self.still.q.val() == self.still_enough.val())
+                    {
+                        self.verdict.d.next = true;
+                        self.step.d.next = Step::Decide;
+                    }
                 }
             }
             Step::Decide => {
-                self.age.d.next = 0.into();
-                self.is_first.d.next = self.request.first.val();
-                self.is_last.d.next = true;
-                self.sends_it.d.next = false;
-                self.ends_queue.d.next = false;
-                self.refusal.d.next = self.flushed_status.val();
-                self.step.d.next = Step::Walk;
-                if !self.flushed.val() {
-                    self.ends_queue.d.next = true;
-                    self.refusal.d.next = self.malformed_status.val();
-                    if self.failed.q.val() {
-                        self.refusal.d.next = self.bus_status.val();
-                    }
-                    if !self.failed.q.val() & !self.request.malformed.val() {
-                        self.refusal.d.next = 0.into();
-                        self.ends_queue.d.next =
-                            self.request.terminate.val() & self.request.last.val();
-                        self.is_last.d.next = self.request.last.val();
-                        self.sends_it.d.next = true;
-                        if !self.fits_3.q.val() | self.fence_holds.val() | !self.turns.sends.val() {
-                            self.turns.done.next = true;
-                            self.turns.block.next = true;
-                            self.turns.spent.next = 0.into();
-                            self.step.d.next = Step::Wait;
-                        }
+                self.step.d.next = Step::After;
+            }
+            Step::After => {
+                self.pause.d.next = self.pause_of_pop.val();
+                self.progress.data.next.sent = 0.into();
+                self.progress.data.next.element = 0.into();
+                self.progress.data.next.into = 0.into();
+                if self.was_blocked.q.val() {
+                    self.turns.leave.next = true;
+                    self.turns.block.next = true;
+                    self.step.d.next = Step::Wait;
+                } else {
+                    self.enters.next = true;
+                    self.step.d.next = Step::Walk;
+                    if self.was_last.q.val() {
+                        self.pop_now.d.next.valid = true;
+                        self.progress.write.next = true;
+                        self.step.d.next = Step::Again;
                     }
                 }
             }
             Step::Walk => {
-                self.payload.start.next = !self.age.q.val().any();
-                if self.payload.done.val() {
-                    self.step.d.next = Step::Give;
-                    if self.payload.refused.val() {
-                        self.is_last.d.next = true;
-                        self.ends_queue.d.next = true;
-                        self.sends_it.d.next = false;
-                    }
-                }
-            }
-            Step::Give => {
-                if self.segments.s_ready.val() {
-                    self.pop.next.valid = self.is_last.q.val();
-                    self.step.d.next = Step::Finish;
-                }
-            }
-            Step::Finish => {
                 self.progress.data.next.sent =
-                    self.row_progress.q.val().sent + bit_cast::<32, 16>(self.request.octets.val());
+                    self.row_progress.q.val().sent + bit_cast::<32, 16>(self.cut.q.val().octets);
                 self.progress.data.next.element = self.payload.next_element.val();
                 self.progress.data.next.into = self.payload.next_into.val();
-                if self.is_last.q.val() {
+                self.pause.d.next = 0.into();
+                if self.payload.refused.val() {
                     self.progress.data.next.sent = 0.into();
                     self.progress.data.next.element = 0.into();
                     self.progress.data.next.into = 0.into();
+                    self.pause.d.next = self.pause_of_pop.val();
                 }
-                if self.sends_it.q.val() {
-                    self.progress.data.next.position = self.behind.q.val();
-                }
-                if self.measured.val() {
+                if self.hand.val() {
                     self.progress.write.next = true;
-                    self.msns.write.next = self.sends_it.q.val()
-                        & self.is_last.q.val()
-                        & !self.request.is_tagged.val();
-                    self.turns.done.next = true;
-                    self.turns.ends.next = self.ends_queue.q.val();
+                    self.pop_now.d.next.valid = self.payload.refused.val();
+                    self.step.d.next = Step::Again;
+                }
+            }
+            Step::Again => {
+                self.pause.d.next = self.pause.q.val() - 1;
+                if !self.pause.q.val().any() {
+                    self.begins.next = self.can_begin.val();
                     self.step.d.next = Step::Wait;
                 }
             }
@@ -605,7 +812,7 @@ impl<const S: usize> Logic for Segment<S> {
                     self.new_context.d.next = self.row_context.q.val();
                 }
                 self.contexts.data.next.mulpdu = self.emss_to_mulpdu.mulpdu.val();
-                self.contexts.data.next.longest = self.fpdu_length.dwords.val();
+                self.contexts.data.next.longest = self.measure.dwords.val();
                 if self.sizes_age.q.val() == self.sizes.val() {
                     self.contexts.write.next = true;
                     self.step.d.next = Step::Done;
@@ -620,7 +827,6 @@ impl<const S: usize> Logic for Segment<S> {
                 self.msns.write_data.next = self.s_command.val().first_msn;
                 self.queue.d.next = self.queue.q.val() + 1;
                 self.progress.write.next = true;
-                self.progress.data.next.position = 0.into();
                 self.progress.data.next.sent = 0.into();
                 self.progress.data.next.element = 0.into();
                 self.progress.data.next.into = 0.into();
@@ -636,7 +842,28 @@ impl<const S: usize> Logic for Segment<S> {
                 self.step.d.next = Step::Wait;
             }
         }
+        self.turns.start.next = self.begins.val();
+        if self.begins.val() {
+            self.age.d.next = 0.into();
+            self.step.d.next = Step::Load;
+        }
         self.command_done.next = self.step.q.val() == Step::Done;
+        self.turns.pays.next = self.enters.val();
+
+        comment!("segments that the blocks behind do not count yet");
+        self.leaves.next = self.segments.m_valid.val() & self.m_segment_ready.val();
+        for i in 0..S {
+            self.holds[i].next = self.held[i].q.val().any();
+            self.up[i].next = self.enters.val() & (self.stream_1.q.val() == self.index[i].val());
+            self.down[i].next = self.leaves.val()
+                & (self.segments.m_data.val().stream.get_bits::<4>(0) == self.index[i].val());
+            if self.up[i].val() & !self.down[i].val() {
+                self.held[i].d.next = self.held[i].q.val() + 1;
+            }
+            if self.down[i].val() & !self.up[i].val() {
+                self.held[i].d.next = self.held[i].q.val() - 1;
+            }
+        }
 
         self.turns.clear.next = self.clear.q.val();
         self.cleared.next = self.clear.q.val();
@@ -646,6 +873,8 @@ impl<const S: usize> Logic for Segment<S> {
         self.turns.fail.next = self.fail.val();
         self.turns.freed.next = self.freed.val();
         self.turns.settled.next = self.settled.val();
+        self.turns.ends.next = self.ends.q.val();
+        self.turns.refused.next = self.payload.refuses.val();
         self.turns.open.next = self.open.val();
         if self.gate.q.val().valid {
             self.turns.open.next = self.gate.q.val();
@@ -667,6 +896,10 @@ impl<const S: usize> Logic for Segment<S> {
         }
         if self.reset.val() {
             self.step.d.next = Step::Wait;
+            self.verdict.d.next = false;
+            self.cut_valid.d.next = false;
+            self.pop_now.d.next.valid = false;
+            self.ends.d.next.valid = false;
             self.clear.d.next.valid = false;
             self.arm.d.next.valid = false;
             self.close.d.next.valid = false;

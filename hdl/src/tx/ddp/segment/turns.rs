@@ -1,22 +1,28 @@
 //! Turns: whose DDP segment is cut next.
 //!
 //! ```text
-//!  events ─► bits of each stream ─► eligible ─► round robin ─► budget = deficit + QUANTUM ─┬─ > 0 ─► turn ─► budget - spent
-//!                                                                 ▲                        └─ ≤ 0 ─► deficit, next stream
-//!                                                                 └───────────── deficits ◄───────────────────┘
+//!  events ─► bits of each stream ─► eligible ─► round robin ─► deficit + QUANTUM ─┬─ > 0 ─► next visit ─┐
+//!                                                    ▲                            └─ ≤ 0 ─► deficits    │ begin
+//!                                                    └── deficits ◄── budget, at its end ◄── visit ◄────┘
+//!                                                                       ▲  └─► more: another turn
+//!                                                                       └── spent
 //! ```
 //!
-//! Deficit round robin, in octets of FPDUs: a stream is visited, its budget grows by [`QUANTUM`], and it has turns until the
+//! Deficit round robin, in octets of FPDUs without their markers: a stream is visited, its budget grows by [`QUANTUM`], and it has turns until the
 //! budget is used up or it has nothing to send. What it has used beyond that is deducted from its next visit; what it has left
-//! when it has nothing more to send is lost.
+//! when it has nothing more to send is lost. The next visit is chosen while this one lasts. If no other stream is eligible, a used budget
+//! grows in place, as another visit would do it.
 //!
 //! A stream is *eligible* when its oldest slot is fetched, it is not blocked, and the slot can be sent (armed, gate open)
 //! or is flushed (closed, ended, frozen). A turn that finds no room in the ring, or a fence that is not reached, blocks its
 //! stream; each event of the stream ends that, also one that comes during the turn.
 //!
-//! Latency: [`START`] cycles from a stream's getting eligible to its turn, if no other stream has one, and [`AGAIN`] from the end of a turn to the
-//! stream's next one in the same visit. A ready stream has its turn after at most S - 1 visits of others for each QUANTUM
-//! of its deficit.
+//! A turn begins before it is known whether its stream is still eligible: `holds` says so in the second cycle of the
+//! turn, for the head of the first one.
+//!
+//! Latency: [`START`] cycles from a stream's getting eligible to its turn, if no other stream has one. Throughput: a turn can
+//! follow each other one; a choice takes [`CHOICE`] cycles in the shadow of the visit. A ready stream has its turn after at most S - 1 visits of others for each QUANTUM
+//! of its deficit, and a visit takes at most QUANTUM octets and one segment.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -30,25 +36,21 @@ use warpline_sv_writer::{Block, comment};
 /// Octets that a visit adds to the budget of a stream.
 pub const QUANTUM: u64 = 4096;
 /// Cycles from an eligible stream to its turn.
-pub const START: usize = 4;
-/// Cycles from the end of a turn to the next one of the same visit.
-pub const AGAIN: usize = 6;
+pub const START: usize = 1 + CHOICE;
+/// Cycles of a choice.
+pub const CHOICE: usize = 3;
 
 /// State of the choice.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum Step {
-    /// No stream is visited.
+    /// A stream is chosen.
     Seek,
-    /// The deficit is read.
+    /// Its deficit is read.
     Visit,
-    /// The budget is compared.
+    /// Its budget is compared.
     Weigh,
-    /// The stream has its turn.
-    Turn,
-    /// The bits of the stream follow the turn.
-    Settle,
-    /// Decides whether the stream has another turn.
-    Again,
+    /// It can be visited.
+    Ready,
 }
 
 /// An event of a stream.
@@ -87,24 +89,35 @@ pub struct Turns<const S: usize> {
     /// A segment has left the blocks behind this one.
     pub settled: Signal<In, StreamEvent>,
 
-    /// A stream has its turn; high until `done`.
-    pub turn: Signal<Out, Bit>,
-    /// That stream.
+    /// The queue of a stream ends with a request that was decided.
+    pub ends: Signal<In, StreamEvent>,
+    /// The queue of a stream ends with a request whose elements are refused.
+    pub refused: Signal<In, StreamEvent>,
+
+    /// The stream that is visited can have another turn.
+    pub more: Signal<Out, Bit>,
+    /// Another stream can be visited.
+    pub other: Signal<Out, Bit>,
+    /// Pulse, if one of them can, or only `other` with `leave`: a turn begins in the next cycle.
+    pub start: Signal<In, Bit>,
+    /// Stream of the turn.
     pub stream: Signal<Out, Bits<8>>,
+    /// In the second cycle of a turn: its stream was eligible in the first one.
+    pub holds: Signal<Out, Bit>,
     /// It is armed, and its gate is open.
     pub sends: Signal<Out, Bit>,
     /// It is closed, or its queue has ended.
     pub flushes: Signal<Out, Bit>,
     /// It is frozen.
     pub frozen: Signal<Out, Bit>,
-    /// Pulse: the turn ends. The following belong to it.
-    pub done: Signal<In, Bit>,
-    /// Octets that were sent.
+    /// Pulse: `spent` is taken off the budget.
+    pub pays: Signal<In, Bit>,
+    /// Octets that are sent.
     pub spent: Signal<In, Bits<17>>,
-    /// The stream cannot go on before an event.
+    /// Pulse: the visit ends, since the stream has nothing more to send, or is blocked.
+    pub leave: Signal<In, Bit>,
+    /// With `leave`: the stream cannot go on before an event.
     pub block: Signal<In, Bit>,
-    /// The queue of the stream has ended.
-    pub ends: Signal<In, Bit>,
     /// Streams that `ARM_TRANSMIT` has armed.
     pub is_armed: [Signal<Out, Bit>; S],
     /// Streams whose gate is open.
@@ -122,23 +135,28 @@ pub struct Turns<const S: usize> {
     round_robin: RoundRobin<S>,
     deficits: Store<Bits<18>, 4>,
     step: Dff<Step>,
+    /// The next visit.
+    coming: Dff<Bits<4>>,
+    coming_budget: Dff<Bits<18>>,
+    /// This one.
+    visiting: Dff<Bit>,
     current: Dff<Bits<8>>,
     budget: Dff<Bits<18>>,
+    /// No other stream is eligible.
+    alone: Dff<Bit>,
     sends_now: Dff<Bit>,
     flushes_now: Dff<Bit>,
     frozen_now: Dff<Bit>,
     /// An event of the stream came during its turn.
     woken: Dff<Bit>,
-    pause: Dff<Bits<2>>,
-    has_more: Dff<Bit>,
+    follows: Signal<Local, Bit>,
+    closes: Signal<Local, Bit>,
+    next_positive: Signal<Local, Bit>,
     wakes: [Signal<Local, Bit>; S],
     is_current: [Signal<Local, Bit>; S],
     positive: Signal<Local, Bit>,
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
-    /// A slot that was popped with the turn is followed by the next one by then.
-    #[constant(AGAIN - 3)]
-    follows: Constant<Bits<2>>,
     #[constant(QUANTUM)]
     quantum: Constant<Bits<18>>,
 }
@@ -146,7 +164,6 @@ pub struct Turns<const S: usize> {
 impl<const S: usize> Logic for Turns<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.turn.next = self.step.q.val() == Step::Turn;
         self.stream.next = self.current.q.val();
         self.sends.next = self.sends_now.q.val();
         self.flushes.next = self.flushes_now.q.val();
@@ -156,7 +173,10 @@ impl<const S: usize> Logic for Turns<S> {
         self.sends_now.d.next = false;
         self.flushes_now.d.next = false;
         self.frozen_now.d.next = false;
-        self.has_more.d.next = false;
+        self.holds.next = false;
+        if self.start.val() {
+            self.woken.d.next = false;
+        }
         for i in 0..S {
             self.is_armed[i].next = self.armed[i].q.val();
             self.is_open[i].next = self.opened[i].q.val();
@@ -197,6 +217,18 @@ impl<const S: usize> Logic for Turns<S> {
                 self.wakes[i].next = true;
                 self.closing[i].d.next = true;
             }
+            if self.ends.val().valid
+                & (self.ends.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.ended[i].d.next = true;
+            }
+            if self.refused.val().valid
+                & (self.refused.val().stream.get_bits::<4>(0) == self.index[i].val())
+            {
+                self.wakes[i].next = true;
+                self.ended[i].d.next = true;
+            }
             if self.arm.val().valid
                 & (self.arm.val().stream.get_bits::<4>(0) == self.index[i].val())
             {
@@ -207,18 +239,14 @@ impl<const S: usize> Logic for Turns<S> {
                 self.sends_now.d.next = self.armed[i].q.val() & self.opened[i].q.val();
                 self.flushes_now.d.next = self.closing[i].q.val() | self.ended[i].q.val();
                 self.frozen_now.d.next = self.iced[i].q.val();
-                self.has_more.d.next = self.eligible[i].q.val();
+                self.holds.next = self.eligible[i].q.val();
                 if self.wakes[i].val() {
                     self.woken.d.next = true;
                 }
             }
-            if self.done.val() & self.is_current[i].val() {
-                if self.block.val() & !self.woken.q.val() {
-                    self.blocked[i].d.next = true;
-                }
-                if self.ends.val() {
-                    self.ended[i].d.next = true;
-                }
+            if self.leave.val() & self.block.val() & self.is_current[i].val() & !self.woken.q.val()
+            {
+                self.blocked[i].d.next = true;
             }
             if self.wakes[i].val() {
                 self.blocked[i].d.next = false;
@@ -239,64 +267,74 @@ impl<const S: usize> Logic for Turns<S> {
                     | self.ended[i].q.val()
                     | self.iced[i].q.val()
                     | (self.armed[i].q.val() & self.opened[i].q.val()));
-            self.round_robin.asks[i].next = self.eligible[i].q.val();
+            self.round_robin.asks[i].next =
+                self.eligible[i].q.val() & !(self.visiting.q.val() & self.is_current[i].val());
         }
 
-        comment!("one turn after the other");
-        self.round_robin.last.next = self.current.q.val().get_bits::<4>(0);
-        self.deficits.write.next = false;
-        self.deficits.write_row.next = self.current.q.val().get_bits::<4>(0);
-        self.deficits.read_row.next = self.current.q.val().get_bits::<4>(0);
-        self.deficits.data.next = self.budget.q.val();
+        comment!("the visit");
         self.positive.next = !self.budget.q.val().get_bit(17) & self.budget.q.val().any();
+        self.more.next = self.visiting.q.val() & self.positive.val();
+        self.other.next = self.step.q.val() == Step::Ready;
+        self.follows.next =
+            self.start.val() & (!self.visiting.q.val() | !self.positive.val() | self.leave.val());
+        self.closes.next = self.visiting.q.val() & (self.follows.val() | self.leave.val());
+        if self.pays.val() {
+            self.budget.d.next = self.budget.q.val() - bit_cast::<18, 17>(self.spent.val());
+        } else if self.alone.q.val() & !self.positive.val() {
+            self.budget.d.next = self.budget.q.val() + self.quantum.val();
+        }
+        if self.leave.val() {
+            self.visiting.d.next = false;
+        }
+        if self.follows.val() {
+            self.visiting.d.next = true;
+            self.current.d.next = bit_cast::<8, 4>(self.coming.q.val());
+            self.budget.d.next = self.coming_budget.q.val();
+        }
+        self.deficits.read_row.next = self.coming.q.val();
+        self.deficits.write.next = self.closes.val();
+        self.deficits.write_row.next = self.current.q.val().get_bits::<4>(0);
+        self.deficits.data.next = self.budget.q.val();
+        if self.positive.val() {
+            self.deficits.data.next = 0.into();
+        }
+
+        comment!("the choice of the next one");
+        self.round_robin.last.next = self.coming.q.val();
+        self.alone.d.next = false;
+        self.next_positive.next =
+            !self.coming_budget.q.val().get_bit(17) & self.coming_budget.q.val().any();
         match self.step.q.val() {
             Step::Seek => {
-                self.current.d.next = self.round_robin.choice.val();
+                self.alone.d.next = !self.round_robin.any.val();
                 if self.round_robin.any.val() {
+                    self.coming.d.next = self.round_robin.choice.val().get_bits::<4>(0);
                     self.step.d.next = Step::Visit;
                 }
             }
             Step::Visit => {
-                self.budget.d.next = self.deficits.out.val() + self.quantum.val();
+                self.coming_budget.d.next = self.deficits.out.val() + self.quantum.val();
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {
-                self.woken.d.next = false;
-                if self.positive.val() {
-                    self.step.d.next = Step::Turn;
-                } else {
+                if self.next_positive.val() {
+                    self.step.d.next = Step::Ready;
+                } else if !self.closes.val() {
                     self.deficits.write.next = true;
+                    self.deficits.write_row.next = self.coming.q.val();
+                    self.deficits.data.next = self.coming_budget.q.val();
                     self.step.d.next = Step::Seek;
                 }
             }
-            Step::Turn => {
-                if self.done.val() {
-                    self.budget.d.next = self.budget.q.val() - bit_cast::<18, 17>(self.spent.val());
-                    self.pause.d.next = self.follows.val();
-                    self.step.d.next = Step::Settle;
-                }
-            }
-            Step::Settle => {
-                self.pause.d.next = self.pause.q.val() - 1;
-                if !self.pause.q.val().any() {
-                    self.step.d.next = Step::Again;
-                }
-            }
-            Step::Again => {
-                self.woken.d.next = false;
-                self.step.d.next = Step::Seek;
-                self.deficits.write.next = true;
-                if self.positive.val() {
-                    self.deficits.data.next = 0.into();
-                    if self.has_more.q.val() {
-                        self.deficits.write.next = false;
-                        self.step.d.next = Step::Turn;
-                    }
+            Step::Ready => {
+                if self.follows.val() {
+                    self.step.d.next = Step::Seek;
                 }
             }
         }
         if self.reset.val() {
             self.step.d.next = Step::Seek;
+            self.visiting.d.next = false;
             for i in 0..S {
                 self.armed[i].d.next = false;
                 self.opened[i].d.next = false;

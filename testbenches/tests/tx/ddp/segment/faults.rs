@@ -6,7 +6,10 @@ use warpline_regmap::transmit::{
 };
 use warpline_sv_writer::write;
 use warpline_testbenches::lockstep::{Lockstep, plant};
+use warpline_testbenches::stimulus::Pace;
 
+use crate::hazards::small_ones_behind_a_refused_one;
+use crate::rules::share;
 use crate::support::{Bench, Event, Paces, Posted, Stream, arming, config};
 
 const TAGGED: Target = Target::Tagged {
@@ -114,17 +117,17 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "fence",
-        "(~fits_3_q) | fence_holds",
-        "(~fits_3_q) | (fence_holds & reset)",
+        "(~has_room_q) | fence_holds",
+        "(~has_room_q) | (fence_holds & reset)",
     ),
     (
         "segment_that_nobody_counts",
-        "held_0_d = held_0_q + 2'h1;",
+        "held_0_d = held_0_q + 3'h1;",
         "held_0_d = held_0_q;",
     ),
     (
         "segment_that_counts_for_ever",
-        "held_1_d = held_1_q - 2'h1;",
+        "held_1_d = held_1_q - 3'h1;",
         "held_1_d = held_1_q;",
     ),
     (
@@ -144,33 +147,73 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "element_carry",
-        "offset_high_d = data_q[127:96] + (32'(offset_low_q[32]));",
-        "offset_high_d = data_q[127:96] + (32'(~offset_low_q[32]));",
+        "offset_high_d = offset_top_q + (32'(offset_low_q[32]));",
+        "offset_high_d = offset_top_q + (32'(~offset_low_q[32]));",
     ),
     (
         "msn_of_each_segment",
-        "msns_write = (sends_it_q & is_last_q)",
-        "msns_write = (sends_it_q | (is_last_q & reset))",
+        "msns_write = (sent_now & request_last)",
+        "msns_write = (sent_now | (request_last & reset))",
     ),
     (
         "progress_kept",
-        "progress_data.into = 32'h0;\n                end\n                if (sends_it_q)",
-        "progress_data.into = 32'h4;\n                end\n                if (sends_it_q)",
+        "progress_data.into = payload_next_into;",
+        "progress_data.into = payload_next_into + 32'h4;",
+    ),
+    (
+        "wrong_element",
+        "progress_data.element = payload_next_element;",
+        "progress_data.element = payload_next_element ^ 4'h1;",
     ),
     (
         "position",
-        "behind_d = row_progress_q.position + (30'(fpdu_length_dwords));",
-        "behind_d = row_progress_q.position + (30'(fpdu_length_dwords >> 1));",
+        "behind = position_now_q + (30'(dwords));",
+        "behind = position_now_q + (30'(dwords >> 1));",
+    ),
+    (
+        "stale_position",
+        "write = sends_now_q;",
+        "write = sends_now_q & (~stream_now_q[0]);",
+    ),
+    (
+        "room_of_one",
+        "longest = ({3'h0, row_context_q.longest}) << 2;",
+        "longest = {3'h0, row_context_q.longest};",
+    ),
+    (
+        "room_of_a_decision",
+        "has_room_d = fits_3_q;",
+        "has_room_d = fits_3_q | (~reset);",
+    ),
+    (
+        "next_turn_too_early",
+        "if (~(|pause_q)) begin",
+        "if (~reset) begin",
+    ),
+    (
+        "rows_of_another_stream",
+        "stream = row_stream[3:0];",
+        "stream = row_stream[3:0] ^ 4'h1;",
+    ),
+    (
+        "turn_without_a_head",
+        "(age_q == second) & (~turns_holds)",
+        "(age_q == second) & ((~turns_holds) & reset)",
+    ),
+    (
+        "pop_of_a_long_message",
+        "fits_one_d = (~(|row_data[63:48])) & (row_data[47:32] <= room_1_q);",
+        "fits_one_d = (~(|row_data[63:48])) & (row_data[47:32] <= (room_1_q | 16'hff00));",
     ),
     (
         "too_short",
-        "final_piece_d = (reaches_q | empty_q) | beyond_q;",
-        "final_piece_d = (reaches_q | empty_q) | (beyond_q & reset);",
+        "final_piece = (reaches_q | empty_q) | beyond_q;",
+        "final_piece = (reaches_q | empty_q) | (beyond_q & reset);",
     ),
     (
         "refusal_does_not_end",
-        "turns_ends = ends_queue_q;",
-        "turns_ends = ends_queue_q & reset;",
+        "refuses_now_d.valid = bad;",
+        "refuses_now_d.valid = bad & reset;",
     ),
     (
         "markers_of_periods",
@@ -199,21 +242,81 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-#[test]
-fn faults_in_the_text_are_seen() {
+/// Plants each fault, and runs `exercise` at `paces`: the Verilog must differ from rust-hdl.
+fn are_seen(
+    faults: &[(&str, &str, &str)],
+    seed: u64,
+    paces: Paces,
+    exercise: impl Fn(&mut Bench<4>) -> Result<(), String>,
+) {
     let clock: fn(&mut Segment<4>, bool) = |b, level| b.clock.next = level.into();
-    for (name, right, wrong) in FAULTS {
+    for (name, right, wrong) in faults {
         let block = Box::new(Segment::<4>::new(&config::<4>()));
         let top = format!("segment_{name}");
         let mut design = write(&*block, &top).unwrap();
         plant(&mut design, right, wrong);
         let lockstep = Lockstep::with_design(&top, block, &design, clock);
         let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
-        let mut bench = Bench::of(lockstep, 1, Paces::ALWAYS);
-        let seen = exercise(&mut bench, |_| {}).err();
+        let mut bench = Bench::of(lockstep, seed, paces);
+        let seen = exercise(&mut bench).err();
         let seen = seen.unwrap_or_else(|| panic!("{name} is not seen"));
         assert!(seen.contains("in rust-hdl,"), "{name}: {seen}");
     }
+}
+
+#[test]
+fn faults_in_the_text_are_seen() {
+    are_seen(FAULTS, 1, Paces::ALWAYS, |bench| exercise(bench, |_| {}));
+}
+
+/// Faults in what stages have in common: with a slow sink one segment is decided while another one is walked.
+const HAZARDS: &[(&str, &str, &str)] = &[
+    (
+        "refused_too_late",
+        "is_dead = dead_0_q;",
+        "is_dead = reset;",
+    ),
+    (
+        "rows_overwritten",
+        "fill_1_d.row = (4'(row[2:0])) | second_bank;",
+        "fill_1_d.row = (4'(row[2:0])) | (second_bank & 4'h0);",
+    ),
+    (
+        "bank_kept",
+        "if (swaps_q) begin",
+        "if (swaps_q & reset) begin",
+    ),
+    (
+        "decided_while_walked",
+        "assign free = (~cut_valid_q) | hand;",
+        "assign free = (~cut_valid_q) | (~reset);",
+    ),
+    (
+        "flush_moves_the_position",
+        "measure_sends = (~(|cut_q.refusal)) & (~payload_refused);",
+        "measure_sends = ~reset;",
+    ),
+];
+
+#[test]
+fn faults_between_the_stages_are_seen() {
+    let paces = Paces {
+        piece: Pace::Percent(10),
+        ..Paces::ALWAYS
+    };
+    are_seen(HAZARDS, 6, paces, small_ones_behind_a_refused_one);
+}
+
+/// A visit that its octets do not end.
+const SHARES: &[(&str, &str, &str)] = &[(
+    "budget_not_charged",
+    "budget_d = budget_q - (18'(spent));",
+    "budget_d = budget_q - (18'(spent & 17'h0));",
+)];
+
+#[test]
+fn faults_of_the_shares_are_seen() {
+    are_seen(SHARES, 11, Paces::ALWAYS, |bench| share(bench).map(drop));
 }
 
 /// What is due is compared: a fault in each part of it is seen.

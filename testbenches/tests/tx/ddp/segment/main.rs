@@ -7,6 +7,7 @@
 //! ```
 
 mod faults;
+mod hazards;
 mod parts;
 mod random;
 mod rate;

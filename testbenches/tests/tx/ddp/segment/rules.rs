@@ -269,29 +269,38 @@ fn each_queue_has_its_own_msns() {
     assert_eq!([msns(0, 0), msns(0, 255), msns(1, 0)], [10, 4, 4]);
 }
 
-/// Streams with long and with short FPDUs have the same octets, and none has to wait longer than a visit of each other one.
-#[test]
-fn streams_share_in_octets() {
-    let mut bench = Bench::<4>::new(11, Paces::ALWAYS);
+/// Streams with long and with short FPDUs, whose peers acknowledge everything, until one has sent all. Positions of the streams.
+pub fn share(bench: &mut Bench<4>) -> Result<Vec<u32>, String> {
     let lengths = [1400, 60, 700, 240];
     for (stream, length) in (0..).zip(lengths) {
-        arm(&mut bench, stream, 1460, false);
+        let mut arguments = arming(&mut bench.rng, stream, 1460);
+        arguments.markers = false;
+        bench.try_carry_out(TransmitCommand::Arm, arguments)?;
         for _ in 0..40_000 / length {
             bench
                 .stream(stream)
                 .post(&of_elements(&[length], Flags::default()));
         }
     }
-    // the peers acknowledge everything
     let mut until = vec![];
     while bench.streams.iter().all(|stream| stream.slots.len() > 1) {
         for stream in 0..4_u8 {
             let position = bench.streams[usize::from(stream)].position;
             bench.events.push_back((stream, Event::Freed(position)));
         }
-        bench.wait(4);
+        for _ in 0..4 {
+            bench.step()?;
+        }
         until = bench.streams.iter().map(|stream| stream.position).collect();
     }
+    Ok(until)
+}
+
+/// They have the same octets, and none stalls for longer than a visit of each other one.
+#[test]
+fn streams_share_in_octets() {
+    let mut bench = Bench::<4>::new(11, Paces::ALWAYS);
+    let until = share(&mut bench).unwrap();
     let (least, most) = (*until.iter().min().unwrap(), *until.iter().max().unwrap());
     assert!(
         u64::from(most - least) <= 2 * (QUANTUM + 1500) && least > 20_000,

@@ -6,6 +6,7 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use warpline_hdl::Config;
 use warpline_hdl::records::{LocalPiece, SendSegment};
+use warpline_hdl::tx::ddp::segment::measure;
 use warpline_hdl::tx::ddp::segment::mulpdu::largest_ulpdu;
 use warpline_hdl::tx::ddp::segment::payload::ROW_LATENCY;
 use warpline_hdl::tx::ddp::segment::turns::StreamEvent;
@@ -20,8 +21,9 @@ use warpline_wire::mpa;
 
 /// Cycles without any progress after which a bench gives up.
 const PATIENCE: usize = 3000;
-/// Segments that may have been decided, and not have left the block, when an event comes.
-const DECIDED: usize = 4;
+/// Segments that may have been decided, and not have left the block, when an event comes: four whose pieces lie in the queue, one that is
+/// walked, and one that is decided.
+const DECIDED: usize = 6;
 /// Octets of the rings.
 pub const RING: u32 = 4096;
 /// Cycles of `reset`.
@@ -101,6 +103,8 @@ pub struct Stream {
     pub under_way: usize,
     /// Slots that are popped, and whose last segment was not accepted.
     unaccepted: usize,
+    /// Segments whose last piece was accepted, and those whose record was.
+    given: (usize, usize),
 }
 
 impl Stream {
@@ -127,6 +131,7 @@ impl Stream {
             delay: 0,
             under_way: 0,
             unaccepted: 0,
+            given: (0, 0),
         }
     }
 
@@ -357,6 +362,8 @@ pub struct Bench<const S: usize> {
     pieces: VecDeque<(usize, LocalPiece)>,
     records: VecDeque<(usize, SendSegment)>,
     held: (Option<LocalPiece>, Option<SendSegment>),
+    /// Cycles in which a segment was held, and nothing offered.
+    silent: usize,
     idle: usize,
     pub command: Option<Command>,
 }
@@ -391,6 +398,7 @@ impl<const S: usize> Bench<S> {
             pieces: VecDeque::new(),
             records: VecDeque::new(),
             held: (None, None),
+            silent: 0,
             idle: 0,
             command: None,
         };
@@ -523,27 +531,9 @@ impl<const S: usize> Bench<S> {
         {
             return Err(format!("cycle {}: not stable until accepted", self.cycle));
         }
-        // From the pop of its slot on a segment counts, here or behind.
-        for (index, stream) in self.streams.iter().enumerate() {
-            let offered = record.is_some_and(|record| record.stream.index() == index);
-            let holds = b.holds[index].val();
-            if (offered || stream.unaccepted > 0) && !holds || record.is_none() && holds {
-                let cycle = self.cycle;
-                return Err(format!("cycle {cycle}: holds of stream {index} is {holds}"));
-            }
-        }
+        self.check_holds(piece.as_ref(), record.as_ref())?;
+        let b = &self.lockstep.block;
         self.held = (piece.filter(|_| !ready.0), record.filter(|_| !ready.1));
-        if let Some(piece) = piece.filter(|_| ready.0) {
-            self.idle = 0;
-            self.pieces.push_back((self.cycle, piece));
-        }
-        if let Some(record) = record.filter(|_| ready.1) {
-            self.idle = 0;
-            self.records.push_back((self.cycle, record));
-            if record.last {
-                self.streams[record.stream.index()].unaccepted -= 1;
-            }
-        }
         let pop = b.pop.val();
         let done = b.command_done.val();
         if pop.valid {
@@ -555,11 +545,60 @@ impl<const S: usize> Bench<S> {
             stream.unaccepted += 1;
             stream.delay = 3;
         }
+        if let Some(piece) = piece.filter(|_| ready.0) {
+            self.idle = 0;
+            if piece.last {
+                self.streams[piece.stream.index()].given.0 += 1;
+            }
+            self.pieces.push_back((self.cycle, piece));
+        }
+        if let Some(record) = record.filter(|_| ready.1) {
+            self.idle = 0;
+            let stream = &mut self.streams[record.stream.index()];
+            stream.given.1 += 1;
+            if record.last {
+                // a refused segment may be accepted in the cycle of its pop
+                stream.unaccepted -= 1;
+            }
+            self.records.push_back((self.cycle, record));
+        }
         if done && let Some((command, arguments)) = self.command.take() {
             self.idle = 0;
             self.carried_out(command, &arguments);
         }
         Ok(())
+    }
+
+    /// `holds` of a stream: a segment counts from the cycle behind the pop of its slot, and from its first piece on, until it is accepted;
+    /// and nothing counts that does not come.
+    fn check_holds(
+        &mut self,
+        piece: Option<&LocalPiece>,
+        record: Option<&SendSegment>,
+    ) -> Result<(), String> {
+        let mut some = false;
+        for (index, stream) in self.streams.iter().enumerate() {
+            let holds = self.lockstep.block.holds[index].val();
+            let begins = piece.is_some_and(|piece| piece.stream.index() == index);
+            let begun = stream.given.0 + usize::from(begins);
+            let must = stream.unaccepted > 0 || begun > stream.given.1;
+            if must && !holds || holds && stream.slots.is_empty() {
+                let cycle = self.cycle;
+                return Err(format!("cycle {cycle}: holds of stream {index} is {holds}"));
+            }
+            some |= holds;
+        }
+        self.silent += 1;
+        if !some || piece.is_some() || record.is_some() {
+            self.silent = 0;
+        }
+        match self.silent > measure::CYCLES {
+            true => Err(format!(
+                "cycle {}: a segment is held that does not come",
+                self.cycle
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The model follows a command.
