@@ -6,9 +6,10 @@
 //!    in the gaps of another array ──► regfile NAME { reg A; reg B }    (SystemRDL has no interleaved arrays)
 //! ```
 //!
-//! Commands and records are not registers; `registers.md` lists them.
+//! It has the registers of the transmit interface, too, which read 0 in a device without it. Commands and records are not
+//! registers; `registers.md` lists them.
 
-use crate::register::{self, REGISTERS};
+use crate::register;
 use crate::{Access, Field, Register};
 use alloc::format;
 use alloc::string::String;
@@ -55,7 +56,7 @@ fn group_name(group: &[Register]) -> &'static str {
 /// Registers in order; interleaved arrays share a group.
 fn groups() -> Vec<Vec<Register>> {
     let mut groups: Vec<Vec<Register>> = Vec::new();
-    for register in REGISTERS {
+    for register in register::all() {
         match groups.last_mut() {
             Some(group) if lies_between(register, &group[0]) => group.push(*register),
             _ => groups.push([*register].into()),

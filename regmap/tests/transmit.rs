@@ -148,7 +148,14 @@ fn records_have_no_overlap_and_fit() {
 /// The present device must not change: nothing of this is in its tables, and no number is used twice.
 #[test]
 fn the_interface_is_apart_from_what_the_rtl_decodes() {
+    let all: Vec<u32> = register::all().map(|register| register.offset).collect();
+    assert!(all.is_sorted());
+    assert_eq!(
+        all.len(),
+        register::REGISTERS.len() + transmit::REGISTERS.len()
+    );
     for register in transmit::REGISTERS {
+        assert!(all.contains(&register.offset));
         assert_eq!(register.offset % 4, 0);
         assert!(register.offset < register::SPACE);
         assert!(

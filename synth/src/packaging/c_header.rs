@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use warpline_regmap::register;
+
 use super::facts::{self, Constant};
 use super::package::{LICENSE, Package, VERSION};
 
@@ -31,7 +33,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
         text.push('\n');
     };
     define("Identity of the register map.", &facts::identity());
-    for register in facts::registers() {
+    for register in register::all() {
         let mut constants = facts::places(register);
         for field in facts::fields(register) {
             let name = format!("{}_{}", facts::register_name(register), field.name);

@@ -2,7 +2,7 @@
 //! only a device that sends has, too: `CAPABILITIES` tells a host which one it has.
 
 use warpline_regmap::layout::{self, completion, error_record};
-use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, REGISTERS, command};
+use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, command};
 use warpline_regmap::transmit::{send_event, send_slot};
 use warpline_regmap::{Field, Layout, Register, Value, transmit};
 use warpline_wire::error::{Checks, ErrorNumber};
@@ -77,11 +77,6 @@ pub(super) fn fields(register: &Register) -> &'static [Field] {
         1 => register.fields,
         _ => &[],
     }
-}
-
-/// All registers, those of transmission last.
-pub(super) fn registers() -> impl Iterator<Item = &'static Register> {
-    REGISTERS.iter().chain(transmit::REGISTERS)
 }
 
 /// All records, those of transmission last.

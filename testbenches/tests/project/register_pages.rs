@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value as Json;
 use warpline_regmap::layout::check;
 use warpline_regmap::register::REGISTERS;
-use warpline_regmap::{Access, Field, Value, markdown, rdl};
+use warpline_regmap::{Access, Field, Register, Value, markdown, rdl, transmit};
 use warpline_wire::error::Checks;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -66,10 +66,17 @@ struct Part {
     reset: Option<u64>,
 }
 
+/// All registers, in order of addresses.
+fn described_registers() -> Vec<&'static Register> {
+    let mut all: Vec<_> = REGISTERS.iter().chain(transmit::REGISTERS).collect();
+    all.sort_by_key(|register| register.offset);
+    all
+}
+
 /// What the description says, in order of addresses.
 fn described() -> Vec<Word> {
     let mut words = vec![];
-    for register in REGISTERS {
+    for register in described_registers() {
         for (index, word) in
             (0..register.count).flat_map(|i| (0..register.words()).map(move |w| (i, w)))
         {
@@ -190,7 +197,10 @@ fn the_rdl_page_says_what_the_description_says() {
         assert_eq!(is, should);
     }
     assert_eq!(page.len(), description.len(), "words");
-    let registers: u32 = REGISTERS.iter().map(|r| r.count * r.words()).sum();
+    let registers: u32 = described_registers()
+        .iter()
+        .map(|r| r.count * r.words())
+        .sum();
     assert_eq!(page.len(), registers as usize);
 }
 
@@ -208,6 +218,7 @@ fn a_page_that_says_something_else_is_noticed() {
         ("RECEIVE_PRODUCER[128]", "RECEIVE_PRODUCER[127]"),
         ("STREAM[16] @", "STREAM[17] @"),
         ("STREAM_LIMIT @ 0x4", "STREAM_LIMIT @ 0x8"),
+        ("SEND_PRODUCER @ 0x0e0", "SEND_PRODUCER @ 0x0e4"),
     ] {
         assert!(page.contains(from), "{from}");
         let changed = compiled(&page.replacen(from, to, 1)).unwrap();

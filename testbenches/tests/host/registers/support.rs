@@ -5,10 +5,8 @@ use num_bigint::BigUint;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::host::registers::Registers;
-use warpline_regmap::register::{COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER, REGISTERS};
-use warpline_regmap::transmit::{
-    self, CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM,
-};
+use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
+use warpline_regmap::transmit::{CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
@@ -20,20 +18,10 @@ pub const CONFIG: Config = Config {
 };
 pub const STREAMS: usize = CONFIG.streams;
 
-/// The registers of a device that sends, too.
-pub fn registers() -> impl Iterator<Item = &'static Register> {
-    REGISTERS.iter().chain(transmit::REGISTERS)
-}
-
 /// What lies at an octet offset: the register, the element, and the word of the element.
 pub fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
-    registers().find_map(|register| {
-        let from_first = offset.checked_sub(register.offset)?;
-        let (index, at) = (from_first / register.stride, from_first % register.stride);
-        let word = at / 4;
-        let there = index < register.count && word < register.words();
-        there.then_some((register, index as usize, word as usize))
-    })
+    let (register, index, word) = register::locate_in(register::all(), offset)?;
+    Some((register, index as usize, word as usize))
 }
 
 /// Whether there can be a completion queue of so many entries at an address with that low word.
