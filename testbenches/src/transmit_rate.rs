@@ -48,7 +48,7 @@ const CYCLES: usize = 36_000;
 /// Cycles without a beat on `m_axis_transmit` after which a run gives up.
 const PATIENCE: u64 = 20_000;
 /// Octets of a SEND at most.
-const MOST_ASKED: u32 = 8 << 10;
+const MOST_ASKED: u16 = 8 << 10;
 /// SENDs under way at most.
 const SENDS: usize = 8;
 /// Slots of a send ring, and requests of a stream at most.
@@ -474,7 +474,7 @@ struct Run<'m> {
     streams: Vec<Sending>,
     turn: usize,
     /// The command that is offered: kind, stream, position, octets.
-    command: Option<(u64, usize, u32, u32)>,
+    command: Option<(u64, usize, u32, u16)>,
     /// SENDs under way: stream, begin, next octet, end.
     sends: VecDeque<(usize, u32, u32, u32)>,
     receiving: Vec<Receiving>,
@@ -1062,16 +1062,14 @@ impl<'m> Run<'m> {
         self.model
             .set(p.s_axis_send_tvalid, self.command.is_some().into());
         if let Some((kind, stream, position, octets)) = self.command {
-            let data = u64::from(position) << ports::COMMAND_SEQUENCE
-                | u64::from(octets) << ports::COMMAND_LENGTH
-                | kind << ports::COMMAND_KIND;
+            let data = ports::command_word(kind, position, octets);
             self.model.set(p.s_axis_send_tdata, data);
             self.model.set(p.s_axis_send_tdest, stream as u64);
         }
     }
 
     /// What TCP commands next, of the streams in turn.
-    fn next_command(&mut self) -> Option<(u64, usize, u32, u32)> {
+    fn next_command(&mut self) -> Option<(u64, usize, u32, u16)> {
         let count = self.streams.len();
         for i in 0..count {
             let number = (self.turn + i) % count;
@@ -1083,10 +1081,10 @@ impl<'m> Run<'m> {
             }
             if stream.edge != stream.asked && self.sends.len() < SENDS {
                 let from = stream.asked;
-                let octets = (stream.edge - from).min(MOST_ASKED);
-                stream.asked += octets;
+                let octets = (stream.edge - from).min(MOST_ASKED.into()) as u16;
+                stream.asked += u32::from(octets);
                 self.turn = number + 1;
-                self.sends.push_back((number, from, from, from + octets));
+                self.sends.push_back((number, from, from, stream.asked));
                 return Some((ports::SEND, number, from, octets));
             }
         }

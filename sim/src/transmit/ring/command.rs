@@ -38,9 +38,7 @@ impl Command {
             Kind::Measure => ports::MEASURE,
             Kind::Acknowledge => ports::ACKNOWLEDGE,
         };
-        u64::from(self.sequence) << ports::COMMAND_SEQUENCE
-            | u64::from(self.octets) << ports::COMMAND_LENGTH
-            | kind << ports::COMMAND_KIND
+        ports::command_word(kind, self.sequence, self.octets)
     }
 
     /// Its answer are octets.

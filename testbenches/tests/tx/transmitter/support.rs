@@ -355,9 +355,7 @@ impl<
         b.s_axis_send.tvalid.next = command.is_some();
         if let Some((kind, number, position, octets)) = command {
             let start = self.streams[usize::from(number)].start;
-            let sequence = u64::from(start.wrapping_add(position));
-            let data =
-                sequence | u64::from(octets) << ports::COMMAND_LENGTH | kind << ports::COMMAND_KIND;
+            let data = ports::command_word(kind, start.wrapping_add(position), octets);
             b.s_axis_send.tdata.next = data.into();
             b.s_axis_send.tdest.next = u64::from(number).into();
         }

@@ -40,6 +40,12 @@ pub const ANSWER: u64 = 1;
 /// Report: a SEND or a MEASURE was refused.
 pub const REFUSED: u64 = 2;
 
+/// TDATA of a command.
+#[must_use]
+pub const fn command_word(kind: u64, sequence: u32, octets: u16) -> u64 {
+    (sequence as u64) << COMMAND_SEQUENCE | (octets as u64) << COMMAND_LENGTH | kind << COMMAND_KIND
+}
+
 /// AXI4-Stream of commands, one beat each.
 #[derive(LogicInterface, Clone, Debug, Default)]
 #[join = "SendStreamOut"]
