@@ -73,7 +73,6 @@ pub struct Duplex<
     #[value(StagCopy::new(config.stag_slots))]
     stag_copy: StagCopy,
     read_mux: ReadMux<W>,
-    idle: [Signal<Local, Bit>; S],
     armed_bit: [Signal<Local, Bits<32>>; S],
     open_bit: [Signal<Local, Bits<32>>; S],
     idle_bit: [Signal<Local, Bits<32>>; S],
@@ -221,10 +220,7 @@ impl<
         self.transmit_control.fence_passed.next = self.transmitter.fence_passed.val();
         for i in 0..S {
             self.transmit_control.idle[i].next = self.transmitter.idle[i].val();
-            self.transmit_control.under_way[i].next = self.transmitter.under_way[i].val();
             self.transmit_control.is_armed[i].next = self.transmitter.is_armed[i].val();
-            self.idle[i].next =
-                self.transmitter.idle[i].val() & !self.transmitter.under_way[i].val();
             self.armed_bit[i].next = 0.into();
             if self.transmitter.is_armed[i].val() {
                 self.armed_bit[i].next = bits::<32>(1) << self.armed_at.val();
@@ -234,7 +230,7 @@ impl<
                 self.open_bit[i].next = bits::<32>(1) << self.open_at.val();
             }
             self.idle_bit[i].next = 0.into();
-            if self.idle[i].val() {
+            if self.transmitter.idle[i].val() {
                 self.idle_bit[i].next = bits::<32>(1) << self.idle_at.val();
             }
             self.ended_bit[i].next = 0.into();

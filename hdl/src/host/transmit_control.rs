@@ -106,10 +106,8 @@ pub struct TransmitControl<const S: usize> {
     pub stream: Signal<Out, Bits<8>>,
     /// TCP sequence number of stream position 0.
     pub sequence_start: Signal<Out, Bits<32>>,
-    /// No request of the stream is announced that is not done with.
+    /// No request of the stream is announced that is not done with, and none of its segments is under way.
     pub idle: [Signal<In, Bit>; S],
-    /// Segments of the stream are under way.
-    pub under_way: [Signal<In, Bit>; S],
     /// Streams that `ARM_TRANSMIT` has armed.
     pub is_armed: [Signal<In, Bit>; S],
 
@@ -219,7 +217,7 @@ impl<const S: usize> Logic for TransmitControl<S> {
         for i in 0..S {
             if self.request_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.armed_now.d.next = self.is_armed[i].val();
-                self.resting.d.next = self.idle[i].val() & !self.under_way[i].val();
+                self.resting.d.next = self.idle[i].val();
             }
         }
 

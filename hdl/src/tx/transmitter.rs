@@ -16,7 +16,7 @@
 //! which is there before: `gather` has given its verdict with the last octets.
 //!
 //! **To arm a stream**: `ring_arm` with its first sequence number, then the command `Arm`, then its send ring. **To close it**:
-//! `freeze_doorbells`, `ring_close` and the command `Close`; when the stream is `idle` and not `under_way`, and `ring_quiet`,
+//! `freeze_doorbells`, `ring_close` and the command `Close`; when the stream is `idle` and `ring_quiet`,
 //! nothing of it is left; `detach`, and the command `Clear`, which also clears `settle`.
 //!
 //! Assumptions: those of the blocks. Hold `reset` for [`RESET`] cycles. Throughput and latency are those of the blocks; how
@@ -90,10 +90,8 @@ pub struct Transmitter<
     pub ring_quiet: Signal<Out, Bit>,
     /// Stream of these.
     pub stream: Signal<In, Bits<8>>,
-    /// No request of the stream is announced that is not done with.
+    /// No request of the stream is announced that is not done with, and none of its segments is under way.
     pub idle: [Signal<Out, Bit>; S],
-    /// Segments of the stream are under way.
-    pub under_way: [Signal<Out, Bit>; S],
 
     /// A command.
     pub command: Signal<In, TransmitCommand>,
@@ -226,8 +224,9 @@ impl<
         for i in 0..S {
             self.segment.head[i].next = self.send_queues.head[i].val();
             self.segment.under_way[i].next = self.settle.under_way[i].val();
-            self.idle[i].next = self.send_queues.idle[i].val();
-            self.under_way[i].next = self.settle.under_way[i].val() | self.segment.holds[i].val();
+            self.idle[i].next = self.send_queues.idle[i].val()
+                & !self.settle.under_way[i].val()
+                & !self.segment.holds[i].val();
             self.is_armed[i].next = self.segment.is_armed[i].val();
             self.is_open[i].next = self.segment.is_open[i].val();
             self.is_ended[i].next = self.segment.is_ended[i].val();

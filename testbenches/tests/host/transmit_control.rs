@@ -149,10 +149,7 @@ impl Bench {
                 None => self.rng.bool(),
             };
             for (i, stream) in self.streams.iter().enumerate() {
-                // one of both says it
-                let which = self.rng.bool();
-                b.idle[i].next = stream.busy == 0 || which;
-                b.under_way[i].next = stream.busy != 0 && which;
+                b.idle[i].next = stream.busy == 0;
                 b.is_armed[i].next = stream.armed;
             }
             self.lockstep.settle().map_err(|e| e.to_string())?;
