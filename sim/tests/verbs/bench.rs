@@ -129,6 +129,19 @@ impl Machine {
         work.expect("a completion in time")
     }
 
+    /// The next work; meanwhile the peer's queue is polled, which makes it go on.
+    #[track_caller]
+    pub fn next_while_polled(&self, peer: &Self) -> Work {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            peer.queue.poll().unwrap();
+            if let Some(work) = self.queue.wait(Duration::from_millis(10)).unwrap() {
+                return work;
+            }
+            assert!(Instant::now() < end, "a completion in time");
+        }
+    }
+
     #[track_caller]
     pub fn done(&self) -> WorkCompletion {
         match self.next() {
