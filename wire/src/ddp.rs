@@ -51,6 +51,15 @@ pub mod field {
         pub const PAYLOAD: usize = 14;
     }
 
+    /// Parts of an STag, from its first octet (AMB-50).
+    pub mod stag {
+        use crate::Field;
+        /// The index, which an implementation chooses.
+        pub const INDEX: Field = 0..3;
+        /// The key, which its user chooses.
+        pub const KEY: Field = 3..4;
+    }
+
     /// Fields of the untagged header.
     pub mod untagged {
         use crate::Field;

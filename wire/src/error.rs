@@ -83,6 +83,29 @@ impl ErrorNumber {
         self as u16 as u8
     }
 
+    /// What is wrong, in the RFCs' words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LocalCatastrophic | Self::MpaLocalCatastrophic => "local catastrophic error",
+            Self::TaggedInvalidStag => "invalid STag",
+            Self::TaggedBounds => "base or bounds violation",
+            Self::TaggedNotAssociated => "STag not associated with the stream",
+            Self::TaggedWrap => "TO wrap",
+            Self::TaggedVersion | Self::UntaggedVersion => "invalid DDP version",
+            Self::UntaggedQn => "invalid QN",
+            Self::UntaggedNoBuffer => "invalid MSN, no buffer available",
+            Self::UntaggedMsnRange => "invalid MSN, range not valid",
+            Self::UntaggedMo => "invalid MO",
+            Self::UntaggedTooLong => "message too long for the buffer",
+            Self::MpaConnection => "TCP connection closed, terminated or lost",
+            Self::MpaCrc => "CRC does not match",
+            Self::MpaMarker => "marker and ULPDU_Length disagree",
+            Self::MpaStart => "invalid start frame",
+            Self::MpaInsufficientIrd => "insufficient IRD resources",
+            Self::MpaNoMatchingRtr => "no matching RTR option",
+        }
+    }
+
     /// The number with this type and code, if there is one.
     pub fn from_parts(error_type: u8, code: u8) -> Option<Self> {
         Self::ALL

@@ -60,4 +60,6 @@ pub use message::Message;
 pub use stream::{
     Event, InboundRead, OutboundRead, Outgoing, Refused, Rejected, Stream, Violation,
 };
-pub use terminate::{BitOrder, Terminate, TerminateView, hdr_ct};
+pub use terminate::{
+    BitOrder, CONTROL_LEN as TERMINATE_CONTROL_LEN, Terminate, TerminateView, hdr_ct,
+};

@@ -80,6 +80,7 @@ pub use event::{Closing, Event, Failure, TERMINATE_LAYER, TERMINATE_TYPE, Termin
 pub use frame::{
     DraftKey, Frame, HEADER_LEN, KEY_LEN, Kind, MAX_FRAME_LEN, MAX_PRIVATE_DATA, MAX_REVISION,
     NEGOTIATION_LEN, NO_NEGOTIATION, Negotiation, Progress, StartError, field, flag,
+    negotiation_bit,
 };
 pub use initiator::Initiator;
 pub use negotiate::{Agreement, Answer, Depth, Enhanced};

@@ -14,6 +14,40 @@ pub enum Layer {
     Llp = 2,
 }
 
+impl Layer {
+    /// The layer with this number, if there is one.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Rdma),
+            1 => Some(Self::Ddp),
+            2 => Some(Self::Llp),
+            _ => None,
+        }
+    }
+
+    /// Its name; the layer below DDP is MPA.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rdma => "RDMAP",
+            Self::Ddp => "DDP",
+            Self::Llp => "MPA",
+        }
+    }
+
+    /// What an error type of this layer is about, if it is one (RFC 5040 §4.8, Figure 9).
+    pub const fn error_type_name(self, etype: u8) -> Option<&'static str> {
+        match (self, etype) {
+            (Self::Rdma | Self::Ddp, 0) => Some("local catastrophic error"),
+            (Self::Rdma, 1) => Some("remote protection error"),
+            (Self::Rdma, 2) => Some("remote operation error"),
+            (Self::Ddp, 1) => Some("tagged buffer error"),
+            (Self::Ddp, 2) => Some("untagged buffer error"),
+            (Self::Llp, LLP_ETYPE_MPA) => Some("MPA error"),
+            _ => None,
+        }
+    }
+}
+
 /// Errors of the RDMAP layer (RFC 5040 §4.8, Figure 9). The discriminant is `type << 8 | code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
@@ -77,6 +111,26 @@ impl RdmaError {
         self as u16 as u8
     }
 
+    /// What is wrong, in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LocalCatastrophic => "local catastrophic error",
+            Self::ProtectionInvalidStag => "invalid STag",
+            Self::ProtectionBounds => "base or bounds violation",
+            Self::ProtectionAccess => "access rights violation",
+            Self::ProtectionNotAssociated => "STag not associated with the stream",
+            Self::ProtectionWrap => "TO wrap",
+            Self::ProtectionCannotInvalidate | Self::OperationCannotInvalidate => {
+                "STag cannot be invalidated"
+            }
+            Self::ProtectionUnspecified | Self::OperationUnspecified => "unspecified error",
+            Self::OperationVersion => "invalid RDMAP version",
+            Self::OperationOpcode => "unexpected opcode",
+            Self::OperationStream => "catastrophic error of the stream",
+            Self::OperationGlobal => "catastrophic error of all streams",
+        }
+    }
+
     /// The error with this type and code, if there is one. Type 0 has no codes: any value goes.
     pub fn from_parts(error_type: u8, code: u8) -> Option<Self> {
         if error_type == Self::LocalCatastrophic.error_type() {
@@ -133,6 +187,15 @@ impl Cause {
             None
         };
         found.unwrap_or(Self::Unknown { layer, etype, code })
+    }
+
+    /// What is wrong, in words; `None` for another number.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Rdma(error) => Some(error.name()),
+            Self::Lower(number) => Some(number.name()),
+            Self::Unknown { .. } => None,
+        }
     }
 
     /// Whether the Terminate includes the DDP header and its length (RFC 5040 §4.8, Figure 10).

@@ -62,10 +62,16 @@ pub mod field {
         use crate::Field;
         /// Layer and error type, four bits each.
         pub const LAYER_ETYPE: usize = 0;
+        /// The layer, in that octet.
+        pub const LAYER_BITS: u8 = 0xF0;
+        /// The error type, in that octet.
+        pub const ETYPE_BITS: u8 = 0x0F;
         /// Error code.
         pub const CODE: usize = 1;
         /// Header control bits M, D, R; five reserved bits.
         pub const HDR_CT: usize = 2;
+        /// Eight more reserved bits.
+        pub const RESERVED: usize = 3;
         /// DDP Segment Length; present with M or D.
         pub const SEGMENT_LENGTH: Field = 4..6;
         /// First octet behind the DDP Segment Length.
@@ -192,6 +198,20 @@ impl Opcode {
         }
     }
 
+    /// The RFC's name of the message.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "RDMA Write",
+            Self::ReadRequest => "RDMA Read Request",
+            Self::ReadResponse => "RDMA Read Response",
+            Self::Send => "Send",
+            Self::SendInvalidate => "Send with Invalidate",
+            Self::SendSolicited => "Send with Solicited Event",
+            Self::SendSolicitedInvalidate => "Send with Solicited Event and Invalidate",
+            Self::Terminate => "Terminate",
+        }
+    }
+
     /// Queue number; `None` for the tagged messages.
     pub const fn queue(self) -> Option<u32> {
         match self {
@@ -246,6 +266,20 @@ impl Control {
         let opcode = self.opcode();
         let found = Opcode::ALL.get(usize::from(opcode)).copied();
         found.ok_or(Error::Opcode { opcode })
+    }
+
+    /// Checks the version, the opcode, and that the message is addressed as the opcode demands: `qn` is its queue, or none
+    /// if it is tagged.
+    pub fn check_address(self, qn: Option<u32>) -> Result<Opcode, Error> {
+        let opcode = self.check()?;
+        match (opcode.queue(), qn) {
+            (Some(expected), Some(qn)) if qn != expected => Err(Error::Queue { opcode, qn }),
+            (Some(_), None) | (None, Some(_)) => Err(Error::Format {
+                opcode,
+                tagged: qn.is_none(),
+            }),
+            (Some(_), Some(_)) | (None, None) => Ok(opcode),
+        }
     }
 }
 

@@ -54,43 +54,29 @@ impl Message {
 
     /// Parses a delivered message: version, opcode, format, queue, and the RDMAP header.
     pub fn parse(message: &Delivered<'_>) -> Result<Self, Error> {
-        let opcode = message.control().check()?;
+        let qn = match message {
+            Delivered::Tagged { .. } => None,
+            Delivered::Untagged { qn, .. } => Some(*qn),
+        };
+        let opcode = message.control().check_address(qn)?;
         match *message {
-            Delivered::Tagged { stag, to, .. } => match opcode {
-                Opcode::Write => Ok(Self::Write { stag, to }),
-                Opcode::ReadResponse => Ok(Self::ReadResponse { stag, to }),
-                _ => Err(Error::Format {
-                    opcode,
-                    tagged: true,
-                }),
-            },
+            Delivered::Tagged { stag, to, .. } => Ok(match opcode {
+                Opcode::ReadResponse => Self::ReadResponse { stag, to },
+                _ => Self::Write { stag, to },
+            }),
             Delivered::Untagged {
-                rsvd_ulp,
-                qn,
-                payload,
-                ..
-            } => {
-                let Some(expected) = opcode.queue() else {
-                    return Err(Error::Format {
-                        opcode,
-                        tagged: false,
-                    });
-                };
-                if qn != expected {
-                    return Err(Error::Queue { opcode, qn });
+                rsvd_ulp, payload, ..
+            } => match opcode {
+                Opcode::ReadRequest => Ok(Self::ReadRequest(ReadRequest::parse(payload)?)),
+                Opcode::Terminate => Ok(Self::Terminate(Terminate::parse(payload)?)),
+                _ => {
+                    let stag = u32::from_be_bytes(octets(&rsvd_ulp, field::INVALIDATE_STAG));
+                    Ok(Self::Send {
+                        solicited: opcode.solicited(),
+                        invalidate: opcode.invalidates().then_some(stag),
+                    })
                 }
-                match opcode {
-                    Opcode::ReadRequest => Ok(Self::ReadRequest(ReadRequest::parse(payload)?)),
-                    Opcode::Terminate => Ok(Self::Terminate(Terminate::parse(payload)?)),
-                    _ => {
-                        let stag = u32::from_be_bytes(octets(&rsvd_ulp, field::INVALIDATE_STAG));
-                        Ok(Self::Send {
-                            solicited: opcode.solicited(),
-                            invalidate: opcode.invalidates().then_some(stag),
-                        })
-                    }
-                }
-            }
+            },
         }
     }
 

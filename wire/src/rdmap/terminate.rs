@@ -9,7 +9,7 @@ use crate::ddp::{self, TaggedHeader, UntaggedHeader};
 use crate::error::{ErrorRecord, HeaderOctets};
 
 /// Octets in front of the optional parts.
-const CONTROL_LEN: usize = 4;
+pub const CONTROL_LEN: usize = 4;
 
 /// Header control bits of a Terminate, in the third octet.
 pub mod hdr_ct {
@@ -21,6 +21,8 @@ pub mod hdr_ct {
     pub const R: u8 = 0x20;
     /// All three.
     pub const ALL: u8 = M | D | R;
+    /// Sent as zero.
+    pub const RESERVED: u8 = !ALL;
 }
 
 /// Order of the bits within the first and third octet.
@@ -119,11 +121,24 @@ impl<T: AsRef<[u8]>> TerminateView<T> {
             .then(|| HeaderOctets::of(&self.buffer.as_ref()[self.ddp_header_at()..]))
     }
 
+    /// Place of the terminated DDP header, if D is set.
+    pub fn ddp_header_place(&self) -> Option<crate::Field> {
+        let at = self.ddp_header_at();
+        let header = self.ddp_header()?;
+        Some(at..at + header.as_slice().len())
+    }
+
     /// The octets of the terminated Read Request Header, if R is set.
     pub fn read_request(&self) -> Option<&[u8]> {
+        self.read_request_place()
+            .map(|place| &self.buffer.as_ref()[place])
+    }
+
+    /// Place of the terminated Read Request Header, if R is set and the header is one.
+    pub fn read_request_place(&self) -> Option<crate::Field> {
         self.has_read_request().then(|| {
             let at = self.read_request_at();
-            &self.buffer.as_ref()[at..at + READ_REQUEST_LEN]
+            at..at + READ_REQUEST_LEN
         })
     }
 

@@ -25,7 +25,7 @@ pub const NEGOTIATION_LEN: usize = 4;
 /// Highest supported revision.
 pub const MAX_REVISION: u8 = 2;
 /// IRD or ORD that requests no automatic negotiation; also the largest value.
-pub const NO_NEGOTIATION: u16 = 0x3FFF;
+pub const NO_NEGOTIATION: u16 = negotiation_bit::DEPTH;
 
 /// Places of the frame's fields.
 pub mod field {
@@ -40,6 +40,24 @@ pub mod field {
     pub const PD_LENGTH: Field = 18..20;
     /// First octet of private data.
     pub const PRIVATE_DATA: usize = 20;
+    /// With S = 1: A, B and IRD, big-endian.
+    pub const IRD: Field = 20..22;
+    /// With S = 1: C, D and ORD, big-endian.
+    pub const ORD: Field = 22..24;
+}
+
+/// Bits of the two words of RFC 6581's IRD/ORD block.
+pub mod negotiation_bit {
+    /// A, in the word of [`IRD`](super::field::IRD): peer-to-peer model.
+    pub const PEER_TO_PEER: u16 = 0x8000;
+    /// B, in the same word: a zero-length Send may be the RTR indication.
+    pub const RTR_SEND: u16 = 0x4000;
+    /// C, in the word of [`ORD`](super::field::ORD): a zero-length RDMA Write may be it.
+    pub const RTR_WRITE: u16 = 0x8000;
+    /// D, in the same word: a zero-length RDMA Read may be it.
+    pub const RTR_READ: u16 = 0x4000;
+    /// The depth, in either word.
+    pub const DEPTH: u16 = 0x3FFF;
 }
 
 /// Bits of the flag octet.
@@ -52,6 +70,8 @@ pub mod flag {
     pub const REJECTED: u8 = 0x20;
     /// S: private data begins with the IRD/ORD block; from revision 2 on.
     pub const NEGOTIATION: u8 = 0x10;
+    /// Sent as zero, not examined on receive.
+    pub const RESERVED: u8 = 0x0F;
 }
 
 /// Which of the two frames; the Initiator sends the Request.
@@ -159,30 +179,26 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    const HIGH: u16 = 0x8000;
-    const LOW: u16 = 0x4000;
-
     fn parse(octets: [u8; NEGOTIATION_LEN]) -> Self {
         let [a, b, c, d] = octets;
         let (first, second) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
         Self {
-            peer_to_peer: first & Self::HIGH != 0,
-            rtr_send: first & Self::LOW != 0,
-            rtr_write: second & Self::HIGH != 0,
-            rtr_read: second & Self::LOW != 0,
-            ird: first & NO_NEGOTIATION,
-            ord: second & NO_NEGOTIATION,
+            peer_to_peer: first & negotiation_bit::PEER_TO_PEER != 0,
+            rtr_send: first & negotiation_bit::RTR_SEND != 0,
+            rtr_write: second & negotiation_bit::RTR_WRITE != 0,
+            rtr_read: second & negotiation_bit::RTR_READ != 0,
+            ird: first & negotiation_bit::DEPTH,
+            ord: second & negotiation_bit::DEPTH,
         }
     }
 
     fn emit(&self) -> [u8; NEGOTIATION_LEN] {
-        let word = |high, low, value| {
-            let high = if high { Self::HIGH } else { 0 };
-            let low = if low { Self::LOW } else { 0 };
-            u16::to_be_bytes(high | low | value)
-        };
-        let [a, b] = word(self.peer_to_peer, self.rtr_send, self.ird);
-        let [c, d] = word(self.rtr_write, self.rtr_read, self.ord);
+        use negotiation_bit::{PEER_TO_PEER, RTR_READ, RTR_SEND, RTR_WRITE};
+        let bit = |set, bit| if set { bit } else { 0 };
+        let first = bit(self.peer_to_peer, PEER_TO_PEER) | bit(self.rtr_send, RTR_SEND);
+        let second = bit(self.rtr_write, RTR_WRITE) | bit(self.rtr_read, RTR_READ);
+        let [a, b] = (first | self.ird).to_be_bytes();
+        let [c, d] = (second | self.ord).to_be_bytes();
         [a, b, c, d]
     }
 }
@@ -328,8 +344,10 @@ impl DraftKey {
     pub const KEY: &'static [u8; 15] = b"MPA ident frame";
     /// Octets of the whole Start Key.
     pub const LEN: usize = 16;
+    /// Place of the flag octet.
+    pub const FLAGS: usize = Self::KEY.len();
     /// Rev, up to four bits wide: this part of the flag octet must be zero.
-    const REVISION_BITS: u8 = 0x0F;
+    pub const REVISION_BITS: u8 = 0x0F;
 
     /// Parses a Start Key at the front of the octets received so far.
     pub fn parse(octets: &[u8]) -> Result<Progress<Self>, StartError> {
