@@ -47,6 +47,13 @@ impl Connection {
         Ok(mpa::flow(self.sent_by(side), mpa, side))
     }
 
+    /// Whether one of its ends began MPA.
+    pub(crate) fn has_start_key(&self) -> bool {
+        [&self.client, &self.server]
+            .into_iter()
+            .any(|direction| mpa::first_key(direction).is_some())
+    }
+
     fn new(first: &TcpPacket) -> Self {
         let direction = |from, to| Direction {
             from,

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! This crate checks no FPDUs: it returns what TCP carried, and a receiver checks it. [`replay`] says what a receiver must
-//! register and post first, and what memory must hold afterwards.
+//! register and post first, and what memory must hold afterwards. [`explain`] says what octets are, field by field.
 //! No input makes it panic; each error is typed and prints as one line.
 //!
 //! ```no_run
@@ -31,6 +31,7 @@
 
 mod connection;
 mod error;
+pub mod explain;
 mod folder;
 mod mpa;
 mod packet;
@@ -42,6 +43,7 @@ mod tcp;
 mod traffic;
 mod truth;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use connection::Connection;
@@ -95,17 +97,7 @@ impl Capture {
         if path.is_dir() {
             Self::open_directory(path)
         } else {
-            let traffic = open_traffic(path)?;
-            Ok(Self {
-                connections: traffic.connections,
-                skipped: traffic.skipped,
-                stopped: traffic.stopped,
-                regions: None,
-                memory: None,
-                receive_buffers: None,
-                completions: None,
-                kernel_log: None,
-            })
+            Ok(Self::of(open_traffic(path)?))
         }
     }
 
@@ -115,6 +107,20 @@ impl Capture {
         match path.is_dir() {
             true => FILES.map(|name| path.join(name)).into(),
             false => vec![path.into()],
+        }
+    }
+
+    /// Traffic without ground truth.
+    fn of(traffic: Traffic) -> Self {
+        Self {
+            connections: traffic.connections,
+            skipped: traffic.skipped,
+            stopped: traffic.stopped,
+            regions: None,
+            memory: None,
+            receive_buffers: None,
+            completions: None,
+            kernel_log: None,
         }
     }
 
@@ -179,9 +185,31 @@ pub fn read_traffic(octets: &[u8]) -> Result<Vec<Connection>, TrafficError> {
     Ok(Traffic::read(octets)?.connections)
 }
 
+/// Reads a file, but no pipe, and not more than this crate holds in memory; of a directory its `wire.pcap`.
+///
+/// # Errors
+/// The file cannot be read, or is too large.
+pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
+    let path = path.as_ref();
+    let [wire, ..] = FILES;
+    let path = match path.is_dir() {
+        true => path.join(wire),
+        false => path.into(),
+    };
+    let file = folder::open(&path).map_err(|source| Error::read(&path, source))?;
+    folder::read_all(&path, file)
+}
+
+/// Reads all octets of an input that is called `name`, but not more than this crate holds in memory.
+///
+/// # Errors
+/// The input cannot be read, or is too large.
+pub fn read_input(name: impl AsRef<Path>, input: impl Read) -> Result<Vec<u8>, Error> {
+    folder::read_all(name.as_ref(), input)
+}
+
 fn open_traffic(path: &Path) -> Result<Traffic, Error> {
-    let file = folder::open(path).map_err(|source| Error::read(path, source))?;
-    let octets = folder::read_all(path, file)?;
+    let octets = read_file(path)?;
     Traffic::read(&octets).map_err(|source| Error::Traffic {
         path: path.into(),
         source,

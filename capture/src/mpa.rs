@@ -185,7 +185,7 @@ pub(crate) fn start_up(client: &Direction, server: &Direction) -> Result<Mpa, Mp
 
 /// The first start key of a direction, the octets that were captured around it without a gap, and its place among them. What
 /// is missing before it was streaming data.
-fn first_key(direction: &Direction) -> Option<(Kind, Stream, usize)> {
+pub(crate) fn first_key(direction: &Direction) -> Option<(Kind, Stream, usize)> {
     direction.runs().into_iter().find_map(|stream| {
         let keys = [Kind::Request, Kind::Reply].into_iter();
         let keys = keys.filter_map(|kind| Some((kind, memmem::find(&stream.octets, kind.key())?)));

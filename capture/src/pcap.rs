@@ -79,6 +79,18 @@ impl Link {
     }
 }
 
+/// First octets of a classic file, most significant first: microseconds, nanoseconds, and a variant that is refused.
+const CLASSIC: [u32; 3] = [0xA1B2_C3D4, 0xA1B2_3C4D, 0xA1B2_CD34];
+
+/// Whether a file begins as pcap or pcapng do.
+pub(crate) fn is_capture(file: &[u8]) -> bool {
+    let Some(first) = file.first_chunk().copied() else {
+        return false;
+    };
+    let classic = [u32::from_be_bytes(first), u32::from_le_bytes(first)];
+    first == SECTION_HEADER || classic.iter().any(|magic| CLASSIC.contains(magic))
+}
+
 /// Reads all packets of a capture file.
 pub(crate) fn packets(file: &[u8]) -> Result<Packets<'_>, TrafficError> {
     if file.starts_with(&SECTION_HEADER) {

@@ -7,10 +7,13 @@ use flate2::read::MultiGzDecoder;
 use crate::connection::{self, Connection};
 use crate::error::TrafficError;
 use crate::folder::MAX_FILE;
+use crate::pcap;
 use crate::skipped::Skipped;
 
 /// First octets of gzip data (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// First octets of gzip data whose method is deflate, the only one there is.
+const DEFLATED: [u8; 3] = [0x1F, 0x8B, 8];
 
 /// The TCP traffic of a capture file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +27,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Whether octets begin as a capture file does, packed or not.
+    #[must_use]
+    pub fn is_capture(octets: &[u8]) -> bool {
+        octets.starts_with(&DEFLATED) || pcap::is_capture(octets)
+    }
+
     /// Reads a pcap or pcapng file held in memory, which may be packed with gzip.
     ///
     /// A packet that cannot be read is skipped, and a file that ends inside a record is read up to there.
@@ -31,12 +40,21 @@ impl Traffic {
     /// # Errors
     /// The octets are not a capture, or no connection speaks MPA; if packets were left out, the reason of the first one.
     pub fn read(octets: &[u8]) -> Result<Self, TrafficError> {
+        Self::read_with(octets, |connection| connection.mpa.is_ok())
+    }
+
+    /// The same for captures of which no connection need speak MPA, but one must have at least a start key.
+    pub(crate) fn read_any(octets: &[u8]) -> Result<Self, TrafficError> {
+        Self::read_with(octets, Connection::has_start_key)
+    }
+
+    fn read_with(octets: &[u8], usable: fn(&Connection) -> bool) -> Result<Self, TrafficError> {
         if !octets.starts_with(&GZIP) {
-            return Self::read_plain(octets);
+            return Self::read_plain(octets, usable);
         }
         let (plain, damage) = unpack(octets)?;
         let unpacked = |reason| TrafficError::Gzip { reason };
-        match (Self::read_plain(&plain), damage) {
+        match (Self::read_plain(&plain, usable), damage) {
             (Ok(mut traffic), damage) => {
                 traffic.stopped = damage.map(unpacked).or(traffic.stopped);
                 Ok(traffic)
@@ -46,14 +64,13 @@ impl Traffic {
         }
     }
 
-    fn read_plain(octets: &[u8]) -> Result<Self, TrafficError> {
+    fn read_plain(octets: &[u8], usable: fn(&Connection) -> bool) -> Result<Self, TrafficError> {
         let connection::Sorted {
             connections,
             skipped,
             stopped,
         } = connection::connections(octets)?;
-        let speaks = connections.iter().any(|c| c.mpa.is_ok());
-        if speaks {
+        if connections.iter().any(usable) {
             return Ok(Self {
                 connections,
                 skipped,

@@ -158,4 +158,11 @@ cargo build --quiet --package warpline
 mapfile -t records < <(judged initiator-{1,2} initiator-with-markers fault-{bad-stag,out-of-bounds,invalidate,read-out-of-bounds})
 "$root/.venv/bin/python" "$here/readers.py" "$tree" "$(dirname "$peer")/../warpline" "${records[@]}" \
     testbenches/captures/*/wire.pcap || fail "tshark and warpline do not read the same"
+
+# What the test of `warpline explain` takes for tshark's word is what this tshark says.
+for capture in testbenches/captures/*/wire.pcap; do
+    name=$(basename "$(dirname "$capture")")
+    "$root/.venv/bin/python" "$here/dissection.py" "$tree" "$capture" | tail -n +2 |
+        cmp - <(tail -n +2 "capture/tests/explain/tshark/$name.txt") || fail "tshark dissects $name otherwise than recorded"
+done
 say "passed in $((SECONDS - start)) s"

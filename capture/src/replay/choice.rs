@@ -25,7 +25,7 @@ impl Role {
     /// Both, in the order in which they are considered.
     pub(super) const ALL: [Self; 2] = [Self::Initiator, Self::Responder];
 
-    fn side(self, mpa: &Mpa) -> Side {
+    pub(crate) fn side(self, mpa: &Mpa) -> Side {
         match self {
             Self::Initiator => mpa.initiator,
             Self::Responder => mpa.responder(),
@@ -125,7 +125,7 @@ fn flow(connection: &Connection, mpa: &Mpa, role: Role) -> Flow {
 
 /// The chosen stream.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     pub flow: Flow,
     /// All connections that can be chosen.
     pub candidates: Vec<Candidate>,
@@ -134,7 +134,7 @@ pub(super) struct Chosen {
 }
 
 /// Finds the stream of `choice` in `capture`.
-pub(super) fn choose(capture: &Capture, choice: Choice) -> Result<Chosen, ReplayError> {
+pub(crate) fn choose(capture: &Capture, choice: Choice) -> Result<Chosen, ReplayError> {
     let speaking: Vec<_> = capture.mpa_connections().collect();
     let candidates = (1..).zip(&speaking);
     let candidates =

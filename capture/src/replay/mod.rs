@@ -25,6 +25,8 @@ use reference::Reference;
 
 use crate::{Capture, Flow, Piece, Skipped};
 
+pub(crate) use choice::{Chosen, choose};
+
 pub use choice::{Candidate, Choice, Role, Sent};
 pub use error::ReplayError;
 
