@@ -57,6 +57,56 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// A capture has nothing to explain.
+    #[error("{input}: {source}")]
+    Conversation {
+        /// The capture, as it was given.
+        input: String,
+        /// The reason.
+        source: warpline_capture::explain::ConversationError,
+    },
+    /// Text that should be hexadecimal octets is not.
+    #[error("{input}: no hexadecimal octets: {source}")]
+    Hex {
+        /// The text, or its file.
+        input: String,
+        /// The reason.
+        source: warpline_capture::explain::HexError,
+    },
+    /// Neither a file nor octets.
+    #[error("{input}: no such file, and no hexadecimal octets: {source}")]
+    NoInput {
+        /// As it was given.
+        input: String,
+        /// Why it is not octets.
+        source: warpline_capture::explain::HexError,
+    },
+    /// An input without octets.
+    #[error("{input}: no octets: give a capture, a file of octets, or hexadecimal octets")]
+    NoOctets {
+        /// The input.
+        input: String,
+    },
+    /// An option that does not go with the input.
+    #[error("{input}: {option} is for {other}")]
+    WrongOption {
+        /// The input.
+        input: String,
+        /// The option.
+        option: &'static str,
+        /// What it is for, and what the input says of it.
+        other: &'static str,
+    },
+    /// The stream has not so many FPDUs.
+    #[error("{input}: there is no FPDU {number}: the last one is {last}")]
+    NoFpdu {
+        /// The input.
+        input: String,
+        /// The number given.
+        number: u64,
+        /// FPDUs of the stream.
+        last: u64,
+    },
     /// A file to transfer has no octets.
     #[error("{}: is empty: give a file with at least one octet", path.display())]
     Empty {

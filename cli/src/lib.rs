@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  options ─► command ─┬─ rtl ─────────────────────────► SystemVerilog files
+//!                      ├─ explain ─────────────────────► octets, field by field
 //!                      ├─ replay, demo ─► [`replay`] ──┐
 //!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver

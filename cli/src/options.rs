@@ -1,5 +1,6 @@
 //! The options of the command line.
 
+use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -31,6 +32,26 @@ const REPLAY_HELP: &str = "Exit codes:
   1  the result differs from what the directory records
   2  unusable input or options, or output that cannot be written
   3  the simulation failed, for instance because Verilator is missing";
+
+const EXPLAIN_HELP: &str = "INPUT is a capture (pcap, pcapng, packed with gzip or not, or a capture directory), a file of MPA stream octets, a text file of
+hexadecimal octets, the octets themselves, or - for standard input, which may hold any of them. Hexadecimal octets may have
+blanks, colons, 0x, and the offsets of xxd, hexdump -C or tcpdump -x.
+
+Of a capture it explains the start frames of one connection and one direction's FPDUs. Other octets begin with a start frame,
+which its key shows, or with an FPDU; each FPDU begins where the one before ends.
+
+It says what octets alone can say. Whether an STag is valid, an MSN is due or a buffer is posted depends on the stream:
+`warpline replay` says that. The ULP is taken to be RDMAP. Offsets are stream positions; in a start frame they count from it.
+
+Examples:
+  warpline explain 0012414300000000000000000000000100000000587be8c4
+  warpline explain testbenches/captures/crc1-rev2-badstag --direction responder
+  xxd stream.bin | warpline explain - --markers --offset 492 --json
+
+Exit codes:
+  0  explained; no receiver refuses what was explained
+  1  a receiver refuses something, or the octets end inside a frame
+  2  unusable input or options, or output that cannot be written";
 
 const RTL_HELP: &str = "Files of the same names are replaced; other files in the folder are kept.
 
@@ -117,6 +138,9 @@ pub(crate) enum Command {
     /// Send captured traffic through the simulated card and compare memory with the recording
     #[command(after_help = REPLAY_HELP)]
     Replay(Replay),
+    /// Explain octets of iWARP traffic field by field, and say which check fails and why
+    #[command(after_help = EXPLAIN_HELP)]
+    Explain(Explain),
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
     #[command(after_help = REPLAY_HELP)]
     Demo,
@@ -247,6 +271,44 @@ pub(crate) struct Replay {
     /// Whose stream to replay [default: the Initiator's, or the Responder's if the Initiator sent no FPDU]
     #[arg(long, value_name = "ROLE")]
     pub direction: Option<Direction>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Capture, file of octets, hexadecimal octets, or - for standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub input: Vec<OsString>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Print all octets of payload and private data, not only the first ones
+    #[arg(long)]
+    pub payload: bool,
+    /// Explain FPDU N only, counted from 1; no start frames
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["from", "count"])]
+    pub fpdu: Option<u64>,
+    /// Begin with FPDU N, counted from 1; no start frames
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    pub from: Option<u64>,
+    /// Explain at most N FPDUs
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    pub count: Option<u64>,
+    /// Of a capture: connection N, counted from 1 among those on which MPA start-up succeeded [default: as replay chooses]
+    #[arg(long, value_name = "N", value_parser = connection, allow_negative_numbers = true)]
+    pub connection: Option<usize>,
+    /// Of a capture: whose FPDUs to explain [default: as replay chooses]
+    #[arg(long, value_name = "ROLE")]
+    pub direction: Option<Direction>,
+    /// Of other octets: the stream carries markers
+    #[arg(long)]
+    pub markers: bool,
+    /// Of other octets: CRCs are not in use, and not checked
+    #[arg(long)]
+    pub no_crc: bool,
+    /// Of other octets: stream position of the first one, a multiple of 4; behind a start frame it is 0 [default: 0]
+    #[arg(long, value_name = "STREAM_POSITION", value_parser = position, allow_negative_numbers = true)]
+    pub offset: Option<u32>,
 }
 
 /// Whose stream `--direction` names.
@@ -422,15 +484,31 @@ pub(crate) enum SegmentLength {
     Every(NonZeroUsize),
 }
 
+impl Direction {
+    fn role(self) -> Role {
+        match self {
+            Self::Initiator => Role::Initiator,
+            Self::Responder => Role::Responder,
+        }
+    }
+}
+
+impl Explain {
+    /// The stream of a capture.
+    pub fn choice(&self) -> Choice {
+        Choice {
+            connection: self.connection,
+            direction: self.direction.map(Direction::role),
+        }
+    }
+}
+
 impl Replay {
     /// The stream to replay.
     pub fn choice(&self) -> Choice {
         Choice {
             connection: self.connection,
-            direction: self.direction.map(|direction| match direction {
-                Direction::Initiator => Role::Initiator,
-                Direction::Responder => Role::Responder,
-            }),
+            direction: self.direction.map(Direction::role),
         }
     }
 
@@ -471,6 +549,26 @@ fn connection(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("give a number from 1 on"),
+    }
+}
+
+fn from_one(text: &str) -> Result<u64, &'static str> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("give a number from 1 on"),
+    }
+}
+
+/// A stream position, in decimal or with 0x.
+fn position(text: &str) -> Result<u32, &'static str> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) if !digits.starts_with('+') => u32::from_str_radix(digits, 16),
+        _ => text.parse(),
+    };
+    match parsed {
+        Ok(position) if position.is_multiple_of(4) => Ok(position),
+        Ok(_) => Err("give a multiple of 4: FPDUs begin at none other (MPA-FMT-11)"),
+        Err(_) => Err("give a whole number below 2^32"),
     }
 }
 

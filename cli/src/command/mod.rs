@@ -5,6 +5,7 @@ mod card;
 mod demo;
 mod doctor;
 mod exit_code;
+mod explain;
 mod get;
 mod output;
 mod put;
@@ -39,7 +40,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
-        Err(error) => return explain(&error),
+        Err(error) => return tell(&error),
     };
     let level = match (options.verbose, &options.command) {
         (true, _) => Some(Level::DEBUG),
@@ -59,6 +60,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Ok(segmentation) => replay::run(&replay, segmentation),
             Err(reason) => return unusable(&reason),
         },
+        Command::Explain(explain) => explain::run(&explain),
         Command::Demo => demo::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Card(card) => card::run(&card),
@@ -86,7 +88,7 @@ fn fail(error: &Error) -> u8 {
 }
 
 /// Prints the requested help, or one line about the error in the options.
-fn explain(error: &clap::Error) -> ExitCode {
+fn tell(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return unusable(&reason(error));
     }

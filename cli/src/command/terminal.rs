@@ -17,6 +17,8 @@ pub(super) const STRONG: Style = Style::new().bold();
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// A check that failed.
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// Something unusual.
+pub(super) const ODD: Style = AnsiColor::Yellow.on_default();
 /// Secondary information.
 pub(super) const DIM: Style = Style::new().dimmed();
 

@@ -1,5 +1,6 @@
 //! The program as a shell sees it: exit codes, errors of one line, one JSON object.
 
+mod explain;
 mod rtl;
 mod trace;
 
