@@ -1,4 +1,5 @@
-//! What crosses the network: MPA, DDP and RDMAP formats, the sender side and the reference receiver.
+//! What crosses the network: MPA, DDP and RDMAP formats, DDP over SCTP, the sender side and the reference
+//! receivers.
 //!
 //! ```text
 //!  ULP message ─ send::ddp_segments ─► DDP segments ─ send::FpduWriter ─► stream octets
@@ -52,6 +53,7 @@ pub mod mpa;
 pub mod rdmap;
 #[cfg(feature = "alloc")]
 pub mod receive;
+pub mod sctp;
 pub mod send;
 pub mod start;
 
