@@ -1,4 +1,4 @@
-//! DDP over SCTP (RFC 5043): the chunks, and the sessions of an association.
+//! DDP over SCTP (RFC 5043): the chunks, the sessions of an association, and the reference receiver.
 //!
 //! ```text
 //!   ULP ── initiate, accept, reject, terminate ─► ┌─────────────┐ ─► output(): control messages ─► SCTP
@@ -99,6 +99,8 @@ mod order;
     reason = "offsets are constants, or checked in the lines above"
 )]
 mod packet;
+#[cfg(feature = "alloc")]
+pub mod receive;
 mod sender;
 mod settings;
 #[allow(clippy::arithmetic_side_effects, reason = "sums of constants")]

@@ -7,6 +7,7 @@ mod association;
 mod formats;
 mod illegal;
 mod order;
+mod receiver;
 mod sender;
 mod sessions;
 mod sizes;
