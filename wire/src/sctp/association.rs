@@ -318,7 +318,7 @@ where
         payload: &[u8],
         out: &mut [u8],
     ) -> Result<usize, SendError> {
-        let limits = (self.largest, self.settings.send_before_accept);
+        let largest = self.largest;
         let entry = match self.stream(stream) {
             Ok(entry) => entry,
             Err(CallError::Stream { stream, streams }) => {
@@ -326,7 +326,7 @@ where
             }
             Err(_) => return Err(SendError::NotUp),
         };
-        entry.send(stream, header, payload, limits, out)
+        entry.send(stream, header, payload, largest, out)
     }
 
     // SCTP.

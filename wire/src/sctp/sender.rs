@@ -8,7 +8,7 @@
 //! The reference for hardware that sends: DDP cuts messages as it does for MPA, and each segment is one
 //! unordered chunk with PPID 16.
 
-use super::chunk::{ChunkError, SSN_LEN, Segment};
+use super::chunk::{ChunkError, Segment};
 use super::ssn::{MAX_IN_FLIGHT, Ssn};
 use crate::send;
 use thiserror::Error;
@@ -129,8 +129,9 @@ impl Sender {
             let header = header.get(..header_len).unwrap_or_default();
             let range = segment.payload.start as usize..segment.payload.end as usize;
             let payload = payload.get(range).unwrap_or_default();
+            let ssn_len = super::chunk::SSN_LEN;
             let mut chunk =
-                alloc::vec![0; SSN_LEN.saturating_add(header_len).saturating_add(payload.len())];
+                alloc::vec![0; ssn_len.saturating_add(header_len).saturating_add(payload.len())];
             if let Err(error) = after.emit(header, payload, max_segment, &mut chunk) {
                 chunks.truncate(have);
                 return Err(error);

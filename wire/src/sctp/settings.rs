@@ -17,22 +17,18 @@ pub struct Settings {
     pub window: u16,
     /// Octets of a packet that are left to control chunks (SCTP-LIM-05).
     pub reserve: u16,
-    /// The active side sends segments as soon as its Initiate is acknowledged, not only behind the Accept.
-    /// RFC 5043 §6.6 allows it; a passive side that has no room for them ends the session.
-    pub send_before_accept: bool,
     /// How long the peer and the ULP may take.
     pub timeouts: Timeouts,
 }
 
 impl Default for Settings {
-    /// DDP, 16 Initiates, the largest window, room for a SACK, segments behind the Accept, 10 seconds.
+    /// DDP, 16 Initiates, the largest window, room for a SACK, 10 seconds.
     fn default() -> Self {
         Self {
             indication: Indication::DDP,
             backlog: 16,
             window: MAX_IN_FLIGHT,
             reserve: SACK_LEN,
-            send_before_accept: false,
             timeouts: Timeouts::default(),
         }
     }

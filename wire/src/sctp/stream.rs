@@ -36,7 +36,7 @@ enum Role {
 enum Last {
     /// Not due.
     None,
-    /// Due, but it could overtake the one before it (SCTP-SES-18).
+    /// Due, but it could overtake the one before it (RFC 5043 §6.6).
     Due,
     /// In `out`.
     Queued,
@@ -65,6 +65,8 @@ pub struct Stream<const W: usize> {
     answered: bool,
     /// Nothing more of the session is reported.
     frozen: bool,
+    /// The peer has broken the rules.
+    erred: bool,
     last: Last,
     order: Order<W>,
     /// DDP-SSN of the peer's last chunk, once it has arrived.
@@ -107,6 +109,7 @@ impl<const W: usize> Default for Stream<W> {
             role: Role::Passive,
             answered: false,
             frozen: false,
+            erred: false,
             last: Last::None,
             order: Order::default(),
             peer_end: None,
@@ -155,7 +158,8 @@ impl<const W: usize> Stream<W> {
         self.former = self.former.saturating_add(self.submitted());
         self.order.reset();
         (self.state, self.role, self.last) = (state, role, Last::None);
-        (self.answered, self.frozen, self.early) = (false, false, false);
+        (self.answered, self.frozen) = (false, false);
+        (self.erred, self.early) = (false, false);
         (self.peer_end, self.tail) = (None, false);
         (self.sender, self.first_acknowledged) = (Sender::new(Ssn::FIRST), false);
         (self.out_len, self.deadline) = (0, None);
@@ -208,10 +212,14 @@ impl<const W: usize> Stream<W> {
     pub(super) fn reject(&mut self, private_data: &[u8]) -> Result<(), ChunkError> {
         self.load(Function::Reject, private_data)?;
         (self.state, self.last, self.frozen) = (State::Ending, Last::Queued, true);
-        // The peer's part of this pattern is the Initiate alone, unless it has sent more.
-        self.tail |= !self.early && self.peer_end.is_none();
+        self.end_with_initiate();
         self.deadline = None;
         Ok(())
+    }
+
+    /// Where this end declines, the peer's part of the pattern is its Initiate, unless it has sent more.
+    fn end_with_initiate(&mut self) {
+        self.tail |= !self.early && self.peer_end.is_none();
     }
 
     /// Ends this end's half; false if there is no session that could be ended so.
@@ -241,16 +249,12 @@ impl<const W: usize> Stream<W> {
         id: u16,
         header: &[u8],
         payload: &[u8],
-        limits: (u16, bool),
+        max_segment: u16,
         out: &mut [u8],
     ) -> Result<usize, SendError> {
-        let (max_segment, before_accept) = limits;
-        let open = match self.state {
-            State::Open => true,
-            State::Initiating => before_accept && self.first_acknowledged,
-            State::Idle | State::Pending | State::Ending => false,
-        };
-        if !open {
+        // Not in front of the Accept, even where the Initiate is acknowledged: a session that is then
+        // rejected would fit no legal pattern (RFC 5043 §6.3).
+        if self.state != State::Open {
             return Err(SendError::NotOpen { stream: id });
         }
         if self.out_len > 0 {
@@ -476,8 +480,7 @@ impl<const W: usize> Stream<W> {
             Function::Terminate if !self.frozen => sink.event(Event::Refused { stream }),
             Function::Reject | Function::Terminate => {}
         }
-        // The session is over at both ends: no Terminate of this end is in the pattern. One that is in
-        // `out` already goes out.
+        // The session is over at both ends: no Terminate of this end is in the pattern.
         let _ = self.order.take(ssn);
         (self.answered, self.frozen, self.tail) = (true, true, true);
         (self.state, self.peer_end, self.deadline) = (State::Ending, Some(ssn), None);
@@ -521,6 +524,7 @@ impl<const W: usize> Stream<W> {
             sink.event(Event::Failed { stream, cause });
         }
         (self.state, self.frozen, self.deadline) = (State::Ending, true, None);
+        self.erred |= !matches!(cause, Cause::NoAnswer { .. });
         if self.last == Last::None {
             self.last = Last::Due;
         }
@@ -536,9 +540,12 @@ impl<const W: usize> Stream<W> {
             State::Initiating => Cause::NoAnswer {
                 timeout: context.timeouts.answer,
             },
-            State::Pending => Cause::Undecided {
-                timeout: context.timeouts.decision,
-            },
+            State::Pending => {
+                self.end_with_initiate();
+                Cause::Undecided {
+                    timeout: context.timeouts.decision,
+                }
+            }
             State::Idle | State::Open | State::Ending => {
                 (self.frozen, self.deadline) = (true, None);
                 let stream = context.id;
@@ -558,8 +565,15 @@ impl<const W: usize> Stream<W> {
     }
 
     /// Queues this end's Terminate once it cannot overtake the control message before it.
+    ///
+    /// The active side waits for the answer: if the peer declines, its part of the pattern is the Initiate
+    /// alone, and the peer may use the stream again at once. Only where the peer has broken the rules is
+    /// the acknowledgement of the Initiate enough.
     fn release(&mut self) {
-        let arrived = self.sender.next() == Ssn::FIRST || self.first_acknowledged || self.answered;
+        let arrived = match self.role {
+            Role::Active => self.answered || (self.erred && self.first_acknowledged),
+            Role::Passive => self.sender.next() == Ssn::FIRST || self.first_acknowledged,
+        };
         let room = self.in_flight() < MAX_IN_FLIGHT;
         if self.last == Last::Due
             && self.out_len == 0

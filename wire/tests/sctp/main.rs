@@ -5,8 +5,10 @@ mod common;
 
 mod association;
 mod formats;
+mod hostile;
 mod illegal;
 mod order;
+mod pairs;
 mod receiver;
 mod sender;
 mod sessions;
