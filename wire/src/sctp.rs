@@ -33,7 +33,8 @@
 //!   the window, or a time-out is reported once, and answered with Terminate; later chunks of that session
 //!   are dropped. Reject is sent only when the ULP says so.
 //! - **A control message never overtakes the one before it** (§6.6): Terminate waits until SCTP has
-//!   acknowledged this end's first message, or until the peer has answered it.
+//!   acknowledged this end's Accept, or until the peer has answered this end's Initiate. Segments wait for
+//!   the Accept, too: a Reject that crosses them would fit no legal pattern.
 //! - **A stream is used again** when both ends' last chunks are known to have arrived ([`Event::Free`]).
 //!   So this end always ends with Terminate, also behind the peer's.
 //! - **Memory is bounded**: a stream has one message to be sent, a bitmap, and nothing that grows.

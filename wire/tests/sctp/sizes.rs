@@ -75,7 +75,7 @@ fn only_what_no_packet_holds_needs_fragments() {
     assert!(Path::new(Ip::V6, 584).fits(user_data));
 }
 
-// req: SCTP-LIM-01, LLP-01
+// req: SCTP-LIM-01
 #[test]
 fn ddp_learns_the_maximum_and_every_change_of_it() {
     let mut end = up(Settings::default(), 1);
@@ -89,7 +89,7 @@ fn ddp_learns_the_maximum_and_every_change_of_it() {
     assert_eq!(log.take(), []);
 }
 
-// req: SCTP-LIM-06, LLP-02
+// req: SCTP-LIM-06
 #[test]
 fn larger_segments_are_refused_unless_they_were_cut_before() {
     let mut end = crate::active();
