@@ -154,7 +154,8 @@ fn call(source: &mut Unstructured<'_>) -> Result<Call> {
             stream,
             ahead: source.int_in_range(0..=2)?,
             function: source.int_in_range(1..=4)?,
-            data: 0,
+            // 513 octets, one too many.
+            data: if source.ratio(1, 8)? { 171 } else { 0 },
         },
         11..=12 => Call::Segment {
             stream,
