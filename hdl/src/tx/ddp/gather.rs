@@ -5,13 +5,14 @@
 //!                             │     └ beats of each burst ─► answers ◄──────────────── R
 //!                             │                                 │ beats
 //!                             ├─► queue of pieces ─► source_planner ─ plan ─► lane_join ─► queue ─► octets
-//!                             └─► octets with them ─┘    ▲ room  └─► queue ─► verdict   │
-//!                                                        └────── beats that have left ──┘
+//!                             ├─► octets with them ─┘    ▲ room  └─► queue ─► verdict ▲ │
+//!                             │                          └────── beats that have left ──┘
+//!                             └─► queue of headers ───────────────────────────────────┘
 //! ```
 //!
 //! Each ULPDU begins in lane 0 of a beat, and all lanes of its beats are full but those behind its last octet, which have
 //! no meaning. Addresses go ahead of the octets: [`PIECES`] pieces are known ahead, of which [`CONTENTS`] bring their
-//! octets, and [`BURSTS`] bursts are asked for. `source_planner` is the only block that stalls for octets; behind it
+//! octets, and from 256 bits on [`HEADERS`] headers besides; [`BURSTS`] bursts are asked for. `source_planner` is the only block that stalls for octets; behind it
 //! nothing does.
 //!
 //! **Failed reads.** When the bus refuses a beat (RRESP bit 1), or RLAST does not come with the last beat of a burst, the
@@ -25,9 +26,19 @@
 //! one octet, at most [`PIECE_OCTETS`](crate::records::PIECE_OCTETS) that come with it, and that the bus ends each burst
 //! with an RLAST. Hold `reset` for [`RESET`] cycles, with no read under way.
 //!
-//! Throughput: a piece takes one cycle for each of its *source* beats, ceil((a + n) / K) for n octets from lane a of the bus
-//! on, or ceil(n / K) for octets that come with it, whatever lane they go to. ULPDUs follow each other without a gap; none
-//! has more beats than its pieces have. Latency: a piece's address is valid in cycle [`ADDRESS`] behind its acceptance. A
+//! Throughput: one piece a cycle is accepted, and a piece takes one cycle for each of its *source* beats, ceil((a + n) / K)
+//! for n octets from lane a of the bus on, or ceil(n / K) for octets that come with it, whatever lane they go to. ULPDUs
+//! follow each other without a gap. From 256 bits on, where [`PIECE_OCTETS`](crate::records::PIECE_OCTETS) are less than a
+//! beat, a *header* takes no cycle: the first piece of a ULPDU, if its octets come with it and another piece follows. It is
+//! joined with the first source beat behind it. One cycle is lost when that source beat completes a beat and has octets
+//! left while the rest of the ULPDU before it has still to leave: there is no place for both. So ULPDUs that are like each
+//! other, of h octets of header and n from lane a on, take max(2, ceil((a + n) / K), ceil((h + n) / K)) cycles, the beats
+//! that are read or those that leave: at 1442 octets 46 at 256 bits, and at 512 bits 23, or 24 where the payload lies in 24
+//! beats of memory (a > 44 with h = 14, a > 48 with h = 18). Behind one with a >= h, one with a < h may take a cycle more:
+//! with payload that follows itself in memory, 1442 octets take 46 cycles at 256 bits and 23.3 at 512. At 64 and 128 bits
+//! ULPDUs take ceil(h / K) + ceil((a + n) / K).
+//!
+//! Latency: a piece's address is valid in cycle [`ADDRESS`] behind its acceptance. A
 //! beat on R comes out [`from_bus`] cycles later, 4, 4, 5 and 5 from 64 to 512 bits, and octets that come with the first
 //! piece [`from_piece`] cycles later, 7, 7, 8 and 8. A ULPDU's beat that is closed by the rest of a source beat comes one
 //! cycle later, and so do complete beats behind it until a source beat completes none. No output depends on an input in
@@ -60,6 +71,9 @@ pub mod split;
 
 /// Beats in the queue behind `lane_join`.
 const DEPTH: usize = 1 << 4;
+
+/// Headers that wait, at widths at which they take no cycle.
+pub const HEADERS: usize = 1 << 4;
 
 /// Verdicts that wait.
 pub const VERDICTS: usize = 1 << 6;
@@ -127,6 +141,8 @@ pub struct Gather<const W: usize, const K: usize, const LOGK: usize> {
     split: Split<LOGK>,
     answers: Answers<W>,
     source_planner: SourcePlanner<W, LOGK>,
+    /// Of [`HEADERS`].
+    headers: Queue<Bits<144>, 4>,
     lane_join: LaneJoin<W, K, LOGK>,
     beats: Queue<Bits<W>, 4>,
     verdicts: Queue<Bit, 6>,
@@ -160,6 +176,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Gather<W, K, L
         self.split.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         self.source_planner.reset.next = self.reset.val();
+        self.headers.reset.next = self.reset.val();
         self.beats.reset.next = self.reset.val();
         self.verdicts.reset.next = self.reset.val();
         self.pieces.s_data.next = self.s_piece.val();
@@ -171,11 +188,14 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Gather<W, K, L
         );
         self.go.next = self.split.free.val()
             & self.source_planner.source_ready.val()
-            & self.source_planner.content_ready.val();
+            & self.source_planner.content_ready.val()
+            & self.headers.s_ready.val();
         self.pieces.m_ready.next = self.go.val();
         self.measure.piece.next = self.pieces.m_data.val();
         self.measure.piece_valid.next = self.pieces.m_valid.val();
         self.measure.go.next = self.go.val();
+        self.headers.s_data.next = self.pieces.m_data.val().content;
+        self.headers.s_valid.next = self.go.val() & self.measure.header_valid.val();
         self.source_planner.content.next = self.pieces.m_data.val().content;
         self.source_planner.content_valid.next = self.go.val() & self.measure.content_valid.val();
         self.source_planner.source.next = self.measure.source.val();
@@ -210,6 +230,8 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Gather<W, K, L
         self.lane_join.plan.next = self.source_planner.plan.val();
         self.lane_join.data.next = self.source_planner.plan_data.val();
         self.lane_join.amount.next = self.source_planner.plan_amount.val();
+        self.lane_join.header.next = self.headers.m_data.val();
+        self.headers.m_ready.next = self.lane_join.header_taken.val();
         self.beats.s_data.next = self.lane_join.beat.val();
         self.beats.s_valid.next = self.lane_join.beat_valid.val();
         self.m_data.next = self.beats.m_data.val();

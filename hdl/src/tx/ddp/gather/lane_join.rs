@@ -1,13 +1,16 @@
 //! Lane join: rotates source beats to where they belong, and joins them to beats of the ULPDU.
 //!
 //! ```text
-//!  source beat ─►[rotate]─┬─►[lanes of either]─► a beat of the ULPDU
-//!                         │     ▲
-//!                         └─► held: lanes 0 to keep - 1 of the next beat
+//!  source beat ─►[rotate]─┬─►[lanes of either]─┬────────►[or]─► a beat of the ULPDU
+//!                         │     ▲              │           ▲
+//!                         ├─────│──────────────┴─► held ─┬─┘
+//!                         │     └── lanes 0 to keep - 1 ─┴─ header
 //! ```
 //!
 //! A source beat that runs over lane K less one goes on in lane 0: rotated by the same number of lanes, its first octets end
-//! one beat and its last ones begin the next.
+//! one beat and its last ones begin the next. What is held is the part of a beat, or a complete one that is *closed*: it
+//! leaves as it is, with a source beat that goes into its place, or alone. A header is not rotated, since a ULPDU begins in
+//! lane 0: in front of the source beat behind it, its lanes come in place of those that are held.
 //!
 //! Throughput: one beat a cycle, free running. Latency: [`latency`] cycles. No reset: the valid bits are those of the plan.
 #![allow(
@@ -40,6 +43,10 @@ pub struct LaneJoin<const W: usize, const K: usize, const LOGK: usize> {
     pub data: Signal<In, Bits<W>>,
     /// Lanes by which it is rotated.
     pub amount: Signal<In, Bits<LOGK>>,
+    /// Octets of the next header.
+    pub header: Signal<In, Bits<144>>,
+    /// They are taken.
+    pub header_taken: Signal<Out, Bit>,
     /// A beat of a ULPDU.
     pub beat: Signal<Out, Bits<W>>,
     /// It is valid.
@@ -50,6 +57,7 @@ pub struct LaneJoin<const W: usize, const K: usize, const LOGK: usize> {
     side: Delay<SourcePlan>,
     kept: LaneMask<W, K>,
     held: Dff<Bits<W>>,
+    front: Signal<Local, Bits<W>>,
     joined: Signal<Local, Bits<W>>,
     #[constant(0)]
     none: Constant<Bits<8>>,
@@ -71,16 +79,24 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for LaneJoin<W, K,
 
         self.kept.from.next = self.none.val();
         self.kept.to.next = self.side.q.val().keep;
-        self.joined.next = (self.held.q.val() & self.kept.mask.val())
+        self.front.next = self.held.q.val();
+        if self.side.q.val().header {
+            self.front.next = bit_cast::<W, 144>(self.header.val());
+        }
+        self.header_taken.next = self.side.q.val().header;
+        self.joined.next = (self.front.val() & self.kept.mask.val())
             | (self.rotate.out.val() & !self.kept.mask.val());
         comment!("behind a complete beat, what is left of the source beat");
         if self.side.q.val().take {
             self.held.d.next = self.joined.val();
-            if self.side.q.val().emit {
+            if self.side.q.val().emit & !self.side.q.val().closed {
                 self.held.d.next = self.rotate.out.val();
             }
         }
         self.beat.next = self.joined.val();
+        if self.side.q.val().closed {
+            self.beat.next = self.held.q.val();
+        }
         self.beat_valid.next = self.side.q.val().emit;
     }
 }

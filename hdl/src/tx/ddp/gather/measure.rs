@@ -3,8 +3,11 @@
 //! ```text
 //!  Piece ─► lane, last octet, fill in front of it ─[known]─┬─► ReadRange ─► split
 //!           ▲ fill behind it ─┘                            └─► Source ────► source_planner
-//!           └──► octets that come with it ───────────────────────────────► source_planner
+//!           └──► octets that come with it ──────────────────► source_planner; of a header, lane_join
 //! ```
+//!
+//! A *header* is the first piece of a ULPDU, if its octets come with it and it is not the last one. Where [`has_headers`], it
+//! has no source beat: it is a part of the first one of the piece behind it, in front of which the fill is its length.
 //!
 //! A piece lies in *source* beats: beats of the bus, or K of the octets that come with it. `fill` counts the octets of the
 //! ULPDU modulo K. All beats of a piece but the first one find the same fill, and all but the last one end at lane K. So
@@ -18,13 +21,19 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::parts::axi::burst_block;
-use crate::records::Piece;
+use crate::records::{PIECE_OCTETS, Piece};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
 /// Cycles from a piece to what is known of it.
 pub const LATENCY: usize = 1;
+
+/// Whether a header takes no cycle: it has to be shorter than a beat, whatever its length.
+#[must_use]
+pub const fn has_headers(octets: usize) -> bool {
+    PIECE_OCTETS < octets
+}
 
 /// Octets of host memory to read, at least one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
@@ -46,6 +55,8 @@ pub struct Source {
     pub memory: Bit,
     /// Last part of its ULPDU.
     pub last: Bit,
+    /// A header that takes no cycle stands in front of its first beat.
+    pub header: Bit,
     /// It has one beat.
     pub single: Bit,
     /// Beats less one.
@@ -78,9 +89,11 @@ pub struct Measure<const LOGK: usize> {
     pub piece: Signal<In, Piece>,
     /// It is valid.
     pub piece_valid: Signal<In, Bit>,
-    /// There is room for what is known of a piece, and for the octets of another.
+    /// There is room for what is known of a piece, and for the octets of another of either kind.
     pub go: Signal<In, Bit>,
-    /// The octets that come with it are taken, with `go`.
+    /// The octets that come with it are taken as a header, with `go`.
+    pub header_valid: Signal<Out, Bit>,
+    /// They are taken as source beats, with `go`.
     pub content_valid: Signal<Out, Bit>,
     /// What to read of the piece of the cycle before.
     pub range: Signal<Out, ReadRange>,
@@ -93,7 +106,12 @@ pub struct Measure<const LOGK: usize> {
 
     /// Octets of the present ULPDU, modulo K.
     fill: Dff<Bits<LOGK>>,
+    /// The next piece is not the first one of its ULPDU.
+    begun: Dff<Bit>,
+    /// A header that takes no cycle stands in front of the next piece.
+    behind_header: Dff<Bit>,
     known: Dff<Bit>,
+    headed: Dff<Bit>,
     memory: Dff<Bit>,
     last: Dff<Bit>,
     lane: Dff<Bits<LOGK>>,
@@ -103,6 +121,7 @@ pub struct Measure<const LOGK: usize> {
     through: Dff<Bits<8>>,
     bounds: Dff<ReadRange>,
 
+    is_header: Signal<Local, Bit>,
     in_block: Signal<Local, Bits<17>>,
     less_one: Signal<Local, Bits<16>>,
     last_beat: Signal<Local, Bits<14>>,
@@ -111,6 +130,8 @@ pub struct Measure<const LOGK: usize> {
     over: Signal<Local, Bit>,
     single: Signal<Local, Bit>,
     single_over: Signal<Local, Bit>,
+    #[constant(has_headers(octets))]
+    has_headers: Constant<Bit>,
     #[constant(LOGK)]
     lane_bits: Constant<Bits<8>>,
     #[constant(octets - 1)]
@@ -135,9 +156,18 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
             self.in_block.next = self.piece.val().content.get_bits::<17>(0) & self.block_mask.val();
         }
         self.less_one.next = self.piece.val().length - 1;
-        self.content_valid.next = self.piece_valid.val() & !self.piece.val().memory;
+
+        comment!("a header is part of the first source beat of the piece behind it");
+        self.is_header.next = self.has_headers.val()
+            & !self.begun.q.val()
+            & !self.piece.val().memory
+            & !self.piece.val().last;
+        self.header_valid.next = self.piece_valid.val() & self.is_header.val();
+        self.content_valid.next =
+            self.piece_valid.val() & !self.piece.val().memory & !self.is_header.val();
         if self.go.val() {
-            self.known.d.next = self.piece_valid.val();
+            self.known.d.next = self.piece_valid.val() & !self.is_header.val();
+            self.headed.d.next = self.behind_header.q.val();
             self.memory.d.next = self.piece.val().memory;
             self.last.d.next = self.piece.val().last;
             self.lane.d.next = self.in_block.val().get_bits::<LOGK>(0);
@@ -151,6 +181,8 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
             self.bounds.d.next.low = self.piece.val().content.get_bits::<32>(0);
             self.bounds.d.next.last = self.in_block.val() + bit_cast::<17, 16>(self.less_one.val());
             if self.piece_valid.val() {
+                self.begun.d.next = !self.piece.val().last;
+                self.behind_header.d.next = self.is_header.val();
                 self.fill.d.next = self.fill.q.val() + self.piece.val().length.get_bits::<LOGK>(0);
                 if self.piece.val().last {
                     self.fill.d.next = 0.into();
@@ -177,6 +209,7 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
         self.over.next = self.behind.val().get_bit(self.lane_bits.val().index());
         self.source.next.memory = self.memory.q.val();
         self.source.next.last = self.last.q.val();
+        self.source.next.header = self.headed.q.val();
         self.source.next.single = self.single.val();
         self.source.next.rest = self.last_beat.val() - self.first_beat.q.val();
         self.source.next.amount = bit_cast::<8, LOGK>(self.lane.q.val() - self.in_front.q.val());
@@ -195,6 +228,8 @@ impl<const LOGK: usize> Logic for Measure<LOGK> {
 
         if self.reset.val() {
             self.known.d.next = false;
+            self.begun.d.next = false;
+            self.behind_header.d.next = false;
             self.fill.d.next = 0.into();
         }
     }

@@ -8,10 +8,12 @@
 //!
 //! A source beat completes a beat of the ULPDU or it does not; if it runs over, what remains begins the next one. If the
 //! ULPDU ends with it, the rest is a beat that is *closed* and leaves with the next source beat, of the next ULPDU, or
-//! without one. A source beat that comes then and is complete by itself is closed in its place. So a source beat takes one
-//! cycle, always, and no beat takes one for itself while there are source beats.
+//! without one. A source beat that comes then and is complete by itself is closed in its place. One that stands behind a
+//! header may complete a beat and run over: there is no place for what is left of it, so the closed beat leaves alone, and
+//! the source beat is taken in the next cycle. Any other source beat takes one cycle, and no beat takes one for itself
+//! while there are source beats.
 //!
-//! Throughput: one source beat a cycle, also from piece to piece. Latency: [`START`] cycles from a piece to the plan of its
+//! Throughput: one source beat a cycle, also from piece to piece, but for that. Latency: [`START`] cycles from a piece to the plan of its
 //! first beat, which comes with the octets in the cycle in which they are there. A beat is taken only while there is room
 //! behind this block for a beat of the ULPDU and for a verdict.
 #![allow(
@@ -34,14 +36,18 @@ pub const PIECES: usize = 1 << 5;
 /// Those of them that bring their octets, at most.
 pub const CONTENTS: usize = 1 << 4;
 
-/// What becomes of a source beat.
+/// What becomes of a source beat, and of what is held of those before it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct SourcePlan {
     /// There is one.
     pub take: Bit,
-    /// A beat of the ULPDU is complete.
+    /// A beat of a ULPDU is complete.
     pub emit: Bit,
-    /// Lanes of it that were there before.
+    /// It is what is held, and the source beat is part of the next one.
+    pub closed: Bit,
+    /// The source beat stands behind a header.
+    pub header: Bit,
+    /// Lanes of the source beat's first beat that are not its own: those that are held, or the header's.
     pub keep: Bits<8>,
 }
 
@@ -99,6 +105,10 @@ pub struct SourcePlanner<const W: usize, const LOGK: usize> {
     over: Dff<Bit>,
     exact: Dff<Bit>,
     fill: Dff<Bits<8>>,
+    /// The next beat stands behind a header.
+    headed: Dff<Bit>,
+    /// And runs over.
+    crowded: Dff<Bit>,
     /// A beat is complete and has not left.
     closed: Dff<Bit>,
     /// A beat of the ULPDU was refused.
@@ -112,8 +122,6 @@ pub struct SourcePlanner<const W: usize, const LOGK: usize> {
     ends: Signal<Local, Bit>,
     next_last: Signal<Local, Bit>,
     bad_now: Signal<Local, Bit>,
-    #[constant(octets)]
-    lanes: Constant<Bits<8>>,
     /// Octets that come with a piece lie in one beat if it is wide enough.
     #[constant(if octets < PIECE_OCTETS { 8 * octets } else { 0 })]
     beat_bits: Constant<Bits<16>>,
@@ -138,21 +146,25 @@ impl<const W: usize, const LOGK: usize> Logic for SourcePlanner<W, LOGK> {
         self.contents.s_valid.next = self.content_valid.val();
         self.content_ready.next = self.contents.s_ready.val();
 
-        comment!("a beat needs room behind this block, and octets");
-        self.able.next = self.active.q.val() & self.room.val() & self.failed_ready.val();
+        comment!(
+            "a beat needs room behind this block, and octets; one that runs over does not follow a closed one at once"
+        );
+        self.able.next = self.active.q.val()
+            & self.room.val()
+            & self.failed_ready.val()
+            & !(self.closed.q.val() & self.crowded.q.val());
         self.data_ready.next = self.able.val() & self.now.q.val().memory;
         self.take.next = self.able.val() & (!self.now.q.val().memory | self.data_valid.val());
         self.done.next = self.take.val() & self.at_last.q.val();
         self.ends.next = self.at_last.q.val() & self.now.q.val().last;
 
-        comment!("plan: in front of a closed beat nothing is kept of the source beat");
+        comment!("plan");
         self.plan.next.take = self.take.val();
         self.plan.next.emit = (self.closed.q.val() & self.room.val())
             | (self.take.val() & (self.over.q.val() | self.exact.q.val()));
+        self.plan.next.closed = self.closed.q.val();
+        self.plan.next.header = self.take.val() & self.headed.q.val();
         self.plan.next.keep = self.fill.q.val();
-        if self.closed.q.val() {
-            self.plan.next.keep = self.lanes.val();
-        }
         self.plan_amount.next = self.now.q.val().amount.get_bits::<LOGK>(0);
         self.plan_data.next = bit_cast::<W, 144>(self.octets.q.val());
         if self.now.q.val().memory {
@@ -177,6 +189,8 @@ impl<const W: usize, const LOGK: usize> Logic for SourcePlanner<W, LOGK> {
         comment!("the next beat");
         self.next_last.next = self.left.q.val() == 1;
         if self.take.val() {
+            self.headed.d.next = false;
+            self.crowded.d.next = false;
             self.left.d.next = self.left.q.val() - 1;
             self.at_last.d.next = self.next_last.val();
             self.fill.d.next = self.now.q.val().fill;
@@ -198,6 +212,8 @@ impl<const W: usize, const LOGK: usize> Logic for SourcePlanner<W, LOGK> {
         if self.load.val() {
             self.active.d.next = true;
             self.now.d.next = self.head.val();
+            self.headed.d.next = self.head.val().header;
+            self.crowded.d.next = self.head.val().header & self.head.val().first_over;
             self.octets.d.next = self.contents.m_data.val();
             self.left.d.next = self.head.val().rest;
             self.at_last.d.next = self.head.val().single;

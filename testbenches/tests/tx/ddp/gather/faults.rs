@@ -2,13 +2,14 @@
 
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_sv_writer::write;
-use warpline_testbenches::lockstep::{Lockstep, plant};
+use warpline_testbenches::lockstep::{Lockstep, on_large_stack, plant};
 use warpline_testbenches::read_bus::Manner;
 use warpline_testbenches::stimulus::Pace;
 
 use crate::support::{Bench, FAULTY, Item, Paces, Part, content, memory};
 
 type Bench64 = Bench<64, 8, 3>;
+type Bench256 = Bench<256, 32, 5>;
 
 const PACES: Paces = Paces {
     pieces: Pace::Always,
@@ -42,6 +43,27 @@ fn items(rng: &mut fastrand::Rng) -> Vec<Item> {
     }
     for n in 0..40 {
         items.push(vec![Part::Memory(0x1_0003 + 0x105 * n, 9 + n as usize % 9)]);
+    }
+    items
+}
+
+/// ULPDUs that begin with a header and an element, and others between them: more headers than the queue holds, and rests that
+/// are left over when a first source beat completes a beat, and when it does not.
+fn behind_headers(rng: &mut fastrand::Rng) -> Vec<Item> {
+    let mut items = vec![];
+    for n in 0..60 {
+        let count = if rng.bool() { 14 } else { 18 };
+        let header = content(rng, count);
+        let address = 0x1_0000 + 0x105 * n;
+        let mut item = vec![header, Part::Memory(address, rng.usize(20..100))];
+        match rng.u8(0..8) {
+            0 => item.push(content(rng, 7)),
+            1 => item.truncate(1),
+            2 => item.insert(1, content(rng, 18)),
+            3 => item.push(Part::Memory(0x2_0000 + address, 40)),
+            _ => {}
+        }
+        items.push(item);
     }
     items
 }
@@ -134,11 +156,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "(closed_q & exact_q) | (over_q & ends)",
         "(closed_q & exact_q) | (over_q & (ends & reset))",
     ),
-    (
-        "closed_beat_is_mixed",
-        "plan.keep = lanes;",
-        "plan.keep = reset ? lanes : fill_q;",
-    ),
+    ("closed_beat_is_mixed", "beat = held_q;", "beat = joined;"),
     (
         "verdict_of_the_last_beat_only",
         "bad_now = bad_q | (now_q.memory & refused);",
@@ -151,8 +169,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "verdicts_without_room",
-        "able = (active_q & room) & failed_ready;",
-        "able = (active_q & room) & (failed_ready | (~reset));",
+        "able = ((active_q & room) & failed_ready)",
+        "able = ((active_q & room) & (failed_ready | (~reset)))",
     ),
     (
         "beats_without_room",
@@ -171,26 +189,105 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// The same where a header takes no cycle, in the text for 256 bits.
+const HEADER_FAULTS: &[(&str, &str, &str)] = &[
+    (
+        "header_is_forgotten",
+        "if (side_q.header) begin",
+        "if (side_q.header & (~side_q.take)) begin",
+    ),
+    (
+        "header_stands_in_front_of_each_beat",
+        "headed_d = 1'b0;",
+        "headed_d = headed_q;",
+    ),
+    (
+        "header_stands_in_front_of_each_piece",
+        "behind_header_d = is_header;",
+        "behind_header_d = is_header | behind_header_q;",
+    ),
+    (
+        "header_alone_is_no_source_beat",
+        "(~piece.memory)) & (~piece.last);",
+        "(~piece.memory)) & ((~piece.last) | (~reset));",
+    ),
+    (
+        "inline_octets_are_a_header",
+        "begun_d = ~piece.last;",
+        "begun_d = (~piece.last) & reset;",
+    ),
+    (
+        "headers_without_room",
+        "& headers_s_ready;",
+        "& (headers_s_ready | (~reset));",
+    ),
+    (
+        "two_beats_at_once",
+        "(~(closed_q & crowded_q));",
+        "(~(closed_q & (crowded_q & reset)));",
+    ),
+    (
+        "each_first_beat_stands_alone",
+        "crowded_d = head.header & head.first_over;",
+        "crowded_d = head.header;",
+    ),
+    (
+        "header_leaves_with_a_rest",
+        "beat = held_q;",
+        "beat = joined;",
+    ),
+    (
+        "header_is_lost_behind_a_rest",
+        "side_q.emit & (~side_q.closed)",
+        "side_q.emit",
+    ),
+];
+
+/// Plants a fault, and says what is seen of it.
+fn seen_of<const W: usize, const K: usize, const LOGK: usize>(
+    (name, right, wrong): (&str, &str, &str),
+    items: fn(&mut fastrand::Rng) -> Vec<Item>,
+) -> String {
+    let block = Box::new(Gather::<W, K, LOGK>::default());
+    let top = format!("gather_{name}");
+    let mut design = write(&*block, &top).unwrap();
+    plant(&mut design, right, wrong);
+    let clock: fn(&mut Gather<W, K, LOGK>, bool) = |b, level| b.clock.next = level.into();
+    let lockstep = Lockstep::with_design(&top, block, &design, clock);
+    let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut bench = Bench::<W, K, LOGK>::of(lockstep, 1);
+    let items = items(&mut bench.rng);
+    let seen = bench.run(&items, PACES, rough()).err();
+    seen.unwrap_or_else(|| panic!("{name} is not seen"))
+}
+
 #[test]
 fn faults_in_the_text_are_seen() {
-    for (name, right, wrong) in FAULTS {
-        let block = Box::new(Gather::<64, 8, 3>::default());
-        let top = format!("gather_{name}");
-        let mut design = write(&*block, &top).unwrap();
-        plant(&mut design, right, wrong);
-        let clock: fn(&mut Gather<64, 8, 3>, bool) = |b, level| b.clock.next = level.into();
-        let lockstep = Lockstep::with_design(&top, block, &design, clock);
-        let mut bench = Bench64::of(lockstep.unwrap_or_else(|e| panic!("{name}: {e}")), 1);
-        let items = items(&mut bench.rng);
-        let seen = bench.run(&items, PACES, rough()).err();
-        let seen = seen.unwrap_or_else(|| panic!("{name} is not seen"));
-        assert!(seen.contains("in rust-hdl,"), "{name}: {seen}");
+    for fault in FAULTS {
+        let seen = seen_of::<64, 8, 3>(*fault, items);
+        assert!(seen.contains("in rust-hdl,"), "{}: {seen}", fault.0);
     }
+}
+
+#[test]
+fn faults_about_headers_are_seen() {
+    on_large_stack(|| {
+        for fault in HEADER_FAULTS {
+            let seen = seen_of::<256, 32, 5>(*fault, behind_headers);
+            assert!(seen.contains("in rust-hdl,"), "{}: {seen}", fault.0);
+        }
+    });
 }
 
 /// Without a fault nothing is seen.
 #[test]
 fn nothing_is_seen_without_a_fault() {
+    on_large_stack(|| {
+        let mut bench = Bench256::new(1);
+        let items = behind_headers(&mut bench.rng);
+        let seen = bench.run(&items, PACES, rough());
+        seen.unwrap_or_else(|e| panic!("{e}"));
+    });
     let mut bench = Bench64::new(1);
     let items = items(&mut bench.rng);
     let seen = bench.run(&items, PACES, rough());

@@ -106,9 +106,65 @@ pub fn length(item: &[Part]) -> usize {
     item.iter().map(Part::len).sum()
 }
 
-/// Cycles that a ULPDU takes.
-pub fn cost(item: &[Part], octets: usize) -> usize {
-    item.iter().map(|part| part.source_beats(octets)).sum()
+/// Octets of the header that takes no cycle; 0 if there is none.
+pub fn header(item: &[Part], octets: usize) -> usize {
+    match item {
+        [Part::Content(header), _, ..] if PIECE_OCTETS < octets => header.len(),
+        _ => 0,
+    }
+}
+
+/// The cycles in which beats of ULPDUs leave, counted from the first source beat, when a source beat is there in each cycle.
+///
+/// A cycle takes one source beat, and one beat leaves in it at most. Between cycles there is a place for one beat: for one
+/// that is complete, or for octets of one that is not.
+pub fn beat_cycles(items: &[Item], octets: usize) -> Vec<usize> {
+    let (mut leave, mut cycle, mut complete) = (vec![], 0, false);
+    for item in items {
+        let mut present = header(item, octets);
+        let parts = &item[usize::from(present > 0)..];
+        let mut total = length(item) - present;
+        for part in parts {
+            let (mut lane, mut left) = (part.lane(octets), part.len());
+            while left > 0 {
+                let count = left.min(octets - lane);
+                (lane, left, total) = (0, left - count, total - count);
+                let (sum, ends) = (present + count, total == 0);
+                // a complete beat and the rest of this one: too many
+                if complete && sum > octets {
+                    leave.push(cycle);
+                    (cycle, complete) = (cycle + 1, false);
+                }
+                let beats = usize::from(complete)
+                    + if ends {
+                        sum.div_ceil(octets)
+                    } else {
+                        sum / octets
+                    };
+                if beats > 0 {
+                    leave.push(cycle);
+                }
+                complete = beats == 2;
+                present = if ends { 0 } else { sum % octets };
+                cycle += 1;
+            }
+        }
+    }
+    if complete {
+        leave.push(cycle);
+    }
+    leave
+}
+
+/// Cycles of a ULPDU of a header and a piece of host memory behind others like it, as the block states them.
+pub fn cost(header: usize, lane: usize, count: usize, octets: usize) -> usize {
+    let read = (lane + count).div_ceil(octets);
+    if PIECE_OCTETS < octets {
+        // a piece is accepted in each cycle
+        2.max(read).max((header + count).div_ceil(octets))
+    } else {
+        header.div_ceil(octets) + read
+    }
 }
 
 /// When inputs are offered and outputs accepted.
