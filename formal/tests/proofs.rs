@@ -348,6 +348,7 @@ fn bursts_of_a_piece_hold_its_beats_each_once_and_no_other() {
         let arbitrary = [
             "answers",
             "source_planner",
+            "headers",
             "lane_join",
             "room",
             "beats",

@@ -1,16 +1,17 @@
 //! Lane join: rotates source beats to where they belong, and joins them to beats of the ULPDU.
 //!
 //! ```text
-//!  source beat ─►[rotate]─┬─►[lanes of either]─┬────────►[or]─► a beat of the ULPDU
-//!                         │     ▲              │           ▲
-//!                         ├─────│──────────────┴─► held ─┬─┘
-//!                         │     └── lanes 0 to keep - 1 ─┴─ header
+//!                                header
+//!                                 ▼ lanes 0 to header_lanes - 1
+//!  source beat ─►[rotate]─┬─►[lanes of either]─┬─►[lanes of either]─► a beat of the ULPDU
+//!                         │                    │     ▲
+//!                         └────────────────────┴─► held: lanes 0 to keep - 1 of the next beat
 //! ```
 //!
 //! A source beat that runs over lane K less one goes on in lane 0: rotated by the same number of lanes, its first octets end
 //! one beat and its last ones begin the next. What is held is the part of a beat, or a complete one that is *closed*: it
 //! leaves as it is, with a source beat that goes into its place, or alone. A header is not rotated, since a ULPDU begins in
-//! lane 0: in front of the source beat behind it, its lanes come in place of those that are held.
+//! lane 0: it is joined with the source beat behind it, of which nothing is held.
 //!
 //! Throughput: one beat a cycle, free running. Latency: [`latency`] cycles. No reset: the valid bits are those of the plan.
 #![allow(
@@ -56,8 +57,10 @@ pub struct LaneJoin<const W: usize, const K: usize, const LOGK: usize> {
     #[value(Delay::new(rotate::latency(K)))]
     side: Delay<SourcePlan>,
     kept: LaneMask<W, K>,
+    headed: LaneMask<W, K>,
     held: Dff<Bits<W>>,
-    front: Signal<Local, Bits<W>>,
+    header_mask: Signal<Local, Bits<144>>,
+    own: Signal<Local, Bits<W>>,
     joined: Signal<Local, Bits<W>>,
     #[constant(0)]
     none: Constant<Bits<8>>,
@@ -79,24 +82,31 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for LaneJoin<W, K,
 
         self.kept.from.next = self.none.val();
         self.kept.to.next = self.side.q.val().keep;
-        self.front.next = self.held.q.val();
+
+        comment!("a header in front of the source beat; it does not reach all lanes");
+        self.headed.from.next = self.none.val();
+        self.headed.to.next = self.side.q.val().header_lanes;
+        self.header_mask.next = bit_cast::<144, W>(self.headed.mask.val());
+        self.own.next = self.rotate.out.val();
         if self.side.q.val().header {
-            self.front.next = bit_cast::<W, 144>(self.header.val());
+            self.own.next = bit_cast::<W, 144>(self.header.val() & self.header_mask.val())
+                | (self.rotate.out.val() & !bit_cast::<W, 144>(self.header_mask.val()));
         }
         self.header_taken.next = self.side.q.val().header;
-        self.joined.next = (self.front.val() & self.kept.mask.val())
-            | (self.rotate.out.val() & !self.kept.mask.val());
-        comment!("behind a complete beat, what is left of the source beat");
+
+        comment!("behind a complete beat, what is left of the source beat, or all of it");
+        self.joined.next =
+            (self.held.q.val() & self.kept.mask.val()) | (self.own.val() & !self.kept.mask.val());
         if self.side.q.val().take {
             self.held.d.next = self.joined.val();
-            if self.side.q.val().emit & !self.side.q.val().closed {
+            if self.side.q.val().emit {
                 self.held.d.next = self.rotate.out.val();
+                if self.side.q.val().closed {
+                    self.held.d.next = self.own.val();
+                }
             }
         }
         self.beat.next = self.joined.val();
-        if self.side.q.val().closed {
-            self.beat.next = self.held.q.val();
-        }
         self.beat_valid.next = self.side.q.val().emit;
     }
 }

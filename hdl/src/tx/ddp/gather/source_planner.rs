@@ -45,10 +45,12 @@ pub struct SourcePlan {
     pub emit: Bit,
     /// It is what is held, and the source beat is part of the next one.
     pub closed: Bit,
+    /// Lanes of it that are held.
+    pub keep: Bits<8>,
     /// The source beat stands behind a header.
     pub header: Bit,
-    /// Lanes of the source beat's first beat that are not its own: those that are held, or the header's.
-    pub keep: Bits<8>,
+    /// Lanes of that.
+    pub header_lanes: Bits<8>,
 }
 
 /// Beats of W bits, 2^LOGK octets.
@@ -122,6 +124,8 @@ pub struct SourcePlanner<const W: usize, const LOGK: usize> {
     ends: Signal<Local, Bit>,
     next_last: Signal<Local, Bit>,
     bad_now: Signal<Local, Bit>,
+    #[constant(octets)]
+    lanes: Constant<Bits<8>>,
     /// Octets that come with a piece lie in one beat if it is wide enough.
     #[constant(if octets < PIECE_OCTETS { 8 * octets } else { 0 })]
     beat_bits: Constant<Bits<16>>,
@@ -164,7 +168,14 @@ impl<const W: usize, const LOGK: usize> Logic for SourcePlanner<W, LOGK> {
             | (self.take.val() & (self.over.q.val() | self.exact.q.val()));
         self.plan.next.closed = self.closed.q.val();
         self.plan.next.header = self.take.val() & self.headed.q.val();
+        self.plan.next.header_lanes = self.fill.q.val();
         self.plan.next.keep = self.fill.q.val();
+        if self.headed.q.val() {
+            self.plan.next.keep = 0.into();
+        }
+        if self.closed.q.val() {
+            self.plan.next.keep = self.lanes.val();
+        }
         self.plan_amount.next = self.now.q.val().amount.get_bits::<LOGK>(0);
         self.plan_data.next = bit_cast::<W, 144>(self.octets.q.val());
         if self.now.q.val().memory {

@@ -156,7 +156,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "(closed_q & exact_q) | (over_q & ends)",
         "(closed_q & exact_q) | (over_q & (ends & reset))",
     ),
-    ("closed_beat_is_mixed", "beat = held_q;", "beat = joined;"),
+    (
+        "closed_beat_is_mixed",
+        "plan.keep = lanes;",
+        "plan.keep = reset ? lanes : fill_q;",
+    ),
     (
         "verdict_of_the_last_beat_only",
         "bad_now = bad_q | (now_q.memory & refused);",
@@ -233,13 +237,23 @@ const HEADER_FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "header_leaves_with_a_rest",
-        "beat = held_q;",
-        "beat = joined;",
+        "plan.keep = lanes;",
+        "plan.keep = reset ? lanes : 8'h0;",
     ),
     (
         "header_is_lost_behind_a_rest",
-        "side_q.emit & (~side_q.closed)",
-        "side_q.emit",
+        "held_d = own;",
+        "held_d = rotate_out;",
+    ),
+    (
+        "header_is_held_twice",
+        "if (side_q.closed) begin",
+        "if (side_q.closed | side_q.take) begin",
+    ),
+    (
+        "held_lanes_hide_the_header",
+        "plan.keep = 8'h0;",
+        "plan.keep = fill_q;",
     ),
 ];
 
