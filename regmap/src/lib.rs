@@ -40,6 +40,7 @@ mod codes;
 mod field;
 #[macro_use]
 pub mod layout;
+pub mod map;
 #[cfg(feature = "alloc")]
 pub mod markdown;
 pub mod pci;

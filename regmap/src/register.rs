@@ -10,7 +10,7 @@
 //! bits are cleared by writing 1, an octet whose strobe is low clears nothing.
 
 use crate::layout::error_record;
-use crate::{Field, Layout, Value, transmit};
+use crate::{Field, Layout, Value};
 
 /// What the host may do with a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,22 +294,6 @@ pub mod interrupt {
 pub const RECEIVE_PRODUCER_STRIDE: u32 = 8;
 /// Size of the register space in octets.
 pub const SPACE: u32 = 0x1000;
-
-/// All registers that a device can have, in ascending order of offset: those of every device, [`REGISTERS`], and those of the
-/// transmit interface, [`transmit::REGISTERS`].
-pub fn all() -> impl Iterator<Item = &'static Register> + Clone {
-    let (mut every, mut transmit) = (REGISTERS, transmit::REGISTERS);
-    core::iter::from_fn(move || {
-        let list = match (every, transmit) {
-            ([a, ..], [b, ..]) if b.offset < a.offset => &mut transmit,
-            ([], _) => &mut transmit,
-            _ => &mut every,
-        };
-        let (first, rest) = list.split_first()?;
-        *list = rest;
-        Some(first)
-    })
-}
 
 /// What lies at an octet offset of a device without the transmit interface: the register, the element, and the word of the
 /// element.

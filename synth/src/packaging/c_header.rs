@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use warpline_regmap::register;
+use warpline_regmap::map;
 
 use super::facts::{self, Constant};
 use super::package::{LICENSE, Package, VERSION};
@@ -33,7 +33,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
         text.push('\n');
     };
     define("Identity of the register map.", &facts::identity());
-    for register in register::all() {
+    for register in map::all() {
         let mut constants = facts::places(register);
         for field in facts::fields(register) {
             let name = format!("{}_{}", facts::register_name(register), field.name);

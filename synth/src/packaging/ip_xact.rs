@@ -7,6 +7,7 @@
 //!
 //! Bus definitions are those of Arm's AMBA 4 library, `amba.com`; they come with the tools.
 
+use warpline_regmap::map;
 use warpline_regmap::register;
 use warpline_regmap::{Access, Field, Register};
 use warpline_sv_writer::Direction;
@@ -219,7 +220,7 @@ fn hexadecimal(value: u64) -> String {
 /// Registers in order; arrays that lie between each other's elements together, as one register file.
 fn groups() -> Vec<Vec<&'static Register>> {
     let mut groups: Vec<Vec<&Register>> = Vec::new();
-    for register in register::all() {
+    for register in map::all() {
         match groups.last_mut() {
             Some(group) if between(register, group[0]) => group.push(register),
             _ => groups.push(vec![register]),

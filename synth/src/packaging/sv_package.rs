@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use warpline_regmap::{Layout, register};
+use warpline_regmap::{Layout, map};
 
 use super::facts::{self, Constant};
 use super::package::{LICENSE, Package, VERSION};
@@ -31,7 +31,7 @@ package {name};
         "Identity of the register map",
         &facts::identity(),
     );
-    for register in register::all() {
+    for register in map::all() {
         let mut all = facts::places(register);
         for field in facts::fields(register) {
             let name = format!("{}_{}", facts::register_name(register), field.name);

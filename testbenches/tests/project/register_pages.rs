@@ -216,7 +216,7 @@ fn a_page_that_says_something_else_is_noticed() {
         ("32'h57415250", "32'h57415251"),
         ("SEGMENTS_DROPPED @", "SEGMENTS_LOST @"),
         ("RECEIVE_PRODUCER[128]", "RECEIVE_PRODUCER[127]"),
-        ("STREAM[16] @", "STREAM[17] @"),
+        ("STREAM[16] @", "STREAM[15] @"),
         ("STREAM_LIMIT @ 0x4", "STREAM_LIMIT @ 0x8"),
         ("SEND_PRODUCER @ 0x0e0", "SEND_PRODUCER @ 0x0e4"),
     ] {
