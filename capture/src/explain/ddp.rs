@@ -1,56 +1,22 @@
 //! DDP headers (RFC 5041 §4), and the checks that need nothing but their octets.
 
-use warpline_wire::Field as Place;
 use warpline_wire::ddp::{Control, TAGGED_HEADER_LEN, VERSION, control, field};
 use warpline_wire::error::ErrorNumber;
 use warpline_wire::rdmap::{self, queue};
 
+use super::amount::in_octets;
 use super::field::{Field, Octets};
 use super::finding::{Check, Finding};
 use super::name::{self, Name};
-use super::rdmap as explain_rdmap;
-use super::text::in_octets;
+use super::rdmap_control;
+use super::segment::{Header, Segment, stag};
 
-/// Where a DDP segment is.
-#[derive(Clone, Copy)]
-pub(super) struct Segment {
-    /// Its first octet, among those without markers.
-    pub start: usize,
-    /// Its octets, whether they are there or not; of a header that a Terminate returns, those of the header.
-    pub length: usize,
-    /// A Terminate returns it: nobody receives it.
-    pub returned: bool,
-}
-
-impl Segment {
-    pub(super) fn place(&self, place: Place) -> Place {
-        self.start + place.start..self.start + place.end
-    }
-
-    pub(super) fn octet(&self, at: usize) -> Place {
-        self.place(at..at + 1)
-    }
-}
-
-/// What the header says, as far as it is there.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Header {
-    pub control: Option<Control>,
-    /// The octet that RDMAP has in RsvdULP.
-    pub rdmap: Option<rdmap::Control>,
-    /// Queue number, if the segment is untagged.
-    pub qn: Option<u32>,
-    /// Message offset, if the segment is untagged.
-    pub mo: Option<u32>,
-}
-
-/// Explains the DDP segment, and the RDMAP message of which it is a part, for a line about the unit.
-pub(super) fn explain(
+/// Explains the header of a DDP segment: what it says, and the octets of payload behind it; or what is missing.
+pub(super) fn header(
     fields: &mut Vec<Field>,
     octets: &Octets<'_>,
     segment: Segment,
-    whole: bool,
-) -> String {
+) -> Result<(Header, usize), &'static str> {
     let control = octets.present.get(segment.start).copied().map(Control);
     let control = control.filter(|_| segment.length > 0);
     let Some(control) = control else {
@@ -63,7 +29,7 @@ pub(super) fn explain(
                 length.findings.push(fault);
             }
         }
-        return "no DDP header".into();
+        return Err("no DDP header");
     };
     let need = control.header_len();
     if segment.length < need {
@@ -75,7 +41,7 @@ pub(super) fn explain(
             let field = field.meaning("part of a DDP header");
             field.finding(fault())
         }));
-        return "no whole DDP header".into();
+        return Err("no whole DDP header");
     }
     control_octet(fields, octets, segment, control);
     let mut header = Header {
@@ -92,14 +58,11 @@ pub(super) fn explain(
         true => tagged(fields, octets, segment, &header, payload),
         false => untagged(fields, octets, segment, &mut header, payload),
     }
-    if segment.returned {
-        return String::new();
-    }
-    let message = explain_rdmap::payload(fields, octets, segment, &header, whole);
-    summary(&header, &message, payload, fields)
+    Ok((header, payload))
 }
 
-fn summary(header: &Header, message: &str, payload: usize, fields: &[Field]) -> String {
+/// A line about the segment, which is a part of `message`.
+pub(super) fn summary(header: &Header, message: &str, payload: usize, fields: &[Field]) -> String {
     let mut text = message.to_owned();
     let last = header.control.is_some_and(Control::last);
     text += &format!(", {} of payload", in_octets(payload));
@@ -171,27 +134,6 @@ fn control_octet(fields: &mut Vec<Field>, octets: &Octets<'_>, segment: Segment,
     }));
 }
 
-/// An STag and its parts.
-pub(super) fn stag(
-    fields: &mut Vec<Field>,
-    octets: &Octets<'_>,
-    [name, index, key]: name::StagNames,
-    place: Place,
-) {
-    let start = place.start;
-    let Some(field) = octets.field(name, place) else {
-        return;
-    };
-    let whole = !field.cut;
-    fields.push(field.hexadecimal().meaning("names a Tagged Buffer"));
-    if whole {
-        for (name, part) in [(index, field::stag::INDEX), (key, field::stag::KEY)] {
-            let part = octets.field(name, start + part.start..start + part.end);
-            fields.extend(part.map(Field::hexadecimal));
-        }
-    }
-}
-
 fn tagged(
     fields: &mut Vec<Field>,
     octets: &Octets<'_>,
@@ -202,7 +144,7 @@ fn tagged(
     let at = segment.place(field::tagged::RSVD_ULP);
     let ulp = octets.field(name::DDP_RSVD_ULP, at);
     fields.extend(ulp.map(|field| field.hexadecimal().meaning("for the ULP: RDMAP's control")));
-    explain_rdmap::control_octet(fields, octets, segment, header);
+    rdmap_control::control_octet(fields, octets, segment, header);
     stag(
         fields,
         octets,
@@ -241,8 +183,8 @@ fn untagged(
         .as_ref()
         .and_then(|field| field.value)
         .map(|qn| qn as u32);
-    explain_rdmap::control_octet(fields, octets, segment, header);
-    explain_rdmap::invalidate_stag(fields, octets, segment, header);
+    rdmap_control::control_octet(fields, octets, segment, header);
+    rdmap_control::invalidate_stag(fields, octets, segment, header);
     fields.extend(qn.map(|field| {
         let qn = header.qn.unwrap_or_default();
         let field = field.meaning(match qn {

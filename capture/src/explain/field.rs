@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use warpline_wire::Field as Place;
 
+use super::amount::in_octets;
 use super::finding::Finding;
 use super::name::Name;
-use super::text::in_octets;
 
 /// Octets of a payload that are kept, unless all are asked for.
 const SHORT: usize = 8;

@@ -4,11 +4,13 @@ use warpline_wire::error::ErrorNumber;
 use warpline_wire::{crc, marker, mpa};
 
 use super::Settings;
-use super::ddp::{self, Segment};
+use super::amount::in_octets;
+use super::ddp;
 use super::field::{Field, Octets};
 use super::finding::{Check, Finding};
 use super::name;
-use super::text::in_octets;
+use super::rdmap;
+use super::segment::Segment;
 use super::unit::{Kind, Unit};
 
 const FPDU: &str = "RFC 5044 §4.1";
@@ -82,7 +84,14 @@ pub(super) fn explain(octets: &[u8], extent: Extent, settings: &Settings) -> Uni
             length: length.into(),
             returned: false,
         };
-        summary = ddp::explain(&mut fields, &region, segment, settings.payload);
+        summary = match ddp::header(&mut fields, &region, segment) {
+            Ok((header, payload)) => {
+                let whole = settings.payload;
+                let message = rdmap::payload(&mut fields, &region, segment, &header, whole);
+                ddp::summary(&header, &message, payload, &fields)
+            }
+            Err(missing) => missing.into(),
+        };
         let pad = mpa::field::pad(length);
         if !pad.is_empty() {
             fields.extend(region.field(name::PAD, pad).map(pad_field));

@@ -4,7 +4,7 @@
 //!  octets ─────────────────────────────────► Units ─► Unit ─┬─ text ─► lines, as the RFCs' figures have them
 //!  capture ─► Conversation ─► start frames ──┘  │           └─ json ─► one document
 //!             (connection)    one direction     │
-//!                                               └─ start, or fpdu ─► ddp ─► rdmap ─► Field, Finding
+//!                                               └─ start, or fpdu ─► ddp, rdmap ─► Field, Finding
 //! ```
 //!
 //! It says what octets alone can say. What depends on earlier octets or on the receiver's memory, as STags, MSNs and buffers do,
@@ -21,6 +21,7 @@
 //! assert!(unit.verdict().is_none());
 //! ```
 
+mod amount;
 mod conversation;
 mod ddp;
 mod field;
@@ -30,6 +31,8 @@ mod hex;
 mod json;
 mod name;
 mod rdmap;
+mod rdmap_control;
+mod segment;
 mod start;
 mod stream;
 mod text;

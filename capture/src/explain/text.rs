@@ -10,6 +10,7 @@
 //!      stream position; in a start frame the offset
 //! ```
 
+use super::amount::in_octets;
 use super::field::Field;
 use super::finding::{Check, Finding, Severity};
 use super::name;
@@ -81,12 +82,6 @@ fn heading(unit: &Unit, paint: &Paint<'_>) -> String {
     let octets = in_octets(unit.length);
     let heading = paint(Ink::Strong, &name);
     format!("{heading}{sequence}, {octets}: {}\n", unit.summary)
-}
-
-/// A number of octets, in words.
-pub(super) fn in_octets(count: usize) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} octet{plural}")
 }
 
 fn hex(octets: &[u8]) -> String {
