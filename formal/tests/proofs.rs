@@ -28,6 +28,7 @@ use warpline_hdl::tables::stag_table::StagTable;
 use warpline_hdl::tables::tagged_checks::TaggedChecks;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
+use warpline_hdl::tx::ddp::segment::turns::{QUANTUM, Turns};
 use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_hdl::tx::mpa::transmit_ring::commands::Commands;
 use warpline_hdl::tx::mpa::transmit_ring::range_read::RangeRead;
@@ -63,6 +64,7 @@ const STAG_TABLE: &str = include_str!("../properties/tables/stag_table.sv");
 const COMMANDS: &str = include_str!("../properties/tx/mpa/commands.sv");
 const ROOM_RELEASE: &str = include_str!("../properties/tx/mpa/room_release.sv");
 const STATUS: &str = include_str!("../properties/tx/mpa/status.sv");
+const TURNS: &str = include_str!("../properties/tx/ddp/turns.sv");
 const VISIBILITY: &str = include_str!("../properties/tx/mpa/visibility.sv");
 const WINDOW: &str = include_str!("../properties/rx/mpa/window.sv");
 const WRITE_MUX: &str = include_str!("../properties/host/write_mux.sv");
@@ -1001,6 +1003,31 @@ fn a_range_is_read_row_by_row_and_finished_with_its_last_one() {
             "assign emit = active_q;",
         );
         refute("range_read", &proof, &[unbounded]);
+    });
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn a_stream_that_can_send_has_its_turn_within_a_bound() {
+    on_large_stack(|| {
+        let block = Turns::<4>::default();
+        let proof = Proof::of(&writer::write(&block, "turns").unwrap()).unwrap();
+        let parameters = [("QUANTUM", QUANTUM as usize)];
+        let proof = proof.bind("", TURNS, &parameters).unwrap();
+        let unfair = ("choice = 8'(below);", "choice = 8'(highest);");
+        let endless = (
+            "assign more = visiting_q & positive;",
+            "assign more = visiting_q;",
+        );
+        let free = (
+            "budget_d = budget_q - (18'(spent));",
+            "budget_d = budget_q - (18'(spent & 17'h0));",
+        );
+        let forgotten = (
+            "deficits_data = coming_budget_q;",
+            "deficits_data = coming_budget_q & 18'h0;",
+        );
+        show("turns", &proof, 24, &[unfair, endless, free, forgotten], 24);
     });
 }
 
