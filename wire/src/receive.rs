@@ -15,11 +15,13 @@
 //! can compare single blocks of the RTL with them.
 
 mod check;
+mod error;
 mod event;
 mod framing;
 mod queue;
 
 pub use check::{Accepted, DdpChecker, MsnMode, Rejected, Scope, StagEntry, StreamContext};
+pub use error::ReceiverError;
 pub use event::{Delivery, Event, Flags, Sink, Target};
 pub use framing::{Framing, FramingConfig, FramingError, Ulpdu};
 pub use queue::{MAX_POSTED, Queue};
@@ -28,7 +30,6 @@ use crate::ddp::Header;
 use crate::error::{Checks, Detail, Ending, ErrorRecord, HeaderOctets};
 use crate::{marker, mpa};
 use alloc::collections::{BTreeMap, btree_map::Entry};
-use thiserror::Error;
 
 /// What all streams share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,47 +108,6 @@ pub struct Counters {
     pub duplicate_octets: u64,
     /// Octets dropped after the error.
     pub frozen_octets: u64,
-}
-
-/// A call names something that the receiver does not have, or already has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum ReceiverError {
-    /// No such stream.
-    #[error("stream {stream} is not open: open it first")]
-    UnknownStream {
-        /// The stream named.
-        stream: u32,
-    },
-    /// The stream is open.
-    #[error("stream {stream} is open: close it first")]
-    StreamOpen {
-        /// The stream named.
-        stream: u32,
-    },
-    /// No such queue on the stream.
-    #[error("stream {stream} has no queue {queue}: enable it first")]
-    UnknownQueue {
-        /// The stream named.
-        stream: u32,
-        /// The queue named.
-        queue: u32,
-    },
-    /// The queue exists.
-    #[error("stream {stream} already has queue {queue}")]
-    QueueEnabled {
-        /// The stream named.
-        stream: u32,
-        /// The queue named.
-        queue: u32,
-    },
-    /// The queue holds [`MAX_POSTED`] buffers.
-    #[error("queue {queue} of stream {stream} is full: deliver messages before posting more")]
-    QueueFull {
-        /// The stream named.
-        stream: u32,
-        /// The queue named.
-        queue: u32,
-    },
 }
 
 #[derive(Clone, Debug)]
@@ -235,27 +195,14 @@ impl Receiver {
         first_msn: u32,
     ) -> Result<(), ReceiverError> {
         let window = self.config.window;
-        match self.stream_mut(stream)?.state.context.queues.entry(queue) {
-            Entry::Vacant(slot) => {
-                slot.insert(Queue::with_window(first_msn, window));
-                Ok(())
-            }
-            Entry::Occupied(_) => Err(ReceiverError::QueueEnabled { stream, queue }),
-        }
+        let context = &mut self.stream_mut(stream)?.state.context;
+        context.enable_queue(queue, first_msn, window)
     }
 
     /// Posts a buffer of `len` octets and returns the MSN it is for.
     pub fn post(&mut self, stream: u32, queue: u32, len: u32) -> Result<u32, ReceiverError> {
-        let queues = &mut self.stream_mut(stream)?.state.context.queues;
-        let Some(entry) = queues.get_mut(&queue) else {
-            return Err(ReceiverError::UnknownQueue { stream, queue });
-        };
-        let msn = entry.first_msn().wrapping_add(entry.posted() as u32);
-        if entry.post(len) {
-            Ok(msn)
-        } else {
-            Err(ReceiverError::QueueFull { stream, queue })
-        }
+        let context = &mut self.stream_mut(stream)?.state.context;
+        context.post(queue, len)
     }
 
     /// Writes an entry of the STag table.
@@ -265,8 +212,7 @@ impl Receiver {
 
     /// Makes an STag invalid; returns false if the table has no such STag.
     pub fn revoke_stag(&mut self, stag: u32) -> bool {
-        let entry = self.checker.stags.get_mut(&stag);
-        entry.map(|entry| entry.valid = false).is_some()
+        self.checker.revoke(stag)
     }
 
     /// Receives the next octets of a stream, in order.

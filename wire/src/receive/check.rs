@@ -10,10 +10,10 @@
 //! With strict MOs a segment must begin where the octets placed so far end (AMB-07).
 //! Checking changes no state.
 
-use super::{event::Target, queue::Queue};
+use super::{error::ReceiverError, event::Target, queue::Queue};
 use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
 use crate::error::{Checks, ErrorNumber};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, btree_map::Entry};
 
 /// Who may use an STag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,39 @@ pub struct StreamContext {
     pub queues: BTreeMap<u32, Queue>,
 }
 
+impl StreamContext {
+    /// Adds an untagged queue whose first message has `first_msn`, and of whose buffers segments can target `window` at a time.
+    pub(crate) fn enable_queue(
+        &mut self,
+        queue: u32,
+        first_msn: u32,
+        window: usize,
+    ) -> Result<(), ReceiverError> {
+        let stream = self.stream;
+        match self.queues.entry(queue) {
+            Entry::Vacant(slot) => {
+                slot.insert(Queue::with_window(first_msn, window));
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(ReceiverError::QueueEnabled { stream, queue }),
+        }
+    }
+
+    /// Posts a buffer of `len` octets and returns the MSN it is for.
+    pub(crate) fn post(&mut self, queue: u32, len: u32) -> Result<u32, ReceiverError> {
+        let stream = self.stream;
+        let Some(entry) = self.queues.get_mut(&queue) else {
+            return Err(ReceiverError::UnknownQueue { stream, queue });
+        };
+        let msn = entry.first_msn().wrapping_add(entry.posted() as u32);
+        if entry.post(len) {
+            Ok(msn)
+        } else {
+            Err(ReceiverError::QueueFull { stream, queue })
+        }
+    }
+}
+
 /// A DDP segment that may be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted<'u> {
@@ -117,6 +150,12 @@ pub struct DdpChecker {
 }
 
 impl DdpChecker {
+    /// Makes an STag invalid; returns false if the table has no such STag.
+    pub(crate) fn revoke(&mut self, stag: u32) -> bool {
+        let entry = self.stags.get_mut(&stag);
+        entry.map(|entry| entry.valid = false).is_some()
+    }
+
     /// Checks one ULPDU of a stream.
     pub fn check<'u>(
         &self,

@@ -17,8 +17,8 @@ use super::ssn::Ssn;
 use crate::ddp::Header;
 use crate::error::{Detail, ErrorRecord, HeaderOctets};
 use crate::receive::{
-    DdpChecker, Delivery, Flags, MAX_POSTED, MsnMode, Queue, ReceiverError, StagEntry,
-    StreamContext, Target,
+    DdpChecker, Delivery, Flags, MAX_POSTED, MsnMode, ReceiverError, StagEntry, StreamContext,
+    Target,
 };
 use alloc::collections::{BTreeMap, btree_map::Entry};
 
@@ -182,27 +182,13 @@ impl Receiver {
     ) -> Result<(), ReceiverError> {
         let session = self.session_mut(stream)?;
         let window = session.config.buffers;
-        match session.context.queues.entry(queue) {
-            Entry::Vacant(slot) => {
-                slot.insert(Queue::with_window(first_msn, window));
-                Ok(())
-            }
-            Entry::Occupied(_) => Err(ReceiverError::QueueEnabled { stream, queue }),
-        }
+        session.context.enable_queue(queue, first_msn, window)
     }
 
     /// Posts a buffer of `len` octets and returns the MSN it is for.
     pub fn post(&mut self, stream: u32, queue: u32, len: u32) -> Result<u32, ReceiverError> {
-        let queues = &mut self.session_mut(stream)?.context.queues;
-        let Some(entry) = queues.get_mut(&queue) else {
-            return Err(ReceiverError::UnknownQueue { stream, queue });
-        };
-        let msn = entry.first_msn().wrapping_add(entry.posted() as u32);
-        if entry.post(len) {
-            Ok(msn)
-        } else {
-            Err(ReceiverError::QueueFull { stream, queue })
-        }
+        let context = &mut self.session_mut(stream)?.context;
+        context.post(queue, len)
     }
 
     /// Writes an entry of the STag table.
@@ -212,8 +198,7 @@ impl Receiver {
 
     /// Makes an STag invalid; returns false if the table has no such STag.
     pub fn revoke_stag(&mut self, stag: u32) -> bool {
-        let entry = self.checker.stags.get_mut(&stag);
-        entry.map(|entry| entry.valid = false).is_some()
+        self.checker.revoke(stag)
     }
 
     /// Receives the user data of a DDP Segment Chunk, as parsed.
