@@ -235,16 +235,21 @@ fn the_active_side_places_what_overtakes_the_accept() {
     assert_eq!(send(&mut end, 1), Ok(hex("0001 D0")));
 }
 
+/// A DDP Segment Chunk of stream 1.
+fn segment_chunk(user_data: &[u8]) -> Received<'_> {
+    Received {
+        stream: 1,
+        ppid: ppid::SEGMENT,
+        user_data,
+    }
+}
+
 // req: AMB-38, SCTP-SES-02, SCTP-SES-03
 #[test]
 fn the_passive_side_leaves_early_segments_with_the_caller() {
     let mut end = pending();
     let octets = segment_octets(1);
-    let early = Received {
-        stream: 1,
-        ppid: ppid::SEGMENT,
-        user_data: &octets,
-    };
+    let early = segment_chunk(&octets);
     let mut log = Log::default();
     assert_eq!(end.receive(&early, 0, &mut log), Receipt::Early);
     assert_eq!(end.receive(&early, 0, &mut log), Receipt::Early);
@@ -515,11 +520,7 @@ fn a_peer_that_terminates_on_the_acknowledgement_may_cross_a_reject() {
 fn a_rejected_peer_that_has_sent_segments_has_an_unknown_tail() {
     let mut end = pending();
     let octets = segment_octets(1);
-    let early = Received {
-        stream: 1,
-        ppid: ppid::SEGMENT,
-        user_data: &octets,
-    };
+    let early = segment_chunk(&octets);
     let mut log = Log::default();
     assert_eq!(end.receive(&early, 0, &mut log), Receipt::Early);
     end.reject(1, b"").unwrap();
