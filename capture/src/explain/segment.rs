@@ -14,7 +14,7 @@ pub(super) struct Segment {
     pub start: usize,
     /// Its octets, whether they are there or not; of a header that a Terminate returns, those of the header.
     pub length: usize,
-    /// A Terminate returns it: nobody receives it.
+    /// It is a header that a Terminate returns, not one that was received: its checks do not count.
     pub returned: bool,
 }
 

@@ -35,7 +35,7 @@ pub enum Refusal {
         /// The peer's.
         indication: Indication,
     },
-    /// This end was told to indicate another one.
+    /// The settings of this end have another indication.
     #[error("this end indicates adaptation {0:#x}, not DDP's 0x1: it carries no DDP", .indication.0)]
     NotOurs {
         /// This end's.

@@ -59,7 +59,7 @@ pub enum Cause {
     /// The caller has no room for a DDP segment that came before the ULP's decision.
     #[error("no room for DDP segments before the decision: decide earlier, or keep more")]
     EarlyOverflow,
-    /// Nobody answered the Initiate in time.
+    /// The peer has not answered the Initiate in time.
     #[error("no answer to the Initiate within {timeout} ms")]
     NoAnswer {
         /// The time-out in milliseconds.
