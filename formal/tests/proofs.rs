@@ -330,6 +330,12 @@ fn pieces_leave_when_nothing_is_wrong_with_their_segment() {
                 "if (tagged_checks_fails_association) begin",
                 "if (1'b0) begin",
             ),
+            // memory for the peer that it may not read
+            (
+                ("verdict_is", 8),
+                "if (judged.remote & tagged_checks_fails_read) begin",
+                "if (1'b0) begin",
+            ),
             // an address for each piece
             (
                 ("as_it_came", 11),

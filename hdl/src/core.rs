@@ -11,8 +11,9 @@
 //!                 ├─ doorbell ─► rings ───┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
 //!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
 //!
-//!  to the transmit side:   send doorbells, transmit requests, changes of STags, mpa_accepted, errors
-//!  from the transmit side: results of requests, TRANSMIT_STATE, send_event
+//!  to the transmit side:   doorbells, transmit requests, changes of STags, mpa_accepted, errors
+//!  from the transmit side: results of requests, TRANSMIT_STATE, send_event, doorbells for receive rings
+//!  through it:             events and fences, from `deliver` to `completion`: it may answer Read Requests
 //! ```
 //!
 //! [`top`](crate::top) is this block with a reset and nothing on the transmit side; [`duplex`](crate::duplex) has one.
@@ -64,6 +65,40 @@ pub struct Core<
     /// Interrupt messages.
     pub m_axis_msix: MessageStreamOut,
 
+    /// Entry of the receive side, PHASE zero.
+    pub m_event: Signal<Out, Bits<256>>,
+    /// It is valid.
+    pub m_event_valid: Signal<Out, Bit>,
+    /// It is accepted.
+    pub m_event_ready: Signal<In, Bit>,
+    /// Pulse: a fence behind the entries accepted so far.
+    pub m_fence: Signal<Out, Bit>,
+    /// Entry for the completion queue, PHASE zero.
+    pub s_event: Signal<In, Bits<256>>,
+    /// It is valid.
+    pub s_event_valid: Signal<In, Bit>,
+    /// It is accepted.
+    pub s_event_ready: Signal<Out, Bit>,
+    /// Pulse: a fence behind the entries accepted so far.
+    pub s_fence: Signal<In, Bit>,
+    /// Pulse: the host's doorbell of a receive ring.
+    pub receive_doorbell: Signal<Out, Bit>,
+    /// Stream of it; there may be no such stream.
+    pub receive_doorbell_stream: Signal<Out, Bits<8>>,
+    /// Queue of it.
+    pub receive_doorbell_queue: Signal<Out, Bits<8>>,
+    /// Descriptors written since the ring was set, modulo 2^16.
+    pub receive_doorbell_value: Signal<Out, Bits<16>>,
+    /// A doorbell of the device for a receive ring.
+    pub bell: Signal<In, Bit>,
+    /// It is accepted: the host rings none in this cycle.
+    pub bell_ready: Signal<Out, Bit>,
+    /// Stream of it.
+    pub bell_stream: Signal<In, Bits<8>>,
+    /// Queue of it.
+    pub bell_queue: Signal<In, Bits<8>>,
+    /// As `receive_doorbell_value`.
+    pub bell_value: Signal<In, Bits<16>>,
     /// Pulse: slots were written to a send ring.
     pub send_doorbell: Signal<Out, Bit>,
     /// Stream of `send_doorbell`; there may be no such stream.
@@ -203,10 +238,14 @@ impl<
         self.deliver.s_issued.next = self.place.m_issued.val();
         self.deliver.s_valid.next = self.place.m_valid.val();
         self.place.m_ready.next = self.deliver.s_ready.val();
-        self.completion.s_event.next = self.deliver.m_event.val();
-        self.completion.s_valid.next = self.deliver.m_valid.val();
-        self.deliver.m_ready.next = self.completion.s_ready.val();
-        self.completion.s_fence.next = self.deliver.m_fence.val();
+        self.m_event.next = self.deliver.m_event.val();
+        self.m_event_valid.next = self.deliver.m_valid.val();
+        self.deliver.m_ready.next = self.m_event_ready.val();
+        self.m_fence.next = self.deliver.m_fence.val();
+        self.completion.s_event.next = self.s_event.val();
+        self.completion.s_valid.next = self.s_event_valid.val();
+        self.s_event_ready.next = self.completion.s_ready.val();
+        self.completion.s_fence.next = self.s_fence.val();
         self.check.bus_fault.next = self.deliver.bus_fault.val();
         self.check.bus_fault_stream.next = self.deliver.bus_fault_stream.val();
 
@@ -265,10 +304,21 @@ impl<
         self.receive_rings.m_axi.rlast.next = self.m_axi.rlast.val();
         self.receive_rings.m_axi.rvalid.next = self.m_axi.rvalid.val();
         self.m_axi.rready.next = self.receive_rings.m_axi.rready.val();
-        self.receive_rings.doorbell.next = self.registers.doorbell.val();
-        self.receive_rings.doorbell_stream.next = self.registers.doorbell_stream.val();
-        self.receive_rings.doorbell_queue.next = self.registers.doorbell_queue.val();
-        self.receive_rings.doorbell_value.next = self.registers.doorbell_value.val();
+        comment!("doorbells: those of the host first");
+        self.receive_doorbell.next = self.registers.doorbell.val();
+        self.receive_doorbell_stream.next = self.registers.doorbell_stream.val();
+        self.receive_doorbell_queue.next = self.registers.doorbell_queue.val();
+        self.receive_doorbell_value.next = self.registers.doorbell_value.val();
+        self.bell_ready.next = !self.registers.doorbell.val();
+        self.receive_rings.doorbell.next = self.registers.doorbell.val() | self.bell.val();
+        self.receive_rings.doorbell_stream.next = self.bell_stream.val();
+        self.receive_rings.doorbell_queue.next = self.bell_queue.val();
+        self.receive_rings.doorbell_value.next = self.bell_value.val();
+        if self.registers.doorbell.val() {
+            self.receive_rings.doorbell_stream.next = self.registers.doorbell_stream.val();
+            self.receive_rings.doorbell_queue.next = self.registers.doorbell_queue.val();
+            self.receive_rings.doorbell_value.next = self.registers.doorbell_value.val();
+        }
         self.receive_rings.set.next = self.control.set.val();
         self.receive_rings.arguments.next = self.registers.arguments.val().get_bits::<128>(0);
         self.control.set_ready.next = self.receive_rings.set_ready.val();

@@ -5,19 +5,22 @@
 //!  m_axis_window ◄──┤        │◄───────────┤             ├─► m_axis_transmit
 //!  s_axil ◄────────►│  core  ├─ doorbell ►│ transmitter ├─► m_axis_status
 //!  m_axis_msix ◄────┤        │            └─┬─────────▲─┘
-//!                   └┬──┬───┬┘              │    commands, freeze, gate
-//!         writes ────┘  │   └─ request ─► transmit_control
-//!           ▼    reads  ▼                   ▼
+//!                   └┬──┬─┬─┬┘              │    commands, freeze, gate, Read Responses
+//!         writes ────┘  │ │ └─ request ─► transmit_control
+//!           ▼    reads  ▼ └─ events ◄──► read_responder
 //!         m_axi ◄── read_mux ◄──────────────┘        STags: core ─► stag_copy ─► transmitter
+//!                                                             └─► response_stags ─► read_responder
 //! ```
 //!
 //! One clock, `aclk`. [`DeviceReset`] samples `aresetn`; one cycle is enough. Both directions share registers, commands, the completion
 //! queue, the STag table and the bus to host memory. A revocation, or a close, is done when neither direction can
-//! access memory for it any more ([`access_fence`](crate::tx::ddp::access_fence)).
+//! access memory for it any more ([`access_fence`](crate::tx::ddp::access_fence)). The read responder has a copy of the table of its own: it
+//! looks up while the transmitter does, every few cycles.
 use crate::Config;
 use crate::core::Core;
 use crate::host::interrupts::MessageStreamOut;
 use crate::host::read_mux::ReadMux;
+use crate::host::read_responder::ReadResponder;
 use crate::host::transmit_control::TransmitControl;
 use crate::parts::axi::{AxiLiteSlave, AxiMaster, AxiReadMaster, SegmentStreamIn};
 use crate::reset::{DeviceReset, RESET_CYCLES};
@@ -72,6 +75,9 @@ pub struct Duplex<
     transmitter: Transmitter<W, K, D, LOGK, LOGD, S>,
     #[value(StagCopy::new(config.stag_slots))]
     stag_copy: StagCopy,
+    #[value(StagCopy::new(config.stag_slots))]
+    response_stags: StagCopy,
+    read_responder: ReadResponder<W, K, S>,
     read_mux: ReadMux<W>,
     armed_bit: [Signal<Local, Bits<32>>; S],
     open_bit: [Signal<Local, Bits<32>>; S],
@@ -124,6 +130,7 @@ impl<
         self.core.reset.next = self.device_reset.reset.val();
         self.core.port_reset.next = self.device_reset.port_reset.val();
         self.transmit_control.reset.next = self.device_reset.reset.val();
+        self.read_responder.reset.next = self.device_reset.reset.val();
         comment!("these drive a VALID of a port");
         self.transmitter.reset.next = self.device_reset.port_reset.val();
         self.read_mux.reset.next = self.device_reset.port_reset.val();
@@ -169,6 +176,7 @@ impl<
             &mut self.transmitter.m_axi_memory,
             &mut self.read_mux.gather,
         );
+        AxiReadMaster::<W>::join(&mut self.read_responder.m_axi, &mut self.read_mux.responder);
         self.m_axi.araddr.next = self.read_mux.m_axi.araddr.val();
         self.m_axi.arlen.next = self.read_mux.m_axi.arlen.val();
         self.m_axi.arsize.next = self.read_mux.m_axi.arsize.val();
@@ -205,6 +213,13 @@ impl<
         self.transmitter.arguments.next = self.core.transmit_arguments.val().get_bits::<128>(0);
         self.transmit_control.set_ready.next = self.transmitter.set_ready.val();
         self.transmit_control.set_failed.next = self.transmitter.set_failed.val();
+        self.read_responder.set.next = self.transmit_control.set_responder.val();
+        self.read_responder.arguments.next = self.core.transmit_arguments.val().get_bits::<128>(0);
+        self.read_responder.protection_domain.next = self.transmit_control.protection_domain.val();
+        self.transmit_control.set_responder_ready.next = self.read_responder.set_ready.val();
+        self.transmit_control.set_responder_failed.next = self.read_responder.set_failed.val();
+        self.read_responder.close.next = self.transmit_control.freeze_doorbells.val();
+        self.read_responder.stream.next = self.transmit_control.stream.val();
         self.transmitter.freeze_doorbells.next = self.transmit_control.freeze_doorbells.val();
         self.transmitter.detach.next = self.transmit_control.detach.val();
         self.transmitter.ring_arm.next = self.transmit_control.ring_arm.val();
@@ -219,7 +234,9 @@ impl<
         self.transmitter.fence.next = self.transmit_control.fence.val();
         self.transmit_control.fence_passed.next = self.transmitter.fence_passed.val();
         for i in 0..S {
-            self.transmit_control.idle[i].next = self.transmitter.idle[i].val();
+            self.transmit_control.idle[i].next =
+                self.transmitter.idle[i].val() & self.read_responder.idle[i].val();
+            self.transmitter.response_head[i].next = self.read_responder.head[i].val();
             self.transmit_control.is_armed[i].next = self.transmitter.is_armed[i].val();
             self.armed_bit[i].next = 0.into();
             if self.transmitter.is_armed[i].val() {
@@ -249,7 +266,36 @@ impl<
         self.transmitter.freeze.next.valid = self.core.errors.val();
         self.transmitter.freeze.next.stream = self.core.errors_stream.val();
 
+        comment!("Read Requests leave the events, and become slots");
+        self.read_responder.s_event.next = self.core.m_event.val();
+        self.read_responder.s_valid.next = self.core.m_event_valid.val();
+        self.core.m_event_ready.next = self.read_responder.s_ready.val();
+        self.read_responder.s_fence.next = self.core.m_fence.val();
+        self.core.s_event.next = self.read_responder.m_event.val();
+        self.core.s_event_valid.next = self.read_responder.m_valid.val();
+        self.read_responder.m_ready.next = self.core.s_event_ready.val();
+        self.core.s_fence.next = self.read_responder.m_fence.val();
+        self.read_responder.row_stream.next = self.transmitter.row_stream.val();
+        self.read_responder.row.next = self.transmitter.row.val();
+        self.transmitter.response_data.next = self.read_responder.row_data.val();
+        self.read_responder.pop.next = self.transmitter.response_pop.val();
+        self.read_responder.pop_stream.next = self.transmitter.pop_stream.val();
+        self.read_responder.doorbell.next = self.core.receive_doorbell.val();
+        self.read_responder.doorbell_stream.next = self.core.receive_doorbell_stream.val();
+        self.read_responder.doorbell_queue.next = self.core.receive_doorbell_queue.val();
+        self.read_responder.doorbell_value.next = self.core.receive_doorbell_value.val();
+        self.core.bell.next = self.read_responder.bell.val();
+        self.read_responder.bell_ready.next = self.core.bell_ready.val();
+        self.core.bell_stream.next = self.read_responder.bell_stream.val();
+        self.core.bell_queue.next = self.read_responder.bell_queue.val();
+        self.core.bell_value.next = self.read_responder.bell_value.val();
+
         comment!("STags and completions");
+        self.response_stags.change.next = self.core.stag_change.val();
+        self.response_stags.change_slot.next = self.core.stag_change_slot.val();
+        self.response_stags.change_entry.next = self.core.stag_change_entry.val();
+        self.response_stags.stag.next = self.read_responder.stag.val();
+        self.read_responder.entry.next = self.response_stags.entry.val();
         self.stag_copy.change.next = self.core.stag_change.val();
         self.stag_copy.change_slot.next = self.core.stag_change_slot.val();
         self.stag_copy.change_entry.next = self.core.stag_change_entry.val();

@@ -230,6 +230,8 @@ pub struct LocalPiece {
     pub last: Bit,
     /// With `last`: not `OK` if the segment must not be sent, `regmap::transmit::status`.
     pub refused: Bits<4>,
+    /// With `memory`: it answers a Read Request, so the region needs the remote read right.
+    pub remote: Bit,
 }
 
 /// A DDP segment to send, beside its pieces; or, if its last piece says that it is not sent, the end of a request.
@@ -257,6 +259,8 @@ pub struct SendSegment {
     pub request: Bits<64>,
     /// `send_event::CONSUMED`.
     pub consumed: Bits<16>,
+    /// It is part of a Read Response.
+    pub response: Bit,
 }
 
 /// Side information of a beat of an FPDU to send.

@@ -92,7 +92,15 @@ impl<
         AxiMaster::<W, K>::link(&mut self.m_axi, &mut self.core.m_axi);
         MessageStreamOut::link(&mut self.m_axis_msix, &mut self.core.m_axis_msix);
 
-        comment!("no transmit side");
+        comment!("no transmit side: all events go to the host");
+        self.core.s_event.next = self.core.m_event.val();
+        self.core.s_event_valid.next = self.core.m_event_valid.val();
+        self.core.m_event_ready.next = self.core.s_event_ready.val();
+        self.core.s_fence.next = self.core.m_fence.val();
+        self.core.bell.next = false;
+        self.core.bell_stream.next = 0.into();
+        self.core.bell_queue.next = 0.into();
+        self.core.bell_value.next = 0.into();
         for i in 0..S {
             self.core.transmit_state[i].next = 0.into();
         }

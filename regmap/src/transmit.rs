@@ -72,6 +72,13 @@ pub const CAPABILITY_MAILBOX: Field = field(
     1,
     "the device has a mailbox; 0 in this version of the RTL",
 );
+/// `CAPABILITIES`: the device answers Read Requests.
+pub const CAPABILITY_READ_RESPONDER: Field = field(
+    "READ_RESPONDER",
+    2,
+    1,
+    "the device can answer RDMA Read Requests by itself",
+);
 /// `TRANSMIT_STATE`: armed.
 pub const TRANSMIT_ARMED: Field = field("ARMED", 0, 1, "`ARM_TRANSMIT` was carried out");
 /// `TRANSMIT_STATE`: gate.
@@ -107,7 +114,7 @@ pub const SEND_PRODUCER_STREAM: Field = field("STREAM", 16, 16, "stream number")
 
 registers! {
     /// What the device can do beyond receiving. An address without a register reads 0, so this reads 0 on a device without it.
-    CAPABILITIES: 0x01c [1 x 4] ReadOnly &[CAPABILITY_TRANSMIT, CAPABILITY_MAILBOX];
+    CAPABILITIES: 0x01c [1 x 4] ReadOnly &[CAPABILITY_TRANSMIT, CAPABILITY_MAILBOX, CAPABILITY_READ_RESPONDER];
     /// Doorbell of all send rings: the stream is in the value, so that the number of streams costs no addresses. Ignored while the stream has no send ring.
     SEND_PRODUCER: 0x0e0 [1 x 4] WriteOnly &[SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM];
     /// State of the transmit side of a stream.
@@ -120,6 +127,8 @@ pub const SET_SEND_RING: u32 = 7;
 pub const ARM_TRANSMIT: u32 = 8;
 /// Number of the command that changes a stream's EMSS.
 pub const SET_EMSS: u32 = 9;
+/// Number of the command that hands a stream's Read Requests to the device, or takes them back.
+pub const SET_READ_RESPONDER: u32 = 10;
 
 /// Commands of the transmit interface.
 pub const COMMANDS: &[Command] = &[
@@ -147,6 +156,14 @@ pub const COMMANDS: &[Command] = &[
         },
         arguments: emss::LAYOUT,
     },
+    Command {
+        value: Value {
+            name: "SET_READ_RESPONDER",
+            value: SET_READ_RESPONDER,
+            doc: "Hands the RDMA Read Requests of a stream to the device, which answers them and gives their buffers back; or leaves later ones to the host. Refused without `READ_RESPONDER` in `CAPABILITIES`, if the stream is not armed, if it is handed over already, or if `read_responder` does not allow the array. `CLOSE_STREAM` ends it.",
+        },
+        arguments: read_responder::LAYOUT,
+    },
 ];
 
 /// Fewest slots of a send ring.
@@ -161,6 +178,10 @@ pub const ELEMENTS_MAX: usize = 8;
 pub const INLINE_MAX: usize = 64;
 /// Untagged queues of a stream whose messages are counted: Queue Numbers below this.
 pub const QUEUES: u32 = 256;
+/// Octets of a buffer of queue 1 that the device reads Read Requests from.
+pub const READ_BUFFER_OCTETS: usize = 64;
+/// Read Requests of a stream that the device holds: so many buffers may be announced to it (IRD).
+pub const READ_REQUESTS_MAX: usize = 16;
 /// Word of a slot where elements, or inline octets, begin.
 pub const PAYLOAD_WORD: usize = 8;
 
@@ -209,6 +230,26 @@ layout! {
         STREAM: 0 [0; 8],
         /// Octets of a TCP segment's payload, at least 128.
         EMSS: 1 [0; 16],
+    }
+}
+
+layout! {
+    /// Arguments of `SET_READ_RESPONDER`. The descriptors of the stream's ring of queue 1 name buffers of 64 octets that follow each
+    /// other: the message with `FIRST_MSN` lies in the first one, and the one behind the last one in the first one again. The host
+    /// announces at most 16 of them, before the command, and rings for that queue no more: the device gives a buffer back when
+    /// its response is cut into segments. A request that is malformed, that finds 16 others, or that cannot be read, goes to the host as a
+    /// completion, with all behind it, and ends this.
+    read_responder [4] {
+        /// Stream number.
+        STREAM: 0 [0; 8],
+        /// 1: the device answers; 0: the host answers what the device has not accepted yet.
+        ON: 0 [8; 1],
+        /// log2 of the buffers, which are as many as the ring has descriptors: 4 to 15.
+        ENTRIES_LOG: 0 [16; 8],
+        /// MSN of the message in the first buffer.
+        FIRST_MSN: 1 [0; 32],
+        /// Bus address of the first buffer; 64-octet aligned.
+        BASE: 2 [0; 64],
     }
 }
 
@@ -269,6 +310,8 @@ layout! {
         STREAM: 0 [8; 8],
         /// How it ended: see [`status`](super::status).
         STATUS: 0 [16; 4],
+        /// 1: the request is a Read Response that the device made; it is reported only if it fails. `REQUEST` is the MSN of its Read Request.
+        RESPONSE: 0 [20; 1],
         /// Slots that the device has read since `SET_SEND_RING`, modulo 2^16: they are free.
         CONSUMED: 1 [0; 16],
         /// Octets of the message.
@@ -315,6 +358,8 @@ values! {
         BOUNDS = 5;
         /// The bus refused a read.
         BUS = 6;
+        /// The region of a Read Response's element lacks the remote read right.
+        ACCESS = 7;
     }
 }
 
@@ -332,6 +377,7 @@ pub const LAYOUTS: &[crate::Layout] = &[
     send_ring::LAYOUT,
     transmit_context::LAYOUT,
     emss::LAYOUT,
+    read_responder::LAYOUT,
     send_slot::LAYOUT,
     send_element::LAYOUT,
     send_event::LAYOUT,

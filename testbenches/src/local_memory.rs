@@ -22,6 +22,8 @@ pub struct Region {
     pub length: u64,
     /// Bus address of its first octet.
     pub address: u64,
+    /// Whether the peer may read it; `None` where that does not matter.
+    pub remote_read: Option<bool>,
 }
 
 impl Region {
@@ -35,6 +37,7 @@ impl Region {
             stream: u64::from(self.stream.unwrap_or_else(|| rng.u8(..))).into(),
             stream_scope: self.stream.is_some(),
             remote_write: chance(rng, 50),
+            remote_read: self.remote_read.unwrap_or_else(|| chance(rng, 50)),
             empty: self.length == 0,
             base: self.base.into(),
             limit: BigUint::from(limit).into(),
@@ -52,6 +55,8 @@ pub struct Range {
     pub offset: u64,
     /// Octets.
     pub length: u64,
+    /// It is read for the peer.
+    pub remote: bool,
 }
 
 /// Bus address of a range that a stream of `domain` names, in 128 bits.
@@ -70,6 +75,9 @@ pub fn bus_address(
     let region = found.ok_or(status::STAG)?;
     if region.domain != domain || region.stream.is_some_and(|only| only != stream) {
         return Err(status::ASSOC);
+    }
+    if range.remote && region.remote_read != Some(true) {
+        return Err(status::ACCESS);
     }
     let (from, base) = (u128::from(range.offset), u128::from(region.base));
     let end = from + u128::from(range.length);

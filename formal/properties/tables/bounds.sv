@@ -17,17 +17,18 @@ module bounds_properties (
     input [31:0] stag,
     input [31:0] offset_high,
     input [31:0] offset_low,
-    input [15:0] last,
-    input [252:0] entry,
+    input [31:0] last,
+    input [253:0] entry,
     input fails_stag,
     input fails_association,
     input fails_access,
+    input fails_read,
     input fails_offset,
     input fails_wrap,
     input fails_end,
     input [63:0] address
 );
-    localparam BITS = 253 + 64 + 16 + 32 + 16 + 8;
+    localparam BITS = 254 + 64 + 16 + 32 + 16 + 8;
     reg [BITS-1:0] one = 0, two = 0, three = 0;
     reg [1:0] age = 0;
     always @(posedge clock) begin
@@ -36,7 +37,7 @@ module bounds_properties (
         three <= two;
         if (age != 3) age <= age + 1;
     end
-    wire [252:0] its;
+    wire [253:0] its;
     wire [63:0] offset;
     wire [15:0] n_less_one, domain;
     wire [31:0] name;
@@ -46,7 +47,7 @@ module bounds_properties (
     wire [31:0] its_stag = its[32:1];
     wire [15:0] its_domain = its[48:33];
     wire [7:0] its_stream = its[56:49];
-    wire scope = its[57], writable = its[58], empty = its[59];
+    wire scope = its[57], writable = its[58], empty = its[59], readable = its[253];
     wire [65:0] base = its[123:60], region_end = its[188:124];
     wire [63:0] shift = its[252:189];
 
@@ -70,6 +71,11 @@ module bounds_properties (
         local_owner: assert (valid & its_stag == name & its_domain == domain & (!scope | its_stream == origin));
         local_inside: assert (base <= octet & octet < region_end);
         local_where: assert (address + k == offset + k + shift);
+    end
+    // of memory that is read for the peer, the read right does, too
+    always @* if (settled) begin
+        read_right: assert (fails_read == !readable);
+        without_read_right: cover (passes & fails_read);
     end
 
     // and nothing that is right is refused

@@ -6,7 +6,7 @@
 module stag_table_properties #(parameter SLOT_BITS = 4) (
     input clock,
     input [31:0] stag,
-    input [252:0] entry,
+    input [253:0] entry,
     input [31:0] argument_0,
     input [31:0] argument_1,
     input [31:0] argument_2,
@@ -32,8 +32,8 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     input clearing_q,
     input [11:0] row_q,
     input [SLOT_BITS-1:0] slots__proof_row,
-    input [252:0] slots__proof_data,
-    input [252:0] slots__ram_register
+    input [253:0] slots__proof_data,
+    input [253:0] slots__ram_register
 );
     wire [255:0] argument = {argument_7, argument_6, argument_5, argument_4, argument_3, argument_2, argument_1, argument_0};
     reg [255:0] before = 0;
@@ -60,7 +60,7 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     // the slot, as it should be
     wire [SLOT_BITS-1:0] slot = slots__proof_row;
     wire [SLOT_BITS-1:0] written = argument_0[8 +: SLOT_BITS];
-    reg [252:0] shadow = 0;
+    reg [253:0] shadow = 0;
     always @(posedge clock) begin
         writes <= write & !clear & written == slot;
         clears <= clear & clear_slot[SLOT_BITS-1:0] == slot;
@@ -68,13 +68,13 @@ module stag_table_properties #(parameter SLOT_BITS = 4) (
     always @(posedge clock)
         if (clears) shadow <= 0;
         else if (writes) shadow <= {
-            shift, behind[64:0], base, length == 0, argument_1[25], argument_1[24], argument_1[23:16], argument_1[15:0],
+            argument_1[26], shift, behind[64:0], base, length == 0, argument_1[25], argument_1[24], argument_1[23:16], argument_1[15:0],
             argument_0, 1'b1
         };
 
     // two cycles behind the question comes what was in the slot when it was asked
     reg asked = 0, answers = 0;
-    reg [252:0] snapshot = 0, answer = 0;
+    reg [253:0] snapshot = 0, answer = 0;
     always @(posedge clock) begin
         asked <= stag[8 +: SLOT_BITS] == slot;
         snapshot <= shadow;

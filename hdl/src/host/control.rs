@@ -24,7 +24,7 @@
 //!   `receive_rings` has no read of the stream under way, a fence follows. Then nothing of the old owner is left: the
 //!   stream can be armed again, and the host may unmap the rings.
 //!
-//! * `SET_SEND_RING`, `ARM_TRANSMIT`, `SET_EMSS`: refused unless the stream is armed; the rest is done by `transmit_control`,
+//! * `SET_SEND_RING`, `ARM_TRANSMIT`, `SET_EMSS`, `SET_READ_RESPONDER`: refused unless the stream is armed; the rest is done by `transmit_control`,
 //!   which follows `ARM_STREAM`, and is part of `REVOKE_STAG` and `CLOSE_STREAM` in front of their fence. A device that
 //!   receives only has none of this.
 //!
@@ -40,7 +40,7 @@ use crate::rx::ddp::check::CheckCommand;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
-use warpline_regmap::transmit::{self, emss, send_ring, transmit_context};
+use warpline_regmap::transmit::{self, emss, read_responder, send_ring, transmit_context};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
@@ -58,6 +58,8 @@ pub enum TransmitRequest {
     ArmTransmit,
     /// `SET_EMSS`.
     SetEmss,
+    /// `SET_READ_RESPONDER`.
+    SetReadResponder,
     /// `REVOKE_STAG`: the entry is cleared; what was allowed before has been read when this is done.
     Revoke,
     /// `CLOSE_STREAM`.
@@ -191,6 +193,7 @@ pub struct Control<const S: usize> {
     is_send_ring: Dff<Bit>,
     is_arm_transmit: Dff<Bit>,
     is_emss: Dff<Bit>,
+    is_responder: Dff<Bit>,
     transmit_asked: Dff<TransmitRequest>,
     is_empty: Dff<Bit>,
     came: Dff<Bit>,
@@ -253,6 +256,8 @@ pub struct Control<const S: usize> {
     arm_transmit: Constant<Bits<8>>,
     #[constant(transmit::SET_EMSS)]
     set_emss: Constant<Bits<8>>,
+    #[constant(transmit::SET_READ_RESPONDER)]
+    set_read_responder: Constant<Bits<8>>,
 }
 
 impl<const S: usize> Control<S> {
@@ -269,7 +274,8 @@ impl<const S: usize> Control<S> {
                 receive_ring::STREAM,
                 send_ring::STREAM,
                 transmit_context::STREAM,
-                emss::STREAM
+                emss::STREAM,
+                read_responder::STREAM
             ]
             .iter()
             .all(|field| field.lsb == stream_context::STREAM.lsb),
@@ -328,6 +334,8 @@ impl<const S: usize> Logic for Control<S> {
         self.is_arm_transmit.d.next =
             self.transmits.val() & (self.number.val() == self.arm_transmit.val());
         self.is_emss.d.next = self.transmits.val() & (self.number.val() == self.set_emss.val());
+        self.is_responder.d.next =
+            self.transmits.val() & (self.number.val() == self.set_read_responder.val());
         self.queue_given.d.next = self.named_queue.val();
         self.ring_queue.next = self.queue_given.q.val().get_bits::<2>(0);
         self.has_queue.next = self.is_armed.q.val()
@@ -443,7 +451,13 @@ impl<const S: usize> Logic for Control<S> {
                 if self.is_emss.q.val() {
                     self.transmit_asked.d.next = TransmitRequest::SetEmss;
                 }
-                if (self.is_send_ring.q.val() | self.is_arm_transmit.q.val() | self.is_emss.q.val())
+                if self.is_responder.q.val() {
+                    self.transmit_asked.d.next = TransmitRequest::SetReadResponder;
+                }
+                if (self.is_send_ring.q.val()
+                    | self.is_arm_transmit.q.val()
+                    | self.is_emss.q.val()
+                    | self.is_responder.q.val())
                     & self.is_armed.q.val()
                 {
                     self.refused.d.next = false;

@@ -1,12 +1,14 @@
-//! Read mux: receive rings, send queues and gather share one AXI4 read master.
+//! Read mux: receive rings, send queues, gather and the read responder share one AXI4 read master.
 //!
 //! ```text
-//!  rings ──AR─► queue ─┐
-//!  queues ─AR─► queue ─┼► round robin ─┬────────────► AR
-//!  gather ─AR─► queue ─┘               └► owners of R
-//!  rings ◄──R─┐                              │
-//!  queues ◄─R─┼─ the owner's ◄───────────────┤
-//!  gather ◄─R─┘                    queue ◄───│─────── R
+//!  rings ─────AR─► queue ─┐
+//!  queues ────AR─► queue ─┼► round robin ─┬─────────► AR
+//!  gather ────AR─► queue ─┤               └► owners of R
+//!  responder ─AR─► queue ─┘                     │
+//!  rings ◄─────R─┐                              │
+//!  queues ◄────R─┼─ the owner's ◄───────────────┤
+//!  gather ◄────R─┤                    queue ◄───│──── R
+//!  responder ◄─R─┘
 //! ```
 //!
 //! A requester is granted one address at a time, behind at most one address of each of the others: two bursts of gather are
@@ -17,7 +19,7 @@
 //!
 //! **No deadlock**, on one condition: a requester accepts its answers, sooner or later, without an answer or the acceptance
 //! of an address of another requester. Then the oldest answer is accepted, so the next one becomes the oldest, and every
-//! address is granted in its turn. Receive rings and send queues have room for what they ask for when they ask. Gather
+//! address is granted in its turn. Receive rings, send queues and the responder have room for what they ask for when they ask. Gather
 //! accepts its beats when its output does: so what is behind gather must not stall for a send queue or a receive ring.
 //!
 //! There is no combinational path through the block: the handshakes of both sides come from registers. Throughput: one
@@ -60,11 +62,13 @@ pub struct ReadMux<const W: usize> {
     pub queues: AxiReadSlave<W>,
     /// Requests of gather.
     pub gather: AxiReadSlave<W>,
+    /// Requests of the read responder.
+    pub responder: AxiReadSlave<W>,
     /// Bus.
     pub m_axi: AxiReadMaster<W>,
 
-    addresses: [Queue<ReadAddress, 1>; 3],
-    round_robin: RoundRobin<3>,
+    addresses: [Queue<ReadAddress, 1>; 4],
+    round_robin: RoundRobin<4>,
     address_valid: Dff<Bit>,
     address: Dff<ReadAddress>,
     granted: Dff<Bits<4>>,
@@ -73,18 +77,18 @@ pub struct ReadMux<const W: usize> {
     responses: Queue<Bits<2>, 1>,
     ends: Queue<Bit, 1>,
     /// Owner of the next beats, registered ahead of them, a bit for each requester.
-    owns: [Dff<Bit>; 3],
+    owns: [Dff<Bit>; 4],
     owner_valid: Dff<Bit>,
 
     grant: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
     over: Signal<Local, Bit>,
-    wins: [Signal<Local, Bit>; 3],
+    wins: [Signal<Local, Bit>; 4],
     winner: Signal<Local, ReadAddress>,
     #[constant(|i| i)]
-    index: [Constant<Bits<8>>; 3],
+    index: [Constant<Bits<8>>; 4],
     #[constant(|i| i)]
-    owner: [Constant<Bits<2>>; 3],
+    owner: [Constant<Bits<2>>; 4],
     #[constant(size_code(octets))]
     size: Constant<Bits<3>>,
     #[constant(BURST_INCR)]
@@ -128,9 +132,13 @@ impl<const W: usize> Logic for ReadMux<W> {
         self.addresses[2].s_data.next.length = self.gather.arlen.val();
         self.addresses[2].s_valid.next = self.gather.arvalid.val();
         self.gather.arready.next = self.addresses[2].s_ready.val();
+        self.addresses[3].s_data.next.address = self.responder.araddr.val();
+        self.addresses[3].s_data.next.length = self.responder.arlen.val();
+        self.addresses[3].s_valid.next = self.responder.arvalid.val();
+        self.responder.arready.next = self.addresses[3].s_ready.val();
 
         comment!("AR output: in turn");
-        for i in 0..3 {
+        for i in 0..4 {
             self.addresses[i].reset.next = self.reset.val();
             self.round_robin.asks[i].next = self.addresses[i].m_valid.val();
         }
@@ -139,7 +147,7 @@ impl<const W: usize> Logic for ReadMux<W> {
             & (!self.address_valid.q.val() | self.m_axi.arready.val())
             & self.owners.s_ready.val();
         self.owners.s_data.next = self.owner[0].val();
-        for i in 0..3 {
+        for i in 0..4 {
             self.wins[i].next = self.round_robin.choice.val() == self.index[i].val();
             self.addresses[i].m_ready.next = self.grant.val() & self.wins[i].val();
         }
@@ -147,7 +155,7 @@ impl<const W: usize> Logic for ReadMux<W> {
             self.address_valid.d.next = false;
         }
         self.winner.next = self.addresses[0].m_data.val();
-        for i in 1..3 {
+        for i in 1..4 {
             if self.wins[i].val() {
                 self.owners.s_data.next = self.owner[i].val();
                 self.winner.next = self.addresses[i].m_data.val();
@@ -189,9 +197,14 @@ impl<const W: usize> Logic for ReadMux<W> {
         self.gather.rresp.next = self.responses.m_data.val();
         self.gather.rlast.next = self.ends.m_data.val();
         self.gather.rvalid.next = self.octets.m_valid.val() & self.owns[2].q.val();
+        self.responder.rdata.next = self.octets.m_data.val();
+        self.responder.rresp.next = self.responses.m_data.val();
+        self.responder.rlast.next = self.ends.m_data.val();
+        self.responder.rvalid.next = self.octets.m_valid.val() & self.owns[3].q.val();
         self.take.next = (self.owns[0].q.val() & self.rings.rready.val())
             | (self.owns[1].q.val() & self.queues.rready.val())
-            | (self.owns[2].q.val() & self.gather.rready.val());
+            | (self.owns[2].q.val() & self.gather.rready.val())
+            | (self.owns[3].q.val() & self.responder.rready.val());
         self.octets.m_ready.next = self.take.val();
         self.responses.m_ready.next = self.take.val();
         self.ends.m_ready.next = self.take.val();
@@ -199,7 +212,7 @@ impl<const W: usize> Logic for ReadMux<W> {
         self.owners.m_ready.next = !self.owner_valid.q.val() | self.over.val();
         if !self.owner_valid.q.val() | self.over.val() {
             self.owner_valid.d.next = self.owners.m_valid.val();
-            for i in 0..3 {
+            for i in 0..4 {
                 self.owns[i].d.next =
                     self.owners.m_valid.val() & (self.owners.m_data.val() == self.owner[i].val());
             }
@@ -209,7 +222,7 @@ impl<const W: usize> Logic for ReadMux<W> {
             self.address_valid.d.next = false;
             self.granted.d.next = 0.into();
             self.owner_valid.d.next = false;
-            for i in 0..3 {
+            for i in 0..4 {
                 self.owns[i].d.next = false;
             }
         }

@@ -319,6 +319,7 @@ impl<const S: usize> Registers<S> {
         register::SHAPE_QUEUES.put(&mut shape, config.queues as u64);
         let mut capabilities = [0];
         transmit::CAPABILITY_TRANSMIT.put(&mut capabilities, config.transmit.into());
+        transmit::CAPABILITY_READ_RESPONDER.put(&mut capabilities, config.transmit.into());
         let identity = [
             u64::from(register::IDENTITY_VALUE),
             u64::from(register::VERSION_VALUE),

@@ -4,6 +4,7 @@
 //!  control ─ request ─► decide ─┬─► refused
 //!                               ├─► domain of the stream ─────────────────────────────────────────────► done
 //!                               ├─► set ─► send_queues ───────────────────────────────────────────────► done, or refused
+//!                               ├─► set ─► read_responder ────────────────────────────────────────────► done, or refused
 //!                               ├─► ring_arm ─► Arm, or SetEmss alone ─► segment ─────────────────────► done
 //!                               ├─► fence ─► access_fence ────────────────────────────────────────────► done
 //!                               └─► freeze, Close ─► flushed ─► ring_close ─► quiet ─► detach, Clear ─► done
@@ -11,16 +12,17 @@
 //!
 //! * `ArmStream` keeps the protection domain that `ARM_STREAM` has given to the stream.
 //! * `SetSendRing`: `send_queues` refuses a second ring, and one that `send_ring` does not allow.
+//! * `SetReadResponder`: `read_responder` gets the stream's protection domain, too, and refuses what it does not allow.
 //! * `ArmTransmit`: refused if the transmit side is armed, or if EMSS is below 128 octets. The ring comes first, since `segment`
 //!   may fill it from then on.
 //! * `SetEmss`: refused if the transmit side is not armed, or for an EMSS as above.
 //! * `Revoke`: the entry is cleared already; every segment that may have seen it has been read when `access_fence` is done.
-//! * `Close`: doorbells have no effect any more, and `segment` flushes what was announced before. When nothing of the stream
+//! * `Close`: doorbells have no effect any more, `read_responder` takes no more requests, and `segment` flushes what was announced before. When nothing of the stream
 //!   is under way, all of its `send_event`s have been accepted by the completion queue. Then the ring drops its octets, and
 //!   the stream is as before it was armed.
 //!
 //! Assumptions: `request`, `stream` and `arguments` are stable while `request_valid`, which falls behind `done`. Streams are below
-//! S, and those of `SetSendRing`, `ArmTransmit` and `SetEmss` are armed. TCP accepts the octets that it has asked for, and the host
+//! S, and those of `SetSendRing`, `SetReadResponder`, `ArmTransmit` and `SetEmss` are armed. TCP accepts the octets that it has asked for, and the host
 //! consumes completions: a close stalls until then.
 //!
 //! Latency: 3 cycles to a refusal and for `ArmStream`; some [`SETTLE`] cycles and 256 of `segment` for `ArmTransmit`.
@@ -50,6 +52,8 @@ pub enum Step {
     Decide,
     /// A ring is offered to `send_queues`.
     Set,
+    /// An array of requests is offered to `read_responder`.
+    SetResponder,
     /// The transmit ring is armed.
     Ring,
     /// `segment` works.
@@ -92,7 +96,15 @@ pub struct TransmitControl<const S: usize> {
     pub set_ready: Signal<In, Bit>,
     /// With `set_ready`: it is refused.
     pub set_failed: Signal<In, Bit>,
-    /// Pulse: later doorbells of `stream` have no effect.
+    /// `arguments` describe an array of Read Requests.
+    pub set_responder: Signal<Out, Bit>,
+    /// Protection domain of `stream`.
+    pub protection_domain: Signal<Out, Bits<16>>,
+    /// Pulse: it is accepted.
+    pub set_responder_ready: Signal<In, Bit>,
+    /// With `set_responder_ready`: it is refused.
+    pub set_responder_failed: Signal<In, Bit>,
+    /// Pulse: later doorbells and Read Requests of `stream` have no effect.
     pub freeze_doorbells: Signal<Out, Bit>,
     /// Pulse: the send ring of `stream` is removed.
     pub detach: Signal<Out, Bit>,
@@ -106,7 +118,7 @@ pub struct TransmitControl<const S: usize> {
     pub stream: Signal<Out, Bits<8>>,
     /// TCP sequence number of stream position 0.
     pub sequence_start: Signal<Out, Bits<32>>,
-    /// No request of the stream is announced that is not done with, and none of its segments is under way.
+    /// No request of the stream is announced that is not done with, no Read Request is under way, and none of its segments.
     pub idle: [Signal<In, Bit>; S],
     /// Streams that `ARM_TRANSMIT` has armed.
     pub is_armed: [Signal<In, Bit>; S],
@@ -173,6 +185,8 @@ impl<const S: usize> Logic for TransmitControl<S> {
     fn update(&mut self) {
         self.stream.next = self.request_stream.val();
         self.set.next = self.step.q.val() == Step::Set;
+        self.set_responder.next = self.step.q.val() == Step::SetResponder;
+        self.protection_domain.next = self.domains.out.val();
         self.command_valid.next = self.step.q.val() == Step::Command;
         self.command.next = self.asked.q.val();
         self.done.next = self.step.q.val() == Step::Done;
@@ -247,6 +261,9 @@ impl<const S: usize> Logic for TransmitControl<S> {
                 TransmitRequest::SetSendRing => {
                     self.step.d.next = Step::Set;
                 }
+                TransmitRequest::SetReadResponder => {
+                    self.step.d.next = Step::SetResponder;
+                }
                 TransmitRequest::Revoke => {
                     self.fence_pulse.d.next = true;
                     self.step.d.next = Step::Fence;
@@ -276,6 +293,12 @@ impl<const S: usize> Logic for TransmitControl<S> {
             Step::Set => {
                 if self.set_ready.val() {
                     self.refused.d.next = self.set_failed.val();
+                    self.step.d.next = Step::Done;
+                }
+            }
+            Step::SetResponder => {
+                if self.set_responder_ready.val() {
+                    self.refused.d.next = self.set_responder_failed.val();
                     self.step.d.next = Step::Done;
                 }
             }

@@ -19,6 +19,7 @@ use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stag_entry;
 use warpline_regmap::register::STAG_KEY_BITS;
+use warpline_regmap::transmit::REMOTE_READ;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 
@@ -50,6 +51,8 @@ pub struct StagEntry {
     pub limit: Bits<65>,
     /// Bus address less Tagged Offset, modulo 2^64.
     pub shift: Bits<64>,
+    /// Remote read right.
+    pub remote_read: Bit,
 }
 
 /// The table and its arithmetic.
@@ -104,6 +107,8 @@ pub struct StagTable {
     scope_at: Constant<Bits<8>>,
     #[constant(in_word(stag_entry::REMOTE_WRITE, 1))]
     write_at: Constant<Bits<8>>,
+    #[constant(in_word(REMOTE_READ, 1))]
+    read_at: Constant<Bits<8>>,
 }
 
 impl StagTable {
@@ -149,7 +154,9 @@ impl Logic for StagTable {
                 | self.end_low.q.val().get_bits::<32>(0).any());
         self.legal.next = !self.exceeds.q.val();
 
-        comment!("word 0: STAG; word 1: PROTECTION_DOMAIN, STREAM, STREAM_SCOPE, REMOTE_WRITE");
+        comment!(
+            "word 0: STAG; word 1: PROTECTION_DOMAIN, STREAM, STREAM_SCOPE, REMOTE_WRITE, REMOTE_READ"
+        );
         self.writing.d.next = self.write.val();
         self.clearing.d.next = self.clear.val();
         self.row.d.next = self.argument[0]
@@ -172,6 +179,8 @@ impl Logic for StagTable {
             self.argument[1].val().get_bit(self.scope_at.val().index());
         self.slots.write_data.next.remote_write =
             self.argument[1].val().get_bit(self.write_at.val().index());
+        self.slots.write_data.next.remote_read =
+            self.argument[1].val().get_bit(self.read_at.val().index());
         self.slots.write_data.next.empty = self.empty.q.val();
         self.slots.write_data.next.base = bit_cast::<64, 32>(self.argument[2].val())
             | (bit_cast::<64, 32>(self.argument[3].val()) << 32);

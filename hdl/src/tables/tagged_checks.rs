@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            stage 1                         stage 2                       stage 3
-//!  STag ───► entry found, associated ─────────────────────────────────────► stag, assoc, access
+//!  STag ───► entry found, associated ─────────────────────────────────────► stag, assoc, access, read
 //!  TO ─────► TO < base, TO < end (halves) ─► outside ─────────────────────► to
 //!            last = TO + n-1 (low) ────────► last (high) ─┬───────────────► wrap
 //!                                                         └► last < end ──► end
@@ -37,7 +37,7 @@ pub struct TaggedChecks {
     /// Low half of its Tagged Offset.
     pub offset_low: Signal<In, Bits<32>>,
     /// Payload octets less one.
-    pub last: Signal<In, Bits<16>>,
+    pub last: Signal<In, Bits<32>>,
     /// The entry in the STag's slot.
     pub entry: Signal<In, StagEntry>,
     /// No valid entry with the whole STag.
@@ -46,6 +46,8 @@ pub struct TaggedChecks {
     pub fails_association: Signal<Out, Bit>,
     /// No remote write right, or a region without octets.
     pub fails_access: Signal<Out, Bit>,
+    /// No remote read right.
+    pub fails_read: Signal<Out, Bit>,
     /// TO outside the region.
     pub fails_offset: Signal<Out, Bit>,
     /// The payload passes TO 2^64.
@@ -67,6 +69,7 @@ pub struct TaggedChecks {
     stag_1: Dff<Bit>,
     association_1: Dff<Bit>,
     access_1: Dff<Bit>,
+    read_1: Dff<Bit>,
     base_below_1: Dff<Bit>,
     base_same_1: Dff<Bit>,
     base_below_low_1: Dff<Bit>,
@@ -84,6 +87,7 @@ pub struct TaggedChecks {
     stag_2: Dff<Bit>,
     association_2: Dff<Bit>,
     access_2: Dff<Bit>,
+    read_2: Dff<Bit>,
     offset_2: Dff<Bit>,
     last_low_2: Dff<Bits<32>>,
     last_high_2: Dff<Bits<33>>,
@@ -95,6 +99,7 @@ pub struct TaggedChecks {
     stag_3: Dff<Bit>,
     association_3: Dff<Bit>,
     access_3: Dff<Bit>,
+    read_3: Dff<Bit>,
     offset_3: Dff<Bit>,
     wrap_3: Dff<Bit>,
     unbounded_3: Dff<Bit>,
@@ -121,6 +126,7 @@ impl Logic for TaggedChecks {
         self.stag_1.d.next = !(self.entry.val().valid & (self.entry.val().stag == self.stag.val()));
         self.association_1.d.next = !self.associated.val();
         self.access_1.d.next = !self.entry.val().remote_write | self.entry.val().empty;
+        self.read_1.d.next = !self.entry.val().remote_read;
         self.base_below_1.d.next = self.offset_high.val() < self.base_high.val();
         self.base_same_1.d.next = self.offset_high.val() == self.base_high.val();
         self.base_below_low_1.d.next = self.offset_low.val() < self.base_low.val();
@@ -129,7 +135,7 @@ impl Logic for TaggedChecks {
         self.end_below_low_1.d.next = self.offset_low.val() < self.end_low.val();
         self.offset_high_1.d.next = self.offset_high.val();
         self.last_low_1.d.next =
-            bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 16>(self.last.val());
+            bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 32>(self.last.val());
         self.address_low_1.d.next =
             bit_cast::<33, 32>(self.offset_low.val()) + bit_cast::<33, 32>(self.shift_low.val());
         self.address_high_1.d.next = self.offset_high.val() + self.shift_high.val();
@@ -140,6 +146,7 @@ impl Logic for TaggedChecks {
         self.stag_2.d.next = self.stag_1.q.val();
         self.association_2.d.next = self.association_1.q.val();
         self.access_2.d.next = self.access_1.q.val();
+        self.read_2.d.next = self.read_1.q.val();
         self.offset_2.d.next = self.base_below_1.q.val()
             | (self.base_same_1.q.val() & self.base_below_low_1.q.val())
             | !(self.end_1.q.val().get_bit(64)
@@ -157,6 +164,7 @@ impl Logic for TaggedChecks {
         self.stag_3.d.next = self.stag_2.q.val();
         self.association_3.d.next = self.association_2.q.val();
         self.access_3.d.next = self.access_2.q.val();
+        self.read_3.d.next = self.read_2.q.val();
         self.offset_3.d.next = self.offset_2.q.val();
         self.wrap_3.d.next = self.last_high_2.q.val().get_bit(32);
         self.unbounded_3.d.next = self.end_2.q.val().get_bit(64);
@@ -172,6 +180,7 @@ impl Logic for TaggedChecks {
         self.fails_stag.next = self.stag_3.q.val();
         self.fails_association.next = self.association_3.q.val();
         self.fails_access.next = self.access_3.q.val();
+        self.fails_read.next = self.read_3.q.val();
         self.fails_offset.next = self.offset_3.q.val();
         self.fails_wrap.next = self.wrap_3.q.val();
         self.fails_end.next = self.wrap_3.q.val()

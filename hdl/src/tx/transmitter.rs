@@ -1,7 +1,8 @@
 //! Transmitter: the transmit path, from doorbells of send rings to the octets that TCP sends.
 //!
 //! ```text
-//!  doorbell ─► send_queues ◄─ rows, pop ─► segment ─ LocalPiece ─► local_access ─ Piece ─► gather ─ octets ─► frame
+//!                responses ──┐
+//!  doorbell ─► send_queues ◄─ slot_merge ─► segment ─ LocalPiece ─► local_access ─ Piece ─► gather ─ octets ─► frame
 //!                slots │                     │  ▲       stag, entry       │                  │ memory            │
 //!                                 SendSegment│  │ fail, settled           │ status           │ refused           ▼
 //!                                            ▼  │                         ▼                  ▼                 [last]
@@ -35,6 +36,7 @@ use crate::tx::ddp::local_access::{self, LocalAccess};
 use crate::tx::ddp::segment::turns::StreamEvent;
 use crate::tx::ddp::segment::{Segment, TransmitArguments, TransmitCommand};
 use crate::tx::ddp::settle::Settle;
+use crate::tx::ddp::slot_merge::SlotMerge;
 use crate::tx::mpa::frame::{self, Frame};
 use crate::tx::mpa::transmit_ring::TransmitRing;
 use crate::tx::mpa::transmit_ring::ports::{SendStreamIn, StatusStreamOut, TransmitStreamOut};
@@ -116,6 +118,19 @@ pub struct Transmitter<
     /// Streams whose queue has ended.
     pub is_ended: [Signal<Out, Bit>; S],
 
+    /// The oldest Read Response of the stream is there.
+    pub response_head: [Signal<In, Bit>; S],
+    /// Stream whose oldest slot is read.
+    pub row_stream: Signal<Out, Bits<8>>,
+    /// Row of it.
+    pub row: Signal<Out, Bits<4>>,
+    /// Octets of the row, if that slot is a Read Response, [`ROW_LATENCY`](crate::tx::ddp::slot_merge::ROW_LATENCY) cycles later.
+    pub response_data: Signal<In, Bits<128>>,
+    /// Pulse: the oldest Read Response of `pop_stream` is done with.
+    pub response_pop: Signal<Out, Bit>,
+    /// Stream of `response_pop`.
+    pub pop_stream: Signal<Out, Bits<8>>,
+
     /// STag to look up.
     pub stag: Signal<Out, Bits<32>>,
     /// The entry in its slot.
@@ -140,6 +155,7 @@ pub struct Transmitter<
 
     #[value(SendQueues::new(send_queues::SLOTS))]
     send_queues: SendQueues<W, K, S>,
+    slot_merge: SlotMerge<S>,
     #[value(Segment::new(config))]
     segment: Segment<S>,
     local_access: LocalAccess,
@@ -181,6 +197,7 @@ impl<
     #[hdl_gen]
     fn update(&mut self) {
         self.send_queues.reset.next = self.reset.val();
+        self.slot_merge.reset.next = self.reset.val();
         self.segment.reset.next = self.reset.val();
         self.local_access.reset.next = self.reset.val();
         self.gather.reset.next = self.reset.val();
@@ -203,11 +220,23 @@ impl<
         AxiReadMaster::<W>::link(&mut self.m_axi_slots, &mut self.send_queues.m_axi);
         self.send_queues.row_stream.next = self.segment.row_stream.val();
         self.send_queues.row.next = self.segment.row.val();
-        self.segment.row_data.next = self.send_queues.row_data.val();
-        self.segment.head_failed.next = self.send_queues.head_failed.val();
-        self.segment.consumed.next = self.send_queues.consumed.val();
-        self.send_queues.pop.next = self.segment.pop.val().valid;
+        self.row_stream.next = self.segment.row_stream.val();
+        self.row.next = self.segment.row.val();
+        self.slot_merge.row_stream.next = self.segment.row_stream.val();
+        self.slot_merge.send_data.next = self.send_queues.row_data.val();
+        self.slot_merge.send_failed.next = self.send_queues.head_failed.val();
+        self.slot_merge.send_consumed.next = self.send_queues.consumed.val();
+        self.slot_merge.response_data.next = self.response_data.val();
+        self.segment.row_data.next = self.slot_merge.row_data.val();
+        self.segment.head_failed.next = self.slot_merge.head_failed.val();
+        self.segment.consumed.next = self.slot_merge.consumed.val();
+        self.segment.is_response.next = self.slot_merge.is_response.val();
+        self.slot_merge.pop.next = self.segment.pop.val().valid;
+        self.slot_merge.pop_stream.next = self.segment.pop.val().stream;
+        self.send_queues.pop.next = self.slot_merge.send_pop.val();
         self.send_queues.pop_stream.next = self.segment.pop.val().stream;
+        self.response_pop.next = self.slot_merge.response_pop.val();
+        self.pop_stream.next = self.segment.pop.val().stream;
 
         comment!("segments");
         self.segment.command.next = self.command.val();
@@ -222,7 +251,9 @@ impl<
         self.segment.freed.next.stream = self.transmit_ring.freed_stream.val();
         self.segment.freed_position.next = self.transmit_ring.freed_position.val();
         for i in 0..S {
-            self.segment.head[i].next = self.send_queues.head[i].val();
+            self.slot_merge.send_head[i].next = self.send_queues.head[i].val();
+            self.slot_merge.response_head[i].next = self.response_head[i].val();
+            self.segment.head[i].next = self.slot_merge.head[i].val();
             self.segment.under_way[i].next = self.settle.under_way[i].val();
             self.idle[i].next = self.send_queues.idle[i].val()
                 & !self.settle.under_way[i].val()

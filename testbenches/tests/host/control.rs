@@ -12,7 +12,7 @@ use warpline_hdl::host::control::{Control, SETTLE, TransmitRequest};
 use warpline_hdl::rx::ddp::check::CheckCommand;
 use warpline_regmap::layout::{close, receive_ring, stream_context};
 use warpline_regmap::register::command;
-use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, SET_SEND_RING};
+use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, SET_READ_RESPONDER, SET_SEND_RING};
 use warpline_testbenches::lockstep::{Lockstep, sources};
 use warpline_testbenches::stimulus::chance;
 
@@ -224,8 +224,11 @@ impl Bench {
             block.transmit_done.next = block.transmit_valid.val();
         }
         let may_fail = self.transmit_held.is_some_and(|request| {
-            use TransmitRequest::{ArmTransmit, SetEmss, SetSendRing};
-            matches!(request, SetSendRing | ArmTransmit | SetEmss)
+            use TransmitRequest::{ArmTransmit, SetEmss, SetReadResponder, SetSendRing};
+            matches!(
+                request,
+                SetSendRing | ArmTransmit | SetEmss | SetReadResponder
+            )
         });
         block.transmit_failed.next = rng.bool() && (may_fail || !transmit_done);
 
@@ -448,10 +451,13 @@ impl Bench {
                 }
                 (events, running.check_failed)
             }
-            SET_SEND_RING | ARM_TRANSMIT | SET_EMSS if armed && self.transmits => {
+            SET_SEND_RING | ARM_TRANSMIT | SET_EMSS | SET_READ_RESPONDER
+                if armed && self.transmits =>
+            {
                 let request = match running.number {
                     SET_SEND_RING => TransmitRequest::SetSendRing,
                     ARM_TRANSMIT => TransmitRequest::ArmTransmit,
+                    SET_READ_RESPONDER => TransmitRequest::SetReadResponder,
                     _ => TransmitRequest::SetEmss,
                 };
                 (vec![Event::Transmit(request)], running.transmit_failed)
@@ -519,7 +525,7 @@ impl Bench {
                 1..=3 => command::ARM_STREAM,
                 4 | 5 => command::CLOSE_STREAM,
                 6..=8 => command::SET_RECEIVE_RING,
-                9 => rng.u32(7..10),
+                9 => rng.u32(7..11),
                 _ => rng.u32(1..7),
             };
             if number == command::SET_RECEIVE_RING && chance(rng, 80) {
@@ -559,7 +565,7 @@ fn random_commands_do_what_they_should() {
 // req: AMB-16, AMB-42
 #[test]
 fn random_commands_of_both_directions_do_what_they_should() {
-    random_commands(true, 9);
+    random_commands(true, 10);
 }
 
 /// A device that has the commands 1 to `last`.

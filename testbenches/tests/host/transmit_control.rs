@@ -21,6 +21,7 @@ const PATIENCE: u32 = 2000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Set,
+    SetResponder,
     RingArm,
     RingClose,
     Freeze,
@@ -91,7 +92,7 @@ impl Bench {
         at: usize,
         words: [u32; 8],
     ) -> Result<(), String> {
-        use TransmitRequest::{ArmStream, ArmTransmit, Close, Revoke, SetEmss, SetSendRing};
+        use TransmitRequest::*;
         let emss = transmit_context::EMSS.get(&words);
         let before = self.streams[at];
         let set_fails = self.rng.bool();
@@ -108,6 +109,7 @@ impl Bench {
         let (due, fails) = match request {
             ArmStream => (vec![], false),
             SetSendRing => (vec![Event::Set], set_fails),
+            SetReadResponder => (vec![Event::SetResponder], set_fails),
             ArmTransmit if legal && !before.armed => {
                 let arm = Event::Command(TransmitCommand::Arm);
                 (vec![Event::RingArm, arm], false)
@@ -135,8 +137,16 @@ impl Bench {
             b.request_valid.next = true;
             b.request_stream.next = (at as u64).into();
             b.arguments.next = BigUint::new(words.to_vec()).into();
-            b.set_ready.next = self.set_in == Some(0);
-            b.set_failed.next = if self.set_in == Some(0) {
+            let is_set = self.set_in == Some(0);
+            b.set_ready.next = is_set && request == SetSendRing;
+            b.set_responder_ready.next = is_set && request == SetReadResponder;
+            // without its pulse each means nothing
+            b.set_failed.next = if is_set && request == SetSendRing {
+                set_fails
+            } else {
+                self.rng.bool()
+            };
+            b.set_responder_failed.next = if is_set && request == SetReadResponder {
                 set_fails
             } else {
                 self.rng.bool()
@@ -162,7 +172,14 @@ impl Bench {
                 (b.detach.val(), Event::Detach),
                 (b.fence.val(), Event::Fence),
                 (b.set.val() && self.set_in.is_none(), Event::Set),
+                (
+                    b.set_responder.val() && self.set_in.is_none(),
+                    Event::SetResponder,
+                ),
             ];
+            if b.set_responder.val() && u64::from(b.protection_domain.val()) != before.domain {
+                return Err("the responder gets another domain".into());
+            }
             events.extend(
                 pulses
                     .iter()
@@ -200,7 +217,7 @@ impl Bench {
             }
             for event in &events {
                 match event {
-                    Event::Set => self.set_in = Some(self.rng.u32(0..20)),
+                    Event::Set | Event::SetResponder => self.set_in = Some(self.rng.u32(0..20)),
                     Event::Command(_) => self.command_in = Some(self.rng.u32(0..20)),
                     Event::Fence => self.fence_in = Some(self.rng.u32(0..60)),
                     _ => {}
@@ -236,7 +253,7 @@ impl Bench {
                 self.lockstep.edge().map_err(|e| e.to_string())?;
                 return self.pause();
             }
-            if fails && done && cycle > 3 && request != SetSendRing {
+            if fails && done && cycle > 3 && !matches!(request, SetSendRing | SetReadResponder) {
                 return Err("a refusal takes three cycles".into());
             }
             self.lockstep.edge().map_err(|e| e.to_string())?;
@@ -295,9 +312,15 @@ impl Bench {
             b.request_valid.next = false;
             b.command_done.next = false;
             b.set_ready.next = false;
+            b.set_responder_ready.next = false;
             self.lockstep.settle().map_err(|e| e.to_string())?;
             let b = &self.lockstep.block;
-            if b.command_valid.val() || b.set.val() || b.done.val() || b.fence.val() {
+            if b.command_valid.val()
+                || b.set.val()
+                || b.set_responder.val()
+                || b.done.val()
+                || b.fence.val()
+            {
                 return Err("it does something without a request".into());
             }
             self.lockstep.edge().map_err(|e| e.to_string())?;
@@ -306,9 +329,17 @@ impl Bench {
     }
 
     fn random(&mut self, count: u32) -> Result<(), String> {
-        use TransmitRequest::{ArmStream, ArmTransmit, Close, Revoke, SetEmss, SetSendRing};
+        use TransmitRequest::*;
         for _ in 0..count {
-            let kinds = [ArmStream, SetSendRing, ArmTransmit, SetEmss, Revoke, Close];
+            let kinds = [
+                ArmStream,
+                SetSendRing,
+                SetReadResponder,
+                ArmTransmit,
+                SetEmss,
+                Revoke,
+                Close,
+            ];
             let request = kinds[self.rng.usize(0..kinds.len())];
             let mut words = [0; 8].map(|_: u32| self.rng.u32(..));
             if chance(&mut self.rng, 40) {
@@ -342,8 +373,15 @@ fn planted_faults_are_seen() {
         ("if (resting_q) begin", "if (resting_q | (~reset)) begin"),
         ("freeze_pulse_d = 1'b1;", "freeze_pulse_d = 1'b0;"),
         ("detach_pulse_d = 1'b1;", "detach_pulse_d = 1'b0;"),
-        ("domains_write = 1'b1;", "domains_write = domains_out[0];"),
+        (
+            "domains_write = 1'b1;",
+            "domains_write = protection_domain[0];",
+        ),
         ("refused_d = set_failed;", "refused_d = set_failed & reset;"),
+        (
+            "refused_d = set_responder_failed;",
+            "refused_d = set_responder_failed & reset;",
+        ),
     ] {
         let seen = Bench::new(2, Some((right, wrong))).random(400);
         assert!(seen.is_err(), "{wrong}");

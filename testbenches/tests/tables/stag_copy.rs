@@ -20,6 +20,7 @@ fn entry(rng: &mut Rng) -> StagEntry {
         stream: stimulus::bits(rng),
         stream_scope: rng.bool(),
         remote_write: rng.bool(),
+        remote_read: rng.bool(),
         empty: rng.bool(),
         base: stimulus::bits(rng),
         limit: stimulus::bits(rng),

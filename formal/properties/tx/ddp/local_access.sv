@@ -12,11 +12,11 @@
 module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     input clock,
     input reset,
-    input [189:0] s_piece,
+    input [190:0] s_piece,
     input s_piece_valid,
     input s_piece_ready,
     input [31:0] stag,
-    input [252:0] entry,
+    input [253:0] entry,
     input [161:0] m_piece,
     input m_piece_valid,
     input m_piece_ready,
@@ -31,21 +31,22 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     input [135:0] asked_q,
     input [135:0] to_check__stage_0,
     input [135:0] to_check__stage_1,
-    input [6:0] judging_q,
-    input [6:0] to_judge__stage_0,
-    input [6:0] to_judge__stage_1,
-    input [6:0] to_judge__stage_2,
-    input [6:0] to_judge__stage_3,
-    input [6:0] judged,
+    input [7:0] judging_q,
+    input [7:0] to_judge__stage_0,
+    input [7:0] to_judge__stage_1,
+    input [7:0] to_judge__stage_2,
+    input [7:0] to_judge__stage_3,
+    input [7:0] judged,
     input [7:0] tagged_checks__stream,
     input [15:0] tagged_checks__protection_domain,
     input [31:0] tagged_checks__stag,
     input [31:0] tagged_checks__offset_high,
     input [31:0] tagged_checks__offset_low,
     input [15:0] tagged_checks__last,
-    input [252:0] tagged_checks__entry,
+    input [253:0] tagged_checks__entry,
     input tagged_checks_fails_stag,
     input tagged_checks_fails_association,
+    input tagged_checks_fails_read,
     input tagged_checks_fails_offset,
     input tagged_checks_fails_end,
     input [63:0] tagged_checks_address,
@@ -74,7 +75,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     input room__below_q
 );
     localparam D = 1 << LOG;
-    localparam OK = 0, STAG = 3, ASSOC = 4, BOUNDS = 5;
+    localparam OK = 0, STAG = 3, ASSOC = 4, BOUNDS = 5, ACCESS = 7;
 
     // power-up is as the last cycle of a reset; in a reset `held` counts its cycles up to RESET
     reg [2:0] held = RESET;
@@ -109,6 +110,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
         : !judged[1] ? OK
         : tagged_checks_fails_stag ? STAG
         : tagged_checks_fails_association ? ASSOC
+        : judged[7] & tagged_checks_fails_read ? ACCESS
         : tagged_checks_fails_offset | tagged_checks_fails_end ? BOUNDS : OK;
     reg [3:0] so_far = OK;
     wire [3:0] now = so_far != OK ? so_far : its_own;
@@ -137,7 +139,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     (* anyseq *) wire mark;
     reg marked = 0, judged_it = 0, gone = 0, wrong = 0;
     reg [2:0] age = 0;
-    reg [189:0] its = 0;
+    reg [190:0] its = 0;
     reg [7:0] number = 0, its_memory = 0, its_segment = 0;
     reg [63:0] its_address = 0;
     wire ends = marked & goes & head[161] & segments_out == its_segment;
@@ -175,7 +177,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
             & {tagged_checks__offset_high, tagged_checks__offset_low} == its[136:73]
             & tagged_checks__last == its[39:24] - 16'd1
             & tagged_checks__protection_domain == its[23:8] & tagged_checks__stream == its[7:0]);
-        if (marked & age == 6) judged_in_time: assert (judges & judged[1] == memory & judged[2] == its[185] & judged[6:3] == its[189:186]);
+        if (marked & age == 6) judged_in_time: assert (judges & judged[1] == memory & judged[2] == its[185] & judged[6:3] == its[189:186] & judged[7] == its[190]);
         if (marked & m_piece_valid & segments_out == its_segment) all_or_none: assert (judged_it & !wrong);
         if (marked & !gone & m_piece_valid & out == number & shown) as_it_came: assert (m_piece == as_it_leaves);
         if (load) verdict_is: assert (verdicts != segments_judged & statuses_m_data == status_of[verdicts[LOG-1:0]]);
@@ -200,7 +202,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     wire [7:0] at_in = at_asked + judging_q[0];
     wire [LOG-1:0] newest = in - 8'd1;
     wire [135:0] its_request = {its[39:24] - 16'd1, its[136:73], its[72:41], its[23:8], its[7:0]};
-    wire [6:0] as_it_is_judged = {its[189:186], its[185], memory, 1'b1};
+    wire [7:0] as_it_is_judged = {its[190], its[189:186], its[185], memory, 1'b1};
     always @* begin
         emptied: assert ((held < 1 | !judging_q[0]) & (held < 2 | !to_judge__stage_0[0]) & (held < 3 | !to_judge__stage_1[0])
             & (held < 4 | !to_judge__stage_2[0]) & (held < 5 | !to_judge__stage_3[0]) & (held < 6 | !judges));

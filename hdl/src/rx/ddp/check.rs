@@ -724,7 +724,7 @@ impl<const S: usize> Logic for Check<S> {
         self.tagged_checks.stag.next = self.tagged_key.q.val().stag;
         self.tagged_checks.offset_high.next = self.tagged_key.q.val().offset_high;
         self.tagged_checks.offset_low.next = self.tagged_key.q.val().offset_low;
-        self.tagged_checks.last.next = self.tagged_last.q.val();
+        self.tagged_checks.last.next = bit_cast::<32, 16>(self.tagged_last.q.val());
         self.tagged_address.d.next = self.tagged_checks.address.val();
         self.side.d.next.length = self.length.q.val();
         self.side.d.next.tagged_completions = self.known.q.val().tagged_completions;

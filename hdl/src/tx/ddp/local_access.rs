@@ -9,8 +9,9 @@
 //! A piece in host memory needs an entry with its whole STag, of its protection domain, and of its stream if the STag
 //! belongs to one, and all of its octets inside the entry's region; otherwise it fails with `STAG`, `ASSOC` or `BOUNDS`, in
 //! this order. A last piece that is refused already fails with that status. The first piece that fails decides about its
-//! segment. Rights for the peer do not matter: the memory is read
-//! for its owner. A segment's pieces leave when all of them are judged, in their order, or none of them does. There is one
+//! segment. Rights for the peer do not matter where the memory is read for its owner. Memory that a Read Request names is
+//! read for the peer (`remote`): it needs the remote read right, too, and fails with `ACCESS` behind `ASSOC` without it (RFC 5040
+//! §7.2; the order is that of tagged segments, AMB-01). A segment's pieces leave when all of them are judged, in their order, or none of them does. There is one
 //! verdict for each segment, in their order, in the cycle in which the first piece leaves or before.
 //!
 //! Assumes that a piece has at least one octet unless its segment is refused, and a segment at most [`PIECES`] pieces: with more, it would stall for
@@ -75,6 +76,8 @@ pub struct Judging {
     pub last: Bit,
     /// As in [`LocalPiece`].
     pub refused: Bits<4>,
+    /// As in [`LocalPiece`].
+    pub remote: Bit,
 }
 
 /// The block, for 2^LOG pieces at a time: less than 2^DEPTH for proofs only, since a segment must fit.
@@ -144,6 +147,8 @@ pub struct LocalAccess<const LOG: usize = DEPTH> {
     no_stag: Constant<Bits<4>>,
     #[constant(status::ASSOC)]
     not_associated: Constant<Bits<4>>,
+    #[constant(status::ACCESS)]
+    no_right: Constant<Bits<4>>,
     #[constant(status::BOUNDS)]
     out_of_bounds: Constant<Bits<4>>,
 }
@@ -173,9 +178,10 @@ impl<const LOG: usize> Logic for LocalAccess<LOG> {
         self.judging.d.next.memory = self.s_piece.val().memory;
         self.judging.d.next.last = self.s_piece.val().last;
         self.judging.d.next.refused = self.s_piece.val().refused;
+        self.judging.d.next.remote = self.s_piece.val().remote;
         self.stag.next = self.asked.q.val().stag;
 
-        comment!("the checks of the receive side, without the peer's rights");
+        comment!("the checks of the receive side; the peer's rights only where it reads");
         self.to_check.d.next = self.asked.q.val();
         self.to_judge.d.next = self.judging.q.val();
         self.tagged_checks.stream.next = self.to_check.q.val().stream;
@@ -183,7 +189,7 @@ impl<const LOG: usize> Logic for LocalAccess<LOG> {
         self.tagged_checks.stag.next = self.to_check.q.val().stag;
         self.tagged_checks.offset_high.next = self.to_check.q.val().offset.get_bits::<32>(32);
         self.tagged_checks.offset_low.next = self.to_check.q.val().offset.get_bits::<32>(0);
-        self.tagged_checks.last.next = self.to_check.q.val().less_one;
+        self.tagged_checks.last.next = bit_cast::<32, 16>(self.to_check.q.val().less_one);
         self.tagged_checks.entry.next = self.entry.val();
         self.judged.next = self.to_judge.q.val();
         self.addresses.s_data.next = self.tagged_checks.address.val();
@@ -194,6 +200,9 @@ impl<const LOG: usize> Logic for LocalAccess<LOG> {
         if self.judged.val().memory {
             if self.tagged_checks.fails_offset.val() | self.tagged_checks.fails_end.val() {
                 self.own.next = self.out_of_bounds.val();
+            }
+            if self.judged.val().remote & self.tagged_checks.fails_read.val() {
+                self.own.next = self.no_right.val();
             }
             if self.tagged_checks.fails_association.val() {
                 self.own.next = self.not_associated.val();

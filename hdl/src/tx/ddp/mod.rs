@@ -10,3 +10,4 @@ pub mod gather;
 pub mod local_access;
 pub mod segment;
 pub mod settle;
+pub mod slot_merge;

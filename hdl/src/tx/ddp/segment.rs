@@ -256,6 +256,8 @@ pub struct Segment<const S: usize> {
     pub head_failed: Signal<In, Bit>,
     /// With it: slots popped, modulo 2^16, this one included.
     pub consumed: Signal<In, Bits<16>>,
+    /// With row 0: the slot is a Read Response.
+    pub is_response: Signal<In, Bit>,
     /// The oldest slot of a stream is done with.
     pub pop: Signal<Out, StreamEvent>,
 
@@ -316,6 +318,7 @@ pub struct Segment<const S: usize> {
     swaps: Dff<Bit>,
     failed: Dff<Bit>,
     consumed_now: Dff<Bits<16>>,
+    response: Dff<Bit>,
     /// The message fits in a segment, also in an untagged one.
     room_1: Dff<Bits<16>>,
     fits_one: Dff<Bit>,
@@ -494,6 +497,7 @@ impl<const S: usize> Logic for Segment<S> {
         if self.request.take_0.val() {
             self.failed.d.next = self.head_failed.val();
             self.consumed_now.d.next = self.consumed.val();
+            self.response.d.next = self.is_response.val();
         }
         self.request.sent.next = self.row_progress.q.val().sent;
         self.request.mulpdu.next = self.row_context.q.val().mulpdu;
@@ -623,6 +627,7 @@ impl<const S: usize> Logic for Segment<S> {
             self.cut.d.next.length = self.request.slot.val().length;
             self.cut.d.next.request = self.request.slot.val().request;
             self.cut.d.next.consumed = self.consumed_now.q.val();
+            self.cut.d.next.response = self.response.q.val();
             self.cut_valid.d.next = !self.blocked.val();
             self.swaps.d.next = !self.blocked.val();
         }
@@ -652,6 +657,7 @@ impl<const S: usize> Logic for Segment<S> {
         self.segments.s_data.next.octets = self.cut.q.val().length;
         self.segments.s_data.next.request = self.cut.q.val().request;
         self.segments.s_data.next.consumed = self.cut.q.val().consumed;
+        self.segments.s_data.next.response = self.cut.q.val().response;
 
         comment!("the FPDU, and sizes for a command");
         self.measure.stream.next = self.cut.q.val().stream.get_bits::<4>(0);

@@ -64,6 +64,8 @@ pub struct Account {
     pub request: Bits<64>,
     /// `send_event::CONSUMED`.
     pub consumed: Bits<16>,
+    /// `send_event::RESPONSE`.
+    pub response: Bit,
     /// Status of `local_access`; the segment was issued if it is `OK`.
     pub status: Bits<4>,
 }
@@ -180,6 +182,7 @@ pub struct Settle<const S: usize> {
     first_failure: Signal<Local, Bit>,
     reports: Signal<Local, Bit>,
     leaves: Signal<Local, Bit>,
+    response_bit: Signal<Local, Bits<1>>,
     up: [Signal<Local, Bit>; S],
     down: [Signal<Local, Bit>; S],
     #[constant(|i| i)]
@@ -196,6 +199,8 @@ pub struct Settle<const S: usize> {
     stream_at: Constant<Bits<8>>,
     #[constant(send_event::STATUS.lsb)]
     status_at: Constant<Bits<8>>,
+    #[constant(send_event::RESPONSE.lsb)]
+    response_at: Constant<Bits<8>>,
     #[constant(send_event::CONSUMED.lsb)]
     consumed_at: Constant<Bits<8>>,
     #[constant(send_event::LENGTH.lsb)]
@@ -258,6 +263,7 @@ impl<const S: usize> Logic for Settle<S> {
         self.accounts.s_data.next.octets = self.head.val().octets;
         self.accounts.s_data.next.request = self.head.val().request;
         self.accounts.s_data.next.consumed = self.head.val().consumed;
+        self.accounts.s_data.next.response = self.head.val().response;
         self.accounts.s_data.next.status = self.statuses.m_data.val();
         self.accounts.s_valid.next = self.issue.val();
         self.fails_here.next =
@@ -373,9 +379,11 @@ impl<const S: usize> Logic for Settle<S> {
         self.fail.next = self.fail_pulse.q.val();
         self.settled.next = self.settled_pulse.q.val();
         self.m_event_valid.next = self.step.q.val() == Step::Report;
+        self.response_bit.next = self.account.q.val().response.into();
         self.m_event.next = self.send.val()
             | (bit_cast::<256, 8>(self.account.q.val().stream) << self.stream_at.val())
             | (bit_cast::<256, 4>(self.entry_status.q.val()) << self.status_at.val())
+            | (bit_cast::<256, 1>(self.response_bit.val()) << self.response_at.val())
             | (bit_cast::<256, 16>(self.account.q.val().consumed) << self.consumed_at.val())
             | (bit_cast::<256, 32>(self.account.q.val().octets) << self.length_at.val())
             | (bit_cast::<256, 64>(self.account.q.val().request) << self.request_at.val());

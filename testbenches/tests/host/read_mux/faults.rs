@@ -66,6 +66,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "queues_rvalid = octets_m_valid & (owns_1_q & reset);",
     ),
     (
+        "responder_gets_nothing",
+        "responder_rvalid = octets_m_valid & owns_3_q;",
+        "responder_rvalid = octets_m_valid & (owns_3_q & reset);",
+    ),
+    (
         "address_leaves_too_early",
         "if (m_axi_arready) begin\n            address_valid_d = 1'b0;",
         "if (m_axi_arready | (~reset)) begin\n            address_valid_d = 1'b0;",
@@ -87,7 +92,7 @@ fn faults_in_the_text_are_seen() {
             ar: Pace::Percent(60),
             ..memory(150)
         };
-        let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 30, 4));
+        let bursts = [0, 1, 2, 3].map(|owner| bursts(&mut bench.rng, 8, owner, 30, 4));
         let seen = bench.run(bursts, Pace::Percent(70), manner).err();
         let seen = seen.unwrap_or_else(|| panic!("{name} is not seen"));
         assert!(seen.contains("in rust-hdl,"), "{name}: {seen}");
@@ -104,7 +109,7 @@ fn what_is_not_due_is_seen() {
         |(_, response, _)| *response ^= 2,
         |(.., last)| *last = !*last,
     ];
-    let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 5, 4));
+    let bursts = [0, 1, 2, 3].map(|owner| bursts(&mut bench.rng, 8, owner, 5, 4));
     for twist in twists {
         bench.twist = twist;
         let seen = bench.run(bursts.clone(), Pace::Percent(70), memory(3));

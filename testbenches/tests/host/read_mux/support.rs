@@ -150,7 +150,7 @@ pub type Beat = (Vec<u8>, u64, bool);
 
 /// The requesters and the bus behind a run, and the most bursts under way.
 pub struct Outcome {
-    pub requesters: [Requester; 3],
+    pub requesters: [Requester; 4],
     pub bus: ReadBus,
     pub most: usize,
     /// Cycles in which an address was valid on the bus for the first time, and in which a beat was accepted.
@@ -192,6 +192,7 @@ impl<const W: usize> Bench<W> {
         noise!(b.rings, rng);
         noise!(b.queues, rng);
         noise!(b.gather, rng);
+        noise!(b.responder, rng);
         b.m_axi.arready.next = chance(rng, 50);
         b.m_axi.rvalid.next = chance(rng, 50);
         b.m_axi.rdata.next = stimulus::bits(rng);
@@ -202,7 +203,7 @@ impl<const W: usize> Bench<W> {
     /// Runs until all is answered: to each requester what it asked for, in order.
     pub fn run(
         &mut self,
-        bursts: [Vec<Burst>; 3],
+        bursts: [Vec<Burst>; 4],
         pace: Pace,
         manner: Manner,
     ) -> Result<Outcome, String> {
@@ -228,6 +229,7 @@ impl<const W: usize> Bench<W> {
             drive!(b.rings, requesters[0]);
             drive!(b.queues, requesters[1]);
             drive!(b.gather, requesters[2]);
+            drive!(b.responder, requesters[3]);
             b.m_axi.arready.next = offer.arready;
             b.m_axi.rvalid.next = offer.beat.is_some();
             if let Some(beat) = &offer.beat {
@@ -278,7 +280,12 @@ impl<const W: usize> Bench<W> {
             most = most.max(owners.len());
 
             // requesters
-            let gets = [got!(b.rings), got!(b.queues), got!(b.gather)];
+            let gets = [
+                got!(b.rings),
+                got!(b.queues),
+                got!(b.gather),
+                got!(b.responder),
+            ];
             for (number, (arready, beat)) in gets.into_iter().enumerate() {
                 let requester = &mut requesters[number];
                 if requester.held.is_some() && requester.held != beat {
@@ -342,12 +349,13 @@ impl<const W: usize> Bench<W> {
     }
 }
 
-/// Small bursts of two requesters, and large ones of the third.
-pub fn mixed(rng: &mut Rng, octets: usize, count: usize) -> [Vec<Burst>; 3] {
+/// Small bursts of three requesters, and large ones of the third.
+pub fn mixed(rng: &mut Rng, octets: usize, count: usize) -> [Vec<Burst>; 4] {
     let block = 256 / octets;
     [
         bursts(rng, octets, 0, count, block),
         bursts(rng, octets, 1, count, block),
         bursts(rng, octets, 2, count, 24),
+        bursts(rng, octets, 3, count, block),
     ]
 }

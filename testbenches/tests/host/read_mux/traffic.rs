@@ -51,7 +51,7 @@ fn random_512() {
 #[test]
 fn slow_answers() {
     let mut bench = Bench::<64>::new(1);
-    let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 40, 2));
+    let bursts = [0, 1, 2, 3].map(|owner| bursts(&mut bench.rng, 8, owner, 40, 2));
     let outcome = bench.run(bursts, Pace::Always, memory(300)).unwrap();
     assert_eq!(outcome.most, BURSTS);
 }
@@ -69,7 +69,7 @@ fn answers_wait_for_the_oldest_one() {
 #[test]
 fn in_turn() {
     let mut bench = Bench::<64>::new(3);
-    let bursts = [0, 1, 2].map(|owner| bursts(&mut bench.rng, 8, owner, 60, 4));
+    let bursts = [0, 1, 2, 3].map(|owner| bursts(&mut bench.rng, 8, owner, 60, 4));
     let manner = Manner {
         ar: Pace::Percent(30),
         ..memory(2)
@@ -82,10 +82,10 @@ fn in_turn() {
         .map(|(_, burst)| burst.address / SPACE - 1);
     let owners: Vec<u64> = owners.collect();
     // all of them ask all the time
-    for turn in owners[..150].windows(3) {
+    for turn in owners[..150].windows(4) {
         let mut turn = turn.to_vec();
         turn.sort_unstable();
-        assert_eq!(turn, [0, 1, 2]);
+        assert_eq!(turn, [0, 1, 2, 3]);
     }
 }
 
@@ -93,9 +93,9 @@ fn in_turn() {
 fn rates<const W: usize>() {
     let mut bench = Bench::<W>::new(4);
     let gaps = |cycles: &[usize]| cycles[cycles.len() - 1] + 1 - cycles[0] - cycles.len();
-    for owner in 0..3 {
+    for owner in 0..4 {
         for longest in [1, 16] {
-            let mut sets = [vec![], vec![], vec![]];
+            let mut sets = [vec![], vec![], vec![], vec![]];
             sets[owner] = bursts(&mut bench.rng, W / 8, owner as u64, 50, longest);
             let outcome = bench.run(sets, Pace::Always, memory(5)).unwrap();
             assert_eq!(gaps(&outcome.beat_cycles), 0, "{owner}, {longest}");
@@ -108,7 +108,7 @@ fn rates<const W: usize>() {
         }
     }
     for longest in [1, 12] {
-        let sets = [0, 1, 2].map(|owner| bursts(&mut bench.rng, W / 8, owner, 40, longest));
+        let sets = [0, 1, 2, 3].map(|owner| bursts(&mut bench.rng, W / 8, owner, 40, longest));
         let outcome = bench.run(sets, Pace::Always, memory(9)).unwrap();
         assert_eq!(gaps(&outcome.beat_cycles), 0, "{longest}");
     }
@@ -139,7 +139,12 @@ fn no_path_leads_through() {
             let b = &bench.lockstep.block;
             let port = &b.m_axi;
             let bus = (port.arvalid.val(), port.araddr.val(), port.arlen.val());
-            let gets = [got!(b.rings), got!(b.queues), got!(b.gather)];
+            let gets = [
+                got!(b.rings),
+                got!(b.queues),
+                got!(b.gather),
+                got!(b.responder),
+            ];
             (bus, port.rready.val(), gets)
         });
         assert!(outputs[0] == outputs[1] && outputs[1] == outputs[2]);

@@ -90,6 +90,7 @@ impl Sender {
                     stag: element.stag,
                     offset: element.offset + (from - begins),
                     length: to - from,
+                    remote: false,
                 };
                 let address = bus_address(region, self.stream, self.domain, range)?;
                 refused |= address < REFUSED.end && REFUSED.start < address + range.length;

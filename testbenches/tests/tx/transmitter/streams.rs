@@ -21,6 +21,7 @@ fn regions() -> Vec<Region> {
         base: [0, 0xFFFF_FF00, 0x1234_5678_9ABC][index as usize % 3],
         length: 20_000,
         address,
+        remote_read: None,
     };
     vec![
         region(0, 0x4_0000_0007),

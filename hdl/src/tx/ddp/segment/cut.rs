@@ -45,4 +45,6 @@ pub struct Cut {
     pub request: Bits<64>,
     /// `CONSUMED`.
     pub consumed: Bits<16>,
+    /// It is part of a Read Response.
+    pub response: Bit,
 }

@@ -339,6 +339,7 @@ impl<const S: usize> Logic for Payload<S> {
             }
         }
         self.m_piece.next.refused = self.refusal_now.val();
+        self.m_piece.next.remote = self.cut.val().response;
         for i in 0..S {
             if self.refuses_now.q.val().valid
                 & (self.refuses_now.q.val().stream.get_bits::<4>(0) == self.stream_index[i].val())

@@ -81,6 +81,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if (tagged_checks_fails_association & reset) begin",
     ),
     (
+        "any_memory_for_the_peer",
+        "if (judged.remote & tagged_checks_fails_read) begin",
+        "if ((judged.remote & tagged_checks_fails_read) & reset) begin",
+    ),
+    (
+        "the_peers_rights_count_for_the_owner",
+        "if (judged.remote & tagged_checks_fails_read) begin",
+        "if ((judged.remote | (~reset)) & tagged_checks_fails_read) begin",
+    ),
+    (
         "any_stag",
         "if (tagged_checks_fails_stag) begin",
         "if (tagged_checks_fails_stag & reset) begin",

@@ -48,6 +48,7 @@ fn random_segments_are_judged_as_the_model_does() {
         status::STAG,
         status::ASSOC,
         status::BOUNDS,
+        status::ACCESS,
         status::FLUSHED,
         status::MALFORMED,
     ] {
@@ -74,6 +75,7 @@ fn each_octet_at_the_ends_of_a_region() {
             base,
             length,
             address: 0xFFFF_FFF0,
+            remote_read: Some(true),
         };
         let table = Table::from([(stag_slot(region.stag, SLOTS), region)]);
         let end = base.wrapping_add(length);
@@ -91,6 +93,7 @@ fn each_octet_at_the_ends_of_a_region() {
                             length,
                         }],
                         refused: status::OK,
+                        remote: length % 2 == 1,
                     });
                 }
             }
@@ -112,6 +115,7 @@ fn a_piece_takes_a_cycle_and_a_segment_its_latency() {
         stream: 0,
         domain: 0,
         refused: status::OK,
+        remote: bad,
         parts: match bad {
             // no slot 7 is in use
             true => vec![

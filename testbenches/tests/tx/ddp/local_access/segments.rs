@@ -32,6 +32,7 @@ pub fn table(rng: &mut Rng) -> Table {
             base: if length == 0 { base >> 1 } else { base },
             length,
             address: rng.u64(..),
+            remote_read: Some(chance(rng, 90)),
         };
         table.insert(stag_slot(region.stag, SLOTS), region);
     }
@@ -99,6 +100,7 @@ pub fn random_segments(rng: &mut Rng, table: &Table, count: usize) -> Vec<Segmen
             stream,
             domain,
             parts,
+            remote: rng.bool(),
             refused: match rng.u8(0..12) {
                 0 => status::FLUSHED,
                 1 => status::MALFORMED,

@@ -35,6 +35,8 @@ pub struct Segment {
     pub parts: Vec<Part>,
     /// Status with which the last part says that the segment is not sent.
     pub refused: u32,
+    /// Its memory is read for the peer.
+    pub remote: bool,
 }
 
 pub type Table = BTreeMap<u32, Region>;
@@ -58,6 +60,7 @@ pub fn judged(table: &Table, segment: &Segment) -> (u32, Vec<Piece>) {
                     stag: *stag,
                     offset: *offset,
                     length: u64::from(*length),
+                    remote: segment.remote,
                 };
                 let address = match bus_address(region, segment.stream, segment.domain, range) {
                     Ok(address) => address,
@@ -105,6 +108,7 @@ pub fn record(segment: &Segment, index: usize, rng: &mut Rng) -> LocalPiece {
             length,
         } => {
             record.memory = true;
+            record.remote = segment.remote;
             let content = (BigUint::from(*offset) << 32_u32) | BigUint::from(*stag);
             let above: BigUint = stimulus::wide(rng, 48) << 96_u32;
             record.content = BigUint::into(content | above);
@@ -128,6 +132,7 @@ pub fn noise(rng: &mut Rng) -> LocalPiece {
         content: stimulus::bits(rng),
         last: chance(rng, 50),
         refused: stimulus::bits(rng),
+        remote: chance(rng, 50),
     }
 }
 

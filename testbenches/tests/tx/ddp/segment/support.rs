@@ -74,6 +74,14 @@ pub struct Posted {
     pub wrong_at: Option<u32>,
 }
 
+impl Posted {
+    /// Whether the bench says that it is a Read Response: an arbitrary half of the slots is.
+    fn is_response(&self) -> bool {
+        let name = warpline_regmap::transmit::send_slot::REQUEST.get(&self.slot);
+        !self.unread && name.count_ones() % 2 == 1
+    }
+}
+
 /// A stream as the host and its peer see it.
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -250,6 +258,7 @@ impl Stream {
         let mut due = *record;
         due.consumed = u64::from(self.reported.wrapping_add(1)).into();
         due.first = self.sent == 0;
+        due.response = posted.is_response();
         let name = warpline_regmap::transmit::send_slot::REQUEST.get(&posted.slot);
         let length = warpline_regmap::transmit::send_slot::LENGTH.get(&posted.slot);
         if !posted.unread {
@@ -358,7 +367,7 @@ pub struct Bench<const S: usize> {
     pub seen: Vec<Seen>,
     rhythms: [Rhythm; 3],
     /// Rows asked for, and what they hold.
-    rows: VecDeque<(u128, bool, u16)>,
+    rows: VecDeque<(u128, bool, u16, bool)>,
     pieces: VecDeque<(usize, LocalPiece)>,
     records: VecDeque<(usize, SendSegment)>,
     held: (Option<LocalPiece>, Option<SendSegment>),
@@ -394,7 +403,7 @@ impl<const S: usize> Bench<S> {
             events: VecDeque::new(),
             seen: vec![],
             rhythms: [paces.piece, paces.segment, paces.slot].map(Rhythm::new),
-            rows: VecDeque::from(vec![(0, false, 0); ROW_LATENCY]),
+            rows: VecDeque::from(vec![(0, false, 0, false); ROW_LATENCY]),
             pieces: VecDeque::new(),
             records: VecDeque::new(),
             held: (None, None),
@@ -433,6 +442,7 @@ impl<const S: usize> Bench<S> {
         b.row_data.next = stimulus::bits(rng);
         b.head_failed.next = chance(rng, 50);
         b.consumed.next = stimulus::bits(rng);
+        b.is_response.next = chance(rng, 50);
         b.command_valid.next = false;
         b.command.next = TransmitCommand::Arm;
         b.s_command.next = TransmitArguments {
@@ -456,10 +466,11 @@ impl<const S: usize> Bench<S> {
             b.head[index].next = stream.delay == 0 && !stream.unpopped.is_empty();
             b.under_way[index].next = stream.under_way > 0;
         }
-        let (row, failed, consumed) = self.rows.pop_front().expect("one for each cycle");
+        let (row, failed, consumed, response) = self.rows.pop_front().expect("one for each cycle");
         b.row_data.next = BigUint::from(row).into();
         b.head_failed.next = failed;
         b.consumed.next = u64::from(consumed).into();
+        b.is_response.next = response;
         if let Some((command, arguments)) = self.command {
             b.command.next = command;
             b.s_command.next = arguments;
@@ -522,7 +533,8 @@ impl<const S: usize> Bench<S> {
         };
         let failed = head.is_some_and(|posted| posted.unread);
         let popped = stream.map_or(0, |stream| stream.popped.wrapping_add(1));
-        self.rows.push_back((data, failed, popped));
+        let response = head.is_some_and(Posted::is_response);
+        self.rows.push_back((data, failed, popped, response));
 
         let piece = b.m_piece_valid.val().then(|| b.m_piece.val());
         let record = b.m_segment_valid.val().then(|| b.m_segment.val());
@@ -644,6 +656,9 @@ impl<const S: usize> Bench<S> {
                 }
                 if piece.refused.any() && !piece.last {
                     return Err(format!("cycle {cycle}: refused before the end"));
+                }
+                if piece.memory && piece.remote != segment.response {
+                    return Err(format!("cycle {cycle}: {piece:?} in {segment:?}"));
                 }
                 let domain = self.streams[number].domain;
                 if status == 0 && piece.protection_domain.index() != usize::from(domain) {

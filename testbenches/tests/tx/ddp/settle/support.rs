@@ -39,6 +39,12 @@ pub struct Entry {
     pub request: u64,
     pub octets: u32,
     pub consumed: u16,
+    pub response: bool,
+}
+
+/// Whether the bench takes a request for a Read Response.
+fn is_response(request: u64) -> bool {
+    request.count_ones() % 2 == 1
 }
 
 /// A stream: its messages, and what the sender knows.
@@ -88,6 +94,7 @@ impl Stream {
                 request: message.request,
                 octets: message.request as u32 ^ 0x5555,
                 consumed: self.posted,
+                response: is_response(message.request),
             }));
         }
         self.messages.extend(messages);
@@ -233,6 +240,7 @@ impl<const S: usize> Bench<S> {
             octets: u64::from(message.request as u32 ^ 0x5555).into(),
             request: message.request.into(),
             consumed: u64::from(stream.consumed + 1).into(),
+            response: is_response(message.request),
         };
         let (status, bus) = match fate {
             Fate::Refused(status) => (status, false),
@@ -371,6 +379,7 @@ impl<const S: usize> Bench<S> {
             request: send_event::REQUEST.get(&words),
             octets: send_event::LENGTH.get(&words) as u32,
             consumed: send_event::CONSUMED.get(&words) as u16,
+            response: send_event::RESPONSE.get(&words) == 1,
         };
         let closed = self.streams[number].closed;
         let due = self.streams[number].due.pop_front();

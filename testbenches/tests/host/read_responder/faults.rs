@@ -1,0 +1,671 @@
+//! Faults planted in the written text, and around the block: each is seen.
+
+use warpline_hdl::host::read_responder::ReadResponder;
+use warpline_regmap::transmit::read_responder;
+use warpline_sv_writer::write;
+use warpline_testbenches::lockstep::{Lockstep, plant};
+use warpline_testbenches::read_bus::Manner;
+
+use crate::model::{Op, Plant, Wrong};
+use crate::random::{mixture, quick, random_request, rough};
+use crate::support::Rig;
+
+/// A name, the right text, and what it reads with a fault.
+type Fault = (&'static str, &'static str, &'static str);
+
+/// What is taken, what passes and what is answered: names, the right text, and what it reads with a fault.
+const EVENTS: &[Fault] = &[
+    (
+        "any_queue",
+        "(held_q[63:32] == requests);",
+        "((held_q[63:32] == requests) | (~reset));",
+    ),
+    (
+        "queue_modulo_256",
+        "(held_q[63:32] == requests);",
+        "(held_q[39:32] == requests[7:0]);",
+    ),
+    (
+        "any_kind",
+        "is_request = (held_kind == untagged) &",
+        "is_request = ((held_kind == untagged) | (~reset)) &",
+    ),
+    (
+        "responder_that_is_off",
+        "takes_d = is_request & (stream_on | stream_flies);",
+        "takes_d = is_request & ((stream_on | stream_flies) | (~reset));",
+    ),
+    (
+        "passes_what_is_read",
+        "takes_d = is_request & (stream_on | stream_flies);",
+        "takes_d = is_request & (stream_on | (stream_flies & reset));",
+    ),
+    (
+        "short_request",
+        "held_q[127:96] == request_octets",
+        "held_q[127:96] <= request_octets",
+    ),
+    (
+        "length_modulo_64_kib",
+        "held_q[127:96] == request_octets",
+        "held_q[111:96] == request_octets[15:0]",
+    ),
+    (
+        "any_version",
+        "(held_control & checked) == read_request",
+        "(held_control & (checked & 8'hf)) == (read_request & 8'hf)",
+    ),
+    (
+        "any_opcode",
+        "(held_control & checked) == read_request",
+        "(held_control & (checked & 8'hc0)) == (read_request & 8'hc0)",
+    ),
+    (
+        "rsv_is_checked",
+        "(held_control & checked) == read_request",
+        "(held_control & (checked | 8'h30)) == read_request",
+    ),
+    ("hole", "(~held_q[17])", "(~(held_q[17] & reset))"),
+    ("anomaly", "(~held_q[18])", "(~(held_q[18] & reset))"),
+    (
+        "seventeenth_request",
+        "(~(|stream_number[5:4]))",
+        "(~(stream_number[5] | (stream_number[4] & reset)))",
+    ),
+    (
+        "reads_are_not_counted",
+        "stream_number = (6'(stream_reads)) +",
+        "stream_number = (6'(stream_reads & {5{reset}})) +",
+    ),
+    (
+        "slots_are_not_counted",
+        "+ (6'(stream_slots));",
+        "+ (6'(stream_slots & {5{reset}}));",
+    ),
+    (
+        "error_passes_reads",
+        "(held_kind == error) |",
+        "((held_kind == error) & reset) |",
+    ),
+    (
+        "closed_passes_reads",
+        "| (held_kind == closed);",
+        "| ((held_kind == closed) & reset);",
+    ),
+    (
+        "output_is_overwritten",
+        "(~takes_q)) & (~out_valid_q))",
+        "(~takes_q)) & ((~out_valid_q) | (~reset)))",
+    ),
+    (
+        "passes_with_one_for_the_host",
+        "& (result_step_q != ResultStep_Host))",
+        "& ((result_step_q != ResultStep_Host) | (~reset)))",
+    ),
+    (
+        "output_is_overwritten_by_a_request",
+        "to_host = (result_step_q == ResultStep_Host) & (~out_valid_q);",
+        "to_host = (result_step_q == ResultStep_Host) & ((~out_valid_q) | (~reset));",
+    ),
+    (
+        "other_event_to_the_host",
+        "out_d = oldest.entry;",
+        "out_d = held_q;",
+    ),
+    (
+        "accepts_behind_a_fence",
+        "s_ready = (event_step_q == EventStep_Open) & (~fencing_q);",
+        "s_ready = (event_step_q == EventStep_Open) & ((~fencing_q) | (~reset));",
+    ),
+    (
+        "fence_passes_an_event",
+        "((fencing_q & (event_step_q == EventStep_Open)) &",
+        "((fencing_q & ((event_step_q == EventStep_Open) | (~reset))) &",
+    ),
+    (
+        "fence_passes_reads",
+        "(~flight_m_valid)) & (~out_valid_q);",
+        "((~flight_m_valid) | (~reset))) & (~out_valid_q);",
+    ),
+    (
+        "fence_passes_the_output",
+        "(~flight_m_valid)) & (~out_valid_q);",
+        "(~flight_m_valid)) & ((~out_valid_q) | (~reset));",
+    ),
+    (
+        "fence_goes_on",
+        "if (m_fence) begin",
+        "if (m_fence & reset) begin",
+    ),
+];
+
+/// Addresses and beats.
+const READS: &[Fault] = &[
+    (
+        "address_in_work",
+        "& flight_s_ready) & (ask_step_q == AskStep_Rest);",
+        "& flight_s_ready) & ((ask_step_q == AskStep_Rest) | (~reset));",
+    ),
+    (
+        "seventeen_under_way",
+        "& flight_s_ready) & (ask_step_q == AskStep_Rest);",
+        "& (flight_s_ready | (~reset))) & (ask_step_q == AskStep_Rest);",
+    ),
+    (
+        "first_msn",
+        "(held_q[78:64] - place_q.first) &",
+        "(held_q[78:64] - (place_q.first & {15{reset}})) &",
+    ),
+    (
+        "buffers_without_end",
+        "& place_q.mask;",
+        "& (place_q.mask | {15{~reset}});",
+    ),
+    (
+        "no_carry_from_the_number",
+        "low_d = (27'(base_q[25:0])) + (27'(number_q));",
+        "low_d = (27'(base_q[25:0])) | (27'(number_q));",
+    ),
+    (
+        "no_carry_into_the_high_half",
+        "(32'(low_q[26]));",
+        "(32'(low_q[26] & reset));",
+    ),
+    (
+        "arvalid_falls",
+        "if (m_axi_arready) begin",
+        "if (m_axi_arready | (~reset)) begin",
+    ),
+    (
+        "refused_beat",
+        "error_0_d = m_axi_rresp[1];",
+        "error_0_d = m_axi_rresp[1] & reset;",
+    ),
+    (
+        "refusal_of_the_last_beat_only",
+        "bad_d = bad_q | error_0_q;",
+        "bad_d = (bad_q | error_0_q) & reset;",
+    ),
+    (
+        "refusal_of_the_last_beat_is_lost",
+        "(bad_q | error_0_q) | (count_q",
+        "(bad_q | (error_0_q & reset)) | (count_q",
+    ),
+    (
+        "refusal_goes_on",
+        "count_d = 3'h0;\n                bad_d = 1'b0;",
+        "count_d = 3'h0;\n                bad_d = bad_q | error_0_q;",
+    ),
+    (
+        "beats_count_on",
+        "collected_d = 256'h0;\n                count_d = 3'h0;",
+        "collected_d = 256'h0;\n                count_d = count_q + 3'h1;",
+    ),
+];
+
+/// Beats of a burst, on a bus that ends some of them too early or too late.
+const ENDS: &[Fault] = &[
+    (
+        "burst_of_a_wrong_length",
+        "| (count_q != final_beat);",
+        "| ((count_q != final_beat) & reset);",
+    ),
+    (
+        "burst_that_is_too_short",
+        "| (count_q != final_beat);",
+        "| (count_q > final_beat);",
+    ),
+    (
+        "burst_that_is_too_long",
+        "| (count_q != final_beat);",
+        "| (count_q < final_beat);",
+    ),
+];
+
+/// What becomes a slot, and what is under way.
+const RESULTS: &[Fault] = &[
+    (
+        "failed_read_is_answered",
+        "(found.failed |",
+        "((found.failed & reset) |",
+    ),
+    (
+        "malformed_request_is_answered",
+        "(~oldest.answer))",
+        "((~oldest.answer) & reset))",
+    ),
+    (
+        "request_behind_a_failed_one_is_answered",
+        "| stream_broken) begin",
+        "| (stream_broken & reset)) begin",
+    ),
+    (
+        "sink_that_wraps",
+        "wraps_d = end_high_q[32] &",
+        "wraps_d = (end_high_q[32] & reset) &",
+    ),
+    (
+        "end_at_2_to_the_64",
+        "((|end_high_q[31:0]) | (|end_low_q[31:0]));",
+        "(((|end_high_q[31:0]) | (|end_low_q[31:0])) | (~reset));",
+    ),
+    (
+        "end_behind_2_to_the_64",
+        "((|end_high_q[31:0]) | (|end_low_q[31:0]));",
+        "((|end_high_q[31:0]) | ((|end_low_q[31:0]) & reset));",
+    ),
+    (
+        "no_carry_of_the_end",
+        "(33'(end_low_q[32]));",
+        "(33'(end_low_q[32] & reset));",
+    ),
+    (
+        "wrap_becomes_a_slot",
+        "slots_put = ~wraps_q;",
+        "slots_put = ~(wraps_q & reset);",
+    ),
+    (
+        "wrap_is_dropped",
+        "result_step_d = ResultStep_Look;\n                if (wraps_q) begin",
+        "result_step_d = ResultStep_Look;\n                if (wraps_q & reset) begin",
+    ),
+    (
+        "wrap_takes_two_results",
+        "((result_step_q == ResultStep_Row2) & (~wraps_q)) | to_host;",
+        "((result_step_q == ResultStep_Row2) & (~(wraps_q & reset))) | to_host;",
+    ),
+    (
+        "element_without_octets",
+        "if (|swapped_3) begin",
+        "if ((|swapped_3) | (~reset)) begin",
+    ),
+    (
+        "no_element",
+        "if (|swapped_3) begin",
+        "if ((|swapped_3) & reset) begin",
+    ),
+    (
+        "octets_of_a_word_turned",
+        "swapped_5 = (((word_5 << 24)",
+        "swapped_5 = (((word_5 << 16)",
+    ),
+    (
+        "second_row_twice",
+        "slots_put_row = 2'h2;",
+        "slots_put_row = 2'h1;",
+    ),
+    (
+        "third_row_first",
+        "ResultStep_Row0: begin\n                slots_put = 1'b1;",
+        "ResultStep_Row0: begin\n                slots_put = reset;",
+    ),
+    (
+        "request_without_msn",
+        "({96'h0, oldest.entry[95:64]}) << 64",
+        "({96'h0, oldest.entry[95:65], 1'b0}) << 64",
+    ),
+    (
+        "idle_while_it_reads",
+        "idle_1 = ((~(|flights_1_q)) &",
+        "idle_1 = ((~((|flights_1_q) & reset)) &",
+    ),
+    (
+        "idle_with_slots",
+        "& (~slots_holds_1)) &",
+        "& (~(slots_holds_1 & reset))) &",
+    ),
+    (
+        "idle_with_a_doorbell",
+        "& (~give_back_owes_1);",
+        "& (~(give_back_owes_1 & reset));",
+    ),
+    (
+        "quiet_of_another_stream",
+        "still_d = idle_1;",
+        "still_d = idle_2;",
+    ),
+    (
+        "read_that_nobody_counts",
+        "if (up_1 & (~down_1)) begin\n            flights_1",
+        "if (up_1 & reset) begin\n            flights_1",
+    ),
+    (
+        "read_that_begins_and_ends",
+        "if (up_1 & (~down_1)) begin\n            flights_1",
+        "if (up_1) begin\n            flights_1",
+    ),
+    (
+        "read_that_counts_for_ever",
+        "flights_1_d = flights_1_q - 5'h1;",
+        "flights_1_d = flights_1_q;",
+    ),
+];
+
+/// Commands.
+const SWITCH: &[Fault] = &[
+    (
+        "on_already",
+        "vacant_d = idle_2 & (~is_on_2_q);",
+        "vacant_d = idle_2 & ((~is_on_2_q) | (~reset));",
+    ),
+    (
+        "slots_are_left",
+        "vacant_d = idle_2 & (~is_on_2_q);",
+        "vacant_d = (idle_2 | (~reset)) & (~is_on_2_q);",
+    ),
+    (
+        "too_few_buffers",
+        "(|entries_log_q[3:2])",
+        "((|entries_log_q[3:2]) | (~reset))",
+    ),
+    (
+        "too_many_buffers",
+        "(~(|entries_log_q[7:4]))",
+        "(~((|entries_log_q[7:4]) & reset))",
+    ),
+    (
+        "base_is_not_aligned",
+        "(~(|base_q[5:0]))",
+        "(~((|base_q[5:0]) & reset))",
+    ),
+    (
+        "stream_that_does_not_exist",
+        "set_good = exists_q;",
+        "set_good = exists_q | (~reset);",
+    ),
+    (
+        "set_while_a_slot_is_written",
+        "set_now = set_refuses_q | (set_writes_q & (~slots_busy));",
+        "set_now = set_refuses_q | (set_writes_q & ((~slots_busy) | (~reset)));",
+    ),
+    (
+        "buffers_less_none",
+        "mask_d = (one << entries_log_q[3:0]) - 16'h1;",
+        "mask_d = one << entries_log_q[3:0];",
+    ),
+    (
+        "broken_for_ever",
+        "is_broken_1_d = 1'b0;\n                is_giving",
+        "is_broken_1_d = is_broken_1_q;\n                is_giving",
+    ),
+    (
+        "gives_nothing_back",
+        "is_giving_1_d = 1'b1;",
+        "is_giving_1_d = is_giving_1_q;",
+    ),
+    (
+        "on_behind_a_failure",
+        "is_on_1_d = 1'b0;\n            is_broken_1_d = 1'b1;",
+        "is_on_1_d = is_on_1_q;\n            is_broken_1_d = 1'b1;",
+    ),
+    (
+        "failure_breaks_nothing",
+        "is_on_1_d = 1'b0;\n            is_broken_1_d = 1'b1;",
+        "is_on_1_d = 1'b0;\n            is_broken_1_d = is_broken_1_q;",
+    ),
+    (
+        "on_behind_close",
+        "is_on_1_d = 1'b0;\n            is_giving_1_d = 1'b0;",
+        "is_on_1_d = is_on_1_q;\n            is_giving_1_d = 1'b0;",
+    ),
+    (
+        "gives_back_behind_close",
+        "is_on_1_d = 1'b0;\n            is_giving_1_d = 1'b0;",
+        "is_on_1_d = 1'b0;\n            is_giving_1_d = is_giving_1_q;",
+    ),
+];
+
+/// Slots and doorbells.
+const SLOTS_AND_BELLS: &[Fault] = &[
+    (
+        "slot_on_its_neighbour",
+        "written_data = written_out + 4'h1;",
+        "written_data = written_out;",
+    ),
+    (
+        "pop_counts_for_another_stream",
+        "done_read_row = popped_of_1_q[3:0];",
+        "done_read_row = align_stream;",
+    ),
+    (
+        "head_too_early",
+        "assign resting_1 = (popped_1_q &",
+        "assign resting_1 = ((popped_1_q & reset) &",
+    ),
+    (
+        "head_a_cycle_too_early",
+        "(popped_2_q & (popped_of_2_q == index_1))",
+        "((popped_2_q & reset) & (popped_of_2_q == index_1))",
+    ),
+    (
+        "put_and_pop_at_once",
+        "if (up_1 & (~down_1)) begin\n            counts_1",
+        "if (up_1) begin\n            counts_1",
+    ),
+    (
+        "pop_is_not_held",
+        "holds_1 = (|counts_1_q) | resting_1;",
+        "holds_1 = (|counts_1_q) | (resting_1 & reset);",
+    ),
+    (
+        "doorbell_of_any_queue",
+        "rings = doorbell & (doorbell_queue == requests);",
+        "rings = doorbell & ((doorbell_queue == requests) | (~reset));",
+    ),
+    (
+        "given_back_twice",
+        "base_data = rung_value_q - done_rung_out;",
+        "base_data = rung_value_q - (done_rung_out & {16{reset}});",
+    ),
+    (
+        "old_doorbell_is_offered",
+        "replaced = (rings &",
+        "replaced = ((rings & reset) &",
+    ),
+    (
+        "old_doorbell_a_cycle_later",
+        "| (rung_q & (rung_stream_q == current_q));",
+        "| ((rung_q & reset) & (rung_stream_q == current_q));",
+    ),
+    (
+        "doorbell_of_another_stream_replaces",
+        "| (rung_q & (rung_stream_q == current_q));",
+        "| (rung_q & ((rung_stream_q == current_q) | (~reset)));",
+    ),
+    (
+        "counted_too_early",
+        "if (~replaced) begin",
+        "if ((~replaced) | (~reset)) begin",
+    ),
+    (
+        "doorbell_stays",
+        "if (replaced) begin",
+        "if (replaced & reset) begin",
+    ),
+    (
+        "doorbell_falls",
+        "end else if (bell_ready) begin",
+        "end else if (bell_ready | (~reset)) begin",
+    ),
+    ("no_doorbell", "due_1_d = 1'b1;", "due_1_d = due_1_q;"),
+    (
+        "doorbell_rings_on",
+        "index_1)) begin\n            due_1_d = 1'b0;",
+        "index_1)) begin\n            due_1_d = due_1_q;",
+    ),
+    (
+        "doorbell_behind_close",
+        "if ((~gives_1) | reset) begin",
+        "if (((~gives_1) & reset) | reset) begin",
+    ),
+    (
+        "owes_nothing_while_it_rings",
+        "owes_1 = 1'b1;",
+        "owes_1 = due_1_q;",
+    ),
+];
+
+/// Requests, commands and memories that reach every part of the block.
+fn exercise(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
+    mixture(rig, 16)?;
+    for stream in 0..4 {
+        if rig.streams[stream].lives {
+            rig.close(stream)?;
+        }
+    }
+    // 17 of a stream, while its slots are not popped; it cannot be switched on again with them
+    rig.bus.manner = quick(3);
+    for (log, base) in [(3, 0), (16, 0), (4, 1)] {
+        let mut words = [0; read_responder::WORDS];
+        read_responder::STREAM.put(&mut words, 2);
+        read_responder::ON.put(&mut words, 1);
+        read_responder::ENTRIES_LOG.put(&mut words, log);
+        read_responder::BASE.put(&mut words, base);
+        refuse(rig, words)?;
+    }
+    rig.switch_on(2)?;
+    refuse(rig, rig.streams[2].arguments(2))?;
+    rig.holds.insert(2);
+    rig.streams[2].credit = 20;
+    for _ in 0..17 {
+        let request = random_request(&mut rig.rng);
+        let words = rig.ask(2, &request);
+        rig.give(words);
+    }
+    rig.finish()?;
+    refuse(rig, rig.streams[2].arguments(2))?;
+    rig.holds.clear();
+    rig.finish()?;
+    rig.close(2)?;
+    // more than can be under way
+    rig.bus.manner = quick(200);
+    for stream in 0..4 {
+        rig.switch_on(stream)?;
+    }
+    for request in 0..40 {
+        let stream = request % 4;
+        let request = random_request(&mut rig.rng);
+        let words = rig.ask(stream, &request);
+        rig.give(words);
+    }
+    rig.finish()?;
+    // one stream at its rate, with doorbells of the host between those of the device
+    rig.bus.manner = quick(3);
+    let mut given = 0;
+    while given < 400 {
+        let here = rig.streams[1].slots.len() + rig.flying.len() + rig.to_ask.len();
+        if rig.streams[1].credit > 0 && here < 10 && rig.events.len() < 4 {
+            let request = random_request(&mut rig.rng);
+            let words = rig.ask(1, &request);
+            rig.give(words);
+            given += 1;
+        } else {
+            rig.cycle()?;
+        }
+        if given % 8 == 0 && rig.doorbells.is_empty() {
+            let (stream, value) = (rig.rng.u8(0..2), rig.rng.u16(..));
+            rig.doorbells.push_back((stream, 1, value));
+        }
+    }
+    rig.finish()
+}
+
+/// A command for stream 2 that is refused.
+fn refuse(rig: &mut Rig<64, 8, 4>, words: [u32; 4]) -> Result<(), Wrong> {
+    rig.op = Some(Op::Set {
+        stream: 2,
+        words,
+        domain: 0,
+        legal: false,
+    });
+    rig.settle_op()
+}
+
+/// Plants each fault: the Verilog must differ from rust-hdl.
+fn are_seen(faults: &[Fault], manner: &Manner) {
+    let clock: fn(&mut ReadResponder<64, 8, 4>, bool) = |b, level| b.clock.next = level.into();
+    let mut unseen = vec![];
+    for (name, right, wrong) in faults {
+        let block = Box::new(ReadResponder::<64, 8, 4>::default());
+        let top = format!("read_responder_{name}");
+        let mut design = write(&*block, &top).unwrap();
+        plant(&mut design, right, wrong);
+        let lockstep = Lockstep::with_design(&top, block, &design, clock);
+        let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut rig = Rig::of(lockstep, manner.clone(), 1);
+        let seen = exercise(&mut rig).err();
+        if !seen
+            .as_ref()
+            .is_some_and(|seen| seen.contains("in rust-hdl,"))
+        {
+            unseen.push((name, seen));
+        }
+    }
+    assert!(unseen.is_empty(), "{unseen:?}");
+}
+
+#[test]
+fn faults_of_events_are_seen() {
+    are_seen(EVENTS, &rough());
+}
+
+#[test]
+fn faults_of_reads_are_seen() {
+    are_seen(READS, &rough());
+}
+
+#[test]
+fn faults_of_ends_of_bursts_are_seen() {
+    are_seen(
+        ENDS,
+        &Manner {
+            wrong_ends: 3,
+            ..rough()
+        },
+    );
+}
+
+#[test]
+fn faults_of_results_are_seen() {
+    are_seen(RESULTS, &rough());
+}
+
+#[test]
+fn faults_of_commands_are_seen() {
+    are_seen(SWITCH, &rough());
+}
+
+#[test]
+fn faults_of_slots_and_doorbells_are_seen() {
+    are_seen(SLOTS_AND_BELLS, &rough());
+}
+
+/// Without a fault nothing is seen.
+#[test]
+fn nothing_is_seen_without_a_fault() {
+    let mut rig = Rig::<64, 8, 4>::new(rough(), 1);
+    exercise(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
+}
+
+/// The bench compares with its own model: what is wrong around the block is seen as well.
+#[test]
+fn faults_around_the_block_are_seen() {
+    let plants = [
+        (Plant::StuckBit, "is not SendRequest"),
+        (Plant::ErrorLost, "is high"),
+        (Plant::DoorbellLost, "doorbell"),
+        (Plant::FenceKept, "does not come"),
+        (Plant::EventChanged, "is not Some"),
+        (Plant::PopLost, "is high"),
+    ];
+    for (plant, due) in plants {
+        let mut rig = Rig::<64, 8, 4>::new(rough(), 3);
+        rig.plant = Some(plant);
+        let seen = mixture(&mut rig, 60).err();
+        let seen = seen.unwrap_or_else(|| panic!("{plant:?} is not seen"));
+        assert!(
+            !seen.contains("in rust-hdl,") && seen.contains(due),
+            "{plant:?}: {seen}"
+        );
+    }
+}
