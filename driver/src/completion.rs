@@ -223,6 +223,7 @@ impl Entry {
                     status::MALFORMED => SendStatus::Malformed,
                     status::STAG => SendStatus::Stag,
                     status::ASSOC => SendStatus::NotAssociated,
+                    status::ACCESS => SendStatus::Access,
                     status::BOUNDS => SendStatus::Bounds,
                     status::BUS => SendStatus::Bus,
                     _ => return Err("no such status"),
@@ -233,6 +234,7 @@ impl Entry {
                     consumed: send_event::CONSUMED.get(words) as u16,
                     length: send_event::LENGTH.get(words) as u32,
                     request: send_event::REQUEST.get(words),
+                    response: send_event::RESPONSE.get(words) == 1,
                 }))
             }
             _ => Err("no such kind"),

@@ -91,6 +91,7 @@ mod pci_address;
 mod posted_sends;
 mod protection_domain;
 mod queue_pair;
+mod read_buffers;
 mod receive_ring;
 mod region;
 mod route;

@@ -28,6 +28,8 @@ pub enum SendStatus {
     Stag,
     /// An element's STag belongs to another stream or another protection domain.
     NotAssociated,
+    /// A Read Response's region has no remote read right.
+    Access,
     /// An element leaves its region.
     Bounds,
     /// The bus refused a read.
@@ -41,8 +43,10 @@ pub(crate) struct SendEvent {
     pub status: SendStatus,
     pub consumed: u16,
     pub length: u32,
-    /// The driver's number of the request.
+    /// The driver's number of the request; the MSN of a `response`.
     pub request: u64,
+    /// It is a Read Response of the device's own.
+    pub response: bool,
 }
 
 /// A request that the device has.
@@ -284,6 +288,7 @@ mod tests {
             consumed,
             length,
             request,
+            response: false,
         }
     }
 

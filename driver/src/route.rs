@@ -21,7 +21,7 @@ use warpline_wire::rdmap::{Control, Opcode};
 
 use crate::completion::Completion;
 use crate::error::Error;
-use crate::posted_sends::Done;
+use crate::posted_sends::{Done, SendStatus};
 
 /// Which streams have something in their inboxes, and an eventfd that says so, if somebody asked for that. One for each
 /// queue of work completions.
@@ -90,6 +90,8 @@ pub(crate) enum Notice {
     Completion(Completion),
     /// A request of the send ring is done.
     Sent(Done),
+    /// A Read Response of the device's own has not been sent, or not all of it.
+    ResponseFailed(SendStatus),
 }
 
 /// The inbox of a queue pair.

@@ -12,6 +12,8 @@ pub struct Capabilities {
     pub transmit: bool,
     /// It has a mailbox, and a control program behind it that listens, connects and arms streams.
     pub mailbox: bool,
+    /// It answers RDMA Read Requests by itself.
+    pub read_responder: bool,
 }
 
 impl Capabilities {
@@ -21,6 +23,7 @@ impl Capabilities {
         Ok(Self {
             transmit: transmit::CAPABILITY_TRANSMIT.get(&[value]) == 1,
             mailbox: transmit::CAPABILITY_MAILBOX.get(&[value]) == 1,
+            read_responder: transmit::CAPABILITY_READ_RESPONDER.get(&[value]) == 1,
         })
     }
 }

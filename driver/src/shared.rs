@@ -18,6 +18,7 @@ use warpline_regmap::Register;
 use warpline_regmap::layout::{completion, error_record};
 use warpline_regmap::mailbox;
 use warpline_regmap::register::{self, command, interrupt as vector};
+use warpline_regmap::transmit;
 
 use crate::buffer::Buffer;
 use crate::completion::{
@@ -29,6 +30,7 @@ use crate::error_record::ErrorRecord;
 use crate::interrupt::{self, Interrupts};
 use crate::mailbox_state::MailboxState;
 use crate::posted_sends::{PostedSends, SendStatus};
+use crate::read_buffers::ReadBuffers;
 use crate::receive_ring::ReceiveRing;
 use crate::route::{Notice, Route};
 use crate::shape::{Capabilities, Shape};
@@ -95,6 +97,8 @@ pub(crate) struct PostedQueue {
     pub next_msn: u32,
     pub posted: VecDeque<(u32, Buffer)>,
     pub ring: ReceiveRing,
+    /// The device takes the messages from these buffers; then none is posted.
+    pub device: Option<ReadBuffers>,
 }
 
 impl StreamState {
@@ -113,7 +117,8 @@ impl StreamState {
                     length: done.length,
                 })));
             }
-            Ok(Notice::Sent(_)) => {}
+            // only a queue pair lets the device answer
+            Ok(Notice::Sent(_) | Notice::ResponseFailed(_)) => {}
             Err(error) => ready.push_back(Err(error)),
         }
     }
@@ -152,6 +157,7 @@ impl StreamState {
         }
         for mut queue in self.queues.drain(..).flatten() {
             queue.posted.drain(..).for_each(mem::forget);
+            mem::forget(queue.device.take());
             queue.ring.leak();
         }
     }
@@ -217,6 +223,7 @@ impl Shared {
     fn execute(&self, state: &mut State, number: u32, arguments: &[u32]) -> Result<(), Error> {
         let name = command::COMMANDS
             .iter()
+            .chain(transmit::COMMANDS)
             .find(|command| command.value.value == number)
             .map_or("?", |command| command.value.name);
         for (index, word) in (0..).zip(arguments) {
@@ -414,6 +421,12 @@ fn complete(
     }
     if let Entry::Sent(event) = &entry {
         // Requests are reported behind an error as well: those that are flushed, and the last message.
+        if event.response {
+            return match event.status {
+                SendStatus::Ok => Err("a Read Response that was sent is not reported"),
+                status => Ok((stream, Notice::ResponseFailed(status))),
+            };
+        }
         let sends = state.sends.as_mut().ok_or("the stream has no send ring")?;
         return Ok((stream, Notice::Sent(sends.complete(event)?)));
     }
@@ -451,15 +464,23 @@ fn receive(entry: Entry, state: &mut StreamState) -> Result<Completion, &'static
                 .queues
                 .get_mut(usize::from(number))
                 .and_then(Option::as_mut);
-            let posted = &mut posted.ok_or("the stream has no such queue")?.posted;
-            let (due, buffer) = posted.front().ok_or("no buffer is posted")?;
-            if *due != msn {
-                return Err("another MSN is due");
-            }
+            let posted = posted.ok_or("the stream has no such queue")?;
+            let buffer = match &posted.device {
+                Some(buffers) => buffers.buffer(msn),
+                None => {
+                    let (due, buffer) = posted.posted.front().ok_or("no buffer is posted")?;
+                    if *due != msn {
+                        return Err("another MSN is due");
+                    }
+                    if length > buffer.len() {
+                        return Err("the message is longer than its buffer");
+                    }
+                    posted.posted.pop_front().ok_or("no buffer is posted")?.1
+                }
+            };
             if length > buffer.len() {
                 return Err("the message is longer than its buffer");
             }
-            let (_, buffer) = posted.pop_front().ok_or("no buffer is posted")?;
             Ok(Completion::Untagged(UntaggedCompletion {
                 stream,
                 queue: number,

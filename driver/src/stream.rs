@@ -13,6 +13,7 @@ use crate::domain::Domain;
 use crate::error::{Error, Returned};
 use crate::error_record::ErrorRecord;
 use crate::posted_sends::PostedSends;
+use crate::read_buffers::ReadBuffers;
 use crate::receive_ring::ReceiveRing;
 use crate::route::Route;
 use crate::send_queue::SendQueue;
@@ -132,6 +133,7 @@ impl Stream {
                     next_msn: options.first_msn,
                     posted: VecDeque::new(),
                     ring: ReceiveRing::new(&shared.dma, options.receive_entries)?,
+                    device: None,
                 }),
             });
         }
@@ -223,6 +225,28 @@ impl Stream {
     #[must_use]
     pub fn number(&self) -> u8 {
         self.number
+    }
+
+    /// Lets the device answer the messages of `queue`, which are Read Requests, of which `unanswered` may be under way. It takes
+    /// them from [`ReadBuffers`]; nothing may be posted to the queue.
+    pub(crate) fn attach_read_responder(&self, queue: u8, unanswered: u16) -> Result<(), Error> {
+        let stream = self.number;
+        let shared = &self.domain.shared;
+        let mut state = shared.state();
+        if state.gone {
+            return Err(Error::Gone);
+        }
+        let q = posted(&mut state, stream, queue).ok_or(Error::NoQueue { stream, queue })?;
+        let buffers = ReadBuffers::new(&shared.dma, q.ring.entries(), q.next_msn)?;
+        for (address, length) in buffers.places() {
+            q.ring.put(address, length);
+        }
+        let words = buffers.arguments(stream);
+        // Announced buffers belong to the device until the stream is closed, whatever becomes of the command.
+        q.device = Some(buffers);
+        let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
+        shared.write(register::RECEIVE_PRODUCER, element, unanswered.into())?;
+        shared.command(&mut state, transmit::SET_READ_RESPONDER, &words)
     }
 
     /// One of its untagged queues.

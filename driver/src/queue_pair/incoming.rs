@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   notice ─┬─ Sent ──────────► slots of the send ring
+//!           ├─ ResponseFailed ► the stream ends
 //!           ├─ Tagged ────────► a Read Response: its Read is done
 //!           ├─ Untagged, QN 0 ► Send: revoke what it invalidates, then complete the buffer
 //!           │            QN 1 ► Read Request: queued, answered by `advance`
@@ -32,6 +33,7 @@ impl Machine {
     pub fn notice(&mut self, notice: Result<Notice, Error>) {
         match notice {
             Ok(Notice::Sent(done)) => self.sent(done),
+            Ok(Notice::ResponseFailed(status)) => self.response_failed(status),
             Ok(Notice::Completion(completion)) => self.completion(completion),
             Err(error) => self.out.push(Err(error)),
         }
@@ -157,6 +159,7 @@ impl Machine {
                 }
                 self.receive(queue, buffer, Some((length, solicited, invalidate)));
             }
+            Ok(Event::ReadRequest(_)) if self.device_reads => {} // the buffer is the device's
             Ok(Event::ReadRequest(_)) => self.spare.push(buffer),
             Ok(Event::Terminated(terminate)) => {
                 self.event(PairEvent::Terminated(terminate));

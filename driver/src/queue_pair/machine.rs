@@ -5,6 +5,7 @@
 //!             fence, ORD, full ring    in the send ring     a Read, until
 //!                                                           its Response
 //!   peer's Read Request ─► rdmap ─► checked, in the send ring before held requests
+//!                          (the device answers it where it can; what it hands to the driver is refused)
 //!   first error ─► Terminate, the last message of the ring; held requests and Reads are flushed
 //! ```
 
@@ -14,10 +15,11 @@ use std::sync::Arc;
 
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, Target};
 use warpline_wire::rdmap::{
-    Address, InboundRead, OutboundRead, Outgoing, ReadRequest, SourceRegion, Stream as Rdmap,
-    Terminate, Version,
+    Address, Cause, InboundRead, OutboundRead, Outgoing, RdmaError, ReadRequest, SourceRegion,
+    Stream as Rdmap, Terminate, Version,
 };
 
+use super::options::PairOptions;
 use super::request::{Operation, WorkRequest};
 use super::work::{PairEvent, PairState, Work, WorkCompletion, WorkOpcode, WorkStatus};
 use crate::buffer::Buffer;
@@ -104,6 +106,8 @@ pub(super) struct Machine {
     released: bool,
     depth: usize,
     ord: usize,
+    /// The device answers Read Requests: those that come here, it has refused.
+    pub(super) device_reads: bool,
     /// Requests in the order of posting; `first` is the number of the first one.
     requests: VecDeque<Entry>,
     first: u64,
@@ -123,10 +127,10 @@ impl Machine {
         stream: Stream,
         generation: u64,
         version: Version,
-        depth: usize,
-        ird: usize,
-        ord: usize,
+        options: &PairOptions,
+        device_reads: bool,
     ) -> Self {
+        let (ird, ord) = (usize::from(options.ird), usize::from(options.ord));
         Self {
             id,
             domain: Arc::clone(stream.domain()),
@@ -145,8 +149,9 @@ impl Machine {
             ended: false,
             told_closed: false,
             released: false,
-            depth,
+            depth: options.send_depth.into(),
             ord,
+            device_reads,
             requests: VecDeque::new(),
             first: 0,
             slots: VecDeque::new(),
@@ -283,6 +288,13 @@ impl Machine {
                 self.end(terminate);
                 return Ok(());
             }
+            if self.device_reads {
+                // It could not read the request, or has looked while the STag changed.
+                let cause = Cause::Rdma(RdmaError::LocalCatastrophic);
+                let terminate = self.rdmap.terminate(&Terminate::new(cause));
+                self.end(terminate);
+                return Ok(());
+            }
             if !self.room(state) {
                 return Ok(());
             }
@@ -410,6 +422,16 @@ impl Machine {
             }
         }
         self.report();
+    }
+
+    /// A Response that the device has begun, or was about to, is not sent: its STag was revoked in between, or its memory
+    /// could not be read. The device sends nothing more.
+    pub fn response_failed(&mut self, status: SendStatus) {
+        if status != SendStatus::Flushed {
+            self.event(PairEvent::ResponseFailed(status));
+            self.broken = true;
+            self.fail();
+        }
     }
 
     fn issued_is_done(&mut self, number: u64, status: WorkStatus) {

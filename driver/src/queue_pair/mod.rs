@@ -7,12 +7,14 @@
 
 mod incoming;
 mod machine;
+mod options;
 mod pair;
 mod request;
 mod work;
 mod work_queue;
 
-pub use pair::{PairOptions, QueuePair};
+pub use options::PairOptions;
+pub use pair::QueuePair;
 pub use request::{Data, Local, Remote, WorkRequest};
 pub use work::{PairEvent, PairState, Work, WorkCompletion, WorkOpcode, WorkStatus};
 pub use work_queue::WorkQueue;

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpline_regmap::mailbox::Rtr;
+use warpline_regmap::transmit::READ_REQUESTS_MAX;
 use warpline_wire::rdmap::{MAX_TERMINATE_LEN, READ_REQUEST_LEN, Version};
 
 use super::machine::{End, Machine};
+use super::options::PairOptions;
 use super::request::{Data, Remote, WorkRequest};
 use super::work::{PairEvent, PairState};
 use super::work_queue::{Member, WorkQueue};
@@ -19,45 +21,6 @@ use crate::memory::DmaMemory;
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::stream::Stream;
-
-/// Sizes of a queue pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairOptions {
-    /// Requests that may be posted and not complete.
-    pub send_depth: u16,
-    /// Buffers that may be posted: up to 32768.
-    pub receive_depth: u16,
-    /// Reads of the peer that may be unanswered (IRD).
-    pub ird: u16,
-    /// Reads of this end that may be outstanding (ORD). Further ones are held.
-    pub ord: u16,
-}
-
-impl Default for PairOptions {
-    /// 64 requests, 256 buffers, 8 Reads in each direction.
-    fn default() -> Self {
-        Self {
-            send_depth: 64,
-            receive_depth: 256,
-            ird: 8,
-            ord: 8,
-        }
-    }
-}
-
-impl PairOptions {
-    /// Slots of the send ring: requests, Responses and a Terminate.
-    pub(crate) fn send_entries(&self) -> u32 {
-        let slots = u32::from(self.send_depth) + u32::from(self.ird) + 1;
-        slots.next_power_of_two().max(4)
-    }
-
-    /// Entries of each receive ring.
-    pub(crate) fn receive_entries(&self) -> u32 {
-        let buffers = u32::from(self.receive_depth.max(self.ird));
-        buffers.next_power_of_two().max(16)
-    }
-}
 
 /// A pair of queues over a stream that speaks RDMAP (RFC 5040): requests are posted to it, and completions come from its
 /// [`WorkQueue`].
@@ -97,8 +60,15 @@ impl QueuePair {
         let shared = Arc::clone(&stream.domain().shared);
         let number = stream.number();
         stream.attach_send_queue(options.send_entries())?;
-        let requests = buffers(&shared, options.ird.into(), READ_REQUEST_LEN)?;
-        stream.receive_queue(READ_REQUESTS)?.post_many(requests)?;
+        let device_reads = options.device_reads
+            && shared.capabilities.read_responder
+            && (1..=READ_REQUESTS_MAX).contains(&usize::from(options.ird));
+        if device_reads {
+            stream.attach_read_responder(READ_REQUESTS, options.ird)?;
+        } else {
+            let requests = buffers(&shared, options.ird.into(), READ_REQUEST_LEN)?;
+            stream.receive_queue(READ_REQUESTS)?.post_many(requests)?;
+        }
         let terminates = buffers(&shared, 1, MAX_TERMINATE_LEN)?;
         stream.receive_queue(TERMINATES)?.post_many(terminates)?;
         stream.receive_queue(SENDS)?;
@@ -116,9 +86,8 @@ impl QueuePair {
             stream,
             generation,
             Version::Ietf,
-            options.send_depth.into(),
-            options.ird.into(),
-            options.ord.into(),
+            &options,
+            device_reads,
         );
         let inner = Arc::new(Pair {
             id,

@@ -75,6 +75,9 @@ pub enum PairEvent {
     Terminated(Terminate),
     /// The device met an error in what the peer sent, in brief; a `Terminating` follows.
     StreamError(ErrorEvent),
+    /// A Read Response that the device had accepted is not sent, or only in part, since its region was revoked or its memory
+    /// could not be read. The connection is reset.
+    ResponseFailed(SendStatus),
     /// The peer sends nothing more, and all that it sent is reported. This end may still send.
     HalfClosed,
     /// The connection is gone, and the stream is closed.

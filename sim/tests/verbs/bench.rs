@@ -40,6 +40,8 @@ pub struct Machine {
     pub queue: WorkQueue,
     pub domain: ProtectionDomain,
     pub context: Context,
+    /// Its device answers Reads, if it can.
+    pub device_reads: bool,
     _program: ControlProgram,
     pub network: Arc<Connections>,
     _clock: Clock,
@@ -84,6 +86,7 @@ impl Machine {
             queue: WorkQueue::new(&context, 64).unwrap(),
             domain: context.protection_domain().unwrap(),
             context,
+            device_reads: true,
             _program: program,
             network,
             _clock: clock,
@@ -117,6 +120,7 @@ impl Machine {
             sizes: PairOptions {
                 ird: 2,
                 ord: 2,
+                device_reads: self.device_reads,
                 ..PairOptions::default()
             },
             ..QpOptions::default()

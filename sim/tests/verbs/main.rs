@@ -8,6 +8,7 @@
 mod bench;
 mod connections;
 mod killed_peers;
+mod reads;
 
 use std::sync::Arc;
 
