@@ -1043,8 +1043,8 @@ fn each_message_has_its_entry_and_nothing_is_visible_behind_a_failure() {
     on_large_stack(|| {
         let proof = checked(&Settle::<4>::default(), "settle", SETTLE);
         let queues = [
-            ("accounts", 5, 127),
-            ("segments", 1, 173),
+            ("accounts", 5, 128),
+            ("segments", 1, 174),
             ("ulpdus", 1, 58),
         ];
         let proof = with_queues(proof, &queues);

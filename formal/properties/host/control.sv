@@ -50,6 +50,7 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
     input is_send_ring_q,
     input is_arm_transmit_q,
     input is_emss_q,
+    input is_responder_q,
     input exists_q,
     input is_empty_q,
     input is_armed_q,
@@ -211,7 +212,8 @@ module control_properties #(parameter S = 2, parameter SETTLE = 64) (
                 & is_set_q == (its == Ring) & is_close_q == (its == Close) & stream == named);
             if (step_q != Decide) not_refused: assert (!failed);
         end
-        receives_only: assert (!transmit_valid & step_q != Transmit & step_q <= Fence & !is_send_ring_q & !is_arm_transmit_q & !is_emss_q);
+        receives_only: assert (!transmit_valid & step_q != Transmit & step_q <= Fence & !is_send_ring_q & !is_arm_transmit_q & !is_emss_q
+            & !is_responder_q);
         at_work: assert (working == (step_q == Answer));
         if (step_q == Answer) of_it_is: assert (question == command);
         if (step_q <= Decide) idle: assert (!out & !working);

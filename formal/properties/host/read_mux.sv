@@ -5,7 +5,7 @@
 // Grants, addresses and bursts are numbered as they go out and come back; number n of each belongs to the same grant. So
 // no burst is lost, repeated or invented, and those of a requester come back in the order of its requests, which its queue
 // keeps (queue.sv). Data, response and end of a beat go through three queues side by side. What is offered, on AR and on the
-// three R ports, stays until it is accepted. At most BURSTS bursts are under way. A beat never stalls for its owner. A
+// four R ports, stays until it is accepted. At most BURSTS bursts are under way. A beat never stalls for its owner. A
 // request at the head of its queue is granted behind at most one grant of each other requester, and a grant is due in each
 // cycle in which AR and the queue of owners have room.
 //
@@ -17,9 +17,11 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     input [71:0] addresses_0_m_data,
     input [71:0] addresses_1_m_data,
     input [71:0] addresses_2_m_data,
+    input [71:0] addresses_3_m_data,
     input addresses_0_m_valid,
     input addresses_1_m_valid,
     input addresses_2_m_valid,
+    input addresses_3_m_valid,
     input [8*K-1:0] rings_rdata,
     input [1:0] rings_rresp,
     input rings_rlast,
@@ -35,6 +37,11 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     input gather_rlast,
     input gather_rvalid,
     input gather_rready,
+    input [8*K-1:0] responder_rdata,
+    input [1:0] responder_rresp,
+    input responder_rlast,
+    input responder_rvalid,
+    input responder_rready,
     input [63:0] m_axi_araddr,
     input [7:0] m_axi_arlen,
     input [2:0] m_axi_arsize,
@@ -49,6 +56,7 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     input wins_0,
     input wins_1,
     input wins_2,
+    input wins_3,
     input [3:0] granted_q,
     input address_valid_q,
     input [71:0] address_q,
@@ -63,6 +71,7 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     input owns_0_q,
     input owns_1_q,
     input owns_2_q,
+    input owns_3_q,
     input octets_m_valid,
     input responses_m_valid,
     input ends_m_valid,
@@ -79,11 +88,11 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
 );
     // records in the queue of owners: a full one has counted to 0
     wire [7:0] owners_inside = {2'd0, owners__full_q, owners__filled};
-    wire [2:0] wins = {wins_2, wins_1, wins_0};
-    wire [2:0] waits = {addresses_2_m_valid, addresses_1_m_valid, addresses_0_m_valid};
-    wire [2:0] owns = {owns_2_q, owns_1_q, owns_0_q};
-    wire [2:0] to_whom = {gather_rvalid, queues_rvalid, rings_rvalid};
-    wire [2:0] accepts = {gather_rready, queues_rready, rings_rready};
+    wire [3:0] wins = {wins_3, wins_2, wins_1, wins_0};
+    wire [3:0] waits = {addresses_3_m_valid, addresses_2_m_valid, addresses_1_m_valid, addresses_0_m_valid};
+    wire [3:0] owns = {owns_3_q, owns_2_q, owns_1_q, owns_0_q};
+    wire [3:0] to_whom = {responder_rvalid, gather_rvalid, queues_rvalid, rings_rvalid};
+    wire [3:0] accepts = {responder_rready, gather_rready, queues_rready, rings_rready};
     wire asked = m_axi_arvalid & m_axi_arready;
     wire came = m_axi_rvalid & m_axi_rready;
     wire over = (to_whom & accepts) != 0 & rings_rlast;
@@ -104,7 +113,7 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     // any grant
     (* anyseq *) wire mark;
     reg marked = 0, gone = 0, answered = 0;
-    reg [2:0] owner = 0;
+    reg [3:0] owner = 0;
     reg [7:0] number = 0;
     reg [71:0] its = 0;
     always @(posedge clock) begin
@@ -112,7 +121,7 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
             marked <= 1;
             number <= grants;
             owner <= wins;
-            its <= wins_2 ? addresses_2_m_data : wins_1 ? addresses_1_m_data : addresses_0_m_data;
+            its <= wins_3 ? addresses_3_m_data : wins_2 ? addresses_2_m_data : wins_1 ? addresses_1_m_data : addresses_0_m_data;
         end
         if (marked & asked & addresses == number) gone <= 1;
         if (marked & over & answers == number) answered <= 1;
@@ -128,10 +137,10 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
         if (marked & !gone & m_axi_arvalid & addresses == number)
             its_address: assert ({m_axi_arlen, m_axi_araddr} == its);
         if (its_beats) beats_to_its_requester: assert (to_whom == 0 | to_whom == owner);
-        one_requester: assert (to_whom == 0 | to_whom == 1 | to_whom == 2 | to_whom == 4);
+        one_requester: assert (to_whom == 0 | to_whom == 1 | to_whom == 2 | to_whom == 4 | to_whom == 8);
         if (owners__store__proof_row == answers[4:0]) same_beat: assert ((to_whom != 0) == octets_m_valid);
         only_of_a_burst: assert (to_whom == 0 | answers != addresses);
-        granted_one: assert (!grant | ((wins & waits) != 0 & (wins == 1 | wins == 2 | wins == 4)));
+        granted_one: assert (!grant | ((wins & waits) != 0 & (wins == 1 | wins == 2 | wins == 4 | wins == 8)));
         full_beats: assert (m_axi_arsize == $clog2(K) & m_axi_arburst == 1);
         bursts_under_way: assert (under_way <= BURSTS);
         no_stall_for_the_owner: assert (!octets_m_valid | owner_valid_q);
@@ -153,10 +162,14 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
         .clock(clock), .reset(reset), .valid(gather_rvalid), .ready(gather_rready),
         .payload({gather_rdata, gather_rresp, gather_rlast})
     );
+    handshake #(.WIDTH(8 * K + 3)) responder (
+        .clock(clock), .reset(reset), .valid(responder_rvalid), .ready(responder_rready),
+        .payload({responder_rdata, responder_rresp, responder_rlast})
+    );
 
     // any two requesters: the other one is granted once while the one waits, not twice
     (* anyconst *) wire [1:0] one, other;
-    always @* assume (one <= 2 & other <= 2 & one != other);
+    always @* assume (one != other);
     reg since = 0;
     always @(posedge clock) since <= !reset & waits[one] & !(grant & wins[one]) & (since | (grant & wins[other]));
     always @* if (since & waits[one]) begin
@@ -164,8 +177,8 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     end
 
     // helpers: requesters are granted from the last one downwards, so this many are in front
-    wire [1:0] one_after = granted_q[1:0] > one ? granted_q[1:0] - one - 2'd1 : granted_q[1:0] - one + 2'd2;
-    wire [1:0] other_after = granted_q[1:0] > other ? granted_q[1:0] - other - 2'd1 : granted_q[1:0] - other + 2'd2;
+    wire [1:0] one_after = granted_q[1:0] - one - 2'd1;
+    wire [1:0] other_after = granted_q[1:0] - other - 2'd1;
     wire [7:0] to_answer = number - answers, out = grants - addresses;
     wire [7:0] next_owner = answers + owner_valid_q;
     wire [7:0] due = addresses - bursts_in, flying = bursts_in - answers;
@@ -174,15 +187,14 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
     wire [1:0] lasts = (ends_inside != 0 & ends__store__proof_rows[ends__read_q])
         + (ends_inside == 2 & ends__store__proof_rows[newest]);
     always @* begin
-        last_granted: assert (granted_q <= 2);
+        last_granted: assert (granted_q <= 3);
         if (since & waits[one]) nearer: assert (one_after < other_after);
         if (since) still: assert (waits[one]);
         counted: assert (under_way == owners_inside + owner_valid_q & out == address_valid_q);
         bounds: assert (owners_inside <= 32 & due <= BURSTS & due + flying <= BURSTS);
         valid: assert (owners_m_valid == (owners_inside != 0));
         row: assert (owners__read_q == next_owner[4:0]);
-        owners_are: assert (owners__store__proof_data <= 2);
-        one_owner: assert (owns == 0 | (owner_valid_q & (owns == 1 | owns == 2 | owns == 4)));
+        one_owner: assert (owns == 0 | (owner_valid_q & (owns == 1 | owns == 2 | owns == 4 | owns == 8)));
         if (owners__store__proof_row == answers[4:0]) some_owner: assert (owner_valid_q == (owns != 0));
         side_by_side: assert (octets_m_valid == ends_m_valid & responses_m_valid == ends_m_valid
             & octets__full_q == ends__full_q & responses__full_q == ends__full_q
@@ -196,7 +208,7 @@ module read_mux_properties #(parameter K = 8, parameter BURSTS = 33) (
         if (marked & !answered) begin
             answer_waits: assert (to_answer < under_way);
             if (owners__store__proof_row == number[4:0])
-                owner_is: assert (owner == (owner_valid_q & to_answer == 0 ? owns : 1 << owners__store__proof_data));
+                owner_is: assert (owner == (owner_valid_q & to_answer == 0 ? owns : 4'd1 << owners__store__proof_data));
         end
     end
 

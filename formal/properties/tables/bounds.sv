@@ -28,7 +28,7 @@ module bounds_properties (
     input fails_end,
     input [63:0] address
 );
-    localparam BITS = 254 + 64 + 16 + 32 + 16 + 8;
+    localparam BITS = 254 + 64 + 32 + 32 + 16 + 8;
     reg [BITS-1:0] one = 0, two = 0, three = 0;
     reg [1:0] age = 0;
     always @(posedge clock) begin
@@ -39,8 +39,8 @@ module bounds_properties (
     end
     wire [253:0] its;
     wire [63:0] offset;
-    wire [15:0] n_less_one, domain;
-    wire [31:0] name;
+    wire [15:0] domain;
+    wire [31:0] n_less_one, name;
     wire [7:0] origin;
     assign {its, offset, n_less_one, name, domain, origin} = three;
     wire valid = its[0];
@@ -51,8 +51,8 @@ module bounds_properties (
     wire [65:0] base = its[123:60], region_end = its[188:124];
     wire [63:0] shift = its[252:189];
 
-    (* anyconst *) wire [15:0] k;
-    wire [65:0] octet = {2'b0, offset} + {50'b0, k};
+    (* anyconst *) wire [31:0] k;
+    wire [65:0] octet = {2'b0, offset} + {34'b0, k};
     wire passes = !(fails_stag | fails_association | fails_access | fails_offset | fails_wrap | fails_end);
     wire settled = age == 3;
     // what the table promises (stag_table.sv)
@@ -79,7 +79,7 @@ module bounds_properties (
     end
 
     // and nothing that is right is refused
-    wire [65:0] behind = {2'b0, offset} + {50'b0, n_less_one} + 66'd1;
+    wire [65:0] behind = {2'b0, offset} + {34'b0, n_less_one} + 66'd1;
     wire right = valid & its_stag == name & writable & !empty & its_domain == domain & (!scope | its_stream == origin)
         & base <= offset & behind <= region_end;
     wire right_locally = valid & its_stag == name & its_domain == domain & (!scope | its_stream == origin)

@@ -42,7 +42,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
     input [31:0] tagged_checks__stag,
     input [31:0] tagged_checks__offset_high,
     input [31:0] tagged_checks__offset_low,
-    input [15:0] tagged_checks__last,
+    input [31:0] tagged_checks__last,
     input [253:0] tagged_checks__entry,
     input tagged_checks_fails_stag,
     input tagged_checks_fails_association,
@@ -175,7 +175,7 @@ module local_access_properties #(parameter LOG = 3, parameter RESET = 7) (
         if (marked & age == 1) looked_up: assert (stag == its[72:41]);
         if (marked & age == 3) checked: assert (tagged_checks__entry == entry & tagged_checks__stag == its[72:41]
             & {tagged_checks__offset_high, tagged_checks__offset_low} == its[136:73]
-            & tagged_checks__last == its[39:24] - 16'd1
+            & tagged_checks__last == {16'b0, its[39:24] - 16'd1}
             & tagged_checks__protection_domain == its[23:8] & tagged_checks__stream == its[7:0]);
         if (marked & age == 6) judged_in_time: assert (judges & judged[1] == memory & judged[2] == its[185] & judged[6:3] == its[189:186] & judged[7] == its[190]);
         if (marked & m_piece_valid & segments_out == its_segment) all_or_none: assert (judged_it & !wrong);

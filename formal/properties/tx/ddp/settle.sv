@@ -31,20 +31,20 @@ module settle_properties #(parameter STREAMS = 4) (
     input [8:0] fail,
     input [8:0] settled,
     // inside
-    input [172:0] head,
+    input [173:0] head,
     input [3:0] statuses_m_data,
     input issue,
     input [57:0] ulpdus_s_data,
     input ulpdus_s_valid,
-    input [126:0] accounts_s_data,
+    input [127:0] accounts_s_data,
     input accounts_m_valid,
-    input [126:0] oldest,
+    input [127:0] oldest,
     input visible_m_data,
     input refusals_m_data,
     input look,
     input leaves,
     input [1:0] step_q,
-    input [126:0] account_q,
+    input [127:0] account_q,
     input is_visible_q,
     input is_refused_q,
     input has_ended_q,
@@ -84,14 +84,14 @@ module settle_properties #(parameter STREAMS = 4) (
     wire clears = clear[0] & clear[8:1] == s;
 
     // the account in work, with what the ring and the bus say of it
-    reg [126:0] account = 0;
+    reg [127:0] account = 0;
     reg can_be_sent = 0, refused = 0;
     always @(posedge clock) if (look) begin
         account <= oldest;
         can_be_sent <= visible_m_data;
         refused <= refusals_m_data;
     end
-    wire [3:0] status = account[126:123];
+    wire [3:0] status = account[127:124];
     wire signalled = account[10], last = account[9], first = account[8];
     wire its = account[7:0] == s, works = step_q != LOOK & its;
     // the stream: a message is open, it has been decided to report it, entries of it; the first failure was
@@ -132,7 +132,7 @@ module settle_properties #(parameter STREAMS = 4) (
         if (m_event_valid & its) begin
             at_most_one: assert (entries == 0 & reported);
             as_it_came: assert (m_event == ({account[106:43], 128'b0} | {account[42:11], 96'b0} | {account[122:107], 32'b0}
-                | {says, 16'b0} | {s, 8'b0} | SEND));
+                | {account[123], 20'b0} | {says, 16'b0} | {s, 8'b0} | SEND));
             ok_if_sent: assert (m_event[19:16] != OK | (last & status == OK & can_be_sent & !failed));
         end
         // of the message that ends: its entry was made, if there is to be one
@@ -185,7 +185,7 @@ module settle_properties #(parameter STREAMS = 4) (
     wire shown = discards__store__proof_row == number[4:0] & failures__store__proof_row == number[0];
     always @* begin
         if (issue) begin
-            account_of_it: assert (accounts_s_data == {statuses_m_data, head[172:157], head[156:93], head[92:61], head[60], head[59], head[58], head[7:0]});
+            account_of_it: assert (accounts_s_data == {statuses_m_data, head[173], head[172:157], head[156:93], head[92:61], head[60], head[59], head[58], head[7:0]});
             ulpdu_of_it: assert (ulpdus_s_data == {head[57], head[56], head[55:40], head[39:8], head[7:0]});
         end
         issued_if_ok: assert (ulpdus_s_valid == issues);
