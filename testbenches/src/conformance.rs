@@ -591,8 +591,8 @@ Made by `make docs`; not written by hand. Every requirement that we read out of 
 - **reason**: it does not bind what warpline is; the reason says why.
 - **open**: still to be built or to be shown; tests named here show a part of it.
 
-A row may bind several parts and is then counted in each. `TX` rows that are tested are tested on `wire`'s sender, which is
-software; the device does not transmit.
+A row may bind several parts and is then counted in each. `TX` rows that are tested are tested on `wire`'s sender, on the
+transmit path in RTL (`tx`, and `sim`, whose suites run over both), or on both.
 
 Sources: MPA03 is draft-culley-iwarp-mpa-03, DDP is RFC 5041, SCTP is RFC 5043, R5044 and R6581 are RFC 5044 and RFC 6581;
 `derived` follows by arithmetic. Names like `V-ERR-1` are golden vectors in `wire/tests/vectors.json`. The IDs are in

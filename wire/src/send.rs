@@ -349,7 +349,7 @@ mod tests {
         );
     }
 
-    // req: MPA-SEG-06, AMB-21
+    // req: MPA-SEG-06, MPA-SEG-07, AMB-21
     #[test]
     fn refuses_a_ulpdu_above_the_limit_and_a_small_output() {
         let mut writer = FpduWriter::new(true, CrcField::Computed);

@@ -92,7 +92,7 @@ fn both_ways(engine: Engine, entries: u32, seed: u64) {
     stream.close().unwrap();
 }
 
-// req: AMB-43
+// req: AMB-43, AMB-51, DDP-DEL-05
 #[test]
 fn messages_both_ways_complete_once_each_in_a_small_queue() {
     each(|engine| {

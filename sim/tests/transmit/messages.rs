@@ -166,7 +166,7 @@ fn every_fpdu_of_long_messages_has_its_offset_and_its_crc() {
     });
 }
 
-// req: MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
+// req: MPA-MRK-14, MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
 #[test]
 fn all_forms_without_markers() {
     each(|engine| {
@@ -359,7 +359,7 @@ fn an_fpdu_with_a_ddp_error_opens_the_gate_for_its_terminate() {
     });
 }
 
-// req: MPA-SEG-04
+// req: MPA-SEG-04, MPA-SEG-05, MPA-SEG-10, MPA-SEG-12, LLP-01
 #[test]
 fn a_new_emss_holds_from_the_next_fpdu_on() {
     each(|engine| {
@@ -373,7 +373,7 @@ fn a_new_emss_holds_from_the_next_fpdu_on() {
         );
         let region = bench.region(&pattern(3, 4000));
         let queue = stream.send_queue().unwrap();
-        for (emss, id) in [(512_u16, 0), (1024, 1), (200, 2)] {
+        for (emss, id) in [(512_u16, 0), (1024, 1), (200, 2), (128, 3)] {
             assert!(bench.set_emss(0, emss));
             queue
                 .post(tagged(1, 0), SIGNALLED, id, gather(&region, &[(0, 4000)]))

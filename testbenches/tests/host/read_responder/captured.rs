@@ -20,7 +20,6 @@ fn number(octets: &[u8]) -> u64 {
         .fold(0, |number, octet| number << 8 | u64::from(*octet))
 }
 
-// req: DDP-TAG-14
 #[test]
 fn a_captured_request_becomes_its_captured_response() {
     let mut rig = Rig::<64, 8, 4>::new(quick(9), 1);

@@ -87,6 +87,7 @@ fn a_stream_closes_in_any_cycle() {
 const LONG: std::ops::Range<usize> = 100..190;
 
 /// Sizes change between segments of a message; each segment has the old or the new one.
+// req: MPA-SEG-10, DDP-SEG-15, LLP-02
 #[test]
 fn emss_changes_in_any_cycle() {
     let mut bench = Bench::<4>::new(4, Paces::ALWAYS);

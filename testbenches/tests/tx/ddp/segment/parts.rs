@@ -67,7 +67,7 @@ fn a_quotient_that_is_one_too_small_is_seen() {
     }
 }
 
-// req: MPA-SEG-01, MPA-SEG-02, MPA-SEG-03, MPA-SEG-04
+// req: MPA-SEG-01, MPA-SEG-02, MPA-SEG-03, MPA-SEG-04, MPA-SEG-12, AMB-48
 #[test]
 fn mulpdu_follows_both_formulas_and_the_ring() {
     for ring in [4 << 10, 16 << 10, 128 << 10] {
