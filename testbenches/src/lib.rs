@@ -16,4 +16,5 @@ pub mod read_bus;
 pub mod scenario;
 pub mod stimulus;
 pub mod transmit_rate;
+pub mod transmit_scenario;
 pub mod write_bus;
