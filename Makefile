@@ -14,6 +14,8 @@
 #   make bench-transmit  cycle bench of transmission, renews docs/bench/transmit-cycles.json: WIDTHS='64 128 256 512'
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
+#   make long-transmit  300,000 random request sequences at each width, recorded, taken up where it was stopped: MINUTES=60
+#                     SEQUENCES=300000 WIDTHS='64 128 256 512'
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
@@ -48,6 +50,7 @@ FIRST ?= 0
 COUNT ?= 100000
 SEED ?= 1
 TOTAL ?= 1000000
+SEQUENCES ?= 300000
 MINUTES ?= 600
 STREAMS ?= 600
 WIDTHS ?= 64 128 256 512
@@ -65,7 +68,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -191,6 +194,11 @@ long-streams: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example long_streams -- \
 		--streams $(TOTAL) --minutes $(MINUTES) --commit "$(shell git rev-parse --short HEAD)" \
 		--record docs/bench/streams.json
+
+long-transmit: setup
+	$(CARGO) run --quiet --release --package warpline-testbenches --example transmit_scenarios -- \
+		--record docs/bench/transmit-streams.json --count $(SEQUENCES) --minutes $(MINUTES) \
+		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
 
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)
