@@ -14,8 +14,8 @@
 #   make bench-transmit  cycle bench of transmission, renews docs/bench/transmit-cycles.json: WIDTHS='64 128 256 512'
 #   make long         many more random streams than `make test`: WIDTH=512 FIRST=0 COUNT=100000
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
-#   make long-transmit  300,000 random request sequences at each width, recorded, taken up where it was stopped: MINUTES=60
-#                     SEQUENCES=300000 WIDTHS='64 128 256 512'
+#   make long-transmit  random request sequences through the device that sends: what `make test` leaves out, and 300,000 over all
+#                     widths, recorded, taken up where it was stopped: MINUTES=60 SEQUENCES=300000 WIDTHS='64 128 256 512'
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
@@ -195,8 +195,10 @@ long-streams: setup
 		--streams $(TOTAL) --minutes $(MINUTES) --commit "$(shell git rev-parse --short HEAD)" \
 		--record docs/bench/streams.json
 
+# In the profile of the tests, which is built already: most of the time is the models'.
 long-transmit: setup
-	$(CARGO) run --quiet --release --package warpline-testbenches --example transmit_scenarios -- \
+	$(CARGO) test --quiet --package warpline-testbenches --test transmit_scenarios -- --ignored
+	$(CARGO) run --quiet --package warpline-testbenches --example transmit_scenarios -- \
 		--record docs/bench/transmit-streams.json --count $(SEQUENCES) --minutes $(MINUTES) \
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
 

@@ -1,12 +1,12 @@
 //! Random request sequences through the device that sends, or one of them with a waveform.
 //!
 //! ```text
-//! cargo run --release -p warpline-testbenches --example transmit_scenarios -- --width 512 --seed 0 --count 10000
-//! cargo run --release -p warpline-testbenches --example transmit_scenarios -- --width 512 --seed 7 --trace seed.fst
+//! cargo run -p warpline-testbenches --example transmit_scenarios -- --width 512 --seed 0 --count 10000
+//! cargo run -p warpline-testbenches --example transmit_scenarios -- --width 512 --seed 7 --trace seed.fst
 //! ```
 //!
-//! `--minutes M` stops after that time. `--record FILE.json --commit C --widths '64 128'` runs seeds of several widths in turn until `--count`
-//! sequences are recorded of each; it takes up a record of the same text where it was stopped.
+//! `--minutes M` stops after that time. `--record FILE.json --commit C --widths '64 128'` runs seeds of several widths in turn
+//! until `--count` sequences of them together are recorded; it takes up a record of the same text where it was stopped.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn write(path: &Path, records: &[Record]) -> Result<(), Box<dyn Error>> {
     Ok(std::fs::rename(new, path)?)
 }
 
-/// Runs widths in turn, whichever has the fewest sequences, until each has enough.
+/// Runs widths in turn, whichever has the fewest sequences, until all together have enough.
 fn record(arguments: &Arguments, path: &Path) -> Result<bool, Box<dyn Error>> {
     let began = Instant::now();
     let designs = arguments.widths.iter().map(|width| design(&config(*width)));
@@ -140,9 +140,12 @@ fn record(arguments: &Arguments, path: &Path) -> Result<bool, Box<dyn Error>> {
             return Ok(false);
         };
         let widths = record.widths.iter_mut();
-        let widths = widths.filter(|found| arguments.widths.contains(&found.width));
-        let lags = widths.min_by_key(|found| found.sequences);
-        let Some(lags) = lags.filter(|found| found.sequences < count && !late) else {
+        let mut widths: Vec<_> = widths
+            .filter(|found| arguments.widths.contains(&found.width))
+            .collect();
+        let enough = widths.iter().map(|found| found.sequences).sum::<u64>() >= count;
+        widths.sort_by_key(|found| found.sequences);
+        let Some(lags) = widths.into_iter().next().filter(|_| !enough && !late) else {
             break;
         };
         let at = arguments

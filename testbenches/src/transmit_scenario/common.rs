@@ -138,7 +138,7 @@ impl ScenarioError {
             _ => 0,
         };
         format!(
-            "cargo run --release -p warpline-testbenches --example transmit_scenarios -- --width {width} --seed {seed} --trace {seed}.fst"
+            "cargo run -p warpline-testbenches --example transmit_scenarios -- --width {width} --seed {seed} --trace {seed}.fst"
         )
     }
 }
