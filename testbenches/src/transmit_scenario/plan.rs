@@ -188,6 +188,7 @@ impl Life {
                 base: 0,
                 length: 64,
                 address: (0x200 + 0x10 * number as u64 + index as u64) << 32,
+                remote_read: None,
             },
             tidy: chance(rng, 60),
         };
@@ -343,6 +344,7 @@ fn regions(rng: &mut Rng, number: usize, life: usize, domain: u16, huge: bool) -
                 base,
                 length,
                 address,
+                remote_read: None,
             },
             registered: index != 2,
             faulty,

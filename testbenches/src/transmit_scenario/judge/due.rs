@@ -121,6 +121,7 @@ impl Judge {
                     stag: element.stag,
                     offset: element.offset.wrapping_add(from - begins),
                     length: to - from,
+                    remote: false,
                 };
                 let region = known.map(|known| &known.region);
                 let address = bus_address(region, self.number, self.domain, range);
