@@ -36,6 +36,7 @@
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
+#   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
@@ -68,7 +69,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -218,6 +219,13 @@ docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_rdl > docs/registers.rdl
 	$(CARGO) run --quiet --package warpline-testbenches --example conformance
 
+BOOK := $(TARGET)/book
+
+book: setup-book
+	$(CARGO) run --quiet --package warpline-book -- text $(BOOK)/text
+	MDBOOK_LOG=warn .venv/bin/mdbook build $(BOOK)/text --dest-dir $(BOOK)/html
+	$(CARGO) run --quiet --package warpline-book -- check $(BOOK)/html
+
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
@@ -242,6 +250,9 @@ setup-host-cost:
 
 setup-mutants:
 	@tools/setup.sh mutants
+
+setup-book:
+	@tools/setup.sh book
 
 clean:
 	$(CARGO) clean

@@ -7,6 +7,7 @@
 #   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
 #   5. with the argument `host-cost`, also valgrind
 #   6. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
+#   7. with the argument `book`, also mdBook, built and kept in the same way
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -21,6 +22,7 @@ installed_fpga=$venv/requirements-fpga.txt
 requirements_cocotb=$root/tools/requirements-cocotb.txt
 installed_cocotb=$venv/requirements-cocotb.txt
 cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
+mdbook=0.5.4 # a release of mdBook, from the registry
 wants_valgrind= # set by the argument host-cost
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
@@ -160,26 +162,29 @@ install_cocotb() {
     cp "$requirements_cocotb" "$installed_cocotb"
 }
 
+# install_tool NAME VERSION [OPTION...]: a program of the registry, which cargo builds once, in a folder of its own.
 # .venv has a link to it, so that what runs it knows where it is.
-install_mutants() {
-    local kept=${XDG_CACHE_HOME:-$HOME/.cache}/warpline/cargo-mutants-$cargo_mutants
-    if ! "$kept/bin/cargo-mutants" mutants --version >/dev/null 2>&1; then
-        say "building cargo-mutants $cargo_mutants, which takes a minute or two"
+install_tool() {
+    local name=$1 version=$2
+    shift 2
+    local kept=${XDG_CACHE_HOME:-$HOME/.cache}/warpline/$name-$version
+    if ! "$kept/bin/$name" --help >/dev/null 2>&1; then
+        say "building $name $version, which takes a minute or two"
         # Without a target folder of its own, cargo would leave the products in the project's.
-        if ! env --unset=CARGO_TARGET_DIR cargo install --quiet --debug --locked --force --root "$kept" \
-            --version "$cargo_mutants" cargo-mutants; then
-            say "cargo could not install cargo-mutants $cargo_mutants"
+        if ! env --unset=CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --force \
+            --root "$kept" --version "$version" "$@" "$name"; then
+            say "cargo could not install $name $version"
             exit 1
         fi
     fi
-    ln -sfn "$kept/bin/cargo-mutants" "$venv/bin/cargo-mutants"
+    ln -sfn "$kept/bin/$name" "$venv/bin/$name"
 }
 
 case ${1:-} in
-'' | fpga | cocotb | mutants) ;;
+'' | fpga | cocotb | mutants | book) ;;
 host-cost) wants_valgrind=yes ;;
 *)
-    say "unknown argument $1: give none, fpga, cocotb, host-cost or mutants"
+    say "unknown argument $1: give none, fpga, cocotb, host-cost, mutants or book"
     exit 1
     ;;
 esac
@@ -188,5 +193,6 @@ install_venv
 case ${1:-} in
 fpga) install_fpga ;;
 cocotb) install_cocotb ;;
-mutants) install_mutants ;;
+mutants) install_tool cargo-mutants "$cargo_mutants" ;;
+book) install_tool mdbook "$mdbook" --no-default-features ;; # no server, no watcher, no search
 esac

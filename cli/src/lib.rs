@@ -25,5 +25,5 @@ mod play;
 pub mod replay;
 pub mod transfer;
 
-pub use command::main;
+pub use command::{command_line, main};
 pub use error::Error;

@@ -22,8 +22,8 @@ use std::io::{self, IsTerminal, stderr};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use signal_hook::consts::SIGXFSZ;
 use tracing::Level;
 
@@ -72,6 +72,11 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Synth(synth) => synth::run(&synth),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
+}
+
+/// The command line: commands, options and what each of them accepts. Tests hold documents to it.
+pub fn command_line() -> clap::Command {
+    Options::command()
 }
 
 fn unusable(reason: &str) -> ExitCode {
