@@ -16,7 +16,7 @@
 //! slot of either kind is there. `consumed` counts slots of the send queue alone, and the head only if it is one of them.
 //!
 //! Assumptions: both sides answer rows in [`ROW_LATENCY`] cycles, and a head falls in the cycle behind its pop. `pop` is for a stream whose
-//! `head` is high.
+//! `head` is high, and was in the cycle before: so the choice lies in a register.
 //!
 //! Latency: none. `head`, rows, pops and their answers pass in the same cycle, through a gate or a multiplexer: all of them
 //! come from registers, and go to registers, so that no stream has a cycle less than with a send queue alone. Throughput: a pop
@@ -137,10 +137,10 @@ impl<const S: usize> Logic for SlotMerge<S> {
                 self.of_row.next = self.choice[i].val();
             }
             if self.pop_stream.val() == self.index[i].val() {
-                self.of_pop.next = self.choice[i].val();
+                self.of_pop.next = self.chosen[i].q.val();
                 if self.pop.val() {
                     self.locked[i].d.next = false;
-                    self.turn[i].d.next = !self.choice[i].val();
+                    self.turn[i].d.next = !self.chosen[i].q.val();
                 }
             }
             if self.reset.val() {

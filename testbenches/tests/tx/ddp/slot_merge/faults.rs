@@ -25,18 +25,18 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "choice_of_the_last_slot_stays",
-        "locked_1_d = 1'b0;\n                turn_1_d = ~choice_1;",
-        "locked_1_d = head_1;\n                turn_1_d = ~choice_1;",
+        "locked_1_d = 1'b0;\n                turn_1_d = ~chosen_1_q;",
+        "locked_1_d = head_1;\n                turn_1_d = ~chosen_1_q;",
     ),
     (
         "turn_is_kept",
-        "turn_1_d = ~choice_1;",
+        "turn_1_d = ~chosen_1_q;",
         "turn_1_d = turn_1_q;",
     ),
     (
         "turn_of_the_same_kind",
-        "turn_1_d = ~choice_1;",
-        "turn_1_d = choice_1;",
+        "turn_1_d = ~chosen_1_q;",
+        "turn_1_d = chosen_1_q;",
     ),
     (
         "head_in_the_cycle_behind_a_pop",
@@ -75,8 +75,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "popped_kind_of_another_stream",
-        "of_pop = choice_1;",
-        "of_pop = choice_2;",
+        "of_pop = chosen_1_q;",
+        "of_pop = chosen_2_q;",
     ),
     (
         "row_of_another_stream",
