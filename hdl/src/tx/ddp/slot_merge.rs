@@ -88,7 +88,7 @@ pub struct SlotMerge<const S: usize> {
     /// Stream of `pop`; both sides read it, too.
     pub pop_stream: Signal<In, Bits<8>>,
 
-    /// The choice is made.
+    /// The choice is made; it falls while the head rests.
     locked: [Dff<Bit>; S],
     /// A Read Response is chosen.
     chosen: [Dff<Bit>; S],
@@ -139,7 +139,6 @@ impl<const S: usize> Logic for SlotMerge<S> {
             if self.pop_stream.val() == self.index[i].val() {
                 self.of_pop.next = self.chosen[i].q.val();
                 if self.pop.val() {
-                    self.locked[i].d.next = false;
                     self.turn[i].d.next = !self.chosen[i].q.val();
                 }
             }

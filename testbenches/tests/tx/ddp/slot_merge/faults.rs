@@ -25,8 +25,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "choice_of_the_last_slot_stays",
-        "locked_1_d = 1'b0;\n                turn_1_d = ~chosen_1_q;",
-        "locked_1_d = head_1;\n                turn_1_d = ~chosen_1_q;",
+        "locked_1_d = head_1;",
+        "locked_1_d = head_1 | (locked_1_q & (~reset));",
     ),
     (
         "turn_is_kept",
