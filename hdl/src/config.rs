@@ -29,6 +29,47 @@ pub struct Config {
     pub transmit: bool,
 }
 
+/// What a device needs for streams of SCTP (RFC 5043).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sctp {
+    /// Octets of a slot, which holds the user data of one chunk: a power of two, 512 to a quarter of the ring.
+    pub slot_octets: usize,
+    /// Numbers from the next one on that a chunk may have: 1 to 32,767 (AMB-34).
+    pub window: usize,
+}
+
+impl Default for Sctp {
+    /// Chunks of an MTU of 1500; the window that RFC 5043 §10 allows a peer.
+    fn default() -> Self {
+        Self {
+            slot_octets: 2 << 10,
+            window: 32_767,
+        }
+    }
+}
+
+impl Sctp {
+    /// Checks both parameters for rings of `ring_octets`.
+    ///
+    /// # Errors
+    /// The first one that no device can have.
+    pub fn validate(&self, ring_octets: usize) -> Result<(), ConfigError> {
+        let (value, most) = (self.slot_octets, ring_octets / 4);
+        if !value.is_power_of_two() || !(512..=most).contains(&value) {
+            return Err(ConfigError::Size {
+                what: "slot octets",
+                value,
+                least: 512,
+                most,
+            });
+        }
+        if !(1..=32_767).contains(&self.window) {
+            return Err(ConfigError::Window(self.window));
+        }
+        Ok(())
+    }
+}
+
 impl Config {
     /// The device that the simulated card uses: every legal FPDU fits. It receives only.
     #[must_use]
@@ -122,6 +163,9 @@ pub enum ConfigError {
         /// Largest legal value.
         most: usize,
     },
+    /// The window of DDP-SSNs.
+    #[error("a window of {0} chunks: choose 1 to 32767")]
+    Window(usize),
     /// The number of untagged queues.
     #[error("{0} untagged queues: choose 1 to 4")]
     Queues(usize),

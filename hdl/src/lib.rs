@@ -37,4 +37,4 @@ pub mod tables;
 pub mod top;
 pub mod tx;
 
-pub use config::{Config, ConfigError, ISLANDS, STREAMS};
+pub use config::{Config, ConfigError, ISLANDS, STREAMS, Sctp};

@@ -4,6 +4,7 @@
 //!  admit ──RingBeat──► assembly, stream_end, scan
 //!  scan ──Fpdu──► fetch ──Start──► commit ─DdpSegment─► check ──Placement, Delivery──► place ──Delivery──► deliver
 //!                      └─beats──► crc32c, strip ─Verdict──┘
+//!  intake ──ChunkKey──► order ──ChunkAnswer──► intake ──RingBeat──► assembly;  intake ──ChunkEnd──► order ──Fpdu──► fetch
 //!  segment ──LocalPiece──► local_access ──Piece──► gather ──octets──┐
 //!    └─SendSegment─► settle ──Ulpdu─────────────────────────────────┴─► frame ──FramedBeat──► transmit_ring
 //! ```
@@ -154,6 +155,68 @@ pub struct Verdict {
     pub marker_expected: Bits<16>,
     /// FPDUPTR found in it, low two bits cleared.
     pub marker_received: Bits<16>,
+}
+
+/// A chunk of SCTP whose first beat has come: may it be written into its slot?
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct ChunkKey {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// DDP-SSN, as received.
+    pub ssn: Bits<16>,
+    /// A session control message.
+    pub control: Bit,
+    /// The chunk ends within the DDP-SSN.
+    pub missing: Bit,
+}
+
+/// The answer to a [`ChunkKey`].
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct ChunkAnswer {
+    /// The chunk is new and has a slot. Without, its octets are dropped.
+    pub taken: Bit,
+    /// Its number: DDP-SSNs counted in 32 bits from the session's first one.
+    pub number: Bits<32>,
+}
+
+/// A chunk that is whole in its slot, or a control message that has ended.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct ChunkEnd {
+    /// Stream number.
+    pub stream: Bits<8>,
+    /// As in [`ChunkAnswer`].
+    pub number: Bits<32>,
+    /// A session control message: nothing of it is in the slot.
+    pub control: Bit,
+    /// It is longer than its slot, and `length` not valid.
+    pub too_long: Bit,
+    /// Octets of its DDP segment.
+    pub length: Bits<16>,
+}
+
+/// What became of a chunk: a report for each, in the order of arrival.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
+pub struct ChunkReport {
+    /// DDP-SSN, as received.
+    pub ssn: Bits<16>,
+    /// [`chunk_status`].
+    pub status: Bits<8>,
+    /// Stream number.
+    pub stream: Bits<8>,
+}
+
+/// Values of [`ChunkReport::status`].
+pub mod chunk_status {
+    /// New: it may be acknowledged.
+    pub const TAKEN: u64 = 0;
+    /// It is here already, or was: dropped, to be acknowledged (AMB-40).
+    pub const OLD: u64 = 1;
+    /// In the window, but no slot is free: it must come again, and is not to be acknowledged.
+    pub const NO_ROOM: u64 = 2;
+    /// No chunk under way can have this DDP-SSN: the stream has failed (AMB-34).
+    pub const INVALID: u64 = 3;
+    /// The stream has no session, or its session has failed.
+    pub const NO_STREAM: u64 = 4;
 }
 
 /// Placement of an FPDU from the commit buffer.

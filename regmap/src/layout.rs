@@ -293,6 +293,8 @@ values! {
         LOST = 5;
         /// Octets arrived after the peer's FIN, or a second FIN at another position (DDP-TEAR-08).
         BEHIND_FIN = 6;
+        /// A chunk of SCTP has a DDP-SSN that no chunk under way can have (RFC 5043 §10, AMB-34).
+        SSN = 7;
     }
 }
 

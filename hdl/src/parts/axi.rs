@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  s_axis_segment: SegmentStreamIn   octets of TCP segments into the device
+//!  s_axis_sctp:    ChunkStreamIn     chunks of SCTP into the device
 //!  s_axil:         AxiLiteSlave      registers
 //!  m_axi:          AxiMaster         host memory: an AxiWriteMaster and an AxiReadMaster  (m_axi.awaddr is the port m_axi_awaddr)
 //!  WriteRequestOut ──► WriteRequestIn    the same inside the device, without the constant signals
@@ -33,6 +34,8 @@ pub const CACHE_NOT_BUFFERABLE: u64 = 0b0010;
 pub const USER_FIN: usize = 32;
 /// Bit of a segment's `tuser`: the connection is lost.
 pub const USER_ABORT: usize = 33;
+/// Bit of a chunk's `tuser`: a session control message (PPID 17), not a DDP segment (PPID 16).
+pub const USER_CONTROL: usize = 0;
 /// No burst crosses a multiple of this many octets.
 pub const BOUNDARY: usize = 4096;
 /// No read burst crosses a multiple of this many octets.
@@ -115,6 +118,47 @@ pub struct SegmentStreamOut<const W: usize, const K: usize> {
     pub tdest: Signal<Out, Bits<8>>,
     /// Sequence number of the segment's first octet, [`USER_FIN`] and [`USER_ABORT`].
     pub tuser: Signal<Out, Bits<34>>,
+    /// The beat is valid.
+    pub tvalid: Signal<Out, Bit>,
+    /// It is accepted.
+    pub tready: Signal<In, Bit>,
+}
+
+/// AXI4-Stream of SCTP chunks in: a packet is the user data of one whole chunk (RFC 5043 §5.2), its first octet the high
+/// half of the DDP-SSN. A chunk without user data is one beat without valid lanes.
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "ChunkStreamOut"]
+pub struct ChunkStreamIn<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<In, Bits<W>>,
+    /// Valid octets: contiguous from lane 0; all of them in every beat but the last.
+    pub tkeep: Signal<In, Bits<K>>,
+    /// Last beat of the chunk.
+    pub tlast: Signal<In, Bit>,
+    /// Stream number, the same in all beats of a chunk.
+    pub tdest: Signal<In, Bits<8>>,
+    /// [`USER_CONTROL`], the same in all beats of a chunk.
+    pub tuser: Signal<In, Bits<1>>,
+    /// The beat is valid.
+    pub tvalid: Signal<In, Bit>,
+    /// It is accepted.
+    pub tready: Signal<Out, Bit>,
+}
+
+/// The other end of [`ChunkStreamIn`].
+#[derive(LogicInterface, Clone, Debug, Default)]
+#[join = "ChunkStreamIn"]
+pub struct ChunkStreamOut<const W: usize, const K: usize> {
+    /// Octets, the first one in bits 7:0.
+    pub tdata: Signal<Out, Bits<W>>,
+    /// Valid octets.
+    pub tkeep: Signal<Out, Bits<K>>,
+    /// Last beat of the chunk.
+    pub tlast: Signal<Out, Bit>,
+    /// Stream number.
+    pub tdest: Signal<Out, Bits<8>>,
+    /// [`USER_CONTROL`].
+    pub tuser: Signal<Out, Bits<1>>,
     /// The beat is valid.
     pub tvalid: Signal<Out, Bit>,
     /// It is accepted.
