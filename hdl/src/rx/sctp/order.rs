@@ -1,7 +1,7 @@
 //! Order: says which chunks are new, and hands them to `fetch`: in DDP-SSN order, or ahead of a gap.
 //!
 //! ```text
-//!  ChunkKey ─►┐          ┌ next, far, a stream ┐      ┌ empty, claimed, whole, placed │ a slot ┐
+//!  ChunkKey ─►┐          ┌ next, aged, a stream┐      ┌ empty, claimed, whole, placed │ a slot ┐
 //!  ChunkEnd ─►┤ one at a │                     ├─────►│ control, length               │        ├─► decide ─┬─► ChunkAnswer
 //!  ahead ────►┘ time     └─────────────────────┘      └───────────────────────────────┴────────┘           ├─► ChunkReport
 //!                                                                                                          └─► Fpdu ─► fetch
@@ -75,7 +75,7 @@ pub struct Progress {
     /// Number of the next chunk in order.
     pub due: Bits<32>,
     /// At least 2^15 chunks have arrived in order, so that every DDP-SSN behind has existed.
-    pub far: Bit,
+    pub aged: Bit,
 }
 
 /// What is known of a chunk behind a gap.
@@ -308,7 +308,7 @@ pub struct Order<const S: usize> {
     #[constant(slot::WHOLE_BIT)]
     whole_bit: Constant<Bits<8>>,
     #[constant(MAX_IN_FLIGHT.count_ones())]
-    far_at: Constant<Bits<8>>,
+    aged_at: Constant<Bits<8>>,
 }
 
 const _: () = assert!(
@@ -438,7 +438,7 @@ impl<const S: usize> Logic for Order<S> {
             self.number.d.next = self.known.q.val().due + bit_cast::<32, 16>(self.ahead_of.q.val());
             self.in_window.d.next = self.ahead_of.q.val() < self.window.val();
             self.behind.d.next =
-                self.ahead_of.q.val().get_bit(15) & (self.known.q.val().far | self.below.q.val());
+                self.ahead_of.q.val().get_bit(15) & (self.known.q.val().aged | self.below.q.val());
             self.next_step.next = Step::Read;
         }
         self.distance.next =
@@ -549,8 +549,8 @@ impl<const S: usize> Logic for Order<S> {
         self.advanced.next = self.known.q.val().due + 1;
         if self.counts.val() {
             self.known.d.next.due = self.advanced.val();
-            self.known.d.next.far =
-                self.known.q.val().far | self.advanced.val().get_bit(self.far_at.val().index());
+            self.known.d.next.aged =
+                self.known.q.val().aged | self.advanced.val().get_bit(self.aged_at.val().index());
             self.number.d.next = self.advanced.val();
             self.subject.d.next = Subject::Chain;
             self.next_step.next = Step::Read;
@@ -608,8 +608,8 @@ impl<const S: usize> Logic for Order<S> {
         self.progress.write.next = self.counts.val();
         self.progress.write_row.next = self.owner.q.val().get_bits::<4>(0);
         self.progress.data.next.due = self.advanced.val();
-        self.progress.data.next.far =
-            self.known.q.val().far | self.advanced.val().get_bit(self.far_at.val().index());
+        self.progress.data.next.aged =
+            self.known.q.val().aged | self.advanced.val().get_bit(self.aged_at.val().index());
         self.firsts.write.next = self.arm.val();
         self.firsts.write_row.next = self.stream.val().get_bits::<4>(0);
         self.firsts.data.next = self.first.val();
@@ -626,8 +626,8 @@ impl<const S: usize> Logic for Order<S> {
                 self.progress.write.next = true;
                 self.progress.data.next.due = bit_cast::<32, 16>(self.firsts.out.val());
                 comment!("numbers in front of a first one that high count as old");
-                self.progress.data.next.far =
-                    self.firsts.out.val().get_bit(self.far_at.val().index());
+                self.progress.data.next.aged =
+                    self.firsts.out.val().get_bit(self.aged_at.val().index());
                 self.next_step.next = Step::Rest;
             }
         }

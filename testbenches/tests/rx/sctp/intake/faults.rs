@@ -1,0 +1,1 @@
+//! Faults planted in the written text are seen.
