@@ -6,7 +6,7 @@ use std::path::Path;
 
 use warpline_design::{TOP, design};
 use warpline_testbenches::lockstep::sources;
-use warpline_testbenches::transmit_rate::{Delay, Figures, Rate, config, figures};
+use warpline_testbenches::transmit_rate::{Delay, Figures, Rate, ReadDelay, config, figures};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -24,12 +24,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         let found = figures(&mut build.open()?, width)?;
         found.rates.iter().for_each(show_rate);
         found.delays.iter().for_each(show_delay);
+        found.reads.iter().for_each(show_read);
         all.rates.retain(|rate| rate.width != width);
         all.delays.retain(|delay| delay.width != width);
+        all.reads.retain(|read| read.width != width);
         all.rates.extend(found.rates);
         all.delays.extend(found.delays);
+        all.reads.extend(found.reads);
         all.rates.sort_by_key(|rate| rate.width);
         all.delays.sort_by_key(|delay| delay.width);
+        all.reads.sort_by_key(|read| read.width);
         let text = serde_json::to_string_pretty(&all)?;
         std::fs::write(&file, text + "\n")?;
     }
@@ -53,5 +57,12 @@ fn show_delay(delay: &Delay) {
         delay.write,
         delay.beats,
         delay.stations
+    );
+}
+
+fn show_read(read: &ReadDelay) {
+    println!(
+        "{:3} bits, {:?}: {} cycles, {} of them for memory; {} beats; {:?}",
+        read.width, read.workload, read.cycles, read.memory, read.beats, read.stations
     );
 }

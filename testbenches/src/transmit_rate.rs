@@ -3,7 +3,8 @@
 //! ```text
 //!  host:   registers, send rings, memory ─► ┌────────┐ ─► m_axis_transmit: compared octet by octet
 //!          memory ◄── payload: compared ─── │ device │ ◄─ s_axis_send: asks for what the edge has passed, acknowledges
-//!  peers:  segments of tagged writes ─────► └────────┘ ─► m_axis_status: edges
+//!  peers:  segments of tagged writes, ────► └────────┘ ─► m_axis_status: edges
+//!          or of Read Requests
 //! ```
 //!
 //! Nothing but the device limits a rate: memory accepts each address at once and gives a beat in every cycle from the next one on,
@@ -13,7 +14,8 @@
 //!
 //! **A rate** is that of the middle half of a run: from the beat with which a quarter of its octets have left to the one with
 //! which three quarters have. **A latency** begins with the handshake on B of the doorbell's write, and ends with the first beat on
-//! `m_axis_transmit`; cycles in which a read was under way and memory gave no beat are counted apart.
+//! `m_axis_transmit`; cycles in which a read was under way and memory gave no beat are counted apart. That of a Read begins with the
+//! last beat of the Read Request on `s_axis_segment`. How the peer asks, see [`reads`].
 //!
 //! A run has no random element: its figures are the same every time.
 
@@ -22,19 +24,19 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use warpline_hdl::Config;
-use warpline_hdl::reset::RESET_CYCLES;
-use warpline_hdl::tx::mpa::transmit_ring::ports;
-use warpline_regmap::Field;
-use warpline_regmap::layout::{completion, stag_entry, stream_context};
-use warpline_regmap::register::{self, command};
-use warpline_regmap::transmit::{
-    self, Element, Flags, Gather, Inline, Payload, SLOT_OCTETS, SendRequest, Slot, Target,
-    send_event, send_ring, status, transmit_context,
-};
-use warpline_verilate::{Direction, Model, Port};
-use warpline_wire::ddp::{MAX_HEADER_LEN, TAGGED_HEADER_LEN, UNTAGGED_HEADER_LEN};
+use warpline_regmap::transmit::{self, Slot};
+use warpline_verilate::{Model, Port};
+use warpline_wire::ddp::{TAGGED_HEADER_LEN, UNTAGGED_HEADER_LEN};
 use warpline_wire::mpa;
-use warpline_wire::send::{CrcField, FpduWriter, Message, SendError, ddp_segments};
+use warpline_wire::rdmap::ReadRequest;
+use warpline_wire::send::{FpduWriter, SendError};
+
+pub use reads::{ReadDelay, ReadStations, read_delay, read_delays};
+
+mod memory;
+pub mod reads;
+mod run;
+mod tcp;
 
 /// Octets at whose multiples messages in memory begin.
 pub const ALIGNED: u64 = 64;
@@ -61,6 +63,8 @@ const RINGS: u64 = 1 << 32;
 const SOURCE: u64 = 2 << 32;
 const SINK: u64 = 3 << 32;
 const QUEUE: u64 = 4 << 32;
+const REQUESTS: u64 = 5 << 32;
+const DESCRIPTORS: u64 = 6 << 32;
 /// Octets of a stream's part of each region.
 const PART: u64 = 1 << 20;
 /// STags of memory to send, and to receive.
@@ -104,6 +108,11 @@ pub enum Requests {
     },
     /// Sends of octets in the slot, one FPDU each.
     Inline,
+    /// Read Responses to the peer's Read Requests, each from a range of memory that is cut into so many FPDUs; no request of the host.
+    Reads {
+        /// FPDUs of a response.
+        fpdus: usize,
+    },
 }
 
 /// A run.
@@ -139,16 +148,20 @@ impl Workload {
 
     fn header(&self) -> usize {
         match self.requests {
-            Requests::Memory { .. } => TAGGED_HEADER_LEN,
+            Requests::Memory { .. } | Requests::Reads { .. } => TAGGED_HEADER_LEN,
             Requests::Inline => UNTAGGED_HEADER_LEN,
         }
     }
 
     fn fpdus(&self) -> usize {
         match self.requests {
-            Requests::Memory { fpdus } => fpdus,
+            Requests::Memory { fpdus } | Requests::Reads { fpdus } => fpdus,
             Requests::Inline => 1,
         }
+    }
+
+    fn reads(&self) -> bool {
+        matches!(self.requests, Requests::Reads { .. })
     }
 }
 
@@ -220,6 +233,9 @@ pub struct Figures {
     pub rates: Vec<Rate>,
     /// Latencies.
     pub delays: Vec<Delay>,
+    /// Latencies of Reads.
+    #[serde(default)]
+    pub reads: Vec<ReadDelay>,
 }
 
 /// The device that is measured at a width.
@@ -271,6 +287,7 @@ pub fn workloads() -> Vec<Workload> {
             ..Workload::memory(ETHERNET, 4, false)
         });
     }
+    all.extend(reads::workloads());
     all
 }
 
@@ -294,7 +311,14 @@ pub fn figures(model: &mut Model, width: usize) -> Result<Figures, RateError> {
     let rates = rates.collect::<Result<_, _>>()?;
     let delays = delays().into_iter().map(|w| delay(model, width, w));
     let delays = delays.collect::<Result<_, _>>()?;
-    Ok(Figures { rates, delays })
+    let reads = read_delays().into_iter();
+    let reads = reads.map(|w| read_delay(model, width, w));
+    let reads = reads.collect::<Result<_, _>>()?;
+    Ok(Figures {
+        rates,
+        delays,
+        reads,
+    })
 }
 
 /// Measures a rate on a device with the [`config`] of `width`, which is reset first.
@@ -339,7 +363,7 @@ pub fn delay(model: &mut Model, width: usize, workload: Workload) -> Result<Dela
     run.all()?;
     let due = run.streams[0].due.len();
     let moment = |at: Option<u64>| at.ok_or_else(|| run.wrong("a moment is missing".into()));
-    let (written, answered) = (moment(run.rung)?, moment(run.answered)?);
+    let (written, answered) = (moment(run.rung)?, moment(run.start)?);
     let first = moment(run.first)?;
     Ok(Delay {
         width,
@@ -372,6 +396,12 @@ fn octet(address: u64) -> u8 {
 
 fn octets(from: u64, count: usize) -> Vec<u8> {
     (from..from + count as u64).map(octet).collect()
+}
+
+/// Octets as words, the first octet in bits 7:0 of the first word.
+fn words(octets: &[u8]) -> Vec<u32> {
+    let words = octets.as_chunks().0.iter().copied();
+    words.map(u32::from_le_bytes).collect()
 }
 
 macro_rules! ports {
@@ -432,6 +462,10 @@ struct Mark {
 struct Sending {
     /// The requests, as they lie in the ring.
     slots: Vec<Slot>,
+    /// Read Requests that the peer sends.
+    asks: Vec<ReadRequest>,
+    /// Buffers for them.
+    buffers: Vec<u8>,
     /// Octets that are due, and positions behind FPDUs.
     due: Vec<u8>,
     ends: VecDeque<usize>,
@@ -446,8 +480,10 @@ struct Sending {
 struct Receiving {
     number: usize,
     writer: FpduWriter,
-    /// Octets of payload of FPDUs begun.
+    /// Octets of payload of tagged writes begun.
     payload: u64,
+    /// Read Requests begun.
+    asked: usize,
     sequence: u32,
     limit: u32,
 }
@@ -489,777 +525,18 @@ struct Run<'m> {
     write_at: Option<(u64, u64)>,
     responses: u64,
     placed: u64,
+    /// Octets written to buffers of Read Requests.
+    buffered: u64,
     queue: Vec<[u8; 32]>,
     total: u64,
     count: Mark,
     marks: [Mark; 2],
     last_beat: u64,
     rung: Option<u64>,
-    answered: Option<u64>,
+    /// Where the latency begins.
+    start: Option<u64>,
     first: Option<u64>,
     starved: u64,
     stations: Stations,
-}
-
-impl<'m> Run<'m> {
-    fn new(
-        model: &'m mut Model,
-        beat: usize,
-        workload: Workload,
-        count: usize,
-        wrong_octet: Option<u64>,
-    ) -> Result<Self, RateError> {
-        let ports = Ports::find(model)?;
-        let inputs: Vec<Port> = model
-            .ports()
-            .filter(|(_, info)| info.direction == Direction::Input)
-            .map(|(port, _)| port)
-            .collect();
-        for port in inputs {
-            model.set_words(port, &[]);
-        }
-        let mut run = Self {
-            model,
-            ports,
-            beat,
-            workload,
-            wrong_octet,
-            cycle: 0,
-            accesses: VecDeque::new(),
-            under_way: None,
-            streams: vec![],
-            turn: 0,
-            command: None,
-            sends: VecDeque::new(),
-            receiving: vec![],
-            fed: 0,
-            segment: Segment::default(),
-            feeds: false,
-            reads: VecDeque::new(),
-            addresses: VecDeque::new(),
-            written: VecDeque::new(),
-            write_at: None,
-            responses: 0,
-            placed: 0,
-            queue: vec![[0; 32]; COMPLETIONS as usize],
-            total: 0,
-            count: Mark::default(),
-            marks: [Mark::default(); 2],
-            last_beat: 0,
-            rung: None,
-            answered: None,
-            first: None,
-            starved: 0,
-            stations: Stations::default(),
-        };
-        let emss = (u32::from(mpa::MIN_MULPDU)..=0xFFFF)
-            .find(|&emss| usize::from(mpa::mulpdu(emss, workload.markers)) >= workload.ulpdu);
-        let emss = emss.ok_or_else(|| RateError::Workload("no EMSS".into()))?;
-        if workload.fpdus() > 1
-            && usize::from(mpa::mulpdu(emss, workload.markers)) != workload.ulpdu
-        {
-            return Err(RateError::Workload(format!(
-                "no EMSS gives ULPDUs of {} octets",
-                workload.ulpdu
-            )));
-        }
-        for number in 0..workload.streams {
-            let stream = run.stream(number, count, mpa::mulpdu(emss, workload.markers))?;
-            if !(workload.silent && number == 0) {
-                run.total += stream.due.len() as u64;
-            }
-            run.streams.push(stream);
-        }
-        for number in (workload.streams..).take(workload.receiving) {
-            run.receiving.push(Receiving {
-                number,
-                writer: FpduWriter::new(false, CrcField::Computed),
-                payload: 0,
-                sequence: 0,
-                limit: 0,
-            });
-        }
-        run.set_up(emss);
-        run.reset()?;
-        Ok(run)
-    }
-
-    /// The requests of a stream, and what is due of them.
-    fn stream(&self, number: usize, count: usize, mulpdu: u16) -> Result<Sending, RateError> {
-        let impossible = |error: transmit::SlotError| RateError::Workload(error.to_string());
-        let Workload {
-            ulpdu, requests, ..
-        } = self.workload;
-        let mut stream = Sending::default();
-        let mut writer = FpduWriter::new(self.workload.markers, CrcField::Computed);
-        let payload = (ulpdu - self.workload.header()) * self.workload.fpdus();
-        let stride = (payload as u64).next_multiple_of(ALIGNED);
-        let places = (PART / stride).max(1);
-        for index in 0..count {
-            let offset = number as u64 * PART + index as u64 % places * stride;
-            let flags = Flags {
-                signalled: index + 1 == count,
-                ..Flags::default()
-            };
-            let message = octets(SOURCE + offset, payload);
-            let (target, carries, header) = match requests {
-                Requests::Memory { .. } => {
-                    let element = Element {
-                        stag: SOURCE_STAG,
-                        length: payload as u32,
-                        offset,
-                    };
-                    let (stag, rsvd_ulp) = (0x2300 + number as u32, 0x40);
-                    let target = Target::Tagged {
-                        stag,
-                        offset,
-                        rsvd_ulp,
-                    };
-                    let header = Message::Tagged {
-                        stag,
-                        to: offset,
-                        rsvd_ulp,
-                    };
-                    let gather = Gather::new(&[element]).map_err(impossible)?;
-                    (target, Payload::Gather(gather), header)
-                }
-                Requests::Inline => {
-                    let rsvd_ulp = [0x43, 0, 0, 0, 0];
-                    let target = Target::Untagged { queue: 0, rsvd_ulp };
-                    let msn = index as u32 + 1;
-                    let header = Message::Untagged {
-                        qn: 0,
-                        msn,
-                        rsvd_ulp,
-                    };
-                    let inline = Inline::new(&message).map_err(impossible)?;
-                    (target, Payload::Inline(inline), header)
-                }
-            };
-            let request =
-                SendRequest::new(target, flags, index as u64, carries).map_err(impossible)?;
-            stream.slots.push(request.emit());
-            for segment in ddp_segments(header, payload as u64, mulpdu)? {
-                let mut octets = [0; MAX_HEADER_LEN];
-                let length = segment.header.emit(&mut octets);
-                let part = segment.payload.start as usize..segment.payload.end as usize;
-                writer.append(&octets[..length], &message[part], &mut stream.due)?;
-                stream.ends.push_back(stream.due.len());
-            }
-        }
-        Ok(stream)
-    }
-
-    /// Commands and doorbells.
-    fn set_up(&mut self, emss: u32) {
-        let write = Access::Write;
-        self.accesses.extend([
-            write(register::COMPLETION_BASE_LOW.offset, QUEUE as u32),
-            write(register::COMPLETION_BASE_HIGH.offset, (QUEUE >> 32) as u32),
-            write(register::COMPLETION_ENTRIES.offset, COMPLETIONS),
-        ]);
-        for (stag, address, remote) in [(SOURCE_STAG, SOURCE, 0), (SINK_STAG, SINK, 1)] {
-            self.give(
-                command::WRITE_STAG,
-                &[
-                    (stag_entry::STAG, stag.into()),
-                    (stag_entry::PROTECTION_DOMAIN, DOMAIN),
-                    (stag_entry::REMOTE_WRITE, remote),
-                    (stag_entry::LENGTH, 16 * PART),
-                    (stag_entry::ADDRESS, address),
-                ],
-            );
-        }
-        let Workload {
-            streams,
-            receiving,
-            markers,
-            ..
-        } = self.workload;
-        for number in 0..(streams + receiving) as u64 {
-            self.give(
-                command::ARM_STREAM,
-                &[
-                    (stream_context::STREAM, number),
-                    (stream_context::CRC, 1),
-                    (stream_context::PROTECTION_DOMAIN, DOMAIN),
-                    (stream_context::FIRST_MSN, 1),
-                ],
-            );
-            if number >= streams as u64 {
-                continue;
-            }
-            self.give(
-                transmit::ARM_TRANSMIT,
-                &[
-                    (transmit_context::STREAM, number),
-                    (transmit_context::MARKERS, markers.into()),
-                    (transmit_context::CRC, 1),
-                    (transmit_context::EMSS, emss.into()),
-                    (transmit_context::FIRST_MSN, 1),
-                ],
-            );
-            self.give(
-                transmit::SET_SEND_RING,
-                &[
-                    (send_ring::STREAM, number),
-                    (send_ring::ENTRIES, ENTRIES.into()),
-                    (send_ring::BASE, RINGS + number * PART),
-                ],
-            );
-        }
-        for number in 0..streams {
-            let mut word = [0];
-            let count = self.streams[number].slots.len();
-            transmit::SEND_PRODUCER_STREAM.put(&mut word, number as u64);
-            transmit::SEND_PRODUCER_COUNT.put(&mut word, count as u64);
-            let offset = transmit::SEND_PRODUCER.offset;
-            self.accesses.push_back(Access::Write(offset, word[0]));
-        }
-    }
-
-    fn give(&mut self, number: u32, fields: &[(Field, u64)]) {
-        let mut words = [0; 8];
-        for (field, value) in fields {
-            field.put(&mut words, *value);
-        }
-        for (index, word) in (0..).zip(words) {
-            let offset = register::ARGUMENT.at(index);
-            self.accesses.push_back(Access::Write(offset, word));
-        }
-        let command = Access::Write(register::COMMAND.offset, number);
-        self.accesses.extend([command, Access::Done]);
-    }
-
-    fn wrong(&self, what: String) -> RateError {
-        let cycle = self.cycle;
-        RateError::Wrong { cycle, what }
-    }
-
-    fn get(&self, port: Port) -> u64 {
-        self.model.get(port)
-    }
-
-    fn edge(&mut self) -> Result<(), RateError> {
-        self.model.set(self.ports.aclk, 1);
-        self.model.eval()?;
-        Ok(())
-    }
-
-    fn settle(&mut self) -> Result<(), RateError> {
-        self.model.set(self.ports.aclk, 0);
-        self.model.eval()?;
-        Ok(())
-    }
-
-    fn reset(&mut self) -> Result<(), RateError> {
-        for cycle in 0..RESET_CYCLES + 8 {
-            self.model.set(self.ports.aresetn, u64::from(cycle >= 4));
-            self.settle()?;
-            self.edge()?;
-        }
-        let p = self.ports;
-        for ready in [
-            p.m_axis_window_tready,
-            p.s_axil_bready,
-            p.s_axil_rready,
-            p.m_axi_awready,
-            p.m_axi_wready,
-            p.m_axi_arready,
-            p.m_axis_msix_tready,
-            p.m_axis_transmit_tready,
-            p.m_axis_status_tready,
-        ] {
-            self.model.set(ready, 1);
-        }
-        for _ in 0..RESET_CYCLES {
-            self.cycle()?;
-        }
-        Ok(())
-    }
-
-    /// Until all that is due has left, and what is under way has come to its end.
-    fn all(&mut self) -> Result<(), RateError> {
-        self.feeds = true;
-        self.last_beat = self.cycle;
-        while self.count.octets < self.total {
-            self.cycle()?;
-            if self.cycle > self.last_beat + PATIENCE {
-                let what = format!("{} of {} octets, no more", self.count.octets, self.total);
-                return Err(self.wrong(what));
-            }
-        }
-        self.feeds = false;
-        // TCP's segment on its way ends; the last writes and completions come
-        for _ in 0..2000 {
-            self.cycle()?;
-        }
-        self.end()
-    }
-
-    /// Nothing is left, and the completions are those of the last requests.
-    fn end(&self) -> Result<(), RateError> {
-        let silent = |number: usize| self.workload.silent && number == 0;
-        let mut due: Vec<(u64, u64)> = vec![];
-        for (number, stream) in self.streams.iter().enumerate() {
-            if !silent(number) {
-                due.push((number as u64, stream.slots.len() as u64 - 1));
-            }
-        }
-        let mut found = vec![];
-        for entry in &self.queue {
-            let words = words(entry);
-            match completion::KIND.get(&words) as u32 {
-                0 => {}
-                transmit::kind::SEND if send_event::STATUS.get(&words) == u64::from(status::OK) => {
-                    found.push((
-                        send_event::STREAM.get(&words),
-                        send_event::REQUEST.get(&words),
-                    ));
-                }
-                _ => return Err(self.wrong(format!("an entry of {words:x?}"))),
-            }
-        }
-        found.sort_unstable();
-        if found != due {
-            return Err(self.wrong(format!("completions of {found:?}, due {due:?}")));
-        }
-        let sent: u64 = self.receiving.iter().map(|stream| stream.payload).sum();
-        if self.placed != sent {
-            let what = format!("{} octets placed of {sent}", self.placed);
-            return Err(self.wrong(what));
-        }
-        let left = !self.sends.is_empty() || !self.reads.is_empty();
-        match left || self.segment.at < self.segment.octets.len() {
-            true => Err(self.wrong("something is still under way".into())),
-            false => Ok(()),
-        }
-    }
-
-    fn cycle(&mut self) -> Result<(), RateError> {
-        self.drive_registers();
-        self.drive_memory();
-        self.drive_send();
-        self.drive_segment()?;
-        self.settle()?;
-        self.sample_registers()?;
-        self.sample_reads()?;
-        self.sample_writes()?;
-        self.sample_transmit()?;
-        self.sample_reports()?;
-        self.sample_segment();
-        self.edge()?;
-        self.cycle += 1;
-        Ok(())
-    }
-
-    fn drive_registers(&mut self) {
-        let p = self.ports;
-        if self.under_way.is_none() {
-            self.under_way = self.accesses.pop_front().map(|access| UnderWay {
-                access,
-                address: true,
-                data: matches!(access, Access::Write(..)),
-            });
-        }
-        let mut valids = [false; 3];
-        if let Some(UnderWay {
-            access,
-            address,
-            data,
-        }) = self.under_way
-        {
-            match access {
-                Access::Write(offset, word) => {
-                    self.model.set(p.s_axil_awaddr, offset.into());
-                    self.model.set(p.s_axil_wdata, word.into());
-                    self.model.set(p.s_axil_wstrb, 0xf);
-                    valids = [address, data, false];
-                }
-                Access::Done => {
-                    let offset = register::COMMAND.offset;
-                    self.model.set(p.s_axil_araddr, offset.into());
-                    valids = [false, false, address];
-                }
-            }
-        }
-        let [aw, w, ar] = valids;
-        self.model.set(p.s_axil_awvalid, aw.into());
-        self.model.set(p.s_axil_wvalid, w.into());
-        self.model.set(p.s_axil_arvalid, ar.into());
-    }
-
-    fn sample_registers(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        let Some(mut now) = self.under_way else {
-            return Ok(());
-        };
-        let passes = |valid, ready| self.get(valid) & self.get(ready) == 1;
-        let doorbell = matches!(now.access, Access::Write(offset, _) if offset == transmit::SEND_PRODUCER.offset);
-        now.address &= !(passes(p.s_axil_awvalid, p.s_axil_awready)
-            || passes(p.s_axil_arvalid, p.s_axil_arready));
-        let data = passes(p.s_axil_wvalid, p.s_axil_wready);
-        now.data &= !data;
-        let answered = passes(p.s_axil_bvalid, p.s_axil_bready);
-        let read = passes(p.s_axil_rvalid, p.s_axil_rready);
-        let word = [self.get(p.s_axil_rdata) as u32];
-        if doorbell && data {
-            self.rung.get_or_insert(self.cycle);
-        }
-        if doorbell && answered {
-            self.answered.get_or_insert(self.cycle);
-        }
-        if read && register::COMMAND_BUSY.get(&word) == 1 {
-            now.address = true;
-        } else if read || answered {
-            self.under_way = None;
-            if read && register::COMMAND_FAILED.get(&word) == 1 {
-                return Err(self.wrong("a command was refused".into()));
-            }
-            return Ok(());
-        }
-        self.under_way = Some(now);
-        Ok(())
-    }
-
-    /// Cycles behind the answer to the first doorbell.
-    fn since_doorbell(&self) -> Option<i64> {
-        let answered = self.answered?;
-        Some(self.cycle as i64 - answered as i64)
-    }
-
-    /// What memory holds: slots, and octets of messages.
-    fn memory(&self, address: u64) -> u32 {
-        if (RINGS..SOURCE).contains(&address) {
-            let (stream, at) = ((address - RINGS) / PART, (address - RINGS) % PART);
-            let slot = self
-                .streams
-                .get(stream as usize)
-                .and_then(|stream| stream.slots.get((at / SLOT_OCTETS) as usize));
-            return slot.map_or(0, |slot| slot[(at % SLOT_OCTETS) as usize / 4]);
-        }
-        let octets: [u8; 4] = std::array::from_fn(|i| {
-            let address = address + i as u64;
-            octet(address) ^ u8::from(self.wrong_octet == Some(address))
-        });
-        u32::from_le_bytes(octets)
-    }
-
-    fn drive_memory(&mut self) {
-        let p = self.ports;
-        self.model
-            .set(p.m_axi_bvalid, u64::from(self.responses > 0));
-        let front = self.reads.front().copied();
-        self.model.set(p.m_axi_rvalid, front.is_some().into());
-        if let Some((address, left)) = front {
-            let mut data = [0; 16];
-            for (lane, word) in data.iter_mut().take(self.beat / 4).enumerate() {
-                *word = self.memory(address + 4 * lane as u64);
-            }
-            self.model.set_words(p.m_axi_rdata, &data[..self.beat / 4]);
-            self.model.set(p.m_axi_rlast, u64::from(left == 1));
-        }
-    }
-
-    fn sample_reads(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        let mut asked = !self.reads.is_empty();
-        if self.get(p.m_axi_rvalid) & self.get(p.m_axi_rready) == 1
-            && let Some((address, left)) = self.reads.pop_front()
-        {
-            if left > 1 {
-                let next = (address + self.beat as u64, left - 1);
-                self.reads.push_front(next);
-            }
-            let now = self.since_doorbell();
-            match address < SOURCE {
-                true => self.stations.slot_read = now,
-                false => self.stations.payload_read = now,
-            }
-        }
-        if self.get(p.m_axi_arvalid) == 1 {
-            let address = self.get(p.m_axi_araddr);
-            if !address.is_multiple_of(self.beat as u64) || !(RINGS..SINK).contains(&address) {
-                return Err(self.wrong(format!("a read at {address:#x}")));
-            }
-            let beats = self.get(p.m_axi_arlen) + 1;
-            self.reads.push_back((address, beats));
-            let now = self.since_doorbell();
-            let asked_at = match address < SOURCE {
-                true => &mut self.stations.slot_asked,
-                false => &mut self.stations.payload_asked,
-            };
-            *asked_at = asked_at.or(now);
-            asked |= self.get(p.m_axi_rvalid) == 0;
-        }
-        let waits = asked && self.get(p.m_axi_rvalid) == 0;
-        if waits && self.answered.is_some() && self.first.is_none() {
-            self.starved += 1;
-        }
-        Ok(())
-    }
-
-    fn sample_writes(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        if self.get(p.m_axi_bvalid) & self.get(p.m_axi_bready) == 1 {
-            self.responses -= 1;
-        }
-        if self.get(p.m_axi_awvalid) == 1 {
-            let burst = (self.get(p.m_axi_awaddr), self.get(p.m_axi_awlen) + 1);
-            self.addresses.push_back(burst);
-        }
-        if self.get(p.m_axi_wvalid) == 1 {
-            self.written.push_back((
-                self.model.to_words(p.m_axi_wdata),
-                self.get(p.m_axi_wstrb),
-                self.get(p.m_axi_wlast) == 1,
-            ));
-        }
-        while let Some((address, left)) = self.write_at.or_else(|| self.addresses.pop_front()) {
-            self.write_at = Some((address, left));
-            let Some((words, strobes, last)) = self.written.pop_front() else {
-                break;
-            };
-            let beat = address - address % self.beat as u64;
-            for lane in (0..self.beat).filter(|lane| strobes >> lane & 1 == 1) {
-                let octet = (words[lane / 4] >> (8 * (lane % 4))) as u8;
-                self.store(beat + lane as u64, octet)?;
-            }
-            if last != (left == 1) {
-                return Err(self.wrong(format!("a burst of writes at {address:#x}: {left} left")));
-            }
-            self.write_at = (!last).then_some((beat + self.beat as u64, left - 1));
-            self.responses += u64::from(last);
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, address: u64, found: u8) -> Result<(), RateError> {
-        if (SINK..QUEUE).contains(&address) {
-            self.placed += 1;
-            return match found == octet(address) {
-                true => Ok(()),
-                false => Err(self.wrong(format!("{found:#x} is written to {address:#x}"))),
-            };
-        }
-        let entry = address
-            .checked_sub(QUEUE)
-            .and_then(|at| self.queue.get_mut((at / 32) as usize));
-        match entry {
-            Some(entry) => {
-                entry[(address % 32) as usize] = found;
-                Ok(())
-            }
-            None => Err(self.wrong(format!("a write to {address:#x}"))),
-        }
-    }
-
-    fn drive_send(&mut self) {
-        let p = self.ports;
-        if self.command.is_none() {
-            self.command = self.next_command();
-        }
-        self.model
-            .set(p.s_axis_send_tvalid, self.command.is_some().into());
-        if let Some((kind, stream, position, octets)) = self.command {
-            let data = ports::command_word(kind, position, octets);
-            self.model.set(p.s_axis_send_tdata, data);
-            self.model.set(p.s_axis_send_tdest, stream as u64);
-        }
-    }
-
-    /// What TCP commands next, of the streams in turn.
-    fn next_command(&mut self) -> Option<(u64, usize, u32, u16)> {
-        let count = self.streams.len();
-        for i in 0..count {
-            let number = (self.turn + i) % count;
-            let silent = self.workload.silent && number == 0;
-            let stream = &mut self.streams[number];
-            if stream.came != stream.acknowledged && !silent {
-                stream.acknowledged = stream.came;
-                return Some((ports::ACKNOWLEDGE, number, stream.came, 0));
-            }
-            if stream.edge != stream.asked && self.sends.len() < SENDS {
-                let from = stream.asked;
-                let octets = (stream.edge - from).min(MOST_ASKED.into()) as u16;
-                stream.asked += u32::from(octets);
-                self.turn = number + 1;
-                self.sends.push_back((number, from, from, stream.asked));
-                return Some((ports::SEND, number, from, octets));
-            }
-        }
-        None
-    }
-
-    fn sample_transmit(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        if self.get(p.s_axis_send_tvalid) & self.get(p.s_axis_send_tready) == 1 {
-            self.command = None;
-            let now = self.since_doorbell();
-            let accepted = &mut self.stations.send_accepted;
-            *accepted = accepted.or(now);
-        }
-        if self.get(p.m_axis_transmit_tvalid) == 0 {
-            return Ok(());
-        }
-        self.first.get_or_insert(self.cycle);
-        self.last_beat = self.cycle;
-        let keep = self.get(p.m_axis_transmit_tkeep);
-        let (valid, last) = (
-            keep.count_ones() as usize,
-            self.get(p.m_axis_transmit_tlast) == 1,
-        );
-        let words = self.model.to_words(p.m_axis_transmit_tdata);
-        let beat: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let dest = self.get(p.m_axis_transmit_tdest) as usize;
-        let user = self.get(p.m_axis_transmit_tuser) as u32;
-        let Some((number, from, next, end)) = self.sends.pop_front() else {
-            return Err(self.wrong("octets that TCP has not asked for".into()));
-        };
-        let behind = next + valid as u32;
-        let contiguous = keep.trailing_ones() as usize == valid;
-        let full = valid == self.beat || last;
-        if (number, from) != (dest, user)
-            || !contiguous
-            || !full
-            || behind > end
-            || last != (behind == end)
-        {
-            let what = format!("a beat of stream {dest} from {user} on, keep {keep:#x}");
-            return Err(self.wrong(what));
-        }
-        let due = &self.streams[number].due[next as usize..behind as usize];
-        if due != &beat[..valid] {
-            let found = &beat[..valid];
-            let what = format!("stream {dest} at {next}: {found:02x?}, due {due:02x?}");
-            return Err(self.wrong(what));
-        }
-        let stream = &mut self.streams[number];
-        let mut fpdus = 0;
-        while stream.ends.front().is_some_and(|&e| e <= behind as usize) {
-            stream.ends.pop_front();
-            fpdus += 1;
-        }
-        match last {
-            true => stream.came = end,
-            false => self.sends.push_front((number, from, behind, end)),
-        }
-        if self.workload.silent && number == 0 {
-            return Ok(());
-        }
-        self.count.cycle = self.cycle;
-        self.count.octets += valid as u64;
-        self.count.fpdus += fpdus;
-        for (mark, share) in self.marks.iter_mut().zip([1, 3]) {
-            if mark.cycle == 0 && 4 * self.count.octets >= share * self.total {
-                *mark = self.count;
-            }
-        }
-        Ok(())
-    }
-
-    fn sample_reports(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        if self.get(p.m_axis_status_tvalid) == 1 {
-            let words = self.model.to_words(p.m_axis_status_tdata);
-            let kind = u64::from(words[ports::STATUS_KIND / 32] >> (ports::STATUS_KIND % 32) & 3);
-            let number = self.get(p.m_axis_status_tdest) as usize;
-            if kind != ports::MOVED {
-                return Err(self.wrong(format!("a report of kind {kind}")));
-            }
-            self.streams[number].edge = words[ports::STATUS_EDGE / 32];
-            let now = self.since_doorbell();
-            let moved = &mut self.stations.edge_moved;
-            *moved = moved.or(now);
-        }
-        if self.get(p.m_axis_window_tvalid) == 1 {
-            let limit = (self.get(p.m_axis_window_tdata) >> 32) as u32;
-            let number = self.get(p.m_axis_window_tdest) as usize;
-            let stream = self.receiving.iter_mut().find(|s| s.number == number);
-            if let Some(stream) = stream {
-                stream.limit = limit;
-            }
-        }
-        Ok(())
-    }
-
-    /// The next beat of a segment, if a stream has room for a segment.
-    fn drive_segment(&mut self) -> Result<(), RateError> {
-        let p = self.ports;
-        // a stream reports a window before it is armed, too
-        let feeds = self.feeds && self.accesses.is_empty();
-        if self.segment.at >= self.segment.octets.len() && feeds {
-            let count = self.receiving.len();
-            let turn = (0..count).map(|i| (self.fed + i) % count);
-            let payload = ETHERNET - TAGGED_HEADER_LEN;
-            let octets_due = (ETHERNET + mpa::MIN_OVERHEAD) as u32;
-            let mut turn = turn.filter(|&i| {
-                let stream = &self.receiving[i];
-                stream.sequence + octets_due <= stream.limit
-            });
-            if let Some(i) = turn.next() {
-                self.fed = i + 1;
-                let stream = &mut self.receiving[i];
-                // Its part of the region, from the start again when it is full.
-                let places = PART / payload as u64;
-                let place = stream.payload / payload as u64 % places;
-                let to = stream.number as u64 * PART + place * payload as u64;
-                let message = Message::Tagged {
-                    stag: SINK_STAG,
-                    to,
-                    rsvd_ulp: 0,
-                };
-                let mut sent = vec![];
-                let payload = octets(SINK + to, payload);
-                let mulpdu = ETHERNET as u16;
-                stream
-                    .writer
-                    .append_message(message, &payload, mulpdu, &mut sent)?;
-                self.segment = Segment {
-                    at: 0,
-                    dest: stream.number,
-                    first: stream.sequence,
-                    octets: sent,
-                };
-                stream.payload += payload.len() as u64;
-                stream.sequence += self.segment.octets.len() as u32;
-            }
-        }
-        let Segment {
-            octets,
-            at,
-            dest,
-            first,
-        } = &self.segment;
-        let beat = &octets[*at..octets.len().min(at + self.beat)];
-        let model = &mut *self.model;
-        model.set(p.s_axis_segment_tvalid, u64::from(!beat.is_empty()));
-        if beat.is_empty() {
-            return Ok(());
-        }
-        let mut data = [0; 64];
-        data[..beat.len()].copy_from_slice(beat);
-        model.set_words(p.s_axis_segment_tdata, &words(&data[..self.beat]));
-        model.set(p.s_axis_segment_tkeep, u64::MAX >> (64 - beat.len()));
-        let last = at + beat.len() == octets.len();
-        model.set(p.s_axis_segment_tlast, last.into());
-        model.set(p.s_axis_segment_tdest, *dest as u64);
-        model.set(p.s_axis_segment_tuser, (*first).into());
-        Ok(())
-    }
-
-    fn sample_segment(&mut self) {
-        let p = self.ports;
-        if self.get(p.s_axis_segment_tvalid) & self.get(p.s_axis_segment_tready) == 1 {
-            let beat = self.beat.min(self.segment.octets.len() - self.segment.at);
-            self.segment.at += beat;
-            self.count.received += beat as u64;
-        }
-    }
-}
-
-/// Octets as words, the first octet in bits 7:0 of the first word.
-fn words(octets: &[u8]) -> Vec<u32> {
-    let words = octets.as_chunks().0.iter().copied();
-    words.map(u32::from_le_bytes).collect()
+    read_stations: ReadStations,
 }

@@ -4,8 +4,8 @@
 use warpline_design::{TOP, design};
 use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::transmit_rate::{
-    Delay, ETHERNET, Figures, Rate, Requests, Workload, config, delay, figures, rate,
-    with_wrong_octet,
+    Delay, ETHERNET, Figures, Rate, ReadDelay, Requests, Workload, config, delay, figures, rate,
+    read_delay, with_wrong_octet,
 };
 use warpline_verilate::Model;
 
@@ -41,10 +41,15 @@ fn worse(found: &Figures, recorded: &Figures) -> Vec<String> {
         let kept = |of: &Delay| KEPT * delay.cycles as f64 <= of.cycles as f64;
         !recorded.delays.iter().find(same).is_some_and(kept)
     });
+    let reads = found.reads.iter().filter(|read| {
+        let same = |of: &&ReadDelay| (of.width, of.workload) == (read.width, read.workload);
+        let kept = |of: &ReadDelay| KEPT * read.cycles as f64 <= of.cycles as f64;
+        !recorded.reads.iter().find(same).is_some_and(kept)
+    });
     let rates = rates.map(|rate| format!("{rate:?}"));
-    rates
-        .chain(delays.map(|delay| format!("{delay:?}")))
-        .collect()
+    let delays = delays.map(|delay| format!("{delay:?}"));
+    let reads = reads.map(|read| format!("{read:?}"));
+    rates.chain(delays).chain(reads).collect()
 }
 
 #[test]
@@ -57,6 +62,8 @@ fn figures_are_those_of_the_record_and_reach_their_goals() {
     assert_eq!(again, found.rates[0], "the same on every run");
     let again = delay(&mut model, WIDTH, found.delays[0].workload).unwrap();
     assert_eq!(again, found.delays[0], "the same on every run");
+    let again = read_delay(&mut model, WIDTH, found.reads[0].workload).unwrap();
+    assert_eq!(again, found.reads[0], "the same on every run");
 
     let one = Workload::memory(ETHERNET, 4, false);
     let of = |workload: Workload| {
@@ -98,16 +105,30 @@ fn figures_are_those_of_the_record_and_reach_their_goals() {
         .iter_mut()
         .find(|delay| delay.width == WIDTH);
     late.unwrap().cycles -= 2;
-    assert_eq!(worse(&found, &recorded).len(), 2);
+    let late = recorded.reads.iter_mut().find(|read| read.width == WIDTH);
+    late.unwrap().cycles -= 2;
+    let reads = |rate: &&mut Rate| {
+        rate.width == WIDTH && matches!(rate.workload.requests, Requests::Reads { .. })
+    };
+    let fast = recorded.rates.iter_mut().find(reads);
+    fast.unwrap().of_bus *= 1.02;
+    assert_eq!(worse(&found, &recorded).len(), 4);
     recorded.rates.clear();
-    assert_eq!(worse(&found, &recorded).len(), found.rates.len() + 1);
+    assert_eq!(worse(&found, &recorded).len(), found.rates.len() + 2);
+    recorded.reads.clear();
+    let missing = found.rates.len() + 1 + found.reads.len();
+    assert_eq!(worse(&found, &recorded).len(), missing);
 }
 
 /// A run with octets that are not those of the messages has no figure.
 #[test]
 fn a_wrong_octet_is_found() {
     let mut model = model();
-    let one = Workload::memory(ETHERNET, 1, true);
-    let wrong = with_wrong_octet(&mut model, WIDTH, one, 100).unwrap_err();
-    assert!(wrong.to_string().contains("stream 0 at "), "{wrong}");
+    for workload in [
+        Workload::memory(ETHERNET, 1, true),
+        Workload::read(ETHERNET, 1),
+    ] {
+        let wrong = with_wrong_octet(&mut model, WIDTH, workload, 100).unwrap_err();
+        assert!(wrong.to_string().contains("stream 0 at "), "{wrong}");
+    }
 }
