@@ -168,6 +168,9 @@ pub enum TrafficError {
     /// No TCP segment in the whole capture.
     #[error("no TCP connection in this capture")]
     NoTcp,
+    /// No DATA chunk of SCTP in the whole capture.
+    #[error("no DATA chunk of SCTP in this capture")]
+    NoSctp,
     /// TCP, but no MPA start-up.
     #[error("no MPA traffic in {connections} TCP connection(s); the first one: {reason}")]
     NoMpa {

@@ -1,11 +1,15 @@
-//! Packet → TCP segment: link header, IP, TCP.
+//! Packet → TCP segment: link header, IP, TCP; or SCTP chunks.
 //!
 //! Checksums are not checked: a capture taken on the sending machine shows them before the network card fills them in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use etherparse::err::Layer;
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, LenSource, TransportSlice};
+use etherparse::{
+    EtherType, IpNumber, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, LenSource, TransportSlice,
+};
+
+use warpline_wire::sctp::COMMON_HEADER_LEN;
 
 use crate::error::TrafficError;
 use crate::pcap::Packet;
@@ -32,52 +36,34 @@ pub(crate) struct TcpPacket {
     pub segment: TcpSegment,
 }
 
+/// One SCTP packet and its two ends.
+pub(crate) struct SctpPacket<'a> {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    /// Its chunks, behind the common header.
+    pub chunks: &'a [u8],
+}
+
 /// Extracts the TCP segment of a packet; `None` for anything but TCP over IP.
 pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError> {
-    let malformed = |reason: String| TrafficError::Packet {
-        packet: packet.number,
-        reason,
-    };
-    let cut = || TrafficError::Cut {
-        packet: packet.number,
-        captured: packet.octets.len() as u32,
-        length: packet.length,
-    };
-    let is_cut = packet.octets.len() < packet.length as usize;
     let sliced = slice(packet)?;
-    let Some((from_ip, to_ip, payload)) = addresses(&sliced) else {
-        // No IP header: either another protocol, or an IP header that cannot be read.
-        return match &sliced.stop_err {
-            Some((e, Layer::IpHeader | Layer::Ipv4Header | Layer::Ipv6Header)) => Err(if is_cut {
-                cut()
-            } else {
-                malformed(e.to_string())
-            }),
-            _ => Ok(None),
-        };
-    };
-    if payload.ip_number != IpNumber::TCP {
+    let Some((from_ip, to_ip, payload)) = payload(packet, &sliced, IpNumber::TCP)? else {
         return Ok(None);
-    }
+    };
     if payload.fragmented {
         return Err(TrafficError::Fragment {
             packet: packet.number,
         });
     }
-    // The IP header says whether octets are missing, unless its sender left the length to the network card.
-    if is_cut && (payload.incomplete || payload.len_source == LenSource::Slice) {
-        return Err(cut());
-    }
-    if payload.incomplete {
-        return Err(malformed(
-            "the IP header states more octets than the packet has".into(),
-        ));
-    }
+    whole(packet, payload)?;
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
-        return Err(malformed(match &sliced.stop_err {
-            Some((e, _)) => e.to_string(),
-            None => "the TCP header cannot be read".into(),
-        }));
+        return Err(malformed(
+            packet,
+            match &sliced.stop_err {
+                Some((e, _)) => e.to_string(),
+                None => "the TCP header cannot be read".into(),
+            },
+        ));
     };
     Ok(Some(TcpPacket {
         from: SocketAddr::new(from_ip, tcp.source_port()),
@@ -96,11 +82,89 @@ pub(crate) fn tcp(packet: &Packet<'_>) -> Result<Option<TcpPacket>, TrafficError
     }))
 }
 
-fn slice<'a>(packet: &Packet<'a>) -> Result<LaxSlicedPacket<'a>, TrafficError> {
-    let malformed = |reason: String| TrafficError::Packet {
+/// Extracts the chunks of a packet; `None` for anything but SCTP over IP.
+pub(crate) fn sctp<'a>(packet: &Packet<'a>) -> Result<Option<SctpPacket<'a>>, TrafficError> {
+    let sliced = slice(packet)?;
+    let Some((from_ip, to_ip, payload)) = payload(packet, &sliced, IpNumber::SCTP)? else {
+        return Ok(None);
+    };
+    if payload.fragmented {
+        let reason = "an IP fragment of an SCTP packet; fragments are not reassembled";
+        return Err(malformed(packet, reason.into()));
+    }
+    whole(packet, payload)?;
+    let (Some(ports), Some(chunks)) = (
+        payload.payload.first_chunk::<4>(),
+        payload.payload.get(COMMON_HEADER_LEN..),
+    ) else {
+        return Err(malformed(
+            packet,
+            "shorter than SCTP's common header".into(),
+        ));
+    };
+    let [from, to] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+    Ok(Some(SctpPacket {
+        from: SocketAddr::new(from_ip, from),
+        to: SocketAddr::new(to_ip, to),
+        chunks,
+    }))
+}
+
+fn malformed(packet: &Packet<'_>, reason: String) -> TrafficError {
+    TrafficError::Packet {
         packet: packet.number,
         reason,
+    }
+}
+
+fn cut(packet: &Packet<'_>) -> TrafficError {
+    TrafficError::Cut {
+        packet: packet.number,
+        captured: packet.octets.len() as u32,
+        length: packet.length,
+    }
+}
+
+fn is_cut(packet: &Packet<'_>) -> bool {
+    packet.octets.len() < packet.length as usize
+}
+
+/// What a protocol has in an IP packet, and the two addresses; `None` for another protocol.
+fn payload<'s, 'a>(
+    packet: &Packet<'_>,
+    sliced: &'s LaxSlicedPacket<'a>,
+    protocol: IpNumber,
+) -> Result<Option<(IpAddr, IpAddr, &'s LaxIpPayloadSlice<'a>)>, TrafficError> {
+    let Some(found) = addresses(sliced) else {
+        // No IP header: either another protocol, or an IP header that cannot be read.
+        return match &sliced.stop_err {
+            Some((e, Layer::IpHeader | Layer::Ipv4Header | Layer::Ipv6Header)) => {
+                Err(match is_cut(packet) {
+                    true => cut(packet),
+                    false => malformed(packet, e.to_string()),
+                })
+            }
+            _ => Ok(None),
+        };
     };
+    Ok((found.2.ip_number == protocol).then_some(found))
+}
+
+/// No octets of the payload are missing.
+fn whole(packet: &Packet<'_>, payload: &LaxIpPayloadSlice<'_>) -> Result<(), TrafficError> {
+    // The IP header says whether octets are missing, unless its sender left the length to the network card.
+    if is_cut(packet) && (payload.incomplete || payload.len_source == LenSource::Slice) {
+        return Err(cut(packet));
+    }
+    if payload.incomplete {
+        let reason = "the IP header states more octets than the packet has";
+        return Err(malformed(packet, reason.into()));
+    }
+    Ok(())
+}
+
+fn slice<'a>(packet: &Packet<'a>) -> Result<LaxSlicedPacket<'a>, TrafficError> {
+    let malformed = |reason: String| malformed(packet, reason);
     let short = || malformed("shorter than its link header".into());
     let octets = packet.octets;
     let ip = |octets| LaxSlicedPacket::from_ip(octets).map_err(|e| malformed(e.to_string()));
@@ -130,7 +194,7 @@ fn cooked(octets: &[u8], protocol: usize, header: usize) -> Option<LaxSlicedPack
 
 fn addresses<'s, 'a>(
     sliced: &'s LaxSlicedPacket<'a>,
-) -> Option<(IpAddr, IpAddr, &'s etherparse::LaxIpPayloadSlice<'a>)> {
+) -> Option<(IpAddr, IpAddr, &'s LaxIpPayloadSlice<'a>)> {
     match sliced.net.as_ref()? {
         LaxNetSlice::Ipv4(ip) => Some((
             Ipv4Addr::from(ip.header().source()).into(),

@@ -1,5 +1,6 @@
 //! What a capture file holds: its TCP connections, and what had to be left out.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
@@ -49,17 +50,13 @@ impl Traffic {
     }
 
     fn read_with(octets: &[u8], usable: fn(&Connection) -> bool) -> Result<Self, TrafficError> {
-        if !octets.starts_with(&GZIP) {
-            return Self::read_plain(octets, usable);
-        }
-        let (plain, damage) = unpack(octets)?;
-        let unpacked = |reason| TrafficError::Gzip { reason };
+        let (plain, damage) = unpacked(octets)?;
         match (Self::read_plain(&plain, usable), damage) {
             (Ok(mut traffic), damage) => {
-                traffic.stopped = damage.map(unpacked).or(traffic.stopped);
+                traffic.stopped = damage.or(traffic.stopped);
                 Ok(traffic)
             }
-            (Err(_), Some(reason)) => Err(unpacked(reason)),
+            (Err(_), Some(damage)) => Err(damage),
             (Err(error), None) => Err(error),
         }
     }
@@ -88,6 +85,18 @@ impl Traffic {
             }
         }))
     }
+}
+
+/// The octets of a capture file, unpacked if it is packed; with what is wrong if they end early.
+pub(crate) fn unpacked(
+    octets: &[u8],
+) -> Result<(Cow<'_, [u8]>, Option<TrafficError>), TrafficError> {
+    if !octets.starts_with(&GZIP) {
+        return Ok((Cow::Borrowed(octets), None));
+    }
+    let (plain, damage) = unpack(octets)?;
+    let damage = damage.map(|reason| TrafficError::Gzip { reason });
+    Ok((Cow::Owned(plain), damage))
 }
 
 /// Unpacks gzip data. If it is damaged or ends early: what comes before, and the decompressor's reason.

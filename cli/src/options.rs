@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
+use warpline_capture::explain::SctpForm;
 use warpline_capture::replay::{Choice, Role};
 use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
@@ -38,7 +39,8 @@ hexadecimal octets, the octets themselves, or - for standard input, which may ho
 blanks, colons, 0x, and the offsets of xxd, hexdump -C or tcpdump -x.
 
 Of a capture it explains the start frames of one connection and one direction's FPDUs. Other octets begin with a start frame,
-which its key shows, or with an FPDU; each FPDU begins where the one before ends.
+which its key shows, or with an FPDU; each FPDU begins where the one before ends. With --sctp the octets are chunks of DDP over
+SCTP, or user data of one; each is taken by itself.
 
 It says what octets alone can say. Whether an STag is valid, an MSN is due or a buffer is posted depends on the stream:
 `warpline replay` says that. The ULP is taken to be RDMAP. Offsets are stream positions; in a start frame they count from it.
@@ -47,6 +49,8 @@ Examples:
   warpline explain 0012414300000000000000000000000100000000587be8c4
   warpline explain testbenches/captures/crc1-rev2-badstag --direction responder
   xxd stream.bin | warpline explain - --markers --offset 492 --json
+  warpline explain 00000001686921 --sctp control
+  warpline explain sctp.pcap --sctp chunks
 
 Exit codes:
   0  explained; no receiver refuses what was explained
@@ -309,6 +313,32 @@ pub(crate) struct Explain {
     /// Of other octets: stream position of the first one, a multiple of 4; behind a start frame it is 0 [default: 0]
     #[arg(long, value_name = "STREAM_POSITION", value_parser = position, allow_negative_numbers = true)]
     pub offset: Option<u32>,
+    /// DDP over SCTP: what the octets are; of a capture `chunks`
+    #[arg(long, value_name = "FORM")]
+    #[arg(conflicts_with_all = ["fpdu", "from", "count", "connection", "direction", "markers", "no_crc", "offset"])]
+    pub sctp: Option<Sctp>,
+}
+
+/// What octets of SCTP are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sctp {
+    /// User data of a DATA chunk with PPID 16: a DDP segment
+    Segment,
+    /// User data of a DATA chunk with PPID 17: session control
+    Control,
+    /// Chunks, one behind another; of a capture all its DATA chunks
+    Chunks,
+}
+
+impl Sctp {
+    /// The same for the explanation.
+    pub fn form(self) -> SctpForm {
+        match self {
+            Self::Segment => SctpForm::Segment,
+            Self::Control => SctpForm::Control,
+            Self::Chunks => SctpForm::Chunks,
+        }
+    }
 }
 
 /// Whose stream `--direction` names.

@@ -85,7 +85,7 @@ pub(super) fn summary(header: &Header, message: &str, payload: usize, fields: &[
     text
 }
 
-fn short(have: usize, need: usize) -> Finding {
+pub(super) fn short(have: usize, need: usize) -> Finding {
     let text = format!("a ULPDU of {have} octets is shorter than its DDP header of {need}");
     Finding::fault(Check::DdpHeader, "AMB-20", "RFC 5041 §4.4", text)
         .reported_as(ErrorNumber::LocalCatastrophic)

@@ -24,6 +24,8 @@ pub enum Check {
     Length,
     /// The octets end inside the frame.
     Complete,
+    /// A chunk of SCTP is none of DDP's two kinds.
+    Chunk,
     /// The CRC.
     Crc,
     /// A marker's FPDUPTR.

@@ -5,6 +5,7 @@
 //!  capture ─► Conversation ─► start frames ──┘  │           └─ json ─► one document
 //!             (connection)    one direction     │
 //!                                               └─ start, or fpdu ─► ddp, rdmap ─► Field, Finding
+//!  chunks of SCTP ─► sctp ─► Unit ─► …                     └───────────┘
 //! ```
 //!
 //! It says what octets alone can say. What depends on earlier octets or on the receiver's memory, as STags, MSNs and buffers do,
@@ -32,6 +33,8 @@ mod json;
 mod name;
 mod rdmap;
 mod rdmap_control;
+mod sctp;
+mod sctp_capture;
 mod segment;
 mod start;
 mod stream;
@@ -44,6 +47,8 @@ pub use finding::{Check, Finding, Reports, Severity};
 pub use hex::{HexError, parse as parse_hex};
 pub use json::{FORMAT, Source, write as write_json};
 pub use name::{ALL, Name};
+pub use sctp::{SctpForm, sctp_units};
+pub use sctp_capture::SctpCapture;
 pub use stream::Units;
 pub use text::{Ink, Paint, unit as unit_text};
 pub use unit::{Kind, Tally, Unit};

@@ -7,7 +7,7 @@
 //!            0... ....                  T             0           into an Untagged Buffer
 //!      │     │                          │             │           └ meaning
 //!      │     octets, or bits            field         value
-//!      stream position; in a start frame the offset
+//!      stream position; in a start frame or a chunk the offset
 //! ```
 
 use super::amount::in_octets;
@@ -73,6 +73,7 @@ fn heading(unit: &Unit, paint: &Paint<'_>) -> String {
             format!("FPDU {number} at stream position {position}")
         }
         (Kind::Request | Kind::Reply | Kind::DraftKey, ..) => "Start frame".into(),
+        (Kind::Chunk, ..) => "Chunk".into(),
         _ => "FPDU".into(),
     };
     let sequence = match unit.sequence {
@@ -130,7 +131,7 @@ fn field_rows(
     paint: &Paint<'_>,
 ) {
     let is_data = field.value.is_none() && field.shown == in_octets(field.length);
-    let is_text = is_data && field.name != name::PAD.id;
+    let is_text = is_data && ![name::PAD.id, name::SCTP_PADDING.id].contains(&&*field.name);
     let returned = if field.name.starts_with("terminated.") {
         "> "
     } else {

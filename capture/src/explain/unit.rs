@@ -1,4 +1,4 @@
-//! What a stream consists of: start frames and FPDUs.
+//! What a stream consists of: start frames and FPDUs, over SCTP chunks.
 
 use serde::Serialize;
 
@@ -17,9 +17,11 @@ pub enum Kind {
     DraftKey,
     /// An FPDU, or octets in an FPDU's place.
     Fpdu,
+    /// A DATA chunk of SCTP, or its user data.
+    Chunk,
 }
 
-/// A start frame or an FPDU.
+/// A start frame, an FPDU or a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unit {
     /// What it is.
@@ -73,6 +75,9 @@ pub struct Tally {
     pub start_frames: u64,
     /// FPDUs.
     pub fpdus: u64,
+    /// Chunks of SCTP.
+    #[serde(skip_serializing_if = "is_none")]
+    pub chunks: u64,
     /// Units with a fault.
     pub faulty_units: u64,
     /// The first FPDU that a receiver refuses, by its number: it drops what follows (MPA-ERR-12, DDP-ERR-20).
@@ -83,12 +88,18 @@ pub struct Tally {
     pub notes: u64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Tally {
     /// Counts a unit.
     pub fn count(&mut self, unit: &Unit) {
         match unit.unit {
             Kind::Fpdu => self.fpdus += 1,
-            _ => self.start_frames += 1,
+            Kind::Chunk => self.chunks += 1,
+            Kind::Request | Kind::Reply | Kind::DraftKey => self.start_frames += 1,
         }
         if let Some(fault) = unit.verdict() {
             self.faulty_units += 1;

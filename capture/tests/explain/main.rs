@@ -13,6 +13,7 @@ mod common;
 mod captures;
 mod planted;
 mod random;
+mod sctp;
 mod texts;
 mod vectors;
 

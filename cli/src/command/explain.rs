@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anstyle::Style;
 use warpline_capture::explain::{
-    Conversation, Ink, Settings, Source, Tally, Unit, Units, parse_hex, unit_text, write_json,
+    Conversation, Ink, SctpCapture, Settings, Source, Tally, Unit, Units, parse_hex, sctp_units,
+    unit_text, write_json,
 };
 use warpline_capture::replay::Role;
 use warpline_capture::{Traffic, read_file, read_input};
@@ -14,7 +15,7 @@ use warpline_capture::{Traffic, read_file, read_input};
 use super::exit_code::{DIFFERENT, OK};
 use super::terminal::{BAD, DIM, GOOD, ODD, STRONG, complain, counted};
 use crate::Error;
-use crate::options::Explain as Options;
+use crate::options::{Explain as Options, Sctp};
 
 /// Standard input, as it is given and named.
 const STDIN: (&str, &str) = ("-", "standard input");
@@ -25,6 +26,9 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let (name, octets) = input(&options.input)?;
     if octets.is_empty() {
         return Err(Error::NoOctets { input: name });
+    }
+    if let Some(form) = options.sctp {
+        return sctp(options, form, name, &octets);
     }
     match Traffic::is_capture(&octets) {
         true => capture(options, name, &octets),
@@ -150,6 +154,51 @@ fn stream(options: &Options, input: String, octets: &[u8]) -> Result<u8, Error> 
     print(options, &source, chosen)
 }
 
+/// Chunks of DDP over SCTP, or user data of one.
+fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u8, Error> {
+    let mut source = Source {
+        kind: "octets",
+        connection: None,
+        direction: None,
+        initiator: None,
+        responder: None,
+        markers: false,
+        crc: false,
+        warnings: Vec::new(),
+    };
+    if !Traffic::is_capture(octets) {
+        return print(
+            options,
+            &source,
+            sctp_units(octets, form.form(), options.payload),
+        );
+    }
+    if form != Sctp::Chunks {
+        let option = match form {
+            Sctp::Segment => "--sctp segment",
+            Sctp::Control | Sctp::Chunks => "--sctp control",
+        };
+        let other = "octets without a capture; of this one, --sctp chunks explains all";
+        return Err(Error::WrongOption {
+            input,
+            option,
+            other,
+        });
+    }
+    let found = SctpCapture::read(octets).map_err(|source| Error::Conversation {
+        input,
+        source: source.into(),
+    })?;
+    source.kind = "capture";
+    let warnings = &mut source.warnings;
+    warnings.extend(found.skipped.iter().map(ToString::to_string));
+    warnings.extend(found.stopped.iter().map(ToString::to_string));
+    for warning in warnings {
+        complain(warning);
+    }
+    print(options, &source, found.units(options.payload))
+}
+
 /// Only some FPDUs, without what comes before.
 fn is_part(options: &Options) -> bool {
     options.fpdu.is_some() || options.from.is_some()
@@ -237,7 +286,10 @@ fn paint(ink: Ink, text: &str) -> String {
 }
 
 fn summary(tally: &Tally) -> String {
-    let mut text = counted(tally.fpdus, "FPDU");
+    let mut text = match tally.chunks {
+        0 => counted(tally.fpdus, "FPDU"),
+        chunks => counted(chunks, "chunk"),
+    };
     if tally.start_frames > 0 {
         text = format!("{}, {text}", counted(tally.start_frames, "start frame"));
     }
@@ -245,7 +297,8 @@ fn summary(tally: &Tally) -> String {
     text += &match tally.faults {
         0 => format!("{GOOD}no fault{GOOD:#}"),
         faults => {
-            let of = counted(tally.faulty_units, "frame");
+            let unit = if tally.chunks > 0 { "chunk" } else { "frame" };
+            let of = counted(tally.faulty_units, unit);
             format!("{BAD}{}{BAD:#} in {of}", counted(faults, "fault"))
         }
     };

@@ -329,3 +329,43 @@ fn help_has_three_examples_that_run() {
     let output = piped(&options, FIGURE6.as_bytes());
     assert_eq!(said(&output, 0).lines().count(), 1);
 }
+
+#[test]
+fn chunks_of_sctp_are_explained() {
+    let initiate = explain(&["--sctp", "control", "00000001686921"]);
+    let said_of_it = said(&initiate, 0);
+    assert!(
+        said_of_it.contains("Function Code       0x0001"),
+        "{said_of_it}"
+    );
+    assert!(
+        said_of_it.ends_with("\n1 chunk: no fault\n"),
+        "{said_of_it}"
+    );
+    let unknown = explain(&["--sctp", "control", "00000005"]);
+    let said_of_it = said(&unknown, 1);
+    assert!(
+        said_of_it.ends_with("\n1 chunk: 1 fault in 1 chunk\n"),
+        "{said_of_it}"
+    );
+    // V-SCTP-7.
+    let chunk = "00070028010203040003000000000010000141430000000000000000000000010000000070696e67";
+    let document = json(&explain(&["--json", "--sctp", "chunks", chunk]));
+    assert_eq!(document["units"][0]["unit"], "chunk");
+    assert_eq!(document["tally"]["chunks"], 1);
+    assert_eq!(document["tally"]["faults"], 0);
+    refused(
+        &["--sctp", "chunks", "--markers", chunk],
+        "cannot be used with",
+    );
+    let capture = recorded("crc1-rev2-sends").join("wire.pcap");
+    let capture = capture.to_str().unwrap();
+    refused(
+        &["--sctp", "control", capture],
+        "--sctp control is for octets",
+    );
+    refused(
+        &["--sctp", "chunks", capture],
+        "no DATA chunk of SCTP in this capture",
+    );
+}
