@@ -4,6 +4,7 @@ pub mod command_arbiter;
 pub mod completion;
 pub mod control;
 pub mod interrupts;
+pub mod mailbox;
 pub mod read_mux;
 pub mod read_responder;
 pub mod receive_rings;
