@@ -63,7 +63,6 @@ pub struct Messages {
     interrupts: Signal<Local, Bit>,
     acknowledges: Signal<Local, Bit>,
     tested: Signal<Local, Bit>,
-    shown: Signal<Local, Bit>,
     #[constant(HOST_MESSAGE_PENDING.lsb)]
     host_pending_at: Constant<Bits<8>>,
     #[constant(HOST_MESSAGE_RESET.lsb)]
@@ -166,9 +165,8 @@ impl Logic for Messages {
         if self.host_pending.q.val() {
             self.host_message_word[0].next = self.host_pending_bit.val();
         }
-        self.shown.next = self.host_pending.q.val() & self.noticed.q.val();
         self.host_message_word[1].next = 0.into();
-        if self.shown.val() {
+        if self.host_pending.q.val() {
             self.host_message_word[1].next = self.host_pending_bit.val();
         }
         if !self.noticed.q.val() {

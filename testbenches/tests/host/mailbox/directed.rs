@@ -7,8 +7,9 @@ use warpline_regmap::register::{ARGUMENT, COMMAND, INTERRUPT_ENABLE, INTERRUPT_S
 use warpline_regmap::transmit::{CAPABILITIES, CAPABILITY_MAILBOX};
 use warpline_testbenches::stimulus::Pace;
 
-use crate::model::{CONTROL, HOST};
+use crate::model::{CONTROL, HOST, Seen};
 use crate::random::ROUGH;
+use crate::stand_in::Manner;
 use crate::support::Bench;
 
 const BUSY: u32 = 1 << 31;
@@ -73,7 +74,14 @@ fn a_message_passes_in_each_direction() {
 
 #[test]
 fn commands_of_both_sides_are_carried_out_in_turn() {
-    let mut bench = Bench::new(12, Pace::Percent(70), ROUGH);
+    commands(Pace::Percent(70), ROUGH);
+    // both start in the same cycle
+    let seen = commands(Pace::Always, Manner::Exact { command: 20 });
+    assert!(seen.together > 30, "{seen:?}");
+}
+
+fn commands(pace: Pace, manner: Manner) -> Seen {
+    let mut bench = Bench::new(12, pace, manner);
     bench.write_now(CONTROL, HOST_MESSAGE.offset, 2);
     let mut refused = [0; 2];
     for round in 0..40 {
@@ -98,8 +106,64 @@ fn commands_of_both_sides_are_carried_out_in_turn() {
             refused[side] += usize::from(word & FAILED != 0);
         }
     }
-    let seen = &bench.model.seen;
+    let seen = bench.model.seen;
     assert_eq!(seen.commands, [40, 40]);
     assert!(refused.iter().all(|refused| *refused > 5), "{refused:?}");
     assert!(seen.busy > 20, "{seen:?}");
+    seen
+}
+
+/// Accesses of both sides that meet in every order, and in the same cycle.
+pub fn collisions(bench: &mut Bench) -> Result<(), String> {
+    let interrupt = 1 << INTERRUPT_MAILBOX.lsb;
+    for (first, host_data) in [
+        (INTERRUPT_STATE.offset, interrupt),
+        (HOST_MESSAGE.offset, 1),
+        (CARD_MESSAGE.offset, 1),
+    ] {
+        for second in [HOST_MESSAGE, CARD_MESSAGE] {
+            for pending in [false, true] {
+                for delay in 0..20 {
+                    // the state before: messages pending, or taken
+                    let (sets, clears) = match pending {
+                        true => ((HOST, HOST_MESSAGE), (CONTROL, CARD_MESSAGE)),
+                        false => ((CONTROL, HOST_MESSAGE), (HOST, CARD_MESSAGE)),
+                    };
+                    for (side, register) in [sets, clears] {
+                        bench.write(side, register.offset, 1, 15);
+                    }
+                    bench.finish()?;
+                    let (early, late) = (delay % 10, delay / 10);
+                    let host = |bench: &mut Bench| bench.write(HOST, first, host_data, 15);
+                    let control = |bench: &mut Bench| bench.write(CONTROL, second.offset, 1, 15);
+                    match late {
+                        0 => host(bench),
+                        _ => control(bench),
+                    }
+                    for _ in 0..early {
+                        bench.cycle()?;
+                    }
+                    match late {
+                        0 => control(bench),
+                        _ => host(bench),
+                    }
+                    bench.finish()?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_both_sides_write_in_the_same_cycle_has_one_order() {
+    let manner = Manner::Exact { command: 0 };
+    let mut bench = Bench::new(13, Pace::Always, manner);
+    bench.write_now(CONTROL, HOST_MESSAGE.offset, 2);
+    collisions(&mut bench).unwrap();
+    let seen = &bench.model.seen;
+    assert!(
+        seen.kept > 0 && seen.host_again > 0 && seen.card_again > 0,
+        "{seen:?}"
+    );
 }

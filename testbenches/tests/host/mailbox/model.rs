@@ -66,6 +66,10 @@ pub struct Seen {
     pub together: usize,
     pub foreign: usize,
     pub passed: usize,
+    /// The interrupt in the cycle of its clearing; a PENDING that is cleared and set in the same cycle.
+    pub kept: usize,
+    pub host_again: usize,
+    pub card_again: usize,
 }
 
 pub struct Model {
@@ -206,6 +210,13 @@ impl Model {
             self.state = false;
             self.seen.cleared += 1;
         }
+        self.seen.kept += usize::from(event && self.clear);
+        let taken = control_wrote(&HOST_MESSAGE, &HOST_MESSAGE_PENDING);
+        let passed = host_wrote(&HOST_MESSAGE, &HOST_MESSAGE_PENDING);
+        self.seen.host_again += usize::from(taken && passed && pending[HOST]);
+        let taken = host_wrote(&CARD_MESSAGE, &CARD_MESSAGE_PENDING);
+        let passed = control_wrote(&CARD_MESSAGE, &CARD_MESSAGE_PENDING);
+        self.seen.card_again += usize::from(taken && passed && pending[CONTROL]);
         if event {
             self.state = true;
             self.raise = true;
