@@ -63,7 +63,9 @@ pub struct Seen {
     pub tested: usize,
     pub commands: [usize; 2],
     pub refused: usize,
+    /// Commands that start in the same cycle, and those of them of which the control program's is first.
     pub together: usize,
+    pub control_first: usize,
     pub foreign: usize,
     pub passed: usize,
     /// The interrupt in the cycle of its clearing; a PENDING that is cleared and set in the same cycle.
@@ -277,11 +279,11 @@ impl Model {
             self.seen.refused += usize::from(failed);
         }
         self.seen.together += usize::from(starts == [true; 2]);
-        let first = if starts == [true; 2] {
-            1 - self.last
-        } else {
-            HOST
+        let first = match starts == [true; 2] && self.last == HOST {
+            true => CONTROL,
+            false => HOST,
         };
+        self.seen.control_first += usize::from(first == CONTROL);
         for side in [first, 1 - first] {
             if starts[side] {
                 self.queue.push_back(side);
