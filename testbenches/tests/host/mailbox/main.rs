@@ -23,3 +23,4 @@ mod rate;
 mod side;
 mod stand_in;
 mod support;
+mod with_registers;
