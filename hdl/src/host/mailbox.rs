@@ -43,11 +43,11 @@ use crate::host::mailbox::messages::Messages;
 use crate::host::mailbox::pair::Pair;
 use crate::host::mailbox::port::{Port, Target};
 use crate::host::mailbox::runner::Runner;
-use crate::host::mailbox::window::{Window, ROW};
+use crate::host::mailbox::window::{ROW, Window};
 use crate::parts::axi::{AxiLiteMaster, AxiLiteSlave};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::COMMAND_FAILED;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 pub mod answer;
 pub mod master;

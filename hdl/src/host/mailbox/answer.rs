@@ -15,7 +15,7 @@ use rust_hdl_core::prelude::*;
 use warpline_regmap::mailbox::INTERRUPT_MAILBOX;
 use warpline_regmap::transmit::CAPABILITY_MAILBOX;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Accesses of one side.
 #[derive(Block)]

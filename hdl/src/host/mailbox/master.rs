@@ -14,7 +14,7 @@ use crate::parts::axi::{AxiLiteMaster, PROT_DATA};
 use crate::parts::round_robin::RoundRobin;
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block, Record};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// Who requests: the host, the control side, `runner`.
 pub const REQUESTERS: usize = 3;

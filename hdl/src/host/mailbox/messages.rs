@@ -14,7 +14,7 @@ use warpline_regmap::mailbox::{
     CARD_MESSAGE_PENDING, HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET, INTERRUPT_MAILBOX,
 };
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// State of the mailbox.
 #[derive(Block)]

@@ -14,7 +14,7 @@ use crate::parts::queue::Store;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Words of `ARGUMENT`.
 pub const WORDS: usize = register::ARGUMENT.count as usize;

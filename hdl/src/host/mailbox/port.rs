@@ -13,9 +13,9 @@
 //! is valid 2 cycles after the response to the last one was accepted; its address is held by then.
 use crate::parts::axi::AxiLiteSlave;
 use rust_hdl_core::prelude::*;
-use warpline_regmap::{mailbox, register, transmit, Register};
+use warpline_regmap::{Register, mailbox, register, transmit};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block, Record};
+use warpline_sv_writer::{Block, Record, comment};
 
 /// What an address means.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -256,7 +256,9 @@ pub(super) fn row(register: Register) -> Bits<10> {
 /// Bits of a row that are those of [`row`] in all elements of an array.
 fn area(array: Register) -> Bits<10> {
     assert!(
-        array.stride == 4 && array.count.is_power_of_two() && array.offset % (4 * array.count) == 0,
+        array.stride == 4
+            && array.count.is_power_of_two()
+            && array.offset.is_multiple_of(4 * array.count),
         "{}: words in an area of a power of two",
         array.name
     );

@@ -16,7 +16,7 @@ use crate::host::mailbox::port::row;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED};
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{comment, Block};
+use warpline_sv_writer::{Block, comment};
 
 /// Cycles without a request between two polls.
 pub const PAUSE: u64 = 16;

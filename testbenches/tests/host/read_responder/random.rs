@@ -179,7 +179,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         let mut words = if wrong == 14 {
             let within = ReadRequest {
                 size: request.source_to.wrapping_neg() as u32,
-                ..request.clone()
+                ..request
             };
             let words = self.ask(stream, &request);
             self.allow(stream, &within).base = 0;
