@@ -32,9 +32,11 @@ use warpline_wire::rdmap::ReadRequest;
 use warpline_wire::send::{FpduWriter, SendError};
 
 pub use reads::{ReadDelay, ReadStations, read_delay, read_delays};
+pub use record::{Figures, delays, figures, workloads};
 
 mod memory;
 pub mod reads;
+pub mod record;
 mod run;
 mod tcp;
 
@@ -226,18 +228,6 @@ pub struct Stations {
     pub send_accepted: Option<i64>,
 }
 
-/// All figures of a record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Rates.
-    pub rates: Vec<Rate>,
-    /// Latencies.
-    pub delays: Vec<Delay>,
-    /// Latencies of Reads.
-    #[serde(default)]
-    pub reads: Vec<ReadDelay>,
-}
-
 /// The device that is measured at a width.
 #[must_use]
 pub const fn config(width: usize) -> Config {
@@ -248,77 +238,6 @@ pub const fn config(width: usize) -> Config {
         transmit: true,
         ..Config::simulated(width)
     }
-}
-
-/// The rates that are recorded.
-#[must_use]
-pub fn workloads() -> Vec<Workload> {
-    let mut all = vec![];
-    for markers in [false, true] {
-        for ulpdu in [64, 258, ETHERNET, 4098] {
-            all.push(Workload::memory(ulpdu, 1, markers));
-            if ulpdu > mpa::MIN_MULPDU.into() {
-                all.push(Workload::memory(ulpdu, 16, markers));
-            }
-        }
-    }
-    for (ulpdu, fpdus) in [(ETHERNET, 1), (ETHERNET, 16), (4098, 16)] {
-        all.push(Workload {
-            receiving: 4,
-            ..Workload::memory(ulpdu, fpdus, false)
-        });
-    }
-    for streams in [1, 4] {
-        all.push(Workload {
-            streams,
-            requests: Requests::Inline,
-            ulpdu: UNTAGGED_HEADER_LEN + 28,
-            ..Workload::memory(0, 1, false)
-        });
-        all.push(Workload {
-            streams,
-            ..Workload::memory(TAGGED_HEADER_LEN + 64, 1, false)
-        });
-    }
-    for (streams, silent) in [(1, false), (MANY, false), (MANY, true)] {
-        all.push(Workload {
-            streams,
-            silent,
-            ..Workload::memory(ETHERNET, 4, false)
-        });
-    }
-    all.extend(reads::workloads());
-    all
-}
-
-/// The latencies that are recorded.
-#[must_use]
-pub fn delays() -> Vec<Workload> {
-    let inline = Workload {
-        requests: Requests::Inline,
-        ..Workload::memory(UNTAGGED_HEADER_LEN + 28, 1, false)
-    };
-    let element = Workload::memory(TAGGED_HEADER_LEN + 64, 1, false);
-    vec![inline, element, Workload::memory(ETHERNET, 1, false)]
-}
-
-/// All recorded figures of the device `model`, which has the [`config`] of `width`.
-///
-/// # Errors
-/// Those of the first run that fails.
-pub fn figures(model: &mut Model, width: usize) -> Result<Figures, RateError> {
-    let rates = workloads().into_iter().map(|w| rate(model, width, w));
-    let rates = rates.collect::<Result<_, _>>()?;
-    let delays = delays().into_iter().map(|w| delay(model, width, w));
-    let delays = delays.collect::<Result<_, _>>()?;
-    let reads = read_delays().into_iter();
-    let reads = reads.map(|w| read_delay(model, width, w));
-    let reads = reads.collect::<Result<_, _>>()?;
-    Ok(Figures {
-        rates,
-        delays,
-        reads,
-    })
 }
 
 /// Measures a rate on a device with the [`config`] of `width`, which is reset first.
