@@ -31,7 +31,7 @@ use warpline_wire::mpa;
 use warpline_wire::rdmap::ReadRequest;
 use warpline_wire::send::{FpduWriter, SendError};
 
-pub use reads::{ReadDelay, ReadStations, read_delay, read_delays};
+pub use reads::{ReadDelay, read_delay, read_delays};
 pub use record::{Figures, delays, figures, workloads};
 
 mod memory;
@@ -218,6 +218,28 @@ pub struct Stations {
     pub slot_asked: Option<i64>,
     /// Its last beat.
     pub slot_read: Option<i64>,
+    /// The first address of payload.
+    pub payload_asked: Option<i64>,
+    /// Its last beat.
+    pub payload_read: Option<i64>,
+    /// The report of the edge.
+    pub edge_moved: Option<i64>,
+    /// The SEND is accepted.
+    pub send_accepted: Option<i64>,
+}
+
+/// Cycles from the last beat of the Read Request to what is seen at the ports. The completion, which goes from one block to another, is not:
+/// the address of the request follows it by `read_responder::READ_LATENCY` and the way through `read_mux`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadStations {
+    /// The last beat of its write to memory.
+    pub request_written: Option<i64>,
+    /// The response to this write.
+    pub write_answered: Option<i64>,
+    /// The address with which it is read.
+    pub request_asked: Option<i64>,
+    /// Its last beat.
+    pub request_read: Option<i64>,
     /// The first address of payload.
     pub payload_asked: Option<i64>,
     /// Its last beat.

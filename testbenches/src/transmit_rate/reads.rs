@@ -19,7 +19,7 @@ use warpline_wire::rdmap::{Control, Opcode, READ_REQUEST_LEN, ReadRequest, Versi
 use warpline_wire::send::Message;
 
 use super::{
-    Access, DESCRIPTORS, ETHERNET, PART, REQUESTS, RateError, Receiving, Requests, Run,
+    Access, ReadStations, DESCRIPTORS, ETHERNET, PART, REQUESTS, RateError, Receiving, Requests, Run,
     SOURCE_STAG, Workload,
 };
 
@@ -44,28 +44,6 @@ pub struct ReadDelay {
     pub memory: u64,
     /// When the stations on the way were passed.
     pub stations: ReadStations,
-}
-
-/// Cycles from the last beat of the Read Request to what is seen at the ports. The completion, which goes from one block to another, is not:
-/// the address of the request follows it by `read_responder::READ_LATENCY` and the way through `read_mux`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReadStations {
-    /// The last beat of its write to memory.
-    pub request_written: Option<i64>,
-    /// The response to this write.
-    pub write_answered: Option<i64>,
-    /// The address with which it is read.
-    pub request_asked: Option<i64>,
-    /// Its last beat.
-    pub request_read: Option<i64>,
-    /// The first address of payload.
-    pub payload_asked: Option<i64>,
-    /// Its last beat.
-    pub payload_read: Option<i64>,
-    /// The report of the edge.
-    pub edge_moved: Option<i64>,
-    /// The SEND is accepted.
-    pub send_accepted: Option<i64>,
 }
 
 impl Workload {
