@@ -19,8 +19,8 @@ use warpline_wire::rdmap::{Control, Opcode, READ_REQUEST_LEN, ReadRequest, Versi
 use warpline_wire::send::Message;
 
 use super::{
-    Access, ReadStations, DESCRIPTORS, ETHERNET, PART, REQUESTS, RateError, Receiving, Requests, Run,
-    SOURCE_STAG, Workload,
+    Access, DESCRIPTORS, ETHERNET, PART, REQUESTS, RateError, ReadStations, Receiving, Requests,
+    Run, SOURCE_STAG, Workload,
 };
 
 /// log2 of the buffers of a stream, and of the descriptors of its ring.
