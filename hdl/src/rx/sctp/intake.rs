@@ -10,7 +10,7 @@
 //! written. What is not taken, what is longer than the slot, and control messages have no beats at the output.
 //!
 //! The end of a chunk is reported once its last beat has been accepted. A chunk of a stream that is closed meanwhile is
-//! dropped from there on and has no end: from the third cycle after `close` no octet of it leaves.
+//! dropped from there on and has no end: from the second cycle after `close` on no octet of it leaves.
 //!
 //! Latency: [`ASK`] cycles from a chunk's first beat to its key; [`WRITE`] from its answer to its first beat at the
 //! output; [`END`] from the beat that is accepted last to the end. Throughput: a beat a cycle, also from chunk to chunk, if the
@@ -320,14 +320,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
         self.m_end_valid.next = self.end_valid.q.val();
 
         comment!(
-            "a stream is closed: for two cycles, since an answer given before may arrive in the second one"
+            "a stream is closed: what was on its way into a register is withdrawn a cycle later, and so is an answer given before"
         );
         self.closes.d.next = self.close.val();
         self.closed.d.next = self.stream.val();
         self.now.d.next = self.stays.val();
-        if (self.close.val() & (self.stays.val().stream == self.stream.val()))
-            | (self.closes.q.val() & (self.stays.val().stream == self.closed.q.val()))
-        {
+        if self.close.val() & (self.stays.val().stream == self.stream.val()) {
             self.now.d.next.taken = false;
         }
         self.following.d.next = self.follows.val();

@@ -244,6 +244,16 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         }
     }
 
+    /// Changes what is due next: an octet, a position, or the length in an end.
+    pub fn spoil(&mut self, wrong: usize) {
+        match (wrong, self.due_beats.front_mut(), self.due_ends.front_mut()) {
+            (0, Some((_, _, octets)), _) => octets[0] ^= 1,
+            (1, Some((_, beat, _)), _) => beat.position = beat.position + 8,
+            (2, _, Some((_, end))) if !end.too_long => end.length = end.length + 1,
+            _ => {}
+        }
+    }
+
     fn expect(&mut self, chunk: &Chunk, number: u32) {
         let stream = (chunk.stream as u64).into();
         self.chunks += 1;
