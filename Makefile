@@ -35,7 +35,7 @@
 #                     make host-cost-record renews that
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
-#   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json
+#   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json; code that pages quote
 #   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
@@ -218,6 +218,7 @@ docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_md > docs/registers.md
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_rdl > docs/registers.rdl
 	$(CARGO) run --quiet --package warpline-testbenches --example conformance
+	$(CARGO) run --quiet --package warpline-book -- excerpts
 
 BOOK := $(TARGET)/book
 

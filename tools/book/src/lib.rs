@@ -4,7 +4,8 @@
 //!  docs/book/SUMMARY.md ─► summary ─► chapters ─┐
 //!  *.md ──────────────────► markdown ───────────┼─► tree ─► text ─► mdbook ─► pages ─► site: links
 //!  hdl/src/**/*.rs ───────► block ──────────────┘     │
-//!                                                     └─► command: what documents tell a reader to type
+//!                                                     ├─► command: what documents tell a reader to type
+//!                                                     └─► excerpt: what they quote of programs
 //! ```
 //!
 //! Nothing is written twice: a chapter is a document at its place in the repository, or is made of the head of a block's
@@ -14,6 +15,7 @@
 
 pub mod block;
 pub mod command;
+pub mod excerpt;
 pub mod markdown;
 pub mod site;
 pub mod summary;

@@ -215,6 +215,8 @@ fn shown(file: &Path) -> PathBuf {
     let kind = file.extension().map(|kind| kind.to_string_lossy());
     match kind {
         Some(kind) if SHOWN.contains(&&*kind) => file.into(),
+        // mdBook makes `.html` of `.md`, wherever it stands in a link.
+        Some(kind) if kind == "md" => file.with_extension("txt"),
         Some(kind) => file.with_extension(format!("{kind}.txt")),
         None => file.with_extension("txt"),
     }

@@ -1,11 +1,14 @@
 //! The documents of the repository: links lead somewhere, commands exist, and the book has them. Each check is shown to find
 //! a planted fault.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use syn::{ImplItem, Item, ItemImpl, Signature, Type, Visibility};
 use tempfile::TempDir;
 use warpline_book::command::{Known, commands, of_warpline};
+use warpline_book::excerpt;
 use warpline_book::site;
 use warpline_book::text::Text;
 use warpline_book::tree::{Complaint, Tree};
@@ -49,6 +52,92 @@ fn every_link_leads_to_a_file_and_a_heading() {
 #[test]
 fn every_command_of_make_and_cargo_exists() {
     none(&unknown_commands(&Tree::read(&root())));
+}
+
+#[test]
+fn quoted_code_is_that_of_the_programs() {
+    let (tree, mut complaints) = (Tree::read(&root()), vec![]);
+    for (file, text) in tree.documents() {
+        let new = excerpt::renewed(tree.root(), file, text, &mut complaints);
+        assert!(
+            new == text,
+            "{}: an excerpt is old, see make docs",
+            file.display()
+        );
+    }
+    none(&complaints);
+}
+
+/// Public methods and functions of the driver, as `crate::name(`, by their files.
+fn calls_of_the_driver() -> Vec<(PathBuf, String)> {
+    let driver = root().join("driver/src");
+    let text = fs::read_to_string(driver.join("lib.rs")).unwrap();
+    let exported: BTreeSet<_> = text
+        .split("pub use ")
+        .skip(1)
+        .flat_map(|list| {
+            list.split(';')
+                .next()
+                .unwrap()
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+        })
+        .collect();
+    let mut calls = vec![];
+    let mut folders = vec![driver];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+            for item in file.items {
+                let names = match item {
+                    Item::Fn(function) => public(&function.vis, &function.sig)
+                        .into_iter()
+                        .filter(|name| exported.contains(name.as_str()))
+                        .collect(),
+                    Item::Impl(block) if block.trait_.is_none() => match &*block.self_ty {
+                        Type::Path(kind)
+                            if exported
+                                .contains(kind.path.segments[0].ident.to_string().as_str()) =>
+                        {
+                            methods(&block)
+                        }
+                        _ => vec![],
+                    },
+                    _ => vec![],
+                };
+                calls.extend(names.into_iter().map(|name| (path.clone(), name)));
+            }
+        }
+    }
+    calls
+}
+
+fn public(visibility: &Visibility, signature: &Signature) -> Option<String> {
+    matches!(visibility, Visibility::Public(_)).then(|| signature.ident.to_string())
+}
+
+fn methods(block: &ItemImpl) -> Vec<String> {
+    let names = block.items.iter().filter_map(|item| match item {
+        ImplItem::Fn(function) => public(&function.vis, &function.sig),
+        _ => None,
+    });
+    names.collect()
+}
+
+#[test]
+fn the_page_about_the_driver_has_every_call() {
+    let page = fs::read_to_string(root().join("docs/book/driver.md")).unwrap();
+    let calls = calls_of_the_driver();
+    assert!(calls.len() > 90, "{calls:?}");
+    let missing: Vec<_> = calls
+        .iter()
+        .filter(|(_, name)| !page.contains(&format!("{name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]
