@@ -1,4 +1,5 @@
-//! Mailbox: messages between the host and the card's control program, and a register port of its own for the latter, in front of `registers`.
+//! Mailbox: messages between the host and the card's control program, and a register port of its own for the latter, in
+//! front of `registers`.
 //!
 //! ```text
 //!  s_axil ─────────► port ─► answer ─┬──────────────────────────────────► master ─► m_axil ─► registers
@@ -10,29 +11,35 @@
 //!  s_axil_control ─► port ─► answer ─┴─────────────────────────────────────┘
 //! ```
 //!
-//! `warpline_regmap::mailbox` describes what each side sees. Answered here: `MAILBOX`, `HOST_MESSAGE`, `CARD_MESSAGE`, and a pair of `ARGUMENT` and
-//! `COMMAND` for each side, whose commands are carried out in the pair of `registers` in the order of their start. Answered by `registers` with a bit
-//! of the mailbox: `CAPABILITIES`, `INTERRUPT_STATE`, `INTERRUPT_ENABLE` and `INTERRUPT_TEST`. All else passes: of the host reads and writes, of the
-//! control side reads alone. A message that is pending stays as it is, whatever its side writes to `MAILBOX`.
+//! `warpline_regmap::mailbox` describes what each side sees. Answered here: `MAILBOX`, `HOST_MESSAGE`, `CARD_MESSAGE`,
+//! and a pair of `ARGUMENT` and `COMMAND` for each side, whose commands are carried out in the pair of `registers` in
+//! the order of their start. Answered by `registers` with a bit of the mailbox: `CAPABILITIES`, `INTERRUPT_STATE`,
+//! `INTERRUPT_ENABLE` and `INTERRUPT_TEST`. All else passes: of the host reads and writes, of the control side reads
+//! alone. A message that is pending stays as it is, whatever its side writes to `MAILBOX`.
 //!
-//! **Order.** A side has one access under way. A write takes effect in the cycle before its BVALID, and a read finds what is there in the cycle before its
-//! RVALID; a word of `MAILBOX`, in the third cycle before it. So a read whose address is given behind a write's response finds what was written.
-//! An address is taken in front of the response to the last one. AW and W arrive in any order, half a write stops nothing, and no channel depends on
-//! whether a response on another one is accepted.
+//! **Order.** A side has one access under way. A write takes effect in the cycle before its BVALID, and a read finds
+//! what is there in the cycle before its RVALID; a word of `MAILBOX`, in the third cycle before it. So a read whose
+//! address is given behind a write's response finds what was written. An address is taken in front of the response to
+//! the last one. AW and W arrive in any order, half a write stops nothing, and no channel depends on whether a response
+//! on another one is accepted.
 //!
-//! **The interrupt.** `raise` and `clear` are pulses, `interrupt_enable` and `interrupt_state` levels. To connect them, [`interrupts`](super::interrupts) gets a third bit:
-//! `raise` is bit 2 of its `test`, `clear` bit 2 of `clear`, `interrupt_enable` bit 2 of `enable`, and its message leaves with vector
-//! `regmap::mailbox::INTERRUPT` as FAULT's does. Its bit 2 of `state` then is `interrupt_state` a cycle later, and stays open.
+//! **The interrupt.** `raise` and `clear` are pulses, `interrupt_enable` and `interrupt_state` levels. To connect them,
+//! [`interrupts`](super::interrupts) gets a third bit: `raise` is bit 2 of its `test`, `clear` bit 2 of `clear`,
+//! `interrupt_enable` bit 2 of `enable`, and its message leaves with vector `regmap::mailbox::INTERRUPT` as FAULT's
+//! does. Its bit 2 of `state` then is `interrupt_state` a cycle later, and stays open.
 //!
-//! Assumptions: `reset` lasts at least 8 cycles and begins with the reset of the ports (`port_reset` of [`reset`](crate::reset)). `registers` answers each access
-//! OKAY after 3 cycles (a write) or 4 (a read), as it states; other times add to those below. Responses other than OKAY are passed on, but a poll of COMMAND counts in any case.
+//! Assumptions: `reset` lasts at least 8 cycles and begins with the reset of the ports (`port_reset` of
+//! [`reset`](crate::reset)). `registers` answers each access OKAY after 3 cycles (a write) or 4 (a read), as it states;
+//! other times add to those below. Responses other than OKAY are passed on, but a poll of COMMAND counts in any case.
 //!
-//! Latency, from an address or the second half of a write to the response: here [`WRITE_LATENCY`] and [`READ_LATENCY`] cycles, passed
-//! [`PASSED_WRITE_LATENCY`] and [`PASSED_READ_LATENCY`]. An access that passes is held up by the other side and by a command for at most [`LONGEST_WAIT`] cycles together,
-//! and one that is answered here not at all; behind an access of its own side in the other direction, each begins when that one is done. Throughput of a side that accepts responses at once,
-//! alone and in one direction: a write here every 3 cycles, a read 5; a passed write every 7, a passed read 8.
-//! A command takes [`COMMAND_LATENCY`] cycles, from the BVALID of its write to the first one in which COMMAND reads not BUSY, if `registers` is
-//! done with it at the first poll; each further poll adds [`runner::POLL_PERIOD`], each access of a side in between up to 6.
+//! Latency, from an address or the second half of a write to the response: here [`WRITE_LATENCY`] and [`READ_LATENCY`]
+//! cycles, passed [`PASSED_WRITE_LATENCY`] and [`PASSED_READ_LATENCY`]. An access that passes is held up by the other
+//! side and by a command for at most [`LONGEST_WAIT`] cycles together, and one that is answered here not at all; behind
+//! an access of its own side in the other direction, each begins when that one is done. Throughput of a side that
+//! accepts responses at once, alone and in one direction: a write here every 3 cycles, a read 5; a passed write every
+//! 7, a passed read 8. A command takes [`COMMAND_LATENCY`] cycles, from the BVALID of its write to the first one in
+//! which COMMAND reads not BUSY, if `registers` is done with it at the first poll; each further poll adds
+//! [`runner::POLL_PERIOD`], each access of a side in between up to 6.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"

@@ -5,10 +5,12 @@
 //!          └─ passed ──► request ─► master ─► request_done, bits of the mailbox ─► effect, data
 //! ```
 //!
-//! Passed are accesses of `registers`, of the control side reads alone: its writes to them do nothing. `effect` is high in the cycle of a write's
-//! `done`. A word that is held here is that of the cycle of `done`; a word of `MAILBOX` that of the access's first cycle.
+//! Passed are accesses of `registers`, of the control side reads alone: its writes to them do nothing. `effect` is high
+//! in the cycle of a write's `done`. A word that is held here is that of the cycle of `done`; a word of `MAILBOX` that
+//! of the access's first cycle.
 //!
-//! Latency: a write here is done in the first cycle of `access_valid`, a read 2 cycles later; what is passed is done with `request_done`.
+//! Latency: a write here is done in the first cycle of `access_valid`, a read 2 cycles later; what is passed is done
+//! with `request_done`.
 use crate::host::mailbox::master::Request;
 use crate::host::mailbox::port::{Access, Target};
 use rust_hdl_core::prelude::*;

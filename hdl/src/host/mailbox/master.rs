@@ -8,8 +8,9 @@
 //!
 //! A request is held up by each of the others at most once.
 //!
-//! Latency: AWVALID and WVALID, or ARVALID, follow the request by a cycle, `done` is the cycle of the response's VALID. Throughput: the next
-//! request is granted in the cycle behind `done`: with `registers` behind it a write takes 5 cycles, a read 6.
+//! Latency: AWVALID and WVALID, or ARVALID, follow the request by a cycle, `done` is the cycle of the response's VALID.
+//! Throughput: the next request is granted in the cycle behind `done`: with `registers` behind it a write takes 5
+//! cycles, a read 6.
 use crate::parts::axi::{AxiLiteMaster, PROT_DATA};
 use crate::parts::round_robin::RoundRobin;
 use rust_hdl_core::prelude::*;

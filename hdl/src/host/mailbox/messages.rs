@@ -7,7 +7,8 @@
 //!           INTERRUPT_STATE ─► clear       HOST_MESSAGE.RESET = 1 ─► barred
 //! ```
 //!
-//! If both sides write a `PENDING` in the same cycle, it is cleared first, then set: no message is lost. An interrupt in the cycle of its clearing stays.
+//! If both sides write a `PENDING` in the same cycle, it is cleared first, then set: no message is lost. An interrupt
+//! in the cycle of its clearing stays.
 use crate::host::mailbox::port::{Access, Target};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::mailbox::{

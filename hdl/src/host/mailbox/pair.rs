@@ -7,8 +7,8 @@
 //!  finish, failed ─────► busy, failed ──────────────────────► command_word
 //! ```
 //!
-//! While a command runs, writes have no effect (`regmap::register`). A command runs from the cycle behind its `effect` to that of `finish`.
-//! Arguments lie in distributed memory: a reset of at least [`WORDS`] cycles clears them.
+//! While a command runs, writes have no effect (`regmap::register`). A command runs from the cycle behind its `effect`
+//! to that of `finish`. Arguments lie in distributed memory: a reset of at least [`WORDS`] cycles clears them.
 use crate::host::mailbox::port::{Access, Target};
 use crate::parts::queue::Store;
 use rust_hdl_core::prelude::*;

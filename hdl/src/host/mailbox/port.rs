@@ -6,11 +6,13 @@
 //!                                                               └─► R
 //! ```
 //!
-//! A write begins when both of its halves are here and the response before it was accepted; a read in the same way. When both can begin, the
-//! one that was not last does. So a response that its master does not accept stops no access of the other channel, and neither does half of a write.
+//! A write begins when both of its halves are here and the response before it was accepted; a read in the same way.
+//! When both can begin, the one that was not last does. So a response that its master does not accept stops no access
+//! of the other channel, and neither does half of a write.
 //!
-//! Latency: `access_valid` follows the address, or the second half of a write, by 2 cycles, and the response follows `done` by one. Throughput: the next access of a channel
-//! is valid 2 cycles after the response to the last one was accepted; its address is held by then.
+//! Latency: `access_valid` follows the address, or the second half of a write, by 2 cycles, and the response follows
+//! `done` by one. Throughput: the next access of a channel is valid 2 cycles after the response to the last one was
+//! accepted; its address is held by then.
 use crate::parts::axi::AxiLiteSlave;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::{Register, mailbox, register, transmit};

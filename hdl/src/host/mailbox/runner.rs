@@ -5,11 +5,12 @@
 //!                                                       └─ else ─► finish, failed
 //! ```
 //!
-//! A side has one command, so the one that has not been carried out last has the older one, if both have one. If both start in
-//! the same cycle behind a command of the control side, or behind reset, the host's is first.
+//! A side has one command, so the one that has not been carried out last has the older one, if both have one. If both
+//! start in the same cycle behind a command of the control side, or behind reset, the host's is first.
 //!
-//! Latency, with `registers` and without other requests: COMMAND is written [`START_LATENCY`] cycles behind the start, and a poll
-//! ends every [`POLL_PERIOD`] cycles, in which other requests have the bus for the [`PAUSE`] between two polls.
+//! Latency, with `registers` and without other requests: COMMAND is written [`START_LATENCY`] cycles behind the start,
+//! and a poll ends every [`POLL_PERIOD`] cycles, in which other requests have the bus for the [`PAUSE`] between two
+//! polls.
 use crate::host::mailbox::master::Request;
 use crate::host::mailbox::pair::INDEX;
 use crate::host::mailbox::port::row;

@@ -1,7 +1,7 @@
 //! Window: a message in block RAM, written in octets and read in words.
 //!
-//! Throughput: one write and one read a cycle; `read_data` follows its row by [`LATENCY`] cycles. A read in the cycle of a write of its row
-//! returns old or new octets, undefined which. No reset: zero at power-up.
+//! Throughput: one write and one read a cycle; `read_data` follows its row by [`LATENCY`] cycles. A read in the cycle
+//! of a write of its row returns old or new octets, undefined which. No reset: zero at power-up.
 use rust_hdl_core::prelude::*;
 use warpline_regmap::mailbox::MESSAGE_WORDS;
 use warpline_sv_writer::Block;

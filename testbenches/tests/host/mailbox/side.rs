@@ -39,7 +39,8 @@ impl Held {
     }
 }
 
-/// What a side got in a cycle: of the write, the cycle of its second half and BRESP; of the read, the cycle of its address, RDATA and RRESP.
+/// What a side got in a cycle: of the write, the cycle of its second half and BRESP; of the read, the cycle of its
+/// address, RDATA and RRESP.
 #[derive(Default)]
 pub struct Got {
     pub write: Option<(Write, u64, u8)>,

@@ -1,4 +1,5 @@
-//! Stands in for `registers`: every word read is another random one, commands take random time and are refused at random.
+//! Stands in for `registers`: every word read is another random one, commands take random time and are refused at
+//! random.
 
 use fastrand::Rng;
 use warpline_hdl::parts::axi::AxiLiteMaster;

@@ -1,4 +1,5 @@
-//! The mailbox in front of `registers` itself: the latencies that both state fit, commands reach the device, and what passes is what `registers` has.
+//! The mailbox in front of `registers` itself: the latencies that both state fit, commands reach the device, and what
+//! passes is what `registers` has.
 
 use rust_hdl_core::prelude::*;
 use warpline_hdl::Config;
