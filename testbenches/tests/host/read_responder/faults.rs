@@ -7,7 +7,7 @@ use warpline_testbenches::lockstep::{Lockstep, plant};
 use warpline_testbenches::read_bus::Manner;
 
 use crate::model::{Op, Plant, Wrong};
-use crate::random::{mixture, quick, random_request, rough};
+use crate::random::{FORBIDDEN, REFUSED, mixture, quick, random_request, rough};
 use crate::support::Rig;
 
 /// A name, the right text, and what it reads with a fault.
@@ -260,19 +260,19 @@ const RESULTS: &[Fault] = &[
         "(33'(end_low_q[32] & reset));",
     ),
     (
-        "wrap_becomes_a_slot",
-        "slots_put = ~wraps_q;",
-        "slots_put = ~(wraps_q & reset);",
+        "failure_becomes_a_slot",
+        "slots_put = ~fails;",
+        "slots_put = ~(fails & reset);",
     ),
     (
-        "wrap_is_dropped",
-        "result_step_d = ResultStep_Look;\n                if (wraps_q) begin",
-        "result_step_d = ResultStep_Look;\n                if (wraps_q & reset) begin",
+        "failure_is_dropped",
+        "result_step_d = ResultStep_Look;\n                if (fails) begin",
+        "result_step_d = ResultStep_Look;\n                if (fails & reset) begin",
     ),
     (
-        "wrap_takes_two_results",
-        "((result_step_q == ResultStep_Row2) & (~wraps_q)) | to_host;",
-        "((result_step_q == ResultStep_Row2) & (~(wraps_q & reset))) | to_host;",
+        "failure_takes_two_results",
+        "((result_step_q == ResultStep_Row2) & (~fails)) | to_host;",
+        "((result_step_q == ResultStep_Row2) & (~(fails & reset))) | to_host;",
     ),
     (
         "element_without_octets",
@@ -306,8 +306,8 @@ const RESULTS: &[Fault] = &[
     ),
     (
         "idle_while_it_reads",
-        "idle_1 = ((~(|flights_1_q)) &",
-        "idle_1 = ((~((|flights_1_q) & reset)) &",
+        "idle_1 = (((~(|flights_1_q)) &",
+        "idle_1 = (((~((|flights_1_q) & reset)) &",
     ),
     (
         "idle_with_slots",
@@ -316,8 +316,18 @@ const RESULTS: &[Fault] = &[
     ),
     (
         "idle_with_a_doorbell",
-        "& (~give_back_owes_1);",
-        "& (~(give_back_owes_1 & reset));",
+        "& (~give_back_owes_1)) &",
+        "& (~(give_back_owes_1 & reset))) &",
+    ),
+    (
+        "idle_with_a_held_request",
+        "& takes_q) & (held_stream == index_1)));",
+        "& takes_q) & ((held_stream == index_1) & reset)));",
+    ),
+    (
+        "held_request_of_any_stream",
+        "& takes_q) & (held_stream == index_1)));",
+        "& takes_q) & ((held_stream == index_1) | (~reset))));",
     ),
     (
         "quiet_of_another_stream",
@@ -338,6 +348,95 @@ const RESULTS: &[Fault] = &[
         "read_that_counts_for_ever",
         "flights_1_d = flights_1_q - 5'h1;",
         "flights_1_d = flights_1_q;",
+    ),
+];
+
+/// Whether Data Source may be read.
+const CHECKS: &[Fault] = &[
+    (
+        "any_stag",
+        "(tagged_checks_fails_stag |",
+        "((tagged_checks_fails_stag & reset) |",
+    ),
+    (
+        "stag_of_anyone",
+        "| tagged_checks_fails_association)",
+        "| (tagged_checks_fails_association & reset))",
+    ),
+    (
+        "no_right_to_read",
+        "| tagged_checks_fails_read)",
+        "| (tagged_checks_fails_read & reset))",
+    ),
+    (
+        "first_octet_outside",
+        "| tagged_checks_fails_offset)",
+        "| (tagged_checks_fails_offset & reset))",
+    ),
+    (
+        "last_octet_outside",
+        "| tagged_checks_fails_end));",
+        "| (tagged_checks_fails_end & reset)));",
+    ),
+    (
+        "no_octets_are_checked",
+        "(has_octets_q &",
+        "((has_octets_q | (~reset)) &",
+    ),
+    (
+        "nothing_is_checked",
+        "(has_octets_q &",
+        "((has_octets_q & reset) &",
+    ),
+    (
+        "result_a_cycle_too_early",
+        "if (checking_q == checks) begin",
+        "if (checking_q == (checks - 3'h1)) begin",
+    ),
+    (
+        "check_counts_on",
+        "checking_d = 3'h0;",
+        "checking_d = checking_q;",
+    ),
+    (
+        "octet_behind_the_last_one",
+        "source_d.last = swapped_3 - 32'h1;",
+        "source_d.last = swapped_3;",
+    ),
+    (
+        "octets_modulo_64_kib",
+        "source_d.last = swapped_3 - 32'h1;",
+        "source_d.last = (swapped_3 - 32'h1) & {{16{reset}}, 16'hffff};",
+    ),
+    (
+        "stag_of_data_sink",
+        "source_d.stag = swapped_4;",
+        "source_d.stag = swapped_0;",
+    ),
+    (
+        "offset_of_data_sink",
+        "source_d.offset_low = swapped_6;",
+        "source_d.offset_low = swapped_2;",
+    ),
+    (
+        "high_offset_of_data_sink",
+        "source_d.offset_high = swapped_5;",
+        "source_d.offset_high = swapped_1;",
+    ),
+    (
+        "stream_of_another_request",
+        "source_d.stream = 8'(oldest_stream);",
+        "source_d.stream = 8'(held_stream);",
+    ),
+    (
+        "domain_of_another_stream",
+        "source_d.protection_domain = oldest.protection_domain;",
+        "source_d.protection_domain = reset ? oldest.protection_domain : place_q.protection_domain;",
+    ),
+    (
+        "domain_of_no_stream",
+        "places_data.protection_domain = protection_domain;",
+        "places_data.protection_domain = protection_domain & {16{reset}};",
     ),
 ];
 
@@ -549,8 +648,12 @@ fn exercise(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
         rig.give(words);
     }
     rig.finish()?;
-    // one stream at its rate, with doorbells of the host between those of the device
+    // one stream at its rate, from the last buffer to the first one, with doorbells of the host between those of the device
     rig.bus.manner = quick(3);
+    while rig.streams[1].entries > 64 {
+        rig.close(1)?;
+        rig.switch_on(1)?;
+    }
     let mut given = 0;
     while given < 400 {
         let here = rig.streams[1].slots.len() + rig.flying.len() + rig.to_ask.len();
@@ -570,6 +673,62 @@ fn exercise(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
     rig.finish()
 }
 
+/// One request at a time, on a bus that gives it a wrong end, perhaps.
+fn alone(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
+    for round in 0..48 {
+        let stream = round % 4;
+        rig.switch_on(stream)?;
+        let request = random_request(&mut rig.rng);
+        let words = rig.ask(stream, &request);
+        rig.give(words);
+        rig.finish()?;
+        rig.close(stream)?;
+    }
+    Ok(())
+}
+
+/// Requests that the bus refuses to read, at any of their octets, and [`exercise`].
+fn refused(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
+    for round in 0..32 {
+        let stream = round % 4;
+        rig.switch_on(stream)?;
+        rig.ask_wrongly(stream, REFUSED);
+        rig.finish()?;
+        rig.close(stream)?;
+    }
+    exercise(rig)
+}
+
+/// Requests of all streams, and each of those that name what may not be read.
+fn refusals(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
+    for round in 0..8 {
+        for stream in 0..4 {
+            rig.switch_on(stream)?;
+        }
+        for request in 0..12 {
+            let stream = request % 4;
+            let request = random_request(&mut rig.rng);
+            let words = rig.ask(stream, &request);
+            rig.give(words);
+        }
+        for wrong in FORBIDDEN {
+            let stream = (usize::from(wrong) + round) % 4;
+            if !rig.streams[stream].lives {
+                rig.switch_on(stream)?;
+            }
+            rig.ask_wrongly(stream, wrong);
+            rig.finish()?;
+            rig.close(stream)?;
+        }
+        for stream in 0..4 {
+            if rig.streams[stream].lives {
+                rig.close(stream)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A command for stream 2 that is refused.
 fn refuse(rig: &mut Rig<64, 8, 4>, words: [u32; 4]) -> Result<(), Wrong> {
     rig.op = Some(Op::Set {
@@ -581,8 +740,10 @@ fn refuse(rig: &mut Rig<64, 8, 4>, words: [u32; 4]) -> Result<(), Wrong> {
     rig.settle_op()
 }
 
+type Exercise = fn(&mut Rig<64, 8, 4>) -> Result<(), Wrong>;
+
 /// Plants each fault: the Verilog must differ from rust-hdl.
-fn are_seen(faults: &[Fault], manner: &Manner) {
+fn are_seen(faults: &[Fault], manner: &Manner, exercise: Exercise) {
     let clock: fn(&mut ReadResponder<64, 8, 4>, bool) = |b, level| b.clock.next = level.into();
     let mut unseen = vec![];
     for (name, right, wrong) in faults {
@@ -606,12 +767,12 @@ fn are_seen(faults: &[Fault], manner: &Manner) {
 
 #[test]
 fn faults_of_events_are_seen() {
-    are_seen(EVENTS, &rough());
+    are_seen(EVENTS, &rough(), exercise);
 }
 
 #[test]
 fn faults_of_reads_are_seen() {
-    are_seen(READS, &rough());
+    are_seen(READS, &rough(), refused);
 }
 
 #[test]
@@ -619,25 +780,31 @@ fn faults_of_ends_of_bursts_are_seen() {
     are_seen(
         ENDS,
         &Manner {
-            wrong_ends: 3,
+            wrong_ends: 40,
             ..rough()
         },
+        alone,
     );
 }
 
 #[test]
 fn faults_of_results_are_seen() {
-    are_seen(RESULTS, &rough());
+    are_seen(RESULTS, &rough(), exercise);
+}
+
+#[test]
+fn faults_of_checks_are_seen() {
+    are_seen(CHECKS, &rough(), refusals);
 }
 
 #[test]
 fn faults_of_commands_are_seen() {
-    are_seen(SWITCH, &rough());
+    are_seen(SWITCH, &rough(), exercise);
 }
 
 #[test]
 fn faults_of_slots_and_doorbells_are_seen() {
-    are_seen(SLOTS_AND_BELLS, &rough());
+    are_seen(SLOTS_AND_BELLS, &rough(), exercise);
 }
 
 /// Without a fault nothing is seen.
@@ -645,6 +812,16 @@ fn faults_of_slots_and_doorbells_are_seen() {
 fn nothing_is_seen_without_a_fault() {
     let mut rig = Rig::<64, 8, 4>::new(rough(), 1);
     exercise(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let mut rig = Rig::<64, 8, 4>::new(rough(), 1);
+    refusals(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let mut rig = Rig::<64, 8, 4>::new(rough(), 1);
+    refused(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let manner = Manner {
+        wrong_ends: 40,
+        ..rough()
+    };
+    let mut rig = Rig::<64, 8, 4>::new(manner, 1);
+    alone(&mut rig).unwrap_or_else(|wrong| panic!("{wrong}"));
 }
 
 /// The bench compares with its own model: what is wrong around the block is seen as well.
@@ -657,11 +834,17 @@ fn faults_around_the_block_are_seen() {
         (Plant::FenceKept, "does not come"),
         (Plant::EventChanged, "is not Some"),
         (Plant::PopLost, "is high"),
+        (Plant::EntryLate, "is not"),
+        (Plant::RightGiven, "is high"),
     ];
     for (plant, due) in plants {
         let mut rig = Rig::<64, 8, 4>::new(rough(), 3);
         rig.plant = Some(plant);
-        let seen = mixture(&mut rig, 60).err();
+        let seen = match plant {
+            Plant::RightGiven => refusals(&mut rig),
+            _ => mixture(&mut rig, 60),
+        };
+        let seen = seen.err();
         let seen = seen.unwrap_or_else(|| panic!("{plant:?} is not seen"));
         assert!(
             !seen.contains("in rust-hdl,") && seen.contains(due),

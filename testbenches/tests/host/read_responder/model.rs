@@ -28,6 +28,10 @@ pub enum Plant {
     EventChanged,
     /// The fifth pop does not reach the block.
     PopLost,
+    /// The table's answers come a cycle too late.
+    EntryLate,
+    /// The table says that everything may be read.
+    RightGiven,
 }
 
 /// Memory that an STag of the table names.

@@ -32,6 +32,11 @@ pub fn quick(delay: u64) -> Manner {
     }
 }
 
+/// The way of [`Rig::ask_wrongly`] whose buffer the bus refuses to read.
+pub const REFUSED: u8 = 6;
+/// The ways of [`Rig::ask_wrongly`] that name memory which may not be read.
+pub const FORBIDDEN: std::ops::Range<u8> = 8..15;
+
 pub fn random_request(rng: &mut Rng) -> ReadRequest {
     let size = match rng.u8(0..4) {
         0 => 0,
@@ -110,8 +115,12 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         let slack = if rng.bool() { 0 } else { u64::MAX };
         let in_front = rng.u64(..=request.source_to & slack);
         let base = request.source_to - in_front;
-        let behind = base.wrapping_neg() & slack; // up to 2^64
         let least = in_front + u64::from(request.size);
+        let most = match (slack, base) {
+            (0, _) => least,
+            (_, 0) => u64::MAX,
+            _ => base.wrapping_neg(), // up to 2^64
+        };
         let region = Region {
             valid: true,
             stag: request.source_stag,
@@ -119,7 +128,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             only: rng.bool().then_some(stream as u8),
             readable: true,
             base,
-            octets: rng.u64(least..=least.max(behind.wrapping_sub(1))),
+            octets: rng.u64(least..=most.max(least)),
         };
         let slot = request.source_stag >> 8;
         self.table.insert(slot, region);
@@ -155,9 +164,8 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
         self.events.push_back(Given { words, seq: 0 });
     }
 
-    /// A request that is wrong in one way.
-    fn ask_wrongly(&mut self, stream: usize) {
-        let wrong = self.rng.u8(0..15);
+    /// A request that is wrong in one way: [`FORBIDDEN`] are those that name what may not be read.
+    pub fn ask_wrongly(&mut self, stream: usize, wrong: u8) {
         let mut request = random_request(&mut self.rng);
         if wrong == 7 {
             // Data Sink runs past 2^64
@@ -214,11 +222,11 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             3 => completion::RSVD_ULP_FIRST.put(&mut words, 0x43),
             4 => completion::HOLE.put(&mut words, 1),
             5 => completion::ANOMALY.put(&mut words, 1),
-            7.. => {}
-            _ => {
+            REFUSED => {
                 let msn = completion::MSN.get(&words) as u32;
                 self.poisoned.insert(self.streams[stream].address(msn));
             }
+            _ => {}
         }
         self.give(words);
     }
@@ -346,7 +354,8 @@ pub fn mixture<const W: usize, const K: usize, const S: usize>(
                 }
                 0..5 => rig.ask_the_host(stream),
                 55..57 if rig.streams[stream].lives && rig.streams[stream].credit > 0 => {
-                    rig.ask_wrongly(stream);
+                    let wrong = rig.rng.u8(0..15);
+                    rig.ask_wrongly(stream, wrong);
                 }
                 57..60 if rig.streams[stream].lives && rig.streams[stream].credit > 0 => {
                     // also behind one that went to the host

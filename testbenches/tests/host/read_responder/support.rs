@@ -39,6 +39,7 @@ pub struct Rig<const W: usize, const K: usize, const S: usize> {
     /// The STag table, by slot, and what was looked up in the last cycles.
     pub table: HashMap<u32, Region>,
     pub looked_up: VecDeque<u32>,
+    pub found_before: u32,
     pub events: VecDeque<Given>,
     pub seq: u64,
     /// Events that must pass, in order.
@@ -102,6 +103,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             streams: vec![Stream::default(); S],
             table: HashMap::new(),
             looked_up: VecDeque::from(vec![0; stag_table::LATENCY as usize]),
+            found_before: 0,
             events: VecDeque::new(),
             seq: 0,
             passing: VecDeque::new(),
@@ -249,7 +251,11 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
 
     /// The entry of what was looked up: that of its slot, if there is one.
     fn drive_table(&mut self) {
-        let stag = self.looked_up.pop_front().unwrap_or(0);
+        let found = self.looked_up.pop_front().unwrap_or(0);
+        let stag = match self.plant {
+            Some(Plant::EntryLate) => std::mem::replace(&mut self.found_before, found),
+            _ => found,
+        };
         let nothing = Region {
             valid: false,
             stag,
@@ -260,7 +266,9 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             octets: u64::MAX,
         };
         let region = self.table.get(&(stag >> 8)).unwrap_or(&nothing);
-        self.sim.block.entry.next = region.entry(self.rng.bool());
+        let mut entry = region.entry(self.rng.bool());
+        entry.remote_read |= self.plant == Some(Plant::RightGiven);
+        self.sim.block.entry.next = entry;
     }
 
     fn drive_op(&mut self) {
