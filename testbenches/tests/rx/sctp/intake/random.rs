@@ -72,25 +72,25 @@ fn chunks_are_written<const W: usize, const K: usize, const LOGK: usize>(cycles:
     assert!(met.full_slots > 2 && met.withdrawn > 5, "{met:?}");
 }
 
-// req: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+// Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
 #[test]
 fn chunks_are_written_into_their_slots_at_64_bits() {
     chunks_are_written::<64, 8, 3>(30_000);
 }
 
-// req: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+// Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
 #[test]
 fn chunks_are_written_into_their_slots_at_128_bits() {
     chunks_are_written::<128, 16, 4>(20_000);
 }
 
-// req: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+// Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
 #[test]
 fn chunks_are_written_into_their_slots_at_256_bits() {
     chunks_are_written::<256, 32, 5>(15_000);
 }
 
-// req: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+// Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
 #[test]
 fn chunks_are_written_into_their_slots_at_512_bits() {
     on_large_stack(|| chunks_are_written::<512, 64, 6>(12_000));

@@ -109,7 +109,7 @@ fn has_met(met: Met, least: usize) {
     );
 }
 
-// req: SCTP-SSN-02, SCTP-SSN-03, SCTP-SSN-06, SCTP-SSN-07, SCTP-SSN-10, SCTP-SSN-11, SCTP-SSN-12, SCTP-SES-22, LLP-05, LLP-11, AMB-33, AMB-34, AMB-40
+// Of the rules about the whole receiver, the part of this block: SCTP-SSN-02, SCTP-SSN-03, SCTP-SSN-06, SCTP-SSN-07, SCTP-SSN-10, SCTP-SSN-11, SCTP-SSN-12, SCTP-SES-22, LLP-05, LLP-11, AMB-33, AMB-34, AMB-40
 #[test]
 fn chunks_are_judged_and_issued_as_the_reference_has_it() {
     let mut bench = Bench::<4>::new(usize::from(MAX_IN_FLIGHT), 1);
@@ -117,7 +117,7 @@ fn chunks_are_judged_and_issued_as_the_reference_has_it() {
     has_met(bench.met, 100);
 }
 
-// req: SCTP-SSN-11, AMB-34
+// Of the rules about the whole receiver, the part of this block: SCTP-SSN-11, AMB-34
 #[test]
 fn a_smaller_window_is_kept_with_sixteen_streams() {
     let mut bench = Bench::<16>::new(6, 2);
