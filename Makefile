@@ -198,7 +198,7 @@ long-streams: setup
 
 # In the profile of the tests, which is built already: most of the time is the models'.
 long-transmit: setup
-	$(CARGO) test --quiet --package warpline-testbenches --test transmit_scenarios -- --ignored
+	$(CARGO) test --quiet --package warpline-testbenches --test transmit_scenarios --test read_responder -- --ignored
 	$(CARGO) run --quiet --package warpline-testbenches --example transmit_scenarios -- \
 		--record docs/bench/transmit-streams.json --count $(SEQUENCES) --minutes $(MINUTES) \
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"

@@ -118,7 +118,7 @@ fn rates<const W: usize, const K: usize, const S: usize>() {
 }
 
 #[test]
-fn requests_are_read_every_4_cycles_and_are_answered_every_8() {
+fn requests_are_read_every_4_cycles_and_become_slots_every_7() {
     assert_eq!((READ_TURN, TURN), (4, 7));
     on_large_stack(|| {
         rates::<64, 8, 4>();
