@@ -32,6 +32,8 @@ pub fn quick(delay: u64) -> Manner {
     }
 }
 
+/// A request whose Data Sink runs past 2^64.
+pub const WRAPS: u8 = 7;
 /// The way of [`Rig::ask_wrongly`] whose buffer the bus refuses to read.
 pub const REFUSED: u8 = 6;
 /// The ways of [`Rig::ask_wrongly`] that name memory which may not be read.
@@ -167,15 +169,14 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
     /// A request that is wrong in one way: [`FORBIDDEN`] are those that name what may not be read.
     pub fn ask_wrongly(&mut self, stream: usize, wrong: u8) {
         let mut request = random_request(&mut self.rng);
-        if wrong == 7 {
-            // Data Sink runs past 2^64
+        if wrong == WRAPS {
             request.size = self.rng.u32(2..);
             let size = u64::from(request.size);
             let beyond = [1, size - 1, self.rng.u64(1..size)];
             let beyond = beyond[self.rng.usize(0..3)];
             request.sink_to = beyond.wrapping_sub(size);
         }
-        if wrong > 7 {
+        if wrong > WRAPS {
             request.size = request.size.max(2);
             request.source_to = request.source_to.max(1);
         }
@@ -232,7 +233,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
     }
 
     /// Any other event.
-    fn other(&mut self) {
+    pub fn other(&mut self) {
         let rng = &mut self.rng;
         let mut words = [0; completion::WORDS];
         words.fill_with(|| rng.u32(..));
