@@ -7,7 +7,9 @@ use warpline_hdl::Config;
 use warpline_hdl::host::registers::Registers;
 use warpline_regmap::map;
 use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
-use warpline_regmap::transmit::{CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM};
+use warpline_regmap::transmit::{
+    CAPABILITY_READ_RESPONDER, CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM,
+};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
@@ -46,7 +48,7 @@ pub fn identity(register: &Register) -> Option<u32> {
         "STAG_SLOTS" => 256,
         "RECEIVE_SLOTS" => 64,
         "MAX_ULPDU" => 64768,
-        "CAPABILITIES" => 1 << CAPABILITY_TRANSMIT.lsb,
+        "CAPABILITIES" => 1 << CAPABILITY_TRANSMIT.lsb | 1 << CAPABILITY_READ_RESPONDER.lsb,
         _ => return None,
     })
 }
