@@ -53,11 +53,6 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if (close & (stays.stream == stream) & reset) begin",
     ),
     (
-        "close_misses_the_answer",
-        "(closes_q & (follows.stream == closed_q))) begin",
-        "(closes_q & (follows.stream == closed_q) & reset)) begin",
-    ),
-    (
         "beat_of_a_closed_stream",
         "if (withdrawn) begin",
         "if (withdrawn & reset) begin",
