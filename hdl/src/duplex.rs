@@ -215,7 +215,8 @@ impl<
         self.transmit_control.set_failed.next = self.transmitter.set_failed.val();
         self.read_responder.set.next = self.transmit_control.set_responder.val();
         self.read_responder.arguments.next = self.core.transmit_arguments.val().get_bits::<128>(0);
-        self.read_responder.protection_domain.next = self.transmit_control.protection_domain.val();
+        self.read_responder.protection_domain.next =
+            self.transmit_control.m_command.val().protection_domain;
         self.transmit_control.set_responder_ready.next = self.read_responder.set_ready.val();
         self.transmit_control.set_responder_failed.next = self.read_responder.set_failed.val();
         self.read_responder.close.next = self.transmit_control.freeze_doorbells.val();

@@ -29,7 +29,7 @@
 //! **Buffers** are given back by a doorbell for `receive_rings` when the slot is popped. The host announces at most
 //! [`SLOTS`] buffers, so a peer never has more requests under way; one that has finds the check above.
 //!
-//! **Close.** `close` switches off; `quiet` is low while anything of `stream` is here: a read, a slot, a doorbell. What is
+//! **Close.** `close` switches off; `idle` of a stream is low while anything of it is here: a read, a slot, a doorbell. What is
 //! read becomes a slot, which the consumer pops.
 //!
 //! Assumptions: streams of events are below S. An event is given when the payload that it reports is in memory: its write
@@ -233,10 +233,8 @@ pub struct ReadResponder<const W: usize, const K: usize, const S: usize> {
     pub set_failed: Signal<Out, Bit>,
     /// Pulse: the responder of `stream` is off.
     pub close: Signal<In, Bit>,
-    /// Stream of `close` and `quiet`.
+    /// Stream of `close`.
     pub stream: Signal<In, Bits<8>>,
-    /// Nothing of `stream` is here; a cycle behind it.
-    pub quiet: Signal<Out, Bit>,
     /// Nothing of the stream is here.
     pub idle: [Signal<Out, Bit>; S],
 
@@ -312,7 +310,6 @@ pub struct ReadResponder<const W: usize, const K: usize, const S: usize> {
     tagged_checks: TaggedChecks,
     has_octets: Dff<Bit>,
     checking: Dff<Bits<3>>,
-    still: Dff<Bit>,
 
     held_stream: Signal<Local, Bits<4>>,
     held_kind: Signal<Local, Bits<4>>,
@@ -765,7 +762,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReadResponder<W, 
         self.bell_queue.next = self.give_back.bell_queue.val();
         self.bell_value.next = self.give_back.bell_value.val();
 
-        self.still.d.next = false;
         for i in 0..S {
             self.up[i].next = self.asks.val() & (self.held_stream.val() == self.index[i].val());
             self.down[i].next = self.done.val() & (self.oldest_stream.val() == self.index[i].val());
@@ -787,11 +783,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReadResponder<W, 
                     & (self.held_stream.val() == self.index[i].val()));
             self.switch.idle[i].next = self.idle[i].val();
             self.head[i].next = self.slots.head[i].val();
-            if self.stream.val().get_bits::<4>(0) == self.index[i].val() {
-                self.still.d.next = self.idle[i].val();
-            }
         }
-        self.quiet.next = self.still.q.val();
         if self.reset.val() {
             self.event_step.d.next = EventStep::Open;
             self.ask_step.d.next = AskStep::Rest;

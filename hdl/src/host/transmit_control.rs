@@ -98,8 +98,6 @@ pub struct TransmitControl<const S: usize> {
     pub set_failed: Signal<In, Bit>,
     /// `arguments` describe an array of Read Requests.
     pub set_responder: Signal<Out, Bit>,
-    /// Protection domain of `stream`.
-    pub protection_domain: Signal<Out, Bits<16>>,
     /// Pulse: it is accepted.
     pub set_responder_ready: Signal<In, Bit>,
     /// With `set_responder_ready`: it is refused.
@@ -186,7 +184,6 @@ impl<const S: usize> Logic for TransmitControl<S> {
         self.stream.next = self.request_stream.val();
         self.set.next = self.step.q.val() == Step::Set;
         self.set_responder.next = self.step.q.val() == Step::SetResponder;
-        self.protection_domain.next = self.domains.out.val();
         self.command_valid.next = self.step.q.val() == Step::Command;
         self.command.next = self.asked.q.val();
         self.done.next = self.step.q.val() == Step::Done;

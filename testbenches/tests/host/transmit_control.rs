@@ -177,7 +177,9 @@ impl Bench {
                     Event::SetResponder,
                 ),
             ];
-            if b.set_responder.val() && u64::from(b.protection_domain.val()) != before.domain {
+            if b.set_responder.val()
+                && u64::from(b.m_command.val().protection_domain) != before.domain
+            {
                 return Err("the responder gets another domain".into());
             }
             events.extend(
@@ -373,10 +375,7 @@ fn planted_faults_are_seen() {
         ("if (resting_q) begin", "if (resting_q | (~reset)) begin"),
         ("freeze_pulse_d = 1'b1;", "freeze_pulse_d = 1'b0;"),
         ("detach_pulse_d = 1'b1;", "detach_pulse_d = 1'b0;"),
-        (
-            "domains_write = 1'b1;",
-            "domains_write = protection_domain[0];",
-        ),
+        ("domains_write = 1'b1;", "domains_write = domains_out[0];"),
         ("refused_d = set_failed;", "refused_d = set_failed & reset;"),
         (
             "refused_d = set_responder_failed;",

@@ -232,6 +232,8 @@ pub struct Order<const S: usize> {
     next_step: Signal<Local, Step>,
     sweep_any: Signal<Local, Bit>,
     sweep_stream: Signal<Local, Bits<4>>,
+    end_turn: Signal<Local, Bit>,
+    key_turn: Signal<Local, Bit>,
     takes_key: Signal<Local, Bit>,
     takes_end: Signal<Local, Bit>,
     takes_verdict: Signal<Local, Bit>,
@@ -250,6 +252,8 @@ pub struct Order<const S: usize> {
     writes: Signal<Local, Bit>,
     becomes: Signal<Local, Bits<2>>,
     advanced: Signal<Local, Bits<32>>,
+    /// Progress behind the chunk that counts.
+    progressed: Signal<Local, Progress>,
     content: Signal<Local, SlotContent>,
     cause: Signal<Local, Bits<3>>,
     behind_gap: Signal<Local, Bit>,
@@ -356,25 +360,18 @@ impl<const S: usize> Logic for Order<S> {
             "rest: verdicts of a stream come before its next session, ends before further questions"
         );
         self.takes_verdict.next = self.rests.q.val() & self.verdicts.m_valid.val();
-        self.takes_end.next =
-            self.rests.q.val() & !self.verdicts.m_valid.val() & self.s_end_valid.val();
-        self.takes_sweep.next = self.rests.q.val()
-            & !self.verdicts.m_valid.val()
-            & !self.s_end_valid.val()
-            & self.sweep_any.val();
-        self.takes_key.next = self.rests.q.val()
-            & !self.verdicts.m_valid.val()
-            & !self.s_end_valid.val()
-            & !self.sweep_any.val()
-            & self.reports.s_ready.val()
-            & self.s_key_valid.val();
-        self.verdicts.m_ready.next = self.takes_verdict.val();
-        self.s_end_ready.next = self.rests.q.val() & !self.verdicts.m_valid.val();
-        self.s_key_ready.next = self.rests.q.val()
-            & !self.verdicts.m_valid.val()
+        self.end_turn.next = self.rests.q.val() & !self.verdicts.m_valid.val();
+        self.takes_end.next = self.end_turn.val() & self.s_end_valid.val();
+        self.takes_sweep.next =
+            self.end_turn.val() & !self.s_end_valid.val() & self.sweep_any.val();
+        self.key_turn.next = self.end_turn.val()
             & !self.s_end_valid.val()
             & !self.sweep_any.val()
             & self.reports.s_ready.val();
+        self.takes_key.next = self.key_turn.val() & self.s_key_valid.val();
+        self.verdicts.m_ready.next = self.takes_verdict.val();
+        self.s_end_ready.next = self.end_turn.val();
+        self.s_key_ready.next = self.key_turn.val();
         if self.rests.q.val() {
             self.key.d.next = self.s_key.val();
             self.finished.d.next = self.s_end.val();
@@ -547,10 +544,11 @@ impl<const S: usize> Logic for Order<S> {
             }
         }
         self.advanced.next = self.known.q.val().due + 1;
+        self.progressed.next.due = self.advanced.val();
+        self.progressed.next.aged =
+            self.known.q.val().aged | self.advanced.val().get_bit(self.aged_at.val().index());
         if self.counts.val() {
-            self.known.d.next.due = self.advanced.val();
-            self.known.d.next.aged =
-                self.known.q.val().aged | self.advanced.val().get_bit(self.aged_at.val().index());
+            self.known.d.next = self.progressed.val();
             self.number.d.next = self.advanced.val();
             self.subject.d.next = Subject::Chain;
             self.next_step.next = Step::Read;
@@ -607,9 +605,7 @@ impl<const S: usize> Logic for Order<S> {
         self.contents.write_data.next = self.content.val();
         self.progress.write.next = self.counts.val();
         self.progress.write_row.next = self.owner.q.val().get_bits::<4>(0);
-        self.progress.data.next.due = self.advanced.val();
-        self.progress.data.next.aged =
-            self.known.q.val().aged | self.advanced.val().get_bit(self.aged_at.val().index());
+        self.progress.data.next = self.progressed.val();
         self.firsts.write.next = self.arm.val();
         self.firsts.write_row.next = self.stream.val().get_bits::<4>(0);
         self.firsts.data.next = self.first.val();

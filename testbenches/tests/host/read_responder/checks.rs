@@ -372,7 +372,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
             }
             Some(Op::Close { stream, begun }) => {
                 let waits = begun.is_none_or(|begun| now < begun + 4);
-                if waits || !b.quiet.val() {
+                if waits || !b.idle[usize::from(stream)].val() {
                     self.op = Some(Op::Close { stream, begun });
                     return Ok(());
                 }
@@ -381,7 +381,7 @@ impl<const W: usize, const K: usize, const S: usize> Rig<W, K, S> {
                 let flying = self.flying.iter().chain(&self.to_ask).find(flies);
                 let model = &mut self.streams[at];
                 if flying.is_some() || !model.slots.is_empty() {
-                    return Err(format!("{stream} is quiet with {flying:?}: {model:?}"));
+                    return Err(format!("{stream} is idle with {flying:?}: {model:?}"));
                 }
                 model.lives = !model.to_host.is_empty();
             }

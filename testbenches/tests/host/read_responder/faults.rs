@@ -7,7 +7,7 @@ use warpline_sv_writer::write;
 use warpline_testbenches::lockstep::{Lockstep, plant};
 use warpline_testbenches::read_bus::Manner;
 
-use crate::model::{Op, Plant, Wrong};
+use crate::model::{Op, Plant, Stream, Wrong};
 use crate::random::{FORBIDDEN, REFUSED, WRAPS, mixture, quick, random_request, rough};
 use crate::support::Rig;
 
@@ -331,11 +331,6 @@ const RESULTS: &[Fault] = &[
         "& takes_q) & ((held_stream == index_1) | (~reset))));",
     ),
     (
-        "quiet_of_another_stream",
-        "still_d = idle_1;",
-        "still_d = idle_2;",
-    ),
-    (
         "read_that_nobody_counts",
         "if (up_1 & (~down_1)) begin\n            flights_1",
         "if (up_1 & reset) begin\n            flights_1",
@@ -623,6 +618,29 @@ fn exercise(rig: &mut Rig<64, 8, 4>) -> Result<(), Wrong> {
         read_responder::BASE.put(&mut words, base);
         refuse(rig, words)?;
     }
+    for on in [0, 1] {
+        let mut words = Stream {
+            entries: 16,
+            ..Stream::default()
+        }
+        .arguments(7);
+        read_responder::ON.put(&mut words, on);
+        refuse(rig, words)?;
+    }
+    // behind one that is refused, of each stream: the bus is slow, so they are under way by then
+    rig.bus.manner = quick(60);
+    for stream in 0..4 {
+        rig.switch_on(stream)?;
+        rig.ask_wrongly(stream, REFUSED);
+        for _ in 0..3 {
+            let request = random_request(&mut rig.rng);
+            let words = rig.ask(stream, &request);
+            rig.give(words);
+        }
+        rig.finish()?;
+        rig.close(stream)?;
+    }
+    rig.bus.manner = quick(3);
     rig.switch_on(2)?;
     refuse(rig, rig.streams[2].arguments(2))?;
     rig.holds.insert(2);
@@ -891,6 +909,7 @@ fn faults_around_the_block_are_seen() {
         rig.plant = Some(plant);
         let seen = match plant {
             Plant::RightGiven => refusals(&mut rig),
+            Plant::ErrorLost => refused(&mut rig),
             _ => mixture(&mut rig, 60),
         };
         let seen = seen.err();

@@ -128,7 +128,7 @@ fn requests_are_read_every_4_cycles_and_become_slots_every_7() {
 
 /// A request that stalls, since as many of another stream are being read as can be, is not forgotten by a close.
 #[test]
-fn a_request_that_stalls_keeps_its_stream_from_being_quiet() {
+fn a_request_that_stalls_keeps_its_stream_from_being_idle() {
     let mut rig = Rig::<64, 8, 4>::new(quick(200), 7);
     let run = |rig: &mut Rig<64, 8, 4>| -> Result<(), Wrong> {
         rig.switch_on(1)?;
