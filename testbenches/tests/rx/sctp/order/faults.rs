@@ -21,8 +21,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "age_is_lost_at_the_wrap",
-        "progress_data.aged = known_q.aged | advanced[15];",
-        "progress_data.aged = known_q.aged & advanced[15];",
+        "progressed.aged = known_q.aged | advanced[15];",
+        "progressed.aged = known_q.aged & advanced[15];",
     ),
     (
         "a_copy_of_a_claimed_chunk_is_taken",
