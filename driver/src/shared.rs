@@ -101,6 +101,24 @@ pub(crate) struct PostedQueue {
     pub device: Option<ReadBuffers>,
 }
 
+impl PostedQueue {
+    /// Takes the buffer of a message; after an error nothing has changed.
+    fn take(&mut self, msn: u32, length: u32) -> Result<Buffer, &'static str> {
+        let of_device = self.device.as_ref().map(|buffers| buffers.buffer(msn));
+        let buffer = match (&of_device, self.posted.front()) {
+            (Some(buffer), _) => buffer,
+            (None, Some((due, buffer))) if *due == msn => buffer,
+            (None, Some(_)) => return Err("another MSN is due"),
+            (None, None) => return Err("no buffer is posted"),
+        };
+        if length > buffer.len() {
+            return Err("the message is longer than its buffer");
+        }
+        let posted = || self.posted.pop_front().map(|(_, buffer)| buffer);
+        of_device.or_else(posted).ok_or("no buffer is posted")
+    }
+}
+
 impl StreamState {
     /// Hands a notice to the queue pair, or to the program.
     fn report(&mut self, stream: u8, notice: Result<Notice, Error>, ready: &mut Ready) {
@@ -465,22 +483,7 @@ fn receive(entry: Entry, state: &mut StreamState) -> Result<Completion, &'static
                 .get_mut(usize::from(number))
                 .and_then(Option::as_mut);
             let posted = posted.ok_or("the stream has no such queue")?;
-            let buffer = match &posted.device {
-                Some(buffers) => buffers.buffer(msn),
-                None => {
-                    let (due, buffer) = posted.posted.front().ok_or("no buffer is posted")?;
-                    if *due != msn {
-                        return Err("another MSN is due");
-                    }
-                    if length > buffer.len() {
-                        return Err("the message is longer than its buffer");
-                    }
-                    posted.posted.pop_front().ok_or("no buffer is posted")?.1
-                }
-            };
-            if length > buffer.len() {
-                return Err("the message is longer than its buffer");
-            }
+            let buffer = posted.take(msn, length)?;
             Ok(Completion::Untagged(UntaggedCompletion {
                 stream,
                 queue: number,

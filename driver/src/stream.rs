@@ -244,8 +244,7 @@ impl Stream {
         let words = buffers.arguments(stream);
         // Announced buffers belong to the device until the stream is closed, whatever becomes of the command.
         q.device = Some(buffers);
-        let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
-        shared.write(register::RECEIVE_PRODUCER, element, unanswered.into())?;
+        ring(shared, stream, queue, unanswered.into())?;
         shared.command(&mut state, transmit::SET_READ_RESPONDER, &words)
     }
 
@@ -418,14 +417,18 @@ impl ReceiveQueue<'_> {
         if !put {
             return refused.map_or(Ok(q.next_msn), Err);
         }
-        let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
-        let written = shared.write(register::RECEIVE_PRODUCER, element, q.ring.doorbell());
-        if let Err(error) = written {
+        if let Err(error) = ring(shared, stream, queue, q.ring.doorbell()) {
             let back = refused.and_then(|(_, back)| back);
             return Err((error, back)); // posted buffers stay posted: the device may access them
         }
         refused.map_or(Ok(q.next_msn), Err)
     }
+}
+
+/// The doorbell of a receive ring: descriptors written so far, modulo 2^16.
+fn ring(shared: &Shared, stream: u8, queue: u8, produced: u32) -> Result<(), Error> {
+    let element = register::RECEIVE_PRODUCER_STRIDE * u32::from(stream) + u32::from(queue);
+    shared.write(register::RECEIVE_PRODUCER, element, produced)
 }
 
 /// Checks that stream `number` can be armed in `domain`, with the memory regions that exist.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use warpline_regmap::layout::revoke;
 use warpline_regmap::register::command;
 use warpline_wire::error::{Detail, ErrorNumber, ErrorRecord};
-use warpline_wire::rdmap::{Cause, Delivered, Event, RdmaError, Terminate};
+use warpline_wire::rdmap::{Cause, Delivered, Event, Terminate};
 
 use super::machine::Machine;
 use super::work::{PairEvent, PairState, Work, WorkCompletion, WorkOpcode, WorkStatus};
@@ -62,9 +62,7 @@ impl Machine {
                 self.event(PairEvent::HalfClosed);
                 if self.reads_wait() {
                     // Their Responses cannot come any more.
-                    let cause = Cause::Rdma(RdmaError::LocalCatastrophic);
-                    let terminate = self.rdmap.terminate(&Terminate::new(cause));
-                    self.end(terminate);
+                    self.end_by_catastrophe();
                 }
             }
             Completion::Sent(_) => {} // a notice of its own

@@ -290,9 +290,7 @@ impl Machine {
             }
             if self.device_reads {
                 // It could not read the request, or has looked while the STag changed.
-                let cause = Cause::Rdma(RdmaError::LocalCatastrophic);
-                let terminate = self.rdmap.terminate(&Terminate::new(cause));
-                self.end(terminate);
+                self.end_by_catastrophe();
                 return Ok(());
             }
             if !self.room(state) {
@@ -416,21 +414,18 @@ impl Machine {
                 Slot::Terminate => self.state = PairState::Error,
             }
             if let WorkStatus::Failed(_) = ended {
-                // The device sends nothing more, not even a Terminate.
-                self.broken = true;
-                self.fail();
+                self.break_off();
             }
         }
         self.report();
     }
 
     /// A Response that the device has begun, or was about to, is not sent: its STag was revoked in between, or its memory
-    /// could not be read. The device sends nothing more.
+    /// could not be read.
     pub fn response_failed(&mut self, status: SendStatus) {
         if status != SendStatus::Flushed {
             self.event(PairEvent::ResponseFailed(status));
-            self.broken = true;
-            self.fail();
+            self.break_off();
         }
     }
 
@@ -470,6 +465,19 @@ impl Machine {
             }
         }
         self.flush_unsent();
+    }
+
+    /// Ends the stream with a Terminate that blames this end (RFC 5040 §4.8).
+    pub fn end_by_catastrophe(&mut self) {
+        let cause = Cause::Rdma(RdmaError::LocalCatastrophic);
+        let terminate = self.rdmap.terminate(&Terminate::new(cause));
+        self.end(terminate);
+    }
+
+    /// Ends a pair whose send queue has failed: the device sends nothing more, not even a Terminate.
+    fn break_off(&mut self) {
+        self.broken = true;
+        self.fail();
     }
 
     /// Ends the pair without a message to the peer.
