@@ -3,8 +3,10 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod bad_slots;
 pub mod conformance;
 pub mod coverage;
+mod duplex_ports;
 pub mod host;
 pub mod import_circles;
 pub mod local_memory;

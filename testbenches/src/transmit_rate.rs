@@ -25,11 +25,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use warpline_hdl::Config;
 use warpline_regmap::transmit::{self, Slot};
-use warpline_verilate::{Model, Port};
+use warpline_verilate::Model;
 use warpline_wire::ddp::{TAGGED_HEADER_LEN, UNTAGGED_HEADER_LEN};
 use warpline_wire::mpa;
 use warpline_wire::rdmap::ReadRequest;
 use warpline_wire::send::{FpduWriter, SendError};
+
+use crate::duplex_ports::Ports;
 
 pub use reads::{ReadDelay, read_delay, read_delays};
 pub use record::{Figures, delays, figures, workloads};
@@ -343,35 +345,6 @@ fn octets(from: u64, count: usize) -> Vec<u8> {
 fn words(octets: &[u8]) -> Vec<u32> {
     let words = octets.as_chunks().0.iter().copied();
     words.map(u32::from_le_bytes).collect()
-}
-
-macro_rules! ports {
-    ($($name:ident),+ $(,)?) => {
-        #[derive(Clone, Copy)]
-        struct Ports { $($name: Port,)+ }
-
-        impl Ports {
-            fn find(model: &Model) -> Result<Self, warpline_verilate::Error> {
-                Ok(Self { $($name: model.port(stringify!($name))?,)+ })
-            }
-        }
-    };
-}
-
-ports! {
-    aclk, aresetn,
-    s_axis_segment_tdata, s_axis_segment_tkeep, s_axis_segment_tlast, s_axis_segment_tdest, s_axis_segment_tuser,
-    s_axis_segment_tvalid, s_axis_segment_tready,
-    m_axis_window_tdata, m_axis_window_tdest, m_axis_window_tvalid, m_axis_window_tready,
-    s_axil_awaddr, s_axil_awvalid, s_axil_awready, s_axil_wdata, s_axil_wstrb, s_axil_wvalid, s_axil_wready, s_axil_bvalid,
-    s_axil_bready, s_axil_araddr, s_axil_arvalid, s_axil_arready, s_axil_rdata, s_axil_rvalid, s_axil_rready,
-    m_axi_awaddr, m_axi_awlen, m_axi_awvalid, m_axi_awready, m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_wready,
-    m_axi_bvalid, m_axi_bready, m_axi_araddr, m_axi_arlen, m_axi_arvalid, m_axi_arready, m_axi_rdata, m_axi_rlast,
-    m_axi_rvalid, m_axi_rready, m_axis_msix_tready,
-    s_axis_send_tdata, s_axis_send_tdest, s_axis_send_tvalid, s_axis_send_tready,
-    m_axis_transmit_tdata, m_axis_transmit_tkeep, m_axis_transmit_tlast, m_axis_transmit_tdest, m_axis_transmit_tuser,
-    m_axis_transmit_tvalid, m_axis_transmit_tready,
-    m_axis_status_tdata, m_axis_status_tdest, m_axis_status_tvalid, m_axis_status_tready,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 mod completions;
 mod memory;
 mod peer;
-mod ports;
 mod registers;
 mod state;
 mod stream;

@@ -5,9 +5,10 @@ use std::ops::Range;
 use fastrand::Rng;
 use warpline_regmap::transmit::{
     ELEMENTS_MAX, Element, Flags, Gather, INLINE_MAX, Inline, PAYLOAD_WORD, Payload, SendRequest,
-    Slot, Target, send_element, send_slot,
+    Slot, Target, send_element,
 };
 
+use crate::bad_slots::spoil_head;
 use crate::local_memory::Region;
 use crate::stimulus::chance;
 
@@ -186,29 +187,7 @@ fn element(rng: &mut Rng, memory: &Memory, length: u32) -> Element {
 /// A slot that is no request from its first words on.
 fn bad_head(rng: &mut Rng, request: &SendRequest) -> Posting {
     let mut slot = request.emit();
-    match rng.u8(0..6) {
-        0 => send_slot::KIND.put(&mut slot, *rng.choice(&[0, 3, 4, 9, 15]).expect("some")),
-        1 => slot[0] |= 1 << rng.u32(16..24),
-        2 => {
-            send_slot::INLINE.put(&mut slot, 0);
-            send_slot::COUNT.put(&mut slot, rng.u64(9..=255));
-        }
-        3 => {
-            send_slot::INLINE.put(&mut slot, 1);
-            let count = rng.u64(65..=255);
-            send_slot::COUNT.put(&mut slot, count);
-            send_slot::LENGTH.put(&mut slot, count);
-        }
-        4 => {
-            send_slot::KIND.put(&mut slot, 2);
-            send_slot::QUEUE.put(&mut slot, 1 << rng.u64(8..32));
-        }
-        _ => {
-            let length = send_slot::LENGTH.get(&slot);
-            send_slot::KIND.put(&mut slot, 1);
-            send_slot::OFFSET.put(&mut slot, u64::MAX - length + 2);
-        }
-    }
+    spoil_head(rng, &mut slot);
     Posting {
         slot,
         request: Some(*request),

@@ -12,7 +12,7 @@ use warpline_wire::send::FpduWriter;
 use super::super::common::{Coverage, Outcome, ScenarioError, Spoil};
 use super::super::judge::Judge;
 use super::super::plan::{Life, Paces, Plan, Posting, Step};
-use super::ports::Ports;
+use crate::duplex_ports::Ports;
 use crate::stimulus::Rhythm;
 
 pub(super) type Result<T, E = ScenarioError> = std::result::Result<T, E>;

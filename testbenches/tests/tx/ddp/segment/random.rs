@@ -1,7 +1,7 @@
 //! Random requests, events and commands of several streams.
 
 use warpline_hdl::tx::ddp::segment::TransmitCommand;
-use warpline_regmap::transmit::send_slot;
+use warpline_testbenches::bad_slots::spoil_head;
 use warpline_testbenches::stimulus::{Pace, chance};
 
 use crate::support::{Bench, Event, Paces, Posted, arming, request};
@@ -25,28 +25,7 @@ pub fn bad_slot(bench: &mut Bench<4>) -> Posted {
     let rng = &mut bench.rng;
     let length = rng.u32(2..100);
     let mut slot = request(rng, length, false).emit();
-    match rng.u8(0..6) {
-        0 => send_slot::KIND.put(&mut slot, *rng.choice(&[0, 3, 4, 9, 15]).expect("some")),
-        1 => slot[0] |= 1 << rng.u32(16..24),
-        2 => {
-            send_slot::INLINE.put(&mut slot, 0);
-            send_slot::COUNT.put(&mut slot, rng.u64(9..=255));
-        }
-        3 => {
-            send_slot::INLINE.put(&mut slot, 1);
-            let count = rng.u64(65..=255);
-            send_slot::COUNT.put(&mut slot, count);
-            send_slot::LENGTH.put(&mut slot, count);
-        }
-        4 => {
-            send_slot::KIND.put(&mut slot, 2);
-            send_slot::QUEUE.put(&mut slot, 1 << rng.u64(8..32));
-        }
-        _ => {
-            send_slot::KIND.put(&mut slot, 1);
-            send_slot::OFFSET.put(&mut slot, u64::MAX - u64::from(length) + 2);
-        }
-    }
+    spoil_head(rng, &mut slot);
     Posted {
         slot,
         request: None,

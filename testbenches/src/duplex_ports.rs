@@ -1,14 +1,16 @@
-//! The device's ports.
+//! Ports of a device that sends, as the benches of the whole device drive them.
 
 use warpline_verilate::{Model, Port};
 
 macro_rules! ports {
     ($($name:ident),+ $(,)?) => {
+        /// Ports by their names.
         #[derive(Clone, Copy)]
-        pub(super) struct Ports { $(pub(super) $name: Port,)+ }
+        pub(crate) struct Ports { $(pub $name: Port,)+ }
 
         impl Ports {
-            pub(super) fn find(model: &Model) -> Result<Self, warpline_verilate::Error> {
+            /// The ports of `model`.
+            pub fn find(model: &Model) -> Result<Self, warpline_verilate::Error> {
                 Ok(Self { $($name: model.port(stringify!($name))?,)+ })
             }
         }
@@ -18,7 +20,8 @@ macro_rules! ports {
 ports! {
     aclk, aresetn,
     s_axis_segment_tdata, s_axis_segment_tkeep, s_axis_segment_tlast, s_axis_segment_tdest, s_axis_segment_tuser,
-    s_axis_segment_tvalid, s_axis_segment_tready, m_axis_window_tready,
+    s_axis_segment_tvalid, s_axis_segment_tready,
+    m_axis_window_tdata, m_axis_window_tdest, m_axis_window_tvalid, m_axis_window_tready,
     s_axil_awaddr, s_axil_awvalid, s_axil_awready, s_axil_wdata, s_axil_wstrb, s_axil_wvalid, s_axil_wready, s_axil_bvalid,
     s_axil_bready, s_axil_araddr, s_axil_arvalid, s_axil_arready, s_axil_rdata, s_axil_rvalid, s_axil_rready,
     m_axi_awaddr, m_axi_awlen, m_axi_awvalid, m_axi_awready, m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_wready,
