@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tree::{Complaint, is_foreign, joined, split};
+use crate::tree::{Complaint, follow};
 
 /// What mdBook puts beside the chapters: one page of everything for printing, and the page for wrong addresses. Its links
 /// are those of the chapters.
@@ -24,7 +24,15 @@ pub fn broken_links(folder: &Path) -> (usize, Vec<Complaint>) {
     let mut complaints = vec![];
     for (file, page) in &pages {
         for (line, target) in &page.links {
-            if let Err(what) = look(folder, file, target, &pages) {
+            if ["data:", "javascript:"]
+                .iter()
+                .any(|kind| target.starts_with(kind))
+            {
+                continue;
+            }
+            let exists = |to: &Path| folder.join(to).is_file();
+            let anchors = |to: &Path| pages.get(to).map(|page| &page.anchors);
+            if let Err(what) = follow(file, target, exists, anchors, "nothing called") {
                 complaints.push(Complaint::new(file, *line, what));
             }
         }
@@ -72,28 +80,4 @@ fn values<'t>(line: &'t str, name: &str) -> impl Iterator<Item = String> + use<'
         rest = after;
         Some(value.replace("&amp;", "&"))
     })
-}
-
-fn look(
-    folder: &Path,
-    file: &Path,
-    target: &str,
-    pages: &BTreeMap<PathBuf, Page>,
-) -> Result<(), String> {
-    if is_foreign(target) || target.starts_with("data:") || target.starts_with("javascript:") {
-        return Ok(());
-    }
-    let (path, fragment) = split(target);
-    let to = match path {
-        "" => Some(file.to_path_buf()),
-        _ => joined(file, path),
-    };
-    let Some(to) = to.filter(|to| folder.join(to).is_file()) else {
-        return Err(format!("the link {target} leads nowhere"));
-    };
-    match pages.get(&to) {
-        _ if fragment.is_empty() => Ok(()),
-        Some(page) if page.anchors.contains(fragment) => Ok(()),
-        _ => Err(format!("{} has nothing called #{fragment}", to.display())),
-    }
 }

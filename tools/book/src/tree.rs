@@ -64,6 +64,33 @@ pub fn split(target: &str) -> (&str, &str) {
     target.split_once('#').unwrap_or((target, ""))
 }
 
+/// Follows a link of `file`. The error says that nothing `exists` there, or that what is there has `missing` of that name, such as
+/// "no heading".
+pub fn follow<'a>(
+    file: &Path,
+    target: &str,
+    exists: impl Fn(&Path) -> bool,
+    anchors: impl Fn(&Path) -> Option<&'a BTreeSet<String>>,
+    missing: &str,
+) -> Result<(), String> {
+    if is_foreign(target) {
+        return Ok(());
+    }
+    let (path, fragment) = split(target);
+    let to = match path {
+        "" => Some(file.to_path_buf()),
+        _ => joined(file, path),
+    };
+    let Some(to) = to.filter(|to| exists(to)) else {
+        return Err(format!("the link {target} leads nowhere"));
+    };
+    match anchors(&to) {
+        _ if fragment.is_empty() => Ok(()),
+        Some(anchors) if anchors.contains(fragment) => Ok(()),
+        _ => Err(format!("{} has {missing} #{fragment}", to.display())),
+    }
+}
+
 /// The documents below `root`, each with its path from there.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
@@ -125,35 +152,13 @@ impl Tree {
         for (file, text) in self.documents() {
             for link in Parts::of(text).links {
                 let target = &text[link.begin..link.end];
-                if let Err(what) = self.look(file, target, &anchors) {
+                let exists = |to: &Path| self.root.join(to).exists();
+                let followed = follow(file, target, exists, |to| anchors.get(to), "no heading");
+                if let Err(what) = followed {
                     complaints.push(Complaint::new(file, link.line, what));
                 }
             }
         }
         complaints
-    }
-
-    fn look(
-        &self,
-        file: &Path,
-        target: &str,
-        anchors: &BTreeMap<&Path, BTreeSet<String>>,
-    ) -> Result<(), String> {
-        if is_foreign(target) {
-            return Ok(());
-        }
-        let (path, fragment) = split(target);
-        let to = match path {
-            "" => Some(file.to_path_buf()),
-            _ => joined(file, path),
-        };
-        let Some(to) = to.filter(|to| self.root.join(to).exists()) else {
-            return Err(format!("the link {target} leads nowhere"));
-        };
-        match anchors.get(to.as_path()) {
-            _ if fragment.is_empty() => Ok(()),
-            Some(anchors) if anchors.contains(fragment) => Ok(()),
-            _ => Err(format!("{} has no heading #{fragment}", to.display())),
-        }
     }
 }
