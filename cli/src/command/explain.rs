@@ -178,7 +178,7 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
             Sctp::Segment => "--sctp segment",
             Sctp::Control | Sctp::Chunks => "--sctp control",
         };
-        let other = "octets without a capture; of this one, --sctp chunks explains all";
+        let other = "octets without a capture; --sctp chunks explains the chunks of this one";
         return Err(Error::WrongOption {
             input,
             option,

@@ -231,7 +231,7 @@ fn requests(
     sink: &Arc<MemoryRegion>, // remote_write: the answer is a tagged message of the peer
     theirs: Remote,
 ) -> Result<(), Error> {
-    // A Write tells nobody; the Send behind it says that it is there. One doorbell for both.
+    // A Write gives the peer no completion; the Send behind it announces the data. One doorbell for both.
     let write = WorkRequest::write(1, Local::all(ours)?, theirs).silent();
     let note = WorkRequest::send(2, &b"written"[..]).solicited();
     pair.post_sends([write, note])?;
@@ -301,7 +301,7 @@ fn reactor(context: &Context) -> Result<WorkQueue, Error> {
 
 // ANCHOR: end
 fn hang_up(pair: QueuePair, queue: &WorkQueue) -> Result<(), Error> {
-    pair.disconnect()?; // all that was posted, then a FIN; the peer may send on
+    pair.disconnect()?; // sends what was posted, then a FIN; the peer may still send
     while next_work(queue, &pair)?.is_some() {} // until it is closed
     pair.close() // nothing is under way any more: regions can be revoked
 }
