@@ -431,6 +431,8 @@ struct Run<'m> {
     fed: usize,
     segment: Segment,
     feeds: bool,
+    /// Cycles from the last register access to the first segment.
+    hold: u64,
     /// Bursts of reads: next address, beats left.
     reads: VecDeque<(u64, u64)>,
     /// Bursts of writes, and the one under way: next address, beats left.

@@ -56,6 +56,7 @@ impl<'m> Run<'m> {
             fed: 0,
             segment: Segment::default(),
             feeds: false,
+            hold: 0,
             reads: VecDeque::new(),
             addresses: VecDeque::new(),
             written: VecDeque::new(),

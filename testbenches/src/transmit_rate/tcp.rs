@@ -145,7 +145,9 @@ impl Run<'_> {
     pub(super) fn drive_segment(&mut self) -> Result<(), RateError> {
         let p = self.ports;
         // a stream reports a window before it is armed, too
-        let feeds = self.feeds && self.accesses.is_empty();
+        let set_up = self.feeds && self.accesses.is_empty() && self.under_way.is_none();
+        let feeds = set_up && self.hold == 0;
+        self.hold -= u64::from(set_up && !feeds);
         if self.segment.at >= self.segment.octets.len() && feeds {
             let count = self.receiving.len();
             let turn = (0..count).map(|i| (self.fed + i) % count);
