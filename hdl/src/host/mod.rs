@@ -5,6 +5,7 @@ pub mod completion;
 pub mod control;
 pub mod interrupts;
 pub mod mailbox;
+pub mod message_mux;
 pub mod read_mux;
 pub mod read_responder;
 pub mod receive_rings;
