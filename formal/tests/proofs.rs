@@ -10,6 +10,9 @@ use warpline_hdl::host::command_arbiter::CommandArbiter;
 use warpline_hdl::host::completion::CompletionWriter;
 use warpline_hdl::host::control::Control;
 use warpline_hdl::host::interrupts::Interrupts;
+use warpline_hdl::host::mailbox::master::Master;
+use warpline_hdl::host::mailbox::port::Port;
+use warpline_hdl::host::message_mux::MessageMux;
 use warpline_hdl::host::read_mux::{self, ReadMux};
 use warpline_hdl::host::receive_rings::ReceiveRings;
 use warpline_hdl::host::registers::Registers;
@@ -49,6 +52,9 @@ const FETCH: &str = include_str!("../properties/rx/mpa/fetch.sv");
 const GATHER: &str = include_str!("../properties/tx/ddp/gather.sv");
 const HANDSHAKE: &str = include_str!("../properties/parts/handshake.sv");
 const INTERRUPTS: &str = include_str!("../properties/host/interrupts.sv");
+const MAILBOX_MASTER: &str = include_str!("../properties/host/mailbox_master.sv");
+const MAILBOX_PORT: &str = include_str!("../properties/host/mailbox_port.sv");
+const MESSAGE_MUX: &str = include_str!("../properties/host/message_mux.sv");
 const LOCAL_ACCESS: &str = include_str!("../properties/tx/ddp/local_access.sv");
 const PLACE_READ: &str = include_str!("../properties/rx/ddp/place_read.sv");
 const PLACE_SPLIT: &str = include_str!("../properties/rx/ddp/place_split.sv");
@@ -215,6 +221,63 @@ fn interrupt_messages_keep_the_rules_of_axi4_stream() {
         "(offered_q & (~m_axis_msix_tready) & (|pending_q))",
     );
     show("m_axis_msix", &proof, 8, &[overtaken, withdrawn], 8);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn messages_of_the_mailbox_and_of_interrupts_leave_once_each() {
+    let proof = checked(&MessageMux::default(), "message_mux", MESSAGE_MUX);
+    let overtaken = (
+        "s_axis_msix_tready = (~offered_q) & (~due_q);",
+        "s_axis_msix_tready = ~due_q;",
+    );
+    let lost = (
+        "s_axis_msix_tready = (~offered_q) & (~due_q);",
+        "s_axis_msix_tready = ~offered_q;",
+    );
+    let invented = (
+        "leaves = due_q & (~offered_q);",
+        "leaves = enable & (~offered_q);",
+    );
+    let faults = [overtaken, lost, invented];
+    show("message_mux", &proof, 8, &faults, 8);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn both_sides_of_the_mailbox_get_one_answer_for_each_request() {
+    let proof = checked(&Port::default(), "mailbox_port", MAILBOX_PORT);
+    let halves = (
+        "write_due = ((aw_held_q & w_held_q)",
+        "write_due = ((aw_held_q | w_held_q)",
+    );
+    let overwritten = (
+        "read_due = (ar_held_q & (~r_valid_q))",
+        "read_due = ar_held_q",
+    );
+    let starved = (
+        "takes_read = read_due & ((~write_due) | (~read_last_q));",
+        "takes_read = read_due & (~write_due);",
+    );
+    let faults = [halves, overwritten, starved];
+    show("mailbox port", &proof, 10, &faults, 12);
+}
+
+#[test]
+#[ignore = "needs yosys and yices: make formal"]
+fn the_mailbox_carries_out_one_access_of_registers_at_a_time() {
+    let proof = checked(&Master::default(), "mailbox_master", MAILBOX_MASTER);
+    let two = (
+        "grants = (round_robin_any & (~writing_q)) & (~reading_q);",
+        "grants = round_robin_any & (~writing_q);",
+    );
+    let of_another = ("word_d = chosen.data;", "word_d = request_0.data;");
+    let not_its_own = (
+        "done_1 = answered & (granted_q == index_1);",
+        "done_1 = answered & (granted_q != index_2);",
+    );
+    let faults = [two, of_another, not_its_own];
+    show("mailbox master", &proof, 10, &faults, 12);
 }
 
 #[test]
