@@ -1,28 +1,31 @@
 //! The device that receives and sends.
 //!
 //! ```text
-//!  s_axis_segment ─►┌────────┐ send_event ┌─────────────┐◄─ s_axis_send
-//!  m_axis_window ◄──┤        │◄───────────┤             ├─► m_axis_transmit
-//!  s_axil ◄────────►│  core  ├─ doorbell ►│ transmitter ├─► m_axis_status
-//!  m_axis_msix ◄────┤        │            └─┬─────────▲─┘
-//!                   └┬──┬─┬─┬┘              │    commands, freeze, gate, Read Responses
-//!         writes ────┘  │ │ └─ request ─► transmit_control
-//!           ▼    reads  ▼ └─ events ◄──► read_responder
-//!         m_axi ◄── read_mux ◄──────────────┘        STags: core ─► stag_copy ─► transmitter
-//!                                                             └─► response_stags ─► read_responder
+//!  s_axis_segment ───────────────►┌────────┐ send_event ┌─────────────┐◄─ s_axis_send
+//!  m_axis_window ◄────────────────┤        │◄───────────┤             ├─► m_axis_transmit
+//!  s_axil ◄────────►┌─────────┐   │  core  ├─ doorbell ►│ transmitter ├─► m_axis_status
+//!  s_axil_control ◄►│ mailbox ├──►│        │            └─┬─────────▲─┘
+//!                   └────┬────┘   └┬──┬─┬─┬┘              │    commands, freeze, gate, Read Responses
+//!  m_axis_msix ◄─ message_mux ◄────┤  │ │ └─ request ─► transmit_control
+//!               writes ────────────┘  │ └─── events ◄─► read_responder
+//!                 ▼        reads      ▼        │        STags: core ─► stag_copy ─► transmitter
+//!               m_axi ◄─────────── read_mux ◄──┘                └─► response_stags ─► read_responder
 //! ```
 //!
 //! One clock, `aclk`. [`DeviceReset`] samples `aresetn`; one cycle is enough. Both directions share registers, commands, the completion
 //! queue, the STag table and the bus to host memory. A revocation, or a close, is done when neither direction can
 //! access memory for it any more ([`access_fence`](crate::tx::ddp::access_fence)). The read responder has a copy of the table of its own: it
-//! looks up while the transmitter does, every few cycles.
+//! looks up while the transmitter does, every few cycles. The [`Mailbox`] stands between the ports of host and control
+//! program and the registers of [`Core`]; [`MessageMux`] adds its interrupt.
 use crate::Config;
 use crate::core::Core;
 use crate::host::interrupts::MessageStreamOut;
+use crate::host::mailbox::Mailbox;
+use crate::host::message_mux::MessageMux;
 use crate::host::read_mux::ReadMux;
 use crate::host::read_responder::ReadResponder;
 use crate::host::transmit_control::TransmitControl;
-use crate::parts::axi::{AxiLiteSlave, AxiMaster, AxiReadMaster, SegmentStreamIn};
+use crate::parts::axi::{AxiLiteMaster, AxiLiteSlave, AxiMaster, AxiReadMaster, SegmentStreamIn};
 use crate::reset::{DeviceReset, RESET_CYCLES};
 use crate::rx::mpa::window::WindowStreamOut;
 use crate::tables::stag_copy::StagCopy;
@@ -60,14 +63,18 @@ pub struct Duplex<
     pub m_axis_transmit: TransmitStreamOut<W, K>,
     /// Reports of the transmit rings to TCP.
     pub m_axis_status: StatusStreamOut,
-    /// Registers.
+    /// Registers, for the host.
     pub s_axil: AxiLiteSlave,
+    /// Registers and mailbox, for the control program.
+    pub s_axil_control: AxiLiteSlave,
     /// Host memory: received payload and completions are written; descriptors, send slots and payload are read.
     pub m_axi: AxiMaster<W, K>,
     /// Interrupt messages.
     pub m_axis_msix: MessageStreamOut,
 
     device_reset: DeviceReset,
+    mailbox: Mailbox,
+    message_mux: MessageMux,
     #[value(Core::new(config))]
     core: Core<W, K, D, H, LOGK, LOGD, S>,
     transmit_control: TransmitControl<S>,
@@ -134,12 +141,25 @@ impl<
         comment!("these drive a VALID of a port");
         self.transmitter.reset.next = self.device_reset.port_reset.val();
         self.read_mux.reset.next = self.device_reset.port_reset.val();
+        self.mailbox.reset.next = self.device_reset.port_reset.val();
+        self.message_mux.reset.next = self.device_reset.port_reset.val();
+
+        comment!("registers and interrupts: the mailbox stands in front of both");
+        AxiLiteSlave::link(&mut self.s_axil, &mut self.mailbox.s_axil);
+        AxiLiteSlave::link(&mut self.s_axil_control, &mut self.mailbox.s_axil_control);
+        AxiLiteMaster::join(&mut self.mailbox.m_axil, &mut self.core.s_axil);
+        self.message_mux.raise.next = self.mailbox.raise.val();
+        self.message_mux.clear.next = self.mailbox.clear.val();
+        self.message_mux.enable.next = self.mailbox.interrupt_enable.val();
+        MessageStreamOut::join(
+            &mut self.core.m_axis_msix,
+            &mut self.message_mux.s_axis_msix,
+        );
+        MessageStreamOut::link(&mut self.m_axis_msix, &mut self.message_mux.m_axis_msix);
 
         comment!("ports of the receive side, and writes");
         SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.core.s_axis_segment);
         WindowStreamOut::link(&mut self.m_axis_window, &mut self.core.m_axis_window);
-        AxiLiteSlave::link(&mut self.s_axil, &mut self.core.s_axil);
-        MessageStreamOut::link(&mut self.m_axis_msix, &mut self.core.m_axis_msix);
         self.m_axi.awaddr.next = self.core.m_axi.awaddr.val();
         self.m_axi.awlen.next = self.core.m_axi.awlen.val();
         self.m_axi.awsize.next = self.core.m_axi.awsize.val();

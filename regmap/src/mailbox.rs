@@ -1,6 +1,6 @@
 //! The mailbox between the host and the card's control program, which listens, connects, runs MPA start-up and arms streams.
-//! **This version of the RTL does not have it**: [`CAPABILITY_MAILBOX`](crate::transmit::CAPABILITY_MAILBOX) reads 0, and so do
-//! the registers below.
+//! A device that sends has it; on one that only receives [`CAPABILITY_MAILBOX`](crate::transmit::CAPABILITY_MAILBOX) reads 0, and
+//! so do the registers below.
 //!
 //! ```text
 //!   host                      device                        control program

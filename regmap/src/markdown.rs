@@ -161,8 +161,8 @@ ring: the requests behind it are flushed.
 const MAILBOX: &str = "
 ## Mailbox
 
-**This version of the RTL does not have it**: the registers read 0. The host and the card's control program exchange messages
-of 256 words. A writer fills `MAILBOX`, then sets `PENDING` of its register; a reader clears it when it has read the message.
+A device that sends has it; on one that only receives the registers read 0. The host and the card's control program exchange
+messages of 256 words. A writer fills `MAILBOX`, then sets `PENDING` of its register; a reader clears it when it has read the message.
 
 A message is one record. Its parts have fixed places, and each kind uses some of them; the rest is 0 and is not read. The host
 numbers the connections that it makes from 0x8000 up, the card those that it accepts from 0 to 0x7FFF; listeners have numbers

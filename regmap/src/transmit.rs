@@ -66,12 +66,7 @@ use core::fmt;
 /// `CAPABILITIES`: the device has the transmit interface.
 pub const CAPABILITY_TRANSMIT: Field = field("TRANSMIT", 0, 1, "the device has send queues");
 /// `CAPABILITIES`: the device has a mailbox, and a control program behind it.
-pub const CAPABILITY_MAILBOX: Field = field(
-    "MAILBOX",
-    1,
-    1,
-    "the device has a mailbox; 0 in this version of the RTL",
-);
+pub const CAPABILITY_MAILBOX: Field = field("MAILBOX", 1, 1, "the device has a mailbox");
 /// `CAPABILITIES`: the device answers Read Requests.
 pub const CAPABILITY_READ_RESPONDER: Field = field(
     "READ_RESPONDER",

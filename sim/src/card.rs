@@ -381,10 +381,11 @@ impl Card {
         simulation.ring.as_ref().map_or(0, |(ring, _)| ring.stale)
     }
 
-    /// Number of interrupt messages sent so far, by vector (`warpline_regmap::register::interrupt`).
+    /// Number of interrupt messages sent so far, by vector (`warpline_regmap::register::interrupt`); not those of the mailbox.
     #[must_use]
     pub fn messages(&self) -> [u64; interrupt::COUNT] {
-        self.simulation().message_count
+        let counts = self.simulation().message_count;
+        std::array::from_fn(|vector| counts[vector])
     }
 
     /// From now on, writes that touch these bus addresses are answered with an error though they are mapped.
@@ -457,7 +458,7 @@ impl Card {
     /// accessed and must not call the card.
     pub(crate) fn watch_control(&self, watcher: Box<dyn FnMut() + Send>) -> Result<(), Error> {
         let mut simulation = self.simulation();
-        if simulation.transmit.is_none() {
+        if !simulation.has_mailbox() {
             return Err(Error::NoControlPort);
         }
         simulation.control = watcher;

@@ -42,6 +42,7 @@ mod exclusive;
 mod follow;
 mod host;
 mod host_file;
+mod lite;
 mod network;
 mod options;
 mod pci;

@@ -17,8 +17,8 @@ pub struct CardOptions {
     pub back_pressure: BackPressure,
     /// Percentage of idle cycles on `s_axis_segment`, at most 99.
     pub idle: u8,
-    /// The card has send queues, a mailbox and a register port for a control program. All of it is software, but for the send
-    /// queues of a device with the transmit path (`Config::transmit`).
+    /// The card has send queues, a mailbox and a register port for a control program, in software. Without effect on a device
+    /// with the transmit path (`Config::transmit`), whose RTL has them.
     pub transmit: bool,
     /// Percentage of segments behind which TCP asks a transmit ring for octets a second time, and compares them; at most 100.
     pub resend: u8,

@@ -11,9 +11,10 @@ macro_rules! ports {
         }
 
         impl $ports {
-            /// Looks all of them up.
-            pub fn find(model: &Model) -> Result<Self, Error> {
-                Ok(Self { $($name: model.port(stringify!($name))?,)+ })
+            /// Looks all of them up: their names begin with `prefix`.
+            pub fn find(model: &Model, prefix: &str) -> Result<Self, Error> {
+                let port = |name: &str| model.port(&format!("{prefix}{name}"));
+                Ok(Self { $($name: port(stringify!($name))?,)+ })
             }
         }
     };
@@ -35,23 +36,6 @@ ports! {
     m_axis_window_tdest,
     m_axis_window_tvalid,
     m_axis_window_tready,
-    s_axil_awaddr,
-    s_axil_awvalid,
-    s_axil_awready,
-    s_axil_wdata,
-    s_axil_wstrb,
-    s_axil_wvalid,
-    s_axil_wready,
-    s_axil_bresp,
-    s_axil_bvalid,
-    s_axil_bready,
-    s_axil_araddr,
-    s_axil_arvalid,
-    s_axil_arready,
-    s_axil_rdata,
-    s_axil_rresp,
-    s_axil_rvalid,
-    s_axil_rready,
     m_axi_awaddr,
     m_axi_awlen,
     m_axi_awsize,
@@ -104,4 +88,26 @@ ports! {
     m_axis_status_tdest,
     m_axis_status_tvalid,
     m_axis_status_tready,
+}
+
+ports! {
+    /// Ports of an AXI4-Lite slave, by the names of its signals.
+    LitePorts:
+    awaddr,
+    awvalid,
+    awready,
+    wdata,
+    wstrb,
+    wvalid,
+    wready,
+    bresp,
+    bvalid,
+    bready,
+    araddr,
+    arvalid,
+    arready,
+    rdata,
+    rresp,
+    rvalid,
+    rready,
 }

@@ -6,17 +6,17 @@
 //!
 //! An offer depends on earlier cycles only, so that no combinational loop runs through the model.
 
-use std::collections::VecDeque;
-
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_hdl::parts::axi;
+use warpline_regmap::pci;
 use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
 
 use crate::error::{Error, Rule, Violation};
 use crate::follow::{Follow, Followed, StreamEvent};
 use crate::host::Host;
+use crate::lite::{Lite, Write};
 use crate::network::inlets::Inlets;
 use crate::network::segments::{Segments, Tail};
 use crate::options::{BackPressure, CardOptions};
@@ -44,8 +44,6 @@ const ROUND: u64 = 64;
 /// Units of simulated time in half a cycle.
 const HALF_CYCLE: u64 = 5;
 
-const LITE_B: &str = "s_axil_b";
-const LITE_R: &str = "s_axil_r";
 const WINDOW: &str = "m_axis_window";
 const MSIX: &str = "m_axis_msix";
 
@@ -62,7 +60,10 @@ pub(crate) struct Simulation {
     pub inlets: Inlets,
     pub writes: Writes,
     pub reads: Reads,
+    /// The host's register port.
     lite: Lite,
+    /// The control program's, of a device that has one.
+    control_lite: Option<Lite>,
     window: Watch,
     msix: Watch,
     /// The rule that ended the run.
@@ -74,48 +75,36 @@ pub(crate) struct Simulation {
     /// Receives the device's interrupt messages, by vector.
     pub messages: Box<dyn FnMut(usize) + Send>,
     /// Messages accepted so far, by vector.
-    pub message_count: [u64; interrupt::COUNT],
+    pub message_count: [u64; pci::VECTORS],
     /// Most octets in the rings since the card was last idle.
     resident: u64,
-    /// Mailbox and commands of both sides, and send queues in software, of a card that has them.
+    /// Mailbox, commands of both sides, and send queues, in software, of a card that has them so.
     pub transmit: Option<Transmit>,
     /// TCP's side of the transmit ring, of a device that has one, and the ring's ports.
     pub ring: Option<(Ring, TransmitPorts)>,
     /// Is called when the control program has something to do: the host has passed a message or taken one, or closed a
     /// stream, or the device was reset.
     pub control: Box<dyn FnMut() + Send>,
-    /// Follows the host's commands to streams.
-    commands: Follow,
+    /// Follow the commands to streams, of the host and of the control program.
+    commands: [Follow; 2],
     pub events: Box<dyn FnMut(StreamEvent) + Send>,
-}
-
-/// The register port.
-#[derive(Debug, Default)]
-struct Lite {
-    address: Option<u32>,
-    data: Option<u32>,
-    /// Valid octets of `data`, one bit each.
-    strobes: u8,
-    read: Option<u32>,
-    /// Writes of the card's own, which are carried out between those of the host.
-    own: VecDeque<(u32, u32)>,
-    /// A write or a read waits for its response.
-    writing: bool,
-    reading: bool,
-    answer: Option<u32>,
-    b: Watch,
-    r: Watch,
 }
 
 impl Simulation {
     pub fn new(model: Model, config: &Config, options: &CardOptions) -> Result<Self, Error> {
         let octets = config.octets();
         let ring = match config.transmit {
-            true => Some((Ring::new(config, options), TransmitPorts::find(&model)?)),
+            true => Some((Ring::new(config, options), TransmitPorts::find(&model, "")?)),
+            false => None,
+        };
+        let control_lite = match config.transmit {
+            true => Some(Lite::control(&model)?),
             false => None,
         };
         let mut simulation = Self {
-            ports: Ports::find(&model)?,
+            ports: Ports::find(&model, "")?,
+            lite: Lite::host(&model)?,
+            control_lite,
             model,
             config: *config,
             pressure: options.back_pressure.clone(),
@@ -126,19 +115,18 @@ impl Simulation {
             inlets: Inlets::new(config.streams),
             writes: Writes::new(octets),
             reads: Reads::new(config),
-            lite: Lite::default(),
             window: Watch::default(),
             msix: Watch::default(),
             broken: None,
             last_write: 0,
             last_message: 0,
             messages: Box::new(|_| {}),
-            message_count: [0; interrupt::COUNT],
+            message_count: [0; pci::VECTORS],
             resident: 0,
-            transmit: options.transmit.then(|| Transmit::new(config)),
+            transmit: (options.transmit && !config.transmit).then(|| Transmit::new(config)),
             ring,
             control: Box::new(|| {}),
-            commands: Follow::default(),
+            commands: Default::default(),
             events: Box::new(|_| {}),
         };
         simulation.reset()?;
@@ -153,10 +141,15 @@ impl Simulation {
         self.reads.clear();
         self.window.clear();
         self.msix.clear();
-        self.lite = Lite::default();
-        self.commands = Follow::default();
+        self.lite.clear(&mut self.model);
+        if let Some(lite) = &mut self.control_lite {
+            lite.clear(&mut self.model);
+        }
+        self.commands = Default::default();
         if let Some(transmit) = &mut self.transmit {
             *transmit = Transmit::new(&self.config);
+        }
+        if self.has_mailbox() {
             (self.control)();
         }
         if let Some((ring, ports)) = &mut self.ring {
@@ -166,9 +159,6 @@ impl Simulation {
         for input in [
             self.ports.aresetn,
             self.ports.s_axis_segment_tvalid,
-            self.ports.s_axil_awvalid,
-            self.ports.s_axil_wvalid,
-            self.ports.s_axil_arvalid,
             self.ports.m_axi_bvalid,
             self.ports.m_axi_rvalid,
         ] {
@@ -199,8 +189,6 @@ impl Simulation {
             (ports.m_axi_awvalid, "m_axi_aw"),
             (ports.m_axi_wvalid, "m_axi_w"),
             (ports.m_axi_arvalid, "m_axi_ar"),
-            (ports.s_axil_bvalid, LITE_B),
-            (ports.s_axil_rvalid, LITE_R),
             (ports.m_axis_window_tvalid, WINDOW),
             (ports.m_axis_msix_tvalid, MSIX),
         ];
@@ -208,6 +196,12 @@ impl Simulation {
             if self.model.get(port) == 1 {
                 return Err(self.violation(name, Rule::ValidInReset).into());
             }
+        }
+        let lites = [Some(&self.lite), self.control_lite.as_ref()];
+        let answering = |lite: &Lite| lite.answering(&self.model);
+        let answering = lites.into_iter().flatten().find_map(answering);
+        if let Some(name) = answering {
+            return Err(self.violation(name, Rule::ValidInReset).into());
         }
         Ok(())
     }
@@ -241,7 +235,11 @@ impl Simulation {
                 self.inlets.wake(stream.into());
             }
         }
-        let Some(software) = self.transmit.as_mut().and_then(|t| t.software.as_mut()) else {
+        let Some(software) = self
+            .transmit
+            .as_mut()
+            .map(|transmit| &mut transmit.software)
+        else {
             return;
         };
         software.advance(self.cycle, &self.host);
@@ -291,7 +289,10 @@ impl Simulation {
             model.set(ports.s_axis_segment_tuser, user);
         }
 
-        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
+        let software = self
+            .transmit
+            .as_mut()
+            .map(|transmit| &mut transmit.software);
         let completions = software.map(|software| &mut software.completions);
         let offer = self
             .writes
@@ -312,19 +313,10 @@ impl Simulation {
             model.set(ports.m_axi_rlast, offer.rlast.into());
         }
 
-        self.lite.begin_own();
-        let lite = &self.lite;
-        model.set(ports.s_axil_awvalid, lite.address.is_some().into());
-        model.set(ports.s_axil_wvalid, lite.data.is_some().into());
-        model.set(ports.s_axil_arvalid, lite.read.is_some().into());
-        if lite.writing || lite.reading {
-            model.set(ports.s_axil_awaddr, lite.address.unwrap_or(0).into());
-            model.set(ports.s_axil_wdata, lite.data.unwrap_or(0).into());
-            model.set(ports.s_axil_wstrb, lite.strobes.into());
-            model.set(ports.s_axil_araddr, lite.read.unwrap_or(0).into());
+        self.lite.drive(model, &self.pressure, rng);
+        if let Some(lite) = &mut self.control_lite {
+            lite.drive(model, &self.pressure, rng);
         }
-        model.set(ports.s_axil_bready, self.pressure.ready(rng).into());
-        model.set(ports.s_axil_rready, self.pressure.ready(rng).into());
         model.set(ports.m_axis_window_tready, self.pressure.ready(rng).into());
         model.set(ports.m_axis_msix_tready, self.pressure.ready(rng).into());
 
@@ -366,7 +358,11 @@ impl Simulation {
             .map_err(at(WINDOW))?;
         if tvalid && tready {
             self.network.report(cycle, stream as usize, edge, limit);
-            if let Some(software) = self.transmit.as_mut().and_then(|t| t.software.as_mut()) {
+            if let Some(software) = self
+                .transmit
+                .as_mut()
+                .map(|transmit| &mut transmit.software)
+            {
                 software.window(cycle, stream as usize, limit);
             }
         }
@@ -380,7 +376,12 @@ impl Simulation {
             .look(tvalid, tready, [vector as u32].into_iter())
             .map_err(at(MSIX))?;
         if tvalid && tready {
-            let Some(count) = self.message_count.get_mut(vector) else {
+            let vectors = match self.control_lite {
+                Some(_) => pci::VECTORS,
+                None => interrupt::COUNT,
+            };
+            let mut counts = self.message_count.iter_mut().take(vectors);
+            let Some(count) = counts.nth(vector) else {
                 return Err(at(MSIX)(Rule::Vector(vector as u8)));
             };
             *count += 1;
@@ -435,9 +436,11 @@ impl Simulation {
             ring.take(cycle, &wires)?;
         }
 
-        self.lite
-            .look(model, ports)
-            .map_err(|(port, rule)| at(port)(rule))
+        let lites = [Some(&mut self.lite), self.control_lite.as_mut()];
+        for lite in lites.into_iter().flatten() {
+            lite.look(model).map_err(|(port, rule)| at(port)(rule))?;
+        }
+        Ok(())
     }
 
     /// The host reads a register.
@@ -464,41 +467,43 @@ impl Simulation {
         self.shared_write(Side::Control, offset, value, 0xF)
     }
 
-    /// Reads a register of the RTL.
-    pub fn read_rtl(&mut self, offset: u32) -> Result<u32, Error> {
-        self.access(offset, None)
+    /// Reads a register of the RTL at the port of `side`, or at the only one.
+    pub fn read_rtl(&mut self, side: Side, offset: u32) -> Result<u32, Error> {
+        self.access(side, offset, None)
     }
 
     /// Writes those octets of a register of the RTL whose bits are set in `strobes`.
-    pub fn write_rtl(&mut self, offset: u32, value: u32, strobes: u8) -> Result<(), Error> {
-        self.access(offset, Some((value, strobes))).map(drop)
+    pub fn write_rtl(
+        &mut self,
+        side: Side,
+        offset: u32,
+        value: u32,
+        strobes: u8,
+    ) -> Result<(), Error> {
+        self.access(side, offset, Some((value, strobes))).map(drop)
     }
 
-    fn access(&mut self, offset: u32, write: Option<(u32, u8)>) -> Result<u32, Error> {
-        while self.lite.is_busy() {
+    fn lite(&mut self, side: Side) -> &mut Lite {
+        match &mut self.control_lite {
+            Some(lite) if side == Side::Control => lite,
+            _ => &mut self.lite,
+        }
+    }
+
+    fn access(&mut self, side: Side, offset: u32, write: Write) -> Result<u32, Error> {
+        while self.lite(side).is_busy() {
             self.cycle()?;
         }
         if let Some((value, strobes)) = write
-            && let Some(stream) = self.commands.closes(offset, value, strobes)
+            && let Some(stream) = self.commands[side as usize].closes(offset, value, strobes)
         {
             self.end_transmit(stream)?;
         }
-        self.lite.answer = None;
-        match write {
-            Some((value, strobes)) => {
-                (self.lite.address, self.lite.data) = (Some(offset), Some(value));
-                self.lite.strobes = strobes;
-                self.lite.writing = true;
-            }
-            None => {
-                self.lite.read = Some(offset);
-                self.lite.reading = true;
-            }
-        }
+        self.lite(side).begin(offset, write);
         let start = self.cycle;
         let answer = loop {
             self.cycle()?;
-            if let Some(answer) = self.lite.answer {
+            if let Some(answer) = self.lite(side).answer() {
                 break answer;
             }
             if self.cycle - start > ACCESS_CYCLES {
@@ -510,8 +515,8 @@ impl Simulation {
             self.last_write = self.cycle;
         }
         let event = match write {
-            Some((value, strobes)) => self.commands.written(offset, value, strobes),
-            None => self.commands.read(offset, answer),
+            Some((value, strobes)) => self.commands[side as usize].written(offset, value, strobes),
+            None => self.commands[side as usize].read(offset, answer),
         };
         match event {
             Some(Followed::Stream(event)) => self.follow(event),
@@ -562,6 +567,11 @@ impl Simulation {
         Ok(())
     }
 
+    /// Whether there is a mailbox, in the device or in software.
+    pub fn has_mailbox(&self) -> bool {
+        self.control_lite.is_some() || self.transmit.is_some()
+    }
+
     /// Passes a stream's event to the network side and to the watcher.
     fn follow(&mut self, event: StreamEvent) {
         match event {
@@ -581,7 +591,7 @@ impl Simulation {
         if let Some((ring, _)) = &self.ring {
             return ring.octets(stream)?.first();
         }
-        let software = self.transmit.as_mut()?.software.as_mut()?;
+        let software = &mut self.transmit.as_mut()?.software;
         software.octets(stream)?.first()
     }
 
@@ -590,7 +600,10 @@ impl Simulation {
         if let Some((ring, _)) = &mut self.ring {
             return ring.accept(stream, count);
         }
-        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
+        let software = self
+            .transmit
+            .as_mut()
+            .map(|transmit| &mut transmit.software);
         if let Some(outgoing) = software.and_then(|software| software.octets(stream)) {
             outgoing.accept(count);
         }
@@ -668,6 +681,7 @@ impl Simulation {
             && !transmit
             && ring
             && !self.lite.is_busy()
+            && !self.control_lite.as_ref().is_some_and(Lite::is_busy)
             && self.writes.is_idle()
             && self.reads.is_idle()
     }
@@ -735,69 +749,5 @@ fn check_offset(offset: u32) -> Result<(), Error> {
     match offset.is_multiple_of(4) && offset < register::SPACE {
         true => Ok(()),
         false => Err(Error::Offset { offset }),
-    }
-}
-
-impl Lite {
-    /// An access has no response yet, or one of the card's own is to come.
-    fn is_busy(&self) -> bool {
-        self.writing || self.reading || !self.own.is_empty()
-    }
-
-    /// Starts a write of the card's own if the port is free.
-    fn begin_own(&mut self) {
-        if self.writing || self.reading {
-            return;
-        }
-        if let Some((offset, value)) = self.own.pop_front() {
-            (self.address, self.data) = (Some(offset), Some(value));
-            self.strobes = 0xF;
-            self.writing = true;
-        }
-    }
-
-    fn look(&mut self, model: &Model, ports: &Ports) -> Result<(), (&'static str, Rule)> {
-        let get = |port| model.get(port);
-        let both = |valid, ready| model.get(valid) == 1 && model.get(ready) == 1;
-        if both(ports.s_axil_awvalid, ports.s_axil_awready) {
-            self.address = None;
-        }
-        if both(ports.s_axil_wvalid, ports.s_axil_wready) {
-            self.data = None;
-        }
-        if both(ports.s_axil_arvalid, ports.s_axil_arready) {
-            self.read = None;
-        }
-        let (bvalid, bready) = (get(ports.s_axil_bvalid) == 1, get(ports.s_axil_bready) == 1);
-        let (bresp, rresp) = (get(ports.s_axil_bresp) as u8, get(ports.s_axil_rresp) as u8);
-        let response = [u32::from(bresp)].into_iter();
-        let b = |rule| (LITE_B, rule);
-        self.b.look(bvalid, bready, response).map_err(b)?;
-        if bvalid && (!self.writing || self.address.is_some() || self.data.is_some()) {
-            return Err(b(Rule::Unasked));
-        }
-        if bvalid && bready {
-            if bresp != 0 {
-                return Err(b(Rule::Response(bresp)));
-            }
-            self.writing = false;
-            self.answer = Some(0);
-        }
-        let (rvalid, rready) = (get(ports.s_axil_rvalid) == 1, get(ports.s_axil_rready) == 1);
-        let word = get(ports.s_axil_rdata) as u32;
-        let r = |rule| (LITE_R, rule);
-        let response = [word, u32::from(rresp)].into_iter();
-        self.r.look(rvalid, rready, response).map_err(r)?;
-        if rvalid && (!self.reading || self.read.is_some()) {
-            return Err(r(Rule::Unasked));
-        }
-        if rvalid && rready {
-            if rresp != 0 {
-                return Err(r(Rule::Response(rresp)));
-            }
-            self.reading = false;
-            self.answer = Some(word);
-        }
-        Ok(())
     }
 }

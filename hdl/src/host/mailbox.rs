@@ -5,7 +5,7 @@
 //!  s_axil ─────────► port ─► answer ─┬──────────────────────────────────► master ─► m_axil ─► registers
 //!                                    ├─► pair ──────► runner ──────────────►
 //!                                    ├─► window ──┐   ▲
-//!                                    ├─► messages ┼───┼──► interrupt_state, interrupt_enable, raise, clear
+//!                                    ├─► messages ┼───┼──► interrupt_enable, raise, clear
 //!                                    ├─► window ──┘   │
 //!                                    ├─► pair ────────┘                    ▲
 //!  s_axil_control ─► port ─► answer ─┴─────────────────────────────────────┘
@@ -23,10 +23,8 @@
 //! the last one. AW and W arrive in any order, half a write stops nothing, and no channel depends on whether a response
 //! on another one is accepted.
 //!
-//! **The interrupt.** `raise` and `clear` are pulses, `interrupt_enable` and `interrupt_state` levels. To connect them,
-//! [`interrupts`](super::interrupts) gets a third bit: `raise` is bit 2 of its `test`, `clear` bit 2 of `clear`,
-//! `interrupt_enable` bit 2 of `enable`, and its message leaves with vector `regmap::mailbox::INTERRUPT` as FAULT's
-//! does. Its bit 2 of `state` then is `interrupt_state` a cycle later, and stays open.
+//! **The interrupt.** `raise` and `clear` are pulses, `interrupt_enable` is a level: [`message_mux`](super::message_mux)
+//! makes the message with vector `regmap::mailbox::INTERRUPT` of them.
 //!
 //! Assumptions: `reset` lasts at least 8 cycles and begins with the reset of the ports (`port_reset` of
 //! [`reset`](crate::reset)). `registers` answers each access OKAY after 3 cycles (a write) or 4 (a read), as it states;
@@ -91,8 +89,6 @@ pub struct Mailbox {
     pub s_axil_control: AxiLiteSlave,
     /// `registers`.
     pub m_axil: AxiLiteMaster,
-    /// The interrupt has occurred, and the host has not cleared it.
-    pub interrupt_state: Signal<Out, Bit>,
     /// Messages of the interrupt are sent.
     pub interrupt_enable: Signal<Out, Bit>,
     /// Pulse: the interrupt occurs.
@@ -201,7 +197,6 @@ impl Logic for Mailbox {
         self.runner.request_done.next = self.master.done[2].val();
         self.runner.request_data.next = self.master.data.val();
 
-        self.interrupt_state.next = self.messages.interrupt_state.val();
         self.interrupt_enable.next = self.messages.interrupt_enable.val();
         self.raise.next = self.messages.raise.val();
         self.clear.next = self.messages.clear.val();

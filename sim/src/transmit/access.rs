@@ -19,7 +19,7 @@ impl Simulation {
             self.progress()?;
         }
         let Some(transmit) = &mut self.transmit else {
-            return self.read_device(offset);
+            return self.read_device(side, offset);
         };
         if let Some(index) = element(&register::ARGUMENT, offset) {
             return Ok(transmit.commands.window(side).argument[index]);
@@ -40,12 +40,14 @@ impl Simulation {
             return Ok(transmit.mailbox.card_pending.into());
         }
         let (state, enable) = (transmit.mailbox.state, transmit.mailbox.enable);
-        let software = transmit.software.as_mut();
-        let found = match software.and_then(|software| software.read(offset)) {
+        let found = match transmit.software.read(offset) {
             Some(found) => found,
-            None => self.read_device(offset)?,
+            None => self.read_rtl(side, offset)?,
         };
-        let software = self.transmit.as_mut().and_then(|t| t.software.as_mut());
+        let software = self
+            .transmit
+            .as_mut()
+            .map(|transmit| &mut transmit.software);
         Ok(if at(register::INTERRUPT_STATE) {
             found | (Mailbox::BIT * u32::from(state))
         } else if at(register::INTERRUPT_ENABLE) {
@@ -62,8 +64,8 @@ impl Simulation {
     }
 
     /// A register of the device, as TCP completes it.
-    fn read_device(&mut self, offset: u32) -> Result<u32, Error> {
-        let mut word = [self.read_rtl(offset)?];
+    fn read_device(&mut self, side: Side, offset: u32) -> Result<u32, Error> {
+        let mut word = [self.read_rtl(side, offset)?];
         // The RTL is done when the last octet lies in its ring; TCP is, when it has accepted it.
         if let Some(stream) = element(&TRANSMIT_STATE, offset)
             && TRANSMIT_IDLE.get(&word) == 1
@@ -82,11 +84,16 @@ impl Simulation {
         value: u32,
         strobes: u8,
     ) -> Result<(), Error> {
-        let Some(transmit) = &mut self.transmit else {
-            return self.write_rtl(offset, value, strobes);
-        };
         let at = |register: Register| register.offset == offset;
         let lowest = strobes & 1 == 1;
+        let passes = (at(HOST_MESSAGE) || at(CARD_MESSAGE)) && lowest && value & 1 == 1;
+        let Some(transmit) = &mut self.transmit else {
+            self.write_rtl(side, offset, value, strobes)?;
+            if passes && side == Side::Host && self.has_mailbox() {
+                (self.control)();
+            }
+            return Ok(());
+        };
         if side == Side::Control && transmit.mailbox.reset {
             let clears = mailbox::HOST_MESSAGE_RESET.get(&[value]) == 1;
             transmit.mailbox.reset = !(at(HOST_MESSAGE) && clears);
@@ -111,7 +118,7 @@ impl Simulation {
             return Ok(());
         }
         if at(HOST_MESSAGE) || at(CARD_MESSAGE) {
-            if lowest && value & 1 == 1 {
+            if passes {
                 transmit.pass_message(side, at(HOST_MESSAGE));
                 if side == Side::Host {
                     (self.control)();
@@ -123,13 +130,10 @@ impl Simulation {
         if side == Side::Control {
             return Ok(()); // the host's registers
         }
-        let (mut passed, mut octets) = (value, strobes);
-        if let Some(software) = &mut transmit.software {
-            match software.write(offset, value, strobes) {
-                Passed::Nothing => return Ok(()),
-                Passed::Octets { value, strobes } => (passed, octets) = (value, strobes),
-            }
-        }
+        let (passed, octets) = match transmit.software.write(offset, value, strobes) {
+            Passed::Nothing => return Ok(()),
+            Passed::Octets { value, strobes } => (value, strobes),
+        };
         let touches = strobes & 1 == 1 && value & Mailbox::BIT != 0;
         if at(register::INTERRUPT_STATE) && touches {
             transmit.mailbox.acknowledge();
@@ -141,7 +145,7 @@ impl Simulation {
             transmit.mailbox.set_enable(touches);
         }
         self.send_mailbox_message();
-        self.write_rtl(offset, passed, octets)
+        self.write_rtl(Side::Host, offset, passed, octets)
     }
 
     /// Sends the message of the mailbox's vector, if it is due.
@@ -163,8 +167,7 @@ impl Simulation {
         }
         (window.number, window.busy, window.failed) = (number, true, false);
         let words = window.argument;
-        let software = transmit.software.as_mut();
-        if let Some(done) = software.and_then(|software| software.carry_out(number, &words)) {
+        if let Some(done) = transmit.software.carry_out(number, &words) {
             transmit.commands.finish(side, !done);
             return Ok(());
         }
@@ -184,17 +187,15 @@ impl Simulation {
             let window = *transmit.commands.window(side);
             match stage {
                 Stage::Waiting => {
-                    if let Some(software) = &mut transmit.software {
-                        software.begin(window.number, &window.argument);
-                    }
+                    transmit.software.begin(window.number, &window.argument);
                     transmit.commands.under_way[0].1 = Stage::Running;
                     for (index, word) in (0..).zip(window.argument) {
-                        self.write_rtl(register::ARGUMENT.at(index), word, ALL)?;
+                        self.write_rtl(Side::Host, register::ARGUMENT.at(index), word, ALL)?;
                     }
-                    self.write_rtl(register::COMMAND.offset, window.number, ALL)?;
+                    self.write_rtl(Side::Host, register::COMMAND.offset, window.number, ALL)?;
                 }
                 Stage::Running => {
-                    let found = self.read_rtl(register::COMMAND.offset)?;
+                    let found = self.read_rtl(Side::Host, register::COMMAND.offset)?;
                     if register::COMMAND_BUSY.get(&[found]) == 1 {
                         return Ok(());
                     }
@@ -202,22 +203,16 @@ impl Simulation {
                     let Some(transmit) = &mut self.transmit else {
                         return Ok(());
                     };
-                    let flushes = match &mut transmit.software {
-                        Some(software) => {
-                            software.end(window.number, &window.argument, failed);
-                            window.number == command::CLOSE_STREAM && !failed
-                        }
-                        None => false,
-                    };
-                    if flushes {
+                    let words = &window.argument;
+                    transmit.software.end(window.number, words, failed);
+                    if window.number == command::CLOSE_STREAM && !failed {
                         transmit.commands.under_way[0].1 = Stage::Flushing;
                     } else {
                         transmit.commands.finish(side, failed);
                     }
                 }
                 Stage::Flushing => {
-                    let software = transmit.software.as_mut();
-                    if software.is_some_and(|software| !software.is_closed(&window.argument)) {
+                    if !transmit.software.is_closed(&window.argument) {
                         return Ok(());
                     }
                     transmit.commands.finish(side, false);

@@ -29,7 +29,8 @@ pub(super) fn registers_only(package: &Package<'_>) -> String {
     let (top, example) = (package.top, package.example());
     let ports = &package.design.ports;
     let outside = |port: &Port| {
-        port.name.starts_with("s_axil_") || port.name == "aclk" || port.name == "aresetn"
+        let host = port.name.starts_with("s_axil_") && !port.name.starts_with("s_axil_control_");
+        host || port.name == "aclk" || port.name == "aresetn"
     };
     let declared: Vec<_> = (ports.iter())
         .filter(|port| outside(port))

@@ -14,7 +14,7 @@ pub const AWAITING_RESPONSES: usize = 129;
 const IDS: &str = "AXI4 IDs, added by --axi-ids: all transactions use one ID. AWID and ARID are zero; BID and RID are ignored.";
 
 /// Ports by the beginning of their names, with their purpose; signals of AXI interfaces have the standard's meaning.
-const PORTS: [(&str, &str); 16] = [
+const PORTS: [(&str, &str); 17] = [
     ("aclk", "The clock of all ports."),
     (
         "aresetn",
@@ -38,6 +38,11 @@ armed, or does not exist, are dropped and counted. Arm a stream again only after
 up to this sequence number; tdata[63:32]: right edge of the window to advertise. The device reports streams that are not armed as \
 well: ignore those. A report that is stalled is not withdrawn when its stream is armed again: ignore an acknowledgement outside \
 the range from the last acknowledged to the last sent octet.",
+    ),
+    (
+        "s_axil_control_",
+        "Registers and mailbox for the card's control program, AXI4-Lite, 4 KiB, the same map: the other end of the mailbox, and a pair \
+of ARGUMENT and COMMAND of its own. Registers that belong to the host can be read. Tie the VALIDs to 0 if there is no control program.",
     ),
     (
         "s_axil_",
@@ -80,8 +85,8 @@ octets of the ring; tdata[79:64]: with 1, octets to the boundary.",
     ),
     (
         "m_axis_msix_",
-        "Interrupts, AXI4-Stream: number of the MSI-X vector to send; 0: a completion, 1: a completion could not be written. The PCIe \
-endpoint holds the table of vectors.",
+        "Interrupts, AXI4-Stream: number of the MSI-X vector to send; 0: a completion, 1: a completion could not be written, 2, of a device \
+that sends: the mailbox. The PCIe endpoint holds the table of vectors.",
     ),
 ];
 
@@ -112,13 +117,14 @@ pub(super) enum Protocol {
 }
 
 /// All of them, some of which only a device that sends has; clock and reset belong to none.
-pub(super) const INTERFACES: [Interface; 8] = [
+pub(super) const INTERFACES: [Interface; 9] = [
     interface("s_axis_segment", Protocol::Axi4Stream, false),
     interface("m_axis_window", Protocol::Axi4Stream, true),
     interface("s_axis_send", Protocol::Axi4Stream, false),
     interface("m_axis_transmit", Protocol::Axi4Stream, true),
     interface("m_axis_status", Protocol::Axi4Stream, true),
     interface("s_axil", Protocol::Axi4Lite, false),
+    interface("s_axil_control", Protocol::Axi4Lite, false),
     interface("m_axi", Protocol::Axi4, true),
     interface("m_axis_msix", Protocol::Axi4Stream, true),
 ];
@@ -135,7 +141,8 @@ impl Interface {
     /// The interface's name of the signal at `port`, if the port belongs to it.
     pub(super) fn signal(&self, port: &str) -> Option<String> {
         let signal = port.strip_prefix(self.name)?.strip_prefix('_')?;
-        Some(signal.to_uppercase())
+        // No signal of AMBA has an underscore: `s_axil_control_awaddr` is not of `s_axil`.
+        (!signal.contains('_')).then(|| signal.to_uppercase())
     }
 }
 

@@ -91,7 +91,7 @@ fn every_port_but_clock_and_reset_is_mapped_once_to_a_signal_of_its_bus() {
     let sends = design(&config).unwrap();
     let mut files = packaging::files(&sends, &config).into_iter();
     let (_, text) = files.find(|(name, _)| name == "warpline.xml").unwrap();
-    maps_every_port(&sends, &text, 8);
+    maps_every_port(&sends, &text, 9);
 }
 
 fn maps_every_port(device: &Design, text: &str, count: usize) {

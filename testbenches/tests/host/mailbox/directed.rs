@@ -152,6 +152,8 @@ pub fn collisions(bench: &mut Bench) -> Result<(), String> {
                         _ => host(bench),
                     }
                     bench.finish()?;
+                    bench.sides[HOST].reads.push_back(INTERRUPT_STATE.offset);
+                    bench.finish()?;
                 }
             }
         }

@@ -299,7 +299,6 @@ impl Bench {
 
         let (block, model) = (&*self.sim.block, &self.model);
         for (name, is, due) in [
-            ("interrupt_state", block.interrupt_state.val(), model.state),
             (
                 "interrupt_enable",
                 block.interrupt_enable.val(),
@@ -367,7 +366,6 @@ fn outputs(block: &Mailbox) -> Vec<u64> {
         u64::from(bus.rready.val()),
     ]);
     for bit in [
-        block.interrupt_state.val(),
         block.interrupt_enable.val(),
         block.raise.val(),
         block.clear.val(),
