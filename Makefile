@@ -21,6 +21,7 @@
 #   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
+#   make transmit-bitstream  the same of the device that sends; renews its report in constraints/reports/
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make mutants      plants faults in the text of blocks and runs their benches, renews docs/mutants.md: MUTANTS=12 BENCHES=all
 #                     takes hours; BENCHES= runs a small sample and records nothing
@@ -69,7 +70,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -81,7 +82,7 @@ test: setup lint
 	$(CARGO) test --quiet --workspace --doc
 
 test-fpga: setup-fpga area
-	$(CARGO) test --package warpline-synth --test packaging -- --include-ignored
+	$(CARGO) test --package warpline-synth --test packaging --test selftest -- --include-ignored
 	$(CARGO) test --package warpline-synth --lib netlist -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
@@ -141,6 +142,11 @@ bitstream: WIDTH = 64
 bitstream: setup-fpga
 	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) --starts $(STARTS) \
 		--out $(TARGET)/synth/$(PART)-w$(WIDTH)
+
+transmit-bitstream: WIDTH = 64
+transmit-bitstream: setup-fpga
+	$(CARGO) run --quiet --package warpline -- synth --transmit --part $(PART) --width $(WIDTH) --seeds $(SEEDS) --starts $(STARTS) \
+		--out $(TARGET)/synth/$(PART)-w$(WIDTH)-transmit --report constraints/reports/$(PART)-w$(WIDTH)-transmit.json
 
 synth-all: setup-fpga
 	for width in 64 128 256 512; do \

@@ -242,8 +242,8 @@ pub(crate) struct Synth {
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
     #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "starts", "jobs", "at_least"])]
     pub estimate: Option<Family>,
-    /// With --estimate: the device that sends, too
-    #[arg(long, requires = "estimate")]
+    /// The device that sends, too
+    #[arg(long)]
     pub transmit: bool,
 }
 

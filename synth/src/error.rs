@@ -27,6 +27,9 @@ pub enum Error {
     /// The self-test cannot be made.
     #[error("the traffic of the self-test cannot be made: {0}")]
     Traffic(#[from] warpline_wire::send::SendError),
+    /// A request of the self-test cannot be made.
+    #[error("the requests of the self-test cannot be made: {0}")]
+    Request(#[from] warpline_regmap::transmit::SlotError),
     /// A tool is not installed.
     #[error(
         "{program} is not installed: run tools/setup.sh fpga ({})",

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use warpline_design::{design, key_of};
+use warpline_hdl::Config;
 
 use crate::device::config;
 use crate::error::Error;
@@ -57,6 +58,8 @@ pub struct Job {
     pub part: &'static Part,
     /// Bits of the data path.
     pub width: usize,
+    /// The device sends, too.
+    pub transmit: bool,
     /// Seeds of placement, at least one.
     pub seeds: Vec<u32>,
     /// Starts of each seed, at least one; a seed counts by its fastest start.
@@ -89,10 +92,13 @@ pub enum Stage {
 pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<Report, Error> {
     let versions = tools.versions()?; // before hours of work
     progress(Stage::Generate);
-    let device = config(job.width);
+    let device = Config {
+        transmit: job.transmit,
+        ..config(job.width)
+    };
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
-    let files = sources(&design, job.width, None)?;
+    let files = sources(&design, &device, None)?;
     let _lock = acquire(&job.out)?;
     let pins = job.out.join(PINS_LPF);
     let text = if job.part.board { PINS } else { "" };
@@ -158,6 +164,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         part: job.part.name.into(),
         speed: job.part.speed,
         width: job.width,
+        transmit: job.transmit,
         streams: device.streams,
         ring_octets: device.ring_octets,
         text: key_of([&design]),
@@ -318,6 +325,7 @@ mod tests {
         Job {
             part: crate::part::part(part).unwrap(),
             width: 512,
+            transmit: false,
             seeds: vec![1],
             starts: 1,
             jobs: 1,

@@ -45,6 +45,6 @@ pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
 pub use prefix::{Prefix, PrefixError, prefixed};
 pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
-pub use selftest::{BOARD, Fault, SelfTest, board_mhz, sources};
+pub use selftest::{BOARD, DuplexTest, Fault, SelfTest, board_mhz, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};

@@ -16,6 +16,9 @@ pub struct Report {
     pub speed: u8,
     /// Bits of the data path.
     pub width: usize,
+    /// The device sends, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transmit: bool,
     /// Streams.
     pub streams: usize,
     /// Octets of each ring.

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use warpline_design::{TOP, design};
+use warpline_hdl::Config;
 use warpline_regmap::register;
 use warpline_sv_writer::{Design, Direction};
-use warpline_synth::{BOARD, Fault, SelfTest, config, sources};
+use warpline_synth::{BOARD, DuplexTest, Fault, SelfTest, config, sources};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;
 
@@ -34,16 +35,25 @@ const DIVISOR: u64 = 4;
 /// The device of 64 bits.
 static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&config(64)).unwrap());
 
-fn build(device: &Design, width: usize, fault: Option<Fault>) -> Build {
+/// The device that sends, of `width` bits.
+fn duplex(width: usize) -> Config {
+    Config {
+        transmit: true,
+        ..config(width)
+    }
+}
+
+fn build(device: &Design, config: &Config, fault: Option<Fault>) -> Build {
     let parameters = [
-        format!("-GW={width}"),
+        format!("-GW={}", config.width),
         format!("-GDIVISOR={DIVISOR}"),
-        "-GTIMEOUT_LOG=13".into(),
+        // the loop of a device that sends loses segments, and waits before it sends them again
+        format!("-GTIMEOUT_LOG={}", if config.transmit { 16 } else { 13 }),
         "-GREPEAT_LOG=13".into(),
     ];
     let build = Build::new(BOARD).source("EHXPLLL.sv", PLL);
     let build = parameters.into_iter().fold(build, Build::verilator_arg);
-    let sources = sources(device, width, fault).unwrap();
+    let sources = sources(device, config, fault).unwrap();
     sources
         .into_iter()
         .fold(build, |build, (name, text)| build.source(name, text))
@@ -95,14 +105,16 @@ struct Said {
     step: u32,
     crc: u32,
     cycles: u32,
+    /// What the loop of a device that sends has done: lost, swapped, again.
+    loop_counts: Vec<u32>,
 }
 
 fn run(device: &Design, fault: Option<Fault>) -> Said {
-    run_at(64, device, fault)
+    run_at(&config(64), device, fault)
 }
 
-fn run_at(width: usize, device: &Design, fault: Option<Fault>) -> Said {
-    let build = build(device, width, fault);
+fn run_at(config: &Config, device: &Design, fault: Option<Fault>) -> Said {
+    let build = build(device, config, fault);
     let mut model = build.open().unwrap_or_else(|e| panic!("{e}"));
     let reset_n = model.port("reset_n").unwrap();
     model.set(reset_n, 1);
@@ -119,18 +131,31 @@ fn run_at(width: usize, device: &Design, fault: Option<Fault>) -> Said {
         cycles,
         "window",
         _,
-    ] = words[..]
+        counts @ ..,
+    ] = &words[..]
     else {
         panic!("{line:?}");
     };
     let number = |digits| u32::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{line:?}"));
+    let names: Vec<_> = counts.iter().step_by(2).copied().collect();
+    let expected: &[_] = match config.transmit {
+        true => &["lost", "swapped", "again"],
+        false => &[],
+    };
+    assert_eq!(names, expected, "{line:?}");
     let led = model.port("led").unwrap();
     assert!([0, 0xff].contains(&model.get(led)));
     Said {
-        verdict: verdict.into(),
+        verdict: (*verdict).into(),
         step: number(step),
         crc: number(crc),
         cycles: number(cycles),
+        loop_counts: counts
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|count| number(count))
+            .collect(),
     }
 }
 
@@ -154,7 +179,7 @@ fn a_board_that_works_says_so() {
 #[test]
 fn a_wide_board_that_works_says_so() {
     let test = SelfTest::new(512, None).unwrap();
-    let said = run_at(512, &design(&config(512)).unwrap(), None);
+    let said = run_at(&config(512), &design(&config(512)).unwrap(), None);
     assert_eq!(said.verdict, "PASS", "step {}", said.step);
     assert_eq!(said.step, test.rows() as u32 - 1, "the last row");
     assert_eq!(said.crc, crc32c(&test.memory));
@@ -164,6 +189,41 @@ fn a_wide_board_that_works_says_so() {
         "{} of {sent}",
         said.cycles
     );
+}
+
+/// Sent and received: what is cut anyhow, swapped, lost and sent again is in memory at the end, once.
+#[test]
+fn a_board_that_sends_says_so() {
+    let test = DuplexTest::new(64, None).unwrap();
+    let device = design(&duplex(64)).unwrap();
+    let said = run_at(&duplex(64), &device, None);
+    assert_eq!(said.verdict, "PASS", "step {}", said.step);
+    assert_eq!(said.step, test.rows() as u32 - 1, "the last row");
+    assert_eq!(said.crc, crc32c(&test.memory));
+    let counts = &said.loop_counts;
+    assert!(counts.iter().all(|&count| count > 3), "{counts:?}");
+
+    // an octet of the source, which no FPDU shows to be wrong
+    let said = run_at(&duplex(64), &device, Some(Fault::Traffic));
+    assert_eq!(said.verdict, "FAIL");
+    assert_eq!(said.step, test.rows() as u32 - 1, "the CRC of memory");
+    assert_ne!(said.crc, crc32c(&test.memory));
+}
+
+#[test]
+#[ignore = "models of three wide devices: make test-fpga"]
+fn wide_boards_that_send_say_so() {
+    for width in [128, 256, 512] {
+        let test = DuplexTest::new(width, None).unwrap();
+        let said = run_at(&duplex(width), &design(&duplex(width)).unwrap(), None);
+        assert_eq!(said.verdict, "PASS", "{width} bits, step {}", said.step);
+        assert_eq!(said.crc, crc32c(&test.memory), "{width} bits");
+        let counts = &said.loop_counts;
+        assert!(
+            counts.iter().all(|&count| count > 3),
+            "{width} bits: {counts:?}"
+        );
+    }
 }
 
 #[test]
@@ -247,11 +307,12 @@ fn the_step_that_ended_the_test_is_the_one_that_is_told() {
 
 #[test]
 fn the_board_is_free_of_warnings_at_every_width() {
-    for width in [64, 128, 256, 512] {
-        let device = design(&config(width)).unwrap();
-        let warnings = build(&device, width, None).lint();
+    let widths = [64, 128, 256, 512];
+    for config in widths.map(config).into_iter().chain(widths.map(duplex)) {
+        let device = design(&config).unwrap();
+        let warnings = build(&device, &config, None).lint();
         let warnings = warnings.unwrap_or_else(|e| panic!("{e}"));
         let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-        assert_eq!(warnings, [""; 0], "{width}");
+        assert_eq!(warnings, [""; 0], "{config:?}");
     }
 }

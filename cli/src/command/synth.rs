@@ -65,6 +65,7 @@ fn place(options: &Synth) -> Result<u8, Error> {
     let job = Job {
         part: part(&options.part)?,
         width: options.width,
+        transmit: options.transmit,
         seeds: options.seeds.clone(),
         starts: options.starts,
         jobs: options.jobs.map_or_else(processors, usize::from),
@@ -169,17 +170,21 @@ fn octets_per_cycle(width: usize) -> Result<f64, Error> {
 
 /// Whether a report is of the same device and number of starts: with more starts a device looks faster.
 fn same(before: &Report, job: &Job) -> bool {
-    (before.part.as_str(), before.width, before.starts) == (job.part.name, job.width, job.starts)
+    let of = |part, width, transmit, starts| (part, width, transmit, starts);
+    of(&*before.part, before.width, before.transmit, before.starts)
+        == of(job.part.name, job.width, job.transmit, job.starts)
 }
 
 fn device(report: &Report) -> String {
     let Report {
         part,
         width,
+        transmit,
         starts,
         ..
     } = report;
-    format!("{part} at {width} bits, starts of each seed: {starts}")
+    let sends = if *transmit { ", sending, too" } else { "" };
+    format!("{part} at {width} bits{sends}, starts of each seed: {starts}")
 }
 
 /// The report in `path`, which must be `of` the same device; `named` names the device of a report.
@@ -285,7 +290,7 @@ fn text(report: &Report, job: &Job) -> String {
         false => late.join(", "),
     };
     format!(
-        "{STRONG}{} bits on {} speed {}: {} MHz, {} Gb/s{STRONG:#} at {} octets per cycle
+        "{STRONG}{} bits{} on {} speed {}: {} MHz, {} Gb/s{STRONG:#} at {} octets per cycle
   LUT4      {}   flip-flops {}   block RAMs {}
   clock     {}
   limit     {} ns, {} ns of that wires: {} → {}
@@ -294,6 +299,11 @@ fn text(report: &Report, job: &Job) -> String {
   bitstream {}, of the fastest seed{too_slow}
 ",
         report.width,
+        if report.transmit {
+            ", both directions,"
+        } else {
+            ""
+        },
         report.part,
         report.speed,
         report.fmax_mhz_min,
@@ -324,6 +334,7 @@ mod tests {
             part: "lfe5um5g-85f".into(),
             speed: 8,
             width: 64,
+            transmit: false,
             streams: 4,
             ring_octets: 16 << 10,
             text: String::new(),
@@ -373,6 +384,7 @@ mod tests {
         let mut job = Job {
             part: part("lfe5um5g-85f").unwrap(),
             width: 64,
+            transmit: false,
             seeds: vec![1],
             starts: 1,
             jobs: 1,

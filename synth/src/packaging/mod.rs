@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Names begin with that of the top module: those of a device with a prefix begin with it ([`prefixed`](crate::prefixed)).
-//! A device with everything connected, AXI4 memory included, is `constraints/warpline_selftest.sv`.
+//! A device with everything connected, AXI4 memory included, is in `constraints/selftest`.
 
 mod bender;
 mod c_header;
