@@ -38,6 +38,7 @@
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json; code that pages quote
 #   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
+#   make packages     what crates.io would get of the crates that others can use; VERIFY= builds them from that
 #   make lint         format and clippy only
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
@@ -70,7 +71,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -238,6 +239,12 @@ lint:
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet --package warpline-driver --all-targets --features iommufd,pci-driver -- -D warnings
 	$(CARGO) clippy --quiet --package warpline-driver --lib --no-default-features -- -D warnings
+
+# What crates.io would get; built from that with VERIFY=
+VERIFY ?= --no-verify
+PACKAGES := verilate vfio-user sv-writer-derive sv-writer wire regmap capture driver
+packages:
+	$(CARGO) publish --dry-run --allow-dirty $(VERIFY) $(addprefix --package warpline-,$(PACKAGES))
 
 miri:
 	$(CARGO) +nightly miri test --package warpline-driver --lib --no-default-features -- \
