@@ -18,6 +18,7 @@
 #                     widths, recorded, taken up where it was stopped: MINUTES=60 SEQUENCES=300000 WIDTHS='64 128 256 512'
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
+#   make long-segments  a path whose MTU changes under a connection, in a network namespace of its own
 #   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
@@ -71,7 +72,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -190,6 +191,9 @@ host-cost-record: setup-host-cost
 
 long-connections: setup
 	RECORD=$(CURDIR)/docs/bench/connections.json $(CARGO) test --package warpline-sim --test verbs thousand -- --ignored --nocapture
+
+long-segments: setup
+	unshare --map-root-user --net $(CARGO) test --package warpline-sim --test network kernels_own -- --ignored
 
 long-transfer: setup
 	RECORD=$(CURDIR)/docs/bench/transfer.json $(CARGO) test --package warpline --test transfer -- --ignored --nocapture

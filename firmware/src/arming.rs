@@ -5,6 +5,7 @@
 //!   │  ▲ refused: next stream    └ refused: Undo ─ CLOSE_STREAM ─► failed
 //!   │  └──────────┘
 //!   └ no stream left: failed
+//!  another EMSS: SET_EMSS
 //!  released by the host, and still armed: CLOSE_STREAM ─► free
 //! ```
 //!
@@ -17,25 +18,35 @@ use crate::entry::{Entry, Notes, State, Step};
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::port::{Outcome, Port};
-use crate::registers::{arm_stream, arm_transmit, close_stream, is_armed};
+use crate::registers::{arm_stream, arm_transmit, close_stream, is_armed, set_emss};
 use crate::settings::deadline;
 use warpline_regmap::mailbox::{CloseReason, FailureCause, Settings};
 use warpline_regmap::register::command::{ARM_STREAM, CLOSE_STREAM};
-use warpline_regmap::transmit::ARM_TRANSMIT;
+use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS};
 use warpline_wire::error::ErrorNumber;
 use warpline_wire::start::Event;
+
+/// What a command is started for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Job {
+    /// The entry's state waits for its outcome.
+    Stream,
+    /// `SET_EMSS`. Whatever becomes of it, nothing waits: it is refused when the host has closed the stream.
+    Emss,
+}
 
 /// Whether an entry has a command to be started.
 pub(crate) fn has_job<N: Network>(entry: &Entry<N>) -> bool {
     match entry.state {
         State::Arming(_) => true,
+        State::Ready | State::Answering | State::Open => entry.new_emss().is_some(),
         State::Over => entry.forgotten && entry.stream.is_some(),
         _ => false,
     }
 }
 
-/// Starts the command of an entry that has one; `free` is the stream to be tried next, if one is free. Returns whether a command
-/// runs now.
+/// Starts the command of an entry that has one; `free` is the stream to be tried next, if one is free. Returns what a command
+/// runs for, if one does.
 pub(crate) fn start<N: Network>(
     entry: &mut Entry<N>,
     bus: &mut impl Bus,
@@ -43,16 +54,16 @@ pub(crate) fn start<N: Network>(
     settings: &Settings,
     free: Option<u8>,
     now: u64,
-) -> bool {
+) -> Option<Job> {
     match (entry.state, &entry.settled, entry.stream) {
         (State::Arming(Step::Stream(_)), ..) if entry.handle.is_none() => {
             entry.state = State::Over; // there is no use for a stream any more
-            return false;
+            return None;
         }
         (State::Arming(Step::Stream(_)), Some(settled), _) => {
             let Some(stream) = free else {
                 no_stream(entry, network, settings, now);
-                return false;
+                return None;
             };
             let words = arm_stream(stream, &entry.options, settled);
             Port::start(bus, ARM_STREAM, &words);
@@ -60,6 +71,7 @@ pub(crate) fn start<N: Network>(
         }
         (State::Arming(Step::Transmit(stream)), Some(settled), _) => {
             let words = arm_transmit(stream, &entry.options, settled);
+            entry.emss = settled.segment;
             Port::start(bus, ARM_TRANSMIT, &words);
         }
         (State::Arming(Step::Undo(stream)), ..) => {
@@ -70,14 +82,19 @@ pub(crate) fn start<N: Network>(
         }
         (State::Over, ..) => {
             entry.stream = None; // the host has closed it
-            return false;
+            return None;
         }
-        _ => return false,
+        (State::Ready | State::Answering | State::Open, _, Some(stream)) => {
+            entry.emss = entry.new_emss()?;
+            Port::start(bus, SET_EMSS, &set_emss(stream, entry.emss));
+            return Some(Job::Emss);
+        }
+        _ => return None,
     }
-    true
+    Some(Job::Stream)
 }
 
-/// The command of an entry is done.
+/// The command that an entry's state waits for is done.
 pub(crate) fn complete<N: Network>(
     entry: &mut Entry<N>,
     network: &mut N,

@@ -92,6 +92,8 @@ pub(crate) struct Entry<N: Network> {
     pub settled: Option<Settled>,
     /// The stream that it has armed, until that is closed.
     pub stream: Option<u8>,
+    /// EMSS that the device has been given last, once the stream's transmit side is being armed.
+    pub emss: u16,
     pub failure: Option<(FailureCause, ErrorNumber)>,
     pub closed: Option<CloseReason>,
     /// What `Draining` sends after the machine's output, and the octets sent of it.
@@ -139,6 +141,7 @@ impl<N: Network> Entry<N> {
             options: StreamOptions::default(),
             settled: None,
             stream: None,
+            emss: 0,
             failure: None,
             closed: None,
             terminate: None,
@@ -165,6 +168,12 @@ impl<N: Network> Entry<N> {
     /// Whether the host may name it.
     pub const fn is_named(&self, number: u16) -> bool {
         self.number == number && !self.forgotten
+    }
+
+    /// The EMSS that its stream is to have, if that is another one than it has.
+    pub fn new_emss(&self) -> Option<u16> {
+        let settled = self.settled.as_ref().filter(|_| self.stream.is_some())?;
+        (settled.segment != self.emss).then_some(settled.segment)
     }
 
     /// Whether it is in the way of nobody: no TCP connection, no stream, nothing to report.

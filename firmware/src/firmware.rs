@@ -1,6 +1,6 @@
 //! The control program: one bounded turn after the other.
 
-use crate::arming;
+use crate::arming::{self, Job};
 use crate::bus::Bus;
 use crate::closing::{self, Leave, forget, leave};
 use crate::entry::{Entry, Notes, State, Step};
@@ -48,8 +48,8 @@ pub struct Firmware<N: Network, const CONNECTIONS: usize, const LISTENERS: usize
     port: Port,
     /// Streams of the device; not known before the first turn.
     streams: Option<u8>,
-    /// Place of the connection whose command runs.
-    running: Option<usize>,
+    /// Place of the connection whose command runs, and what for.
+    running: Option<(usize, Job)>,
     /// Places after those that had the last command, and the last message.
     next_command: usize,
     next_message: usize,
@@ -396,13 +396,13 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
     fn commands(&mut self, bus: &mut impl Bus, network: &mut N, streams: u8, now: u64) -> bool {
         // At the end of a command the next one is started; none waits for a turn of its own.
         for _ in 0..CONNECTIONS {
-            if let Some(place) = self.running {
+            if let Some((place, job)) = self.running {
                 let outcome = Port::outcome(bus);
                 if outcome == Outcome::Busy {
                     return true;
                 }
                 self.running = None;
-                if let Some(entry) = self.table.get_mut(place) {
+                if let (Job::Stream, Some(entry)) = (job, self.table.get_mut(place)) {
                     arming::complete(entry, network, &self.settings, outcome, now);
                 }
             }
@@ -433,9 +433,8 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         let Some(entry) = self.table.get_mut(place) else {
             return false;
         };
-        if arming::start(entry, bus, network, &self.settings, free, now) {
-            self.running = Some(place);
-        }
+        let job = arming::start(entry, bus, network, &self.settings, free, now);
+        self.running = job.map(|job| (place, job));
         // The steps of one connection follow each other.
         if !arming::has_job(entry) || self.running.is_none() {
             self.next_command = place.saturating_add(1);

@@ -20,6 +20,9 @@ pub enum Event<L> {
     Readable,
     /// Octets can be written again, after a write that accepted fewer than it was given.
     Writable,
+    /// [`Network::segment`] has another answer than the last time, for instance since the path has another MTU. Not before it
+    /// was called for the first time.
+    SegmentChanged,
     /// The peer's FIN came behind all octets that were read, or passed to the stream.
     HalfClosed,
     /// It is lost: RST or time-out. It can only be closed.
@@ -96,7 +99,7 @@ pub trait Network {
     /// [`ConnectionError`].
     fn sequences(&mut self, connection: Self::Connection) -> Result<Sequences, ConnectionError>;
 
-    /// EMSS: octets of payload in a TCP segment that the card sends.
+    /// EMSS: octets of payload in a TCP segment that the card sends now. [`Event::SegmentChanged`] reports another value.
     ///
     /// # Errors
     /// [`ConnectionError`].

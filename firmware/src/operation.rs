@@ -6,6 +6,8 @@
 //!    └──────────────────────┴─────────────────────────────┴ both FINs, RST, time-outs ──► CLOSED
 //! ```
 //!
+//! When the network reports another EMSS, the stream is given it by `SET_EMSS` (`arming`): later FPDUs go by it (MPA-SEG-10).
+//!
 //! Both halves close on their own (DDP-TEAR-09 to DDP-TEAR-11). After both FINs the connection stays attached until the host
 //! has closed the stream: octets may still be on their way to it.
 
@@ -16,6 +18,7 @@ use crate::machine::Machine;
 use crate::network::{ConnectionError, Event, Network};
 use crate::registers::{Progress, is_idle};
 use crate::settings::deadline;
+use crate::settled::segment;
 use warpline_regmap::mailbox::{CloseReason, Refusal, Settings};
 
 /// Milliseconds between two looks at a send queue that is to become idle.
@@ -33,6 +36,14 @@ pub(crate) fn event<N: Network>(
 ) {
     match event {
         Event::Writable if entry.state == State::Answering => answer(entry, network, settings, now),
+        Event::SegmentChanged => {
+            // A connection that is lost reports that by itself.
+            if let (Some(handle), Some(settled)) = (entry.handle, &mut entry.settled)
+                && let Ok(segment) = segment(network, handle)
+            {
+                settled.segment = segment;
+            }
+        }
         Event::HalfClosed => {
             entry.fin_received = true;
             if entry.state == State::Open {

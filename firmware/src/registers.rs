@@ -9,7 +9,9 @@ use warpline_regmap::register::{
     COMPLETION_CONSUMER, COMPLETION_ENTRIES, COMPLETION_PRODUCER, RING_OCTETS, Register, SHAPE,
     SHAPE_STREAMS, STREAM_EDGE, STREAM_LIMIT,
 };
-use warpline_regmap::transmit::{TRANSMIT_ARMED, TRANSMIT_IDLE, TRANSMIT_STATE, transmit_context};
+use warpline_regmap::transmit::{
+    TRANSMIT_ARMED, TRANSMIT_IDLE, TRANSMIT_STATE, emss, transmit_context,
+};
 
 /// How far a stream's receiver is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +100,14 @@ pub(crate) fn arm_transmit(
     transmit_context::EMSS.put(&mut words, settled.segment.into());
     transmit_context::SEQUENCE_START.put(&mut words, send.into());
     transmit_context::FIRST_MSN.put(&mut words, options.send_msn.into());
+    words
+}
+
+/// Arguments of `SET_EMSS`.
+pub(crate) fn set_emss(stream: u8, segment: u16) -> [u32; emss::WORDS] {
+    let mut words = [0; emss::WORDS];
+    emss::STREAM.put(&mut words, stream.into());
+    emss::EMSS.put(&mut words, segment.into());
     words
 }
 

@@ -15,7 +15,7 @@ use crate::entry::{Entry, Notes, State, Step};
 use crate::machine::Machine;
 use crate::network::{Event, Network, Sequences};
 use crate::settings::{refusal, rtr};
-use crate::settled::Settled;
+use crate::settled::{Settled, segment};
 use warpline_regmap::mailbox::{
     self, Accept, Connect, FailureCause, Offer, Refusal, Reject, Settings,
 };
@@ -77,7 +77,7 @@ pub(crate) fn event<N: Network>(
             entry.machine.lose();
             judge(entry, network, settings, now);
         }
-        Event::Accepted(_) | Event::Detached => {}
+        Event::Accepted(_) | Event::Detached | Event::SegmentChanged => {}
     }
 }
 
@@ -144,7 +144,7 @@ fn settle<N: Network>(entry: &mut Entry<N>, network: &mut N, parameters: Option<
     let unsent = entry.machine.output().len() as u32; // of our own frame, at most 532
     let ends = entry.handle.and_then(|handle| {
         let sequences = network.sequences(handle).ok()?;
-        Some((sequences, network.segment(handle).ok()?))
+        Some((sequences, segment(network, handle).ok()?))
     });
     let (Some(parameters), Some((sequences, segment))) = (parameters, ends) else {
         let cause = FailureCause::Lost;

@@ -107,6 +107,8 @@ codes! {
         Lost LOST = 7;
         /// Its stream was closed.
         Detached DETACHED = 8;
+        /// `SEGMENT` has another answer than the last time.
+        SegmentChanged SEGMENT_CHANGED = 9;
     }
 }
 

@@ -113,6 +113,7 @@ impl Network for NetworkPort {
             NetworkEvent::HalfClosed => Event::HalfClosed,
             NetworkEvent::Lost => Event::Lost,
             NetworkEvent::Detached => Event::Detached,
+            NetworkEvent::SegmentChanged => Event::SegmentChanged,
         };
         Some((call::CONNECTION.get(&words), event))
     }

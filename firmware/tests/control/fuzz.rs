@@ -164,7 +164,8 @@ fn happen(card: &mut Card, random: &mut Random, listener: u32, known: &[u16]) {
                 1 => Some(ConnectionError::Failed),
                 _ => None,
             };
-            card.tcp.segment = (random.below(6) == 0).then_some(100);
+            let octets = [1448, 1448, 1448, 100, 600, 9000][random.below(6) as usize];
+            card.tcp.resegments(octets);
         }
         _ => card.now += random.below(400),
     }

@@ -7,3 +7,4 @@ mod limits;
 mod model;
 mod operation;
 mod responder;
+mod segments;

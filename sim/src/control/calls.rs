@@ -155,6 +155,7 @@ impl Calls {
             Event::HalfClosed => NetworkEvent::HalfClosed,
             Event::Lost => NetworkEvent::Lost,
             Event::Detached => NetworkEvent::Detached,
+            Event::SegmentChanged => NetworkEvent::SegmentChanged,
         };
         call::CONNECTION.put(&mut self.operands, self::number(connection.0));
         call::EVENT.put(&mut self.operands, event as u64);

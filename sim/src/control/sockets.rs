@@ -66,6 +66,7 @@ impl Network for Sockets {
             event::Event::HalfClosed => Event::HalfClosed,
             event::Event::Lost(_) => Event::Lost,
             event::Event::Detached => Event::Detached,
+            event::Event::SegmentChanged => Event::SegmentChanged,
         };
         Some((connection, event))
     }

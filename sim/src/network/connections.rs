@@ -131,12 +131,21 @@ impl Connections {
         self.with(|table| table.ends(connection))
     }
 
-    /// Octets of payload in a TCP segment that the card sends: the peer's MSS, less the kernel's options.
+    /// Octets of payload in a TCP segment that the card sends now: those of the peer's MSS and of the path's MTU, less the kernel's
+    /// options. From the first call on, [`Event::SegmentChanged`] reports another value, at the latest behind the next octets
+    /// that are sent.
     ///
     /// # Errors
     /// [`NetworkError::Closed`], [`NetworkError::NotEstablished`], [`NetworkError::Lost`], those of the system.
     pub fn segment(&self, connection: ConnectionHandle) -> Result<usize, NetworkError> {
         self.with(|table| table.segment(connection))
+    }
+
+    /// From now on, segments of all connections have at most so many octets, as if the paths had a smaller MTU: the kernel's own
+    /// path on this machine hardly ever changes. `None`: as the kernel has them, which is the beginning. The kernel may send larger
+    /// ones; who asks for [`segment`](Self::segment) makes none.
+    pub fn limit_segments(&self, octets: Option<u16>) {
+        self.with(|table| table.limit_segments(octets));
     }
 
     /// Sequence numbers of the peer's next octet and of the card's, as recorded. The kernel hides the true ones: those of the

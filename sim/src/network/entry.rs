@@ -10,6 +10,7 @@ use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Pending, Place};
 use crate::network::inlets::Token;
 use crate::network::record::Ends;
+use crate::network::socket;
 
 /// A place, and how often it was used.
 pub(super) struct Slot {
@@ -52,6 +53,8 @@ pub(super) struct Connection {
     pub fin_sent: bool,
     /// Both halves are shut: the socket reports that for ever.
     pub hung_up: bool,
+    /// Octets of a segment, as the owner was told last.
+    pub segment: Option<usize>,
     pub pending: Pending,
     pub queued: bool,
 }
@@ -81,6 +84,14 @@ impl Connection {
             self.state == State::Connecting || self.writes || self.drains,
         );
         flags
+    }
+
+    /// Octets of payload in a segment that is sent now, `limit` at most.
+    pub fn segment_now(&self, limit: Option<u16>) -> Result<usize, NetworkError> {
+        self.established()?;
+        let octets = socket::segment(&self.socket);
+        let octets = octets.map_err(|error| NetworkError::Lost(error.kind()))?;
+        Ok(limit.map_or(octets, |limit| octets.min(limit.into())))
     }
 
     /// Whether it can be read and written.

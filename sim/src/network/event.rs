@@ -32,6 +32,8 @@ pub enum Event {
     Readable,
     /// Octets can be written again, after a write that accepted fewer than it was given.
     Writable,
+    /// [`Connections::segment`](crate::Connections::segment) has another answer than the last time it was called.
+    SegmentChanged,
     /// The peer's FIN came behind all octets: nothing more can be read, but written.
     HalfClosed,
     /// It is lost: RST or time-out. It can only be closed.
@@ -48,6 +50,7 @@ pub(crate) struct Pending {
     pub refused: Option<io::ErrorKind>,
     pub readable: bool,
     pub writable: bool,
+    pub segment_changed: bool,
     pub half_closed: bool,
     pub lost: Option<io::ErrorKind>,
     pub detached: bool,
@@ -68,6 +71,7 @@ impl Pending {
             refused,
             readable,
             writable,
+            segment_changed,
             half_closed,
             lost,
             detached,
@@ -78,6 +82,7 @@ impl Pending {
             .or_else(|| refused.take().map(Event::Refused))
             .or_else(|| flag(readable, Event::Readable))
             .or_else(|| flag(writable, Event::Writable))
+            .or_else(|| flag(segment_changed, Event::SegmentChanged))
             .or_else(|| flag(half_closed, Event::HalfClosed))
             .or_else(|| lost.take().map(Event::Lost))
             .or_else(|| flag(detached, Event::Detached))

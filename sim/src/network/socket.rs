@@ -90,7 +90,6 @@ fn moved(result: Result<usize, Errno>) -> io::Result<Moved> {
     }
 }
 
-/// Reads into `octets`, which is not empty.
 /// Octets of payload in a segment that the kernel sends.
 pub(crate) fn segment(socket: &OwnedFd) -> io::Result<usize> {
     SockRef::from(socket)
@@ -98,6 +97,7 @@ pub(crate) fn segment(socket: &OwnedFd) -> io::Result<usize> {
         .map(|octets| octets as usize)
 }
 
+/// Reads into `octets`, which is not empty.
 pub(crate) fn read(socket: &OwnedFd, octets: &mut [u8]) -> io::Result<Moved> {
     moved(recv(socket, octets, RecvFlags::empty()).map(|(count, _)| count))
 }

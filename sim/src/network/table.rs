@@ -49,6 +49,8 @@ pub(crate) struct Table {
     events: VecDeque<u32>,
     connections: usize,
     listeners: usize,
+    /// Most octets of a segment, beside the kernel's own limit.
+    segment_limit: Option<u16>,
     /// A listener met an error of the system, and is tried again later.
     pub retry: bool,
     buffer: Vec<u8>,
@@ -88,6 +90,7 @@ impl Table {
             events: VecDeque::new(),
             connections: 0,
             listeners: 0,
+            segment_limit: None,
             retry: false,
             buffer: vec![0; READ],
         }
@@ -179,11 +182,40 @@ impl Table {
         Ok((ends.card(), ends.peer()))
     }
 
-    /// Octets of payload in a segment that the kernel sends.
+    /// Octets of payload in a segment. A change is reported from then on.
     pub fn segment(&mut self, handle: ConnectionHandle) -> Result<usize, NetworkError> {
+        let limit = self.segment_limit;
         let connection = known(&mut self.slots, handle)?;
-        connection.established()?;
-        socket::segment(&connection.socket).map_err(|error| NetworkError::Lost(error.kind()))
+        let octets = connection.segment_now(limit)?;
+        connection.segment = Some(octets);
+        connection.pending.segment_changed = false;
+        Ok(octets)
+    }
+
+    /// From now on, segments have at most so many octets.
+    pub fn limit_segments(&mut self, octets: Option<u16>) {
+        self.segment_limit = octets;
+        for index in 0..self.slots.len() {
+            let generation = self.slots[index].generation;
+            let index = index as u32;
+            self.look_at_segment(Place { index, generation });
+        }
+    }
+
+    /// Reports that segments have another length than the owner was told.
+    fn look_at_segment(&mut self, place: Place) {
+        let limit = self.segment_limit;
+        let Some(connection) = connection(&mut self.slots, place) else {
+            return;
+        };
+        let Some(told) = connection.segment else {
+            return;
+        };
+        // A connection that is lost reports that by itself.
+        if connection.segment_now(limit).is_ok_and(|now| now != told) {
+            connection.pending.segment_changed = true;
+            self.report(place);
+        }
     }
 
     /// Sequence numbers of the next octets that the peer and the card send.
@@ -267,6 +299,9 @@ impl Table {
         if written < octets.len() {
             connection.writes = true;
             self.rearm(handle.0);
+        }
+        if written > 0 {
+            self.look_at_segment(handle.0);
         }
         Ok(written)
     }
@@ -433,6 +468,7 @@ impl Table {
         self.report(place);
         self.fill(place);
         self.drain(place);
+        self.look_at_segment(place);
     }
 
     /// Serves connections whose inlets have room again, or are gone.
@@ -508,17 +544,23 @@ impl Table {
             return;
         }
         let Connection { socket, ends, .. } = connection;
+        let mut moved = false;
         let sent = card.send(stream, token, |octets| {
             let written = match socket::write(socket, octets)? {
                 Moved::Octets(count) => count,
                 Moved::Nothing => 0,
             };
+            moved |= written > 0;
             record.octets(ends, From::Card, &octets[..written]);
             Ok::<usize, io::Error>(written)
         });
         match sent {
             Ok(all) => connection.drains = !all,
             Err(error) => self.lost(place, error.kind()),
+        }
+        // The kernel looks at the path's MTU whenever it is given octets.
+        if moved {
+            self.look_at_segment(place);
         }
     }
 
@@ -647,6 +689,7 @@ impl Table {
             fin_received: false,
             fin_sent: false,
             hung_up: false,
+            segment: None,
             pending: Pending::default(),
             queued: false,
         });

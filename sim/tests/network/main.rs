@@ -4,4 +4,5 @@ mod bench;
 mod ends;
 mod limits;
 mod record;
+mod segments;
 mod traffic;

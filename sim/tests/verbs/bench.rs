@@ -58,6 +58,10 @@ impl Machine {
     }
 
     pub fn with(config: &Config, seed: u64) -> Self {
+        Self::controlled(config, seed, ControlOptions::default())
+    }
+
+    pub fn controlled(config: &Config, seed: u64, control: ControlOptions) -> Self {
         // The RTL's ports stall as well.
         let back_pressure = match config.transmit {
             true => BackPressure::RANDOM,
@@ -74,7 +78,6 @@ impl Machine {
         let clock = card.run_freely().unwrap();
         let network = Connections::open(&card, NetworkOptions::default()).unwrap();
         let network = Arc::new(network);
-        let control = ControlOptions::default();
         let program = ControlProgram::start(&card, Arc::clone(&network), control).unwrap();
         let device = VfioUser::over(card.connect().unwrap(), PATIENCE).unwrap();
         let options = Options {

@@ -5,7 +5,7 @@ use warpline_firmware::Bus;
 use warpline_regmap::layout::{close, stream_context};
 use warpline_regmap::mailbox::{CARD_MESSAGE, HOST_MESSAGE, MAILBOX, MESSAGE_WORDS, Words};
 use warpline_regmap::register::{self, command};
-use warpline_regmap::transmit::{ARM_TRANSMIT, TRANSMIT_STATE, transmit_context};
+use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, TRANSMIT_STATE, emss, transmit_context};
 
 pub const RING: u32 = 0x4000;
 
@@ -14,6 +14,7 @@ pub const RING: u32 = 0x4000;
 pub struct Stream {
     pub armed: bool,
     pub sends: bool,
+    pub emss: u16,
     pub idle: bool,
     pub edge: u32,
     pub limit: u32,
@@ -106,8 +107,17 @@ impl Registers {
                     && !self.no_transmit.contains(&stream);
                 if arms {
                     self.streams[index].sends = true;
+                    self.streams[index].emss = emss as u16;
                 }
                 arms
+            }
+            SET_EMSS => {
+                let octets = emss::EMSS.get(&words) as u16;
+                let sends = there && self.streams[index].sends && octets >= 128;
+                if sends {
+                    self.streams[index].emss = octets;
+                }
+                sends
             }
             command::CLOSE_STREAM => {
                 assert_eq!(close::STREAM.get(&words) as u8, stream);

@@ -24,6 +24,8 @@ pub struct Connection {
     blocked: bool,
     pub attached: Option<(u8, u32)>,
     pub read: u32,
+    /// Octets of a segment, once the card has asked for them.
+    pub asked: Option<u16>,
 }
 
 /// How the card has ended a connection.
@@ -69,6 +71,7 @@ impl Tcp {
             blocked: false,
             attached: None,
             read: 0,
+            asked: None,
         };
         self.open.insert(self.next, connection);
         self.next
@@ -129,6 +132,16 @@ impl Tcp {
         connection.room = room;
         if room > 0 && std::mem::take(&mut connection.blocked) {
             self.events.push_back((handle, Event::Writable));
+        }
+    }
+
+    /// Segments of all connections have another length from now on.
+    pub fn resegments(&mut self, octets: u16) {
+        self.segment = Some(octets);
+        for (handle, connection) in &self.open {
+            if connection.asked.is_some_and(|asked| asked != octets) {
+                self.events.push_back((*handle, Event::SegmentChanged));
+            }
         }
     }
 
@@ -212,8 +225,9 @@ impl Network for Tcp {
     }
 
     fn segment(&mut self, connection: u32) -> Result<u16, ConnectionError> {
-        self.live(connection)?;
-        Ok(self.segment.unwrap_or(1448))
+        let octets = self.segment.unwrap_or(1448);
+        self.live(connection)?.asked = Some(octets);
+        Ok(octets)
     }
 
     fn read(&mut self, handle: u32, octets: &mut [u8]) -> Result<usize, ConnectionError> {
