@@ -135,7 +135,7 @@ pub use send_queue::SendQueue;
 pub use shape::{Capabilities, Shape};
 pub use stream::{ReceiveQueue, Stream, StreamOptions};
 pub use warpline_regmap::mailbox::{
-    CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Settings,
+    CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Rtr, Settings,
 };
 pub use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SlotError, Target};
 pub use warpline_wire::error::{Checks, Ending, ErrorNumber};

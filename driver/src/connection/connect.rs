@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use warpline_regmap::mailbox::{Connect, Depth, HostMessage, Offer, PrivateData, Settings};
 
 use super::establish::Pending;
-use super::options::{ConnectOptions, RTR, Revision};
+use super::options::{ConnectOptions, Revision};
 use crate::context::Context;
 use crate::error::Error;
 use crate::mailbox;
@@ -50,7 +50,7 @@ pub fn connect(
     let offer = Offer {
         ird: Depth::Negotiated(pair.sizes.ird),
         ord: Depth::Negotiated(pair.sizes.ord),
-        rtr: (revision == Revision::PeerToPeer).then_some(RTR),
+        rtr: (revision == Revision::PeerToPeer).then_some(pair.rtr),
     };
     let connect = Connect {
         connection,

@@ -83,6 +83,12 @@ impl Pending {
         if let Some(settled) = armed.settled {
             (options.sizes.ird, options.sizes.ord) = (settled.ird, settled.ord);
         }
+        let rtr = armed.settled.map(|settled| settled.rtr);
+        let takes_send = !initiator && rtr.is_some_and(|rtr| rtr.send);
+        if takes_send {
+            // The driver's own buffer.
+            options.sizes.receive_depth = options.sizes.receive_depth.saturating_add(1);
+        }
         let stream = Stream::adopt(domain, armed.stream, options.stream())?;
         let link = Link {
             shared: Arc::clone(&self.shared),
@@ -90,12 +96,15 @@ impl Pending {
         };
         let pair = QueuePair::with_link(stream, queue, options.sizes, Some(link))?;
         self.end = None; // the pair releases it
+        if takes_send {
+            pair.await_rtr()?;
+        }
         for buffer in options.buffers {
             pair.post_receive(buffer)?;
         }
         self.send(&HostMessage::Proceed { connection })?;
-        if let (true, Some(settled)) = (initiator, armed.settled) {
-            pair.post_rtr(settled.rtr)?;
+        if let (true, Some(rtr)) = (initiator, rtr) {
+            pair.post_rtr(rtr)?;
         }
         loop {
             // A pair that is dropped after an error closes its stream and releases the connection.

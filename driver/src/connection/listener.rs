@@ -9,7 +9,7 @@ use warpline_regmap::mailbox::{
 };
 
 use super::establish::Pending;
-use super::options::{QpOptions, RTR};
+use super::options::{QpOptions, settle_rtr};
 use crate::context::Context;
 use crate::error::Error;
 use crate::mailbox;
@@ -152,7 +152,7 @@ impl ConnectRequest {
                 connection,
                 ird: 0,
                 ord: 0,
-                rtr: RTR,
+                rtr: QpOptions::default().rtr,
                 private_data: PrivateData::EMPTY,
             })),
         };
@@ -204,11 +204,12 @@ impl ConnectRequest {
         private_data: &[u8],
     ) -> Result<QueuePair, Error> {
         let deadline = Instant::now() + options.timeout;
+        let offered = self.request.block.map(|block| block.rtr);
         let accept = Accept {
             connection: self.request.connection,
             ird: options.sizes.ird,
             ord: options.sizes.ord,
-            rtr: RTR,
+            rtr: settle_rtr(options.rtr, offered.unwrap_or_default()),
             stream: options.card(domain.id()),
             private_data: PrivateData::new(private_data)?,
         };

@@ -19,6 +19,10 @@ pub struct QpOptions {
     pub sizes: PairOptions,
     /// Receive buffers that are posted before the peer may send.
     pub buffers: Vec<Buffer>,
+    /// RTR indications of the peer-to-peer model (RFC 6581 §9.2). An Initiator offers these, and sends the one that is settled; a
+    /// Responder settles the first one of Write, Read and Send that is here and in the peer's offer. The program of neither end
+    /// sees it, and a Send takes no buffer of the program.
+    pub rtr: Rtr,
     /// The peer may send ULPDUs that RFC 5044 does not allow: [`StreamOptions::long_ulpdus`].
     pub long_ulpdus: bool,
     /// Time for the card, and the peer, to complete start-up.
@@ -26,11 +30,16 @@ pub struct QpOptions {
 }
 
 impl Default for QpOptions {
-    /// [`PairOptions::default`], no buffers, ULPDUs up to 64768 octets, 10 seconds.
+    /// [`PairOptions::default`], no buffers, all RTR indications, ULPDUs up to 64768 octets, 10 seconds.
     fn default() -> Self {
         Self {
             sizes: PairOptions::default(),
             buffers: Vec::new(),
+            rtr: Rtr {
+                send: true,
+                write: true,
+                read: true,
+            },
             long_ulpdus: false,
             timeout: Duration::from_secs(10),
         }
@@ -61,12 +70,27 @@ impl QpOptions {
     }
 }
 
-/// RTR indications that the driver sends and recognises. Not the Send, which would take a buffer of the program.
-pub(super) const RTR: Rtr = Rtr {
-    send: false,
-    write: true,
-    read: true,
-};
+/// The RTR indication that a Responder which knows `own` settles with a peer that offers `peer`: one only, so that the driver
+/// knows by which message it comes. All of its own if they have none in common: the peer then says so by a Terminate.
+pub(super) const fn settle_rtr(own: Rtr, peer: Rtr) -> Rtr {
+    let none = Rtr {
+        send: false,
+        write: false,
+        read: false,
+    };
+    if own.write && peer.write {
+        Rtr {
+            write: true,
+            ..none
+        }
+    } else if own.read && peer.read {
+        Rtr { read: true, ..none }
+    } else if own.send && peer.send {
+        Rtr { send: true, ..none }
+    } else {
+        own
+    }
+}
 
 /// MPA start-up revision of an Initiator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

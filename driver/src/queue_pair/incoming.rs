@@ -55,7 +55,9 @@ impl Machine {
                 }
             }
             Completion::Untagged(message) => self.untagged(message),
-            Completion::Flushed(receive) => self.receive(receive.queue, receive.buffer, None),
+            Completion::Flushed(receive) => {
+                self.receive(receive.queue, receive.msn, receive.buffer, None)
+            }
             Completion::Error(event) => self.error(event),
             Completion::Closed(_) => {
                 self.half_closed = true;
@@ -132,7 +134,7 @@ impl Machine {
             let terminate = Terminate::of_message(cause, &delivered);
             let terminate = self.rdmap.terminate(&terminate);
             self.end(terminate);
-            return self.receive(queue, buffer, None);
+            return self.receive(queue, msn, buffer, None);
         }
         match self.rdmap.deliver(&delivered) {
             Ok(Event::Send {
@@ -146,16 +148,16 @@ impl Machine {
                         Ok(false) => {
                             let terminate = self.rdmap.refuse_invalidate(&delivered);
                             self.end(terminate);
-                            return self.receive(queue, buffer, None);
+                            return self.receive(queue, msn, buffer, None);
                         }
                         Err(error) => {
                             self.out.push(Err(error));
                             self.fail();
-                            return self.receive(queue, buffer, None);
+                            return self.receive(queue, msn, buffer, None);
                         }
                     }
                 }
-                self.receive(queue, buffer, Some((length, solicited, invalidate)));
+                self.receive(queue, msn, buffer, Some((length, solicited, invalidate)));
             }
             Ok(Event::ReadRequest(_)) if self.device_reads => {} // the buffer is the device's
             Ok(Event::ReadRequest(_)) => self.spare.push(buffer),
@@ -163,14 +165,14 @@ impl Machine {
                 self.event(PairEvent::Terminated(terminate));
                 self.fail();
             }
-            Ok(_) => self.receive(queue, buffer, None),
+            Ok(_) => self.receive(queue, msn, buffer, None),
             Err(rejected) => {
                 let ended = rejected.terminate.is_none() && !self.rdmap.is_open();
                 self.end(rejected.terminate);
                 if ended {
                     self.fail(); // the peer has ended the stream, by a malformed Terminate
                 }
-                self.receive(queue, buffer, None);
+                self.receive(queue, msn, buffer, None);
             }
         }
     }
@@ -196,9 +198,15 @@ impl Machine {
     }
 
     /// Gives a buffer back: with a message of that length, or unused.
-    fn receive(&mut self, queue: u8, buffer: Buffer, message: Option<(u32, bool, Option<u32>)>) {
+    fn receive(
+        &mut self,
+        queue: u8,
+        msn: u32,
+        buffer: Buffer,
+        message: Option<(u32, bool, Option<u32>)>,
+    ) {
         debug_assert!([SENDS, READ_REQUESTS, TERMINATES].contains(&queue));
-        if queue != SENDS {
+        if queue != SENDS || self.rtr.take_if(|rtr| *rtr == msn).is_some() {
             return; // the driver's own
         }
         let (length, solicited, invalidated) = message.unwrap_or((0, false, None));

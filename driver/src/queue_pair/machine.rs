@@ -115,6 +115,8 @@ pub(super) struct Machine {
     slots: VecDeque<(u64, Slot)>,
     /// The Terminate that has no slot yet.
     last: Option<Outgoing>,
+    /// MSN of the Send that is the peer's RTR indication, until it has come: its buffer is the driver's own.
+    pub(super) rtr: Option<u32>,
     /// Buffers of the Read Requests that are unanswered.
     pub(super) spare: Vec<Buffer>,
     /// For the program.
@@ -156,6 +158,7 @@ impl Machine {
             first: 0,
             slots: VecDeque::new(),
             last: None,
+            rtr: None,
             spare: Vec::new(),
             out: Vec::new(),
         }

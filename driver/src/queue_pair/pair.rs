@@ -190,12 +190,27 @@ impl QueuePair {
     /// Posts the message that lets the Responder send first (RFC 6581 §9.2).
     pub(crate) fn post_rtr(&self, rtr: Rtr) -> Result<(), Error> {
         let nowhere = Remote { stag: 0, offset: 0 };
-        let request = match (rtr.write, rtr.read) {
-            (true, _) => WorkRequest::write(0, Data::none(), nowhere),
-            (false, true) => WorkRequest::read_nothing(0),
-            (false, false) => return Ok(()),
+        let request = match rtr {
+            Rtr { write: true, .. } => WorkRequest::write(0, Data::none(), nowhere),
+            Rtr { read: true, .. } => WorkRequest::read_nothing(0),
+            Rtr { send: true, .. } => WorkRequest::send(0, Data::none()),
+            _ => return Ok(()),
         };
         self.post_send(request.internal())
+    }
+
+    /// Posts a buffer of no octets for the Send that the peer sends first, in front of the program's buffers: a longer message is
+    /// no RTR indication, and ends the stream, since its first octet lies outside the buffer.
+    pub(crate) fn await_rtr(&self) -> Result<(), Error> {
+        let mut machine = self.inner.lock();
+        let memory = DmaMemory::new(buffer::ALIGNMENT)?;
+        let memory = Arc::new(Mapped::new(&self.inner.shared.dma, memory)?);
+        if let Some(stream) = &machine.stream {
+            let queue = stream.receive_queue(SENDS)?;
+            let msn = queue.post(Buffer::new(memory, 0, 0, 0))?;
+            machine.rtr = Some(msn);
+        }
+        Ok(())
     }
 
     /// Resets the connection, closes the stream, and reports all that is outstanding as flushed. When it returns, nothing of

@@ -9,6 +9,7 @@ mod bench;
 mod connections;
 mod killed_peers;
 mod reads;
+mod rtr;
 mod segments;
 
 use std::sync::Arc;
