@@ -123,6 +123,17 @@ pub struct ErrorEvent {
     pub position: u32,
 }
 
+impl ErrorEvent {
+    /// A message found no buffer: this end has posted too few, or the peer has sent more than was agreed. RFC 5041 §7.1 regards
+    /// that as a fault of the system: other than after an error of octets, the peer may have kept to all rules. A program
+    /// that sees it should post more buffers, or agree with its peer on fewer messages.
+    /// [`Counters::missing_buffers`](crate::Counters::missing_buffers) counts them.
+    #[must_use]
+    pub fn is_missing_buffer(&self) -> bool {
+        self.number == ErrorNumber::UntaggedNoBuffer
+    }
+}
+
 /// A buffer that was posted and not used.
 #[derive(Debug)]
 pub struct FlushedReceive {

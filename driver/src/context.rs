@@ -61,6 +61,9 @@ pub struct Counters {
     pub payload_octets: u32,
     /// Streams that met an error.
     pub errors: u32,
+    /// Those among them of which a message found no buffer, as far as the driver has taken their events from the completion queue:
+    /// faults of the system, and not of what came (RFC 5041 §7.1).
+    pub missing_buffers: u32,
 }
 
 /// An opened device. Handles made from it keep it open; dropping the last one resets the device.
@@ -99,6 +102,7 @@ impl Context {
         let state = State {
             gone: false,
             faulted: false,
+            missing_buffers: 0,
             idle_polls: 0,
             waiters: 0,
             ring: Some(ring),
@@ -202,6 +206,7 @@ impl Context {
             fpdus_discarded: read(register::FPDUS_DISCARDED)?,
             payload_octets: read(register::PAYLOAD_OCTETS)?,
             errors: read(register::ERRORS)?,
+            missing_buffers: self.shared.state().missing_buffers,
         })
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub gone: bool,
     /// The device could not write a completion.
     pub faulted: bool,
+    /// Streams of which a message found no buffer.
+    pub missing_buffers: u32,
     /// Polls of an empty ring so far.
     pub idle_polls: u32,
     /// Threads that sleep until a completion comes.
@@ -285,6 +287,7 @@ impl Shared {
             ring: Some(ring),
             streams,
             ready,
+            missing_buffers,
             ..
         } = state
         else {
@@ -301,10 +304,15 @@ impl Shared {
             };
             match complete(&words, streams) {
                 Ok((stream, notice)) => {
-                    let failed = matches!(&notice, Notice::Completion(Completion::Error(_)));
+                    let error = match &notice {
+                        Notice::Completion(Completion::Error(event)) => Some(*event),
+                        _ => None,
+                    };
                     let state = &mut streams[usize::from(stream)];
                     state.report(stream, Ok(notice), ready);
-                    if failed {
+                    if let Some(event) = error {
+                        let missing = event.is_missing_buffer();
+                        *missing_buffers = missing_buffers.wrapping_add(missing.into());
                         state.failed = true;
                         state.flush(stream, ready);
                     }

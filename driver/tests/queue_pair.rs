@@ -326,6 +326,8 @@ fn reads_of_the_peer_are_answered_in_order() {
         asks(&mut peer, msn, &source, 1);
     }
     let works = host.all();
+    let missing = |event: &PairEvent| matches!(event, PairEvent::StreamError(error) if error.is_missing_buffer());
+    assert!(events(&works).iter().any(missing));
     let terminate = events(&works).into_iter().find_map(|event| match event {
         PairEvent::Terminating(terminate) => Some(terminate),
         _ => None,

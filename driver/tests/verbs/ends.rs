@@ -44,6 +44,44 @@ fn a_stream_that_its_peer_closes_keeps_its_buffers_until_it_is_closed_here() {
     card.assert_no_violations();
 }
 
+/// A missing buffer is told from errors of what the peer sends: by the event, and by a counter of its own.
+// req: DDP-ERR-08
+#[test]
+fn a_missing_buffer_is_a_fault_of_the_system() {
+    let card = SoftwareCard::default();
+    let context = open(&card, 64);
+    let domain = context.protection_domain().unwrap();
+    let streams = [0, 1, 2].map(|number| arm(&domain, number));
+    let missing = || context.counters().unwrap().missing_buffers;
+    // Octets that no peer may send, and a message that is longer than its buffer.
+    let mut peers = streams
+        .each_ref()
+        .map(|stream| Peer::new(&card, stream, 0xFFFF_FF00));
+    let buffers = context.buffers(2, 4).unwrap();
+    for (stream, buffer) in streams.iter().zip(buffers) {
+        stream.receive_queue(0).unwrap().post(buffer).unwrap();
+    }
+    peers[0].write(0x1234, 0, b"no such STag");
+    peers[1].untagged(0, 1, b"more than four");
+    let found = all(&context.completion_queue());
+    let errors = found.iter().filter_map(|completion| match completion {
+        Completion::Error(event) => Some(event.is_missing_buffer()),
+        _ => None,
+    });
+    assert_eq!(errors.collect::<Vec<_>>(), [false, false]);
+    assert_eq!(missing(), 0);
+    // The third stream has no buffer at all.
+    peers[2].untagged(0, 1, b"");
+    let found = all(&context.completion_queue());
+    let [Completion::Error(event)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(event.is_missing_buffer());
+    assert_eq!((event.stream, event.checks), (2, Checks::NOBUF));
+    assert_eq!(missing(), 1);
+    card.assert_no_violations();
+}
+
 // req: MPA-ERR-01, MPA-ERR-03, DDP-TEAR-08, DDP-TEAR-12, DDP-TEAR-15, DDP-ERR-01, AMB-31, AMB-57
 #[test]
 fn each_end_of_a_connection_that_is_no_clean_close_is_fatal() {

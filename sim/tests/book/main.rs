@@ -345,8 +345,8 @@ fn configure(context: &Context) -> Result<(), Error> {
 fn watch(context: &Context) -> Result<(), Error> {
     let counters = context.counters()?;
     println!(
-        "{} octets, {} segments dropped",
-        counters.octets, counters.segments_dropped
+        "{} octets, {} segments dropped, {} streams without a buffer",
+        counters.octets, counters.segments_dropped, counters.missing_buffers
     );
     println!("{} listeners and connections", context.connections());
     for stream in 0..context.shape().streams {
