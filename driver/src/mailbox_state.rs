@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use warpline_regmap::mailbox::{
-    CardMessage, CloseReason, HOST_CONNECTIONS, HostKind, HostMessage, Requested, Words,
+    CardMessage, CloseReason, HOST_CONNECTIONS, HostKind, HostMessage, Refusal, Requested, Words,
 };
 
 use crate::error::Error;
@@ -36,8 +36,17 @@ impl Party {
     }
 
     fn push(&mut self, message: CardMessage) {
-        if let (Some(stream), CardMessage::Closed { reason, .. }) = (self.stream, message) {
-            self.closed = Some(reason);
+        let closed = match message {
+            CardMessage::Closed { reason, .. } => Some(reason),
+            // The control program has begun anew, and its connections are gone.
+            CardMessage::Refused {
+                reason: Refusal::Unknown,
+                ..
+            } => Some(CloseReason::Network),
+            _ => None,
+        };
+        if let (Some(stream), Some(reason)) = (self.stream, closed) {
+            self.closed.get_or_insert(reason);
             self.signal.stir(stream);
         } else if self.stream.is_some() {
             return; // half-closes are seen in the stream itself

@@ -31,8 +31,17 @@ use warpline_wire::start::Event;
 pub(crate) enum Job {
     /// The entry's state waits for its outcome.
     Stream,
-    /// `SET_EMSS`. Whatever becomes of it, nothing waits: it is refused when the host has closed the stream.
-    Emss,
+    /// `SET_EMSS`, or [`NO_COMMAND`]. Whatever becomes of it, nothing waits: `SET_EMSS` is refused when the host has closed the
+    /// stream.
+    Other,
+}
+
+/// A number that no command has: it is refused, and shows that the registers of commands are about no stream (`left`).
+pub(crate) const NO_COMMAND: u32 = 0;
+
+/// Whether a stream is being armed for an entry, or to be closed.
+pub(crate) fn has_stream_job<N: Network>(entry: &Entry<N>) -> bool {
+    matches!(entry.state, State::Arming(_) | State::Over) && has_job(entry)
 }
 
 /// Whether an entry has a command to be started.
@@ -87,7 +96,7 @@ pub(crate) fn start<N: Network>(
         (State::Ready | State::Answering | State::Open, _, Some(stream)) => {
             entry.emss = entry.new_emss()?;
             Port::start(bus, SET_EMSS, &set_emss(stream, entry.emss));
-            return Some(Job::Emss);
+            return Some(Job::Other);
         }
         _ => return None,
     }

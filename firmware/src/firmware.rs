@@ -1,9 +1,10 @@
 //! The control program: one bounded turn after the other.
 
-use crate::arming::{self, Job};
+use crate::arming::{self, Job, NO_COMMAND};
 use crate::bus::Bus;
 use crate::closing::{self, Leave, forget, leave};
 use crate::entry::{Entry, Notes, State, Step};
+use crate::left::Left;
 use crate::listeners::{Listener, Listeners};
 use crate::machine::Machine;
 use crate::network::{Event, Network, OpenError};
@@ -48,6 +49,11 @@ pub struct Firmware<N: Network, const CONNECTIONS: usize, const LISTENERS: usize
     port: Port,
     /// Streams of the device; not known before the first turn.
     streams: Option<u8>,
+    /// What a former run of the program has left.
+    left: Left,
+    /// Place of the connection that has armed a stream, or is at it, and whose host is not told: until then no other command is
+    /// started, so that a next run of the program finds the stream (`left`).
+    untold: Option<usize>,
     /// Place of the connection whose command runs, and what for.
     running: Option<(usize, Job)>,
     /// Places after those that had the last command, and the last message.
@@ -69,6 +75,10 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
     Firmware<N, CONNECTIONS, LISTENERS>
 {
     /// Without connections and listeners, with the default settings.
+    ///
+    /// The device need not be reset. A former run of the program may have stopped anywhere, as long as the network has ended the
+    /// connections that it had: the first turns wait for the command that may run, and close the stream that was being set up.
+    /// Other streams are the host's. Messages that wait in the mailbox are taken; what they name is unknown.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -77,6 +87,8 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
             settings: Settings::DEFAULT,
             port: Port::new(),
             streams: None,
+            left: Left::Unknown,
+            untold: None,
             running: None,
             next_command: 0,
             next_message: 0,
@@ -98,6 +110,7 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         }
         (self.settings, self.port) = (Settings::DEFAULT, Port::new());
         (self.streams, self.running, self.answer) = (None, None, None);
+        (self.left, self.untold) = (Left::Unknown, None);
     }
 
     /// What it holds now.
@@ -127,9 +140,13 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         if doorbell == Doorbell::Reset {
             Port::noticed(bus); // before the rest, so that another reset shows again
             self.reset(network);
+            self.left = Left::Nothing;
             doorbell = Port::doorbell(bus);
         }
         let streams = *self.streams.get_or_insert_with(|| registers::streams(bus));
+        if !self.left.clear(bus, streams) {
+            return Some(now.saturating_add(1));
+        }
         let events = self.events(network, now);
         let message = doorbell == Doorbell::Message && self.message(bus, network, streams, now);
         self.ticks(bus, network, now);
@@ -404,6 +421,9 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
                 self.running = None;
                 if let (Job::Stream, Some(entry)) = (job, self.table.get_mut(place)) {
                     arming::complete(entry, network, &self.settings, outcome, now);
+                    if entry.stream.is_none() && !matches!(entry.state, State::Arming(_)) {
+                        self.untold = None;
+                    }
                 }
             }
             if !self.start_command(bus, network, streams, now) {
@@ -421,7 +441,11 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         streams: u8,
         now: u64,
     ) -> bool {
-        let jobs = |(_, entry): &(usize, &Entry<N>)| arming::has_job(entry);
+        let untold = self.untold;
+        let jobs = |(place, entry): &(usize, &Entry<N>)| match untold {
+            None => arming::has_job(entry),
+            Some(untold) => *place == untold && arming::has_stream_job(entry),
+        };
         let Some((place, entry)) = self.table.around(self.next_command).find(jobs) else {
             return false;
         };
@@ -433,13 +457,25 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         let Some(entry) = self.table.get_mut(place) else {
             return false;
         };
+        let had_stream = entry.stream.is_some();
         let job = arming::start(entry, bus, network, &self.settings, free, now);
         self.running = job.map(|job| (place, job));
         // The steps of one connection follow each other.
-        if !arming::has_job(entry) || self.running.is_none() {
+        let arms = matches!(entry.state, State::Arming(_)) && job.is_some();
+        self.untold = arms.then_some(place);
+        if !arms {
             self.next_command = place.saturating_add(1);
         }
+        if untold.is_some() && job.is_none() && had_stream {
+            self.pass_on(bus, place); // the host has closed a stream that it was not told of
+        }
         true
+    }
+
+    /// The stream that was set up is no longer the program's: the registers of commands are about no stream any more.
+    fn pass_on(&mut self, bus: &mut impl Bus, place: usize) {
+        Port::start(bus, NO_COMMAND, &[]);
+        (self.running, self.untold) = (Some((place, Job::Other)), None);
     }
 
     /// Sends a message to the host, if it has read the last one. Returns whether there was one: a quick host reads it at once.
@@ -472,6 +508,9 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
                 || note == Notes::REJECTED
                 || note == Notes::CLOSED && entry.stream.is_none();
             entry.forgotten |= last;
+            if note == Notes::ARMED && self.untold == Some(place) {
+                self.pass_on(bus, place);
+            }
         }
         true
     }

@@ -18,6 +18,8 @@
 //!
 //! The messages are `warpline_regmap::mailbox`, and their order is drawn there.
 //!
+//! It may stop at any time, and be started again without a reset of the device: see [`Firmware::new`].
+//!
 //! ```
 //! use warpline_firmware::{Bus, Firmware, Network};
 //!
@@ -48,6 +50,7 @@ mod bus;
 mod closing;
 mod entry;
 mod firmware;
+mod left;
 mod listeners;
 mod machine;
 mod network;

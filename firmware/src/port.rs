@@ -16,7 +16,7 @@ use warpline_regmap::mailbox::{
     CARD_MESSAGE, CARD_MESSAGE_PENDING, HOST_MESSAGE, HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET,
     MAILBOX, MESSAGE_WORDS, Words,
 };
-use warpline_regmap::register::{ARGUMENT, COMMAND, COMMAND_BUSY, COMMAND_FAILED};
+use warpline_regmap::register::{ARGUMENT, COMMAND, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
 
 /// Words in front of the private data that a message may use.
 const HEAD_WORDS: usize = message_settings::WORDS;
@@ -113,6 +113,16 @@ impl Port {
             bus.write(ARGUMENT.offset.wrapping_add(offset), *word);
         }
         bus.write(COMMAND.offset, number);
+    }
+
+    /// Number of the last command.
+    pub fn last_command(bus: &mut impl Bus) -> u32 {
+        COMMAND_NUMBER.get(&[bus.read(COMMAND.offset)]) as u32
+    }
+
+    /// First argument of the last command, or of one that was to be started.
+    pub fn argument(bus: &mut impl Bus) -> u32 {
+        bus.read(ARGUMENT.offset)
     }
 
     /// What has become of the command.

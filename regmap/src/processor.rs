@@ -8,6 +8,9 @@
 //! The network port stands for a TCP engine: it carries out the calls that a control program makes, one at a time. The program
 //! writes the operands of a call to `OPERAND`, and octets to be written to `OCTETS`, then the call's number to `CALL`. When the
 //! write to `CALL` is over, the results are in `OPERAND` and `OCTETS`.
+//!
+//! A reset of the processor ends what its program has open: listeners are closed, connections reset, and the streams that have some
+//! are told that these are lost.
 
 use crate::address::AddressFields;
 use crate::{Access, Register};

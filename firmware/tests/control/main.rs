@@ -7,4 +7,5 @@ mod limits;
 mod model;
 mod operation;
 mod responder;
+mod restarts;
 mod segments;

@@ -64,14 +64,11 @@ impl Calls {
         }
     }
 
-    /// Resets all connections and closes all listeners.
-    pub fn reset(&mut self) {
-        for connection in self.connections.drain() {
-            self.sockets.abort(connection);
-        }
-        for listener in self.listeners.drain() {
-            self.sockets.unlisten(listener);
-        }
+    /// The program has ended, and all that it has open with it.
+    pub fn end(&mut self) {
+        self.connections.clear();
+        self.listeners.clear();
+        self.sockets.connections.end_all();
     }
 
     /// Carries out the call of that number.

@@ -168,7 +168,7 @@ impl Processor {
 
     /// Ends everything that the program has open.
     pub fn end(&mut self) {
-        self.network.reset();
+        self.network.end();
     }
 
     /// Runs for at most `cycles` cycles; `now` is the time in milliseconds.

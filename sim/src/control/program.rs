@@ -41,7 +41,8 @@ impl Default for ControlOptions {
 }
 
 /// A card's control program: it listens and connects for the host, runs MPA start-up and arms streams, by the
-/// messages of `warpline_regmap::mailbox`. Dropping it ends all its connections and listeners.
+/// messages of `warpline_regmap::mailbox`. Dropping it ends all its connections and listeners, as if its processor had stopped: the
+/// streams of connections report that these are lost, and nothing else of the card changes. Another one can be started then.
 #[must_use = "dropping it ends the control program"]
 pub struct ControlProgram {
     alarm: Arc<Alarm>,
@@ -100,8 +101,7 @@ fn run(port: &mut impl Bus, network: &mut Sockets, alarm: &Alarm) {
         let pause = next.map(|next| Duration::from_millis(next).saturating_sub(start.elapsed()));
         let wake = alarm.wait(pause);
         if wake.end {
-            firmware.reset(network);
-            return;
+            return network.connections.end_all();
         }
     }
 }

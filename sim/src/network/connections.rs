@@ -229,6 +229,11 @@ impl Connections {
         self.with(|table| table.close(connection, true));
     }
 
+    /// Who has opened all of it is gone: connections are reset, listeners closed, and streams learn that theirs is lost.
+    pub(crate) fn end_all(&self) {
+        self.with(Table::end_all);
+    }
+
     /// The next event, if there is one.
     #[must_use]
     pub fn next_event(&self) -> Option<(ConnectionHandle, Event)> {
@@ -255,7 +260,8 @@ impl Connections {
         Ok(self.shared.table().flush()?)
     }
 
-    /// From now on, `watcher` is called, from any thread, when there are events; it must not call back. Only the first one is.
+    /// From now on, `watcher` is called, from any thread, when there are events, and no former one; it must not call
+    /// back.
     pub(crate) fn watch(&self, watcher: Box<dyn Fn() + Send + Sync>) {
         self.shared.watch(watcher);
     }

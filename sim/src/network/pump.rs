@@ -6,7 +6,7 @@
 //! ```
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     changed: Condvar,
     ended: AtomicBool,
     /// Called when events are there.
-    watcher: OnceLock<Watcher>,
+    watcher: Mutex<Option<Watcher>>,
 }
 
 /// What the thread sleeps on.
@@ -72,7 +72,7 @@ impl Shared {
             table: Mutex::new(table),
             changed: Condvar::new(),
             ended: AtomicBool::new(false),
-            watcher: OnceLock::new(),
+            watcher: Mutex::new(None),
         }
     }
 
@@ -90,14 +90,15 @@ impl Shared {
     /// Wakes callers that wait for events.
     pub fn notify(&self) {
         self.changed.notify_all();
-        if let Some(watcher) = self.watcher.get() {
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(watcher) = &*watcher {
             watcher();
         }
     }
 
-    /// From now on, `watcher` is called when events are there, also with the table locked. There is one.
+    /// From now on, `watcher` is called when events are there, also with the table locked, and no former one.
     pub fn watch(&self, watcher: Watcher) {
-        let _ = self.watcher.set(watcher); // who came first keeps it
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     }
 
     /// Waits until events are there, at most for `timeout`.

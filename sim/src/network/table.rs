@@ -394,6 +394,25 @@ impl Table {
         self.rearm_listeners();
     }
 
+    /// Ends everything. Streams of attached connections learn that these are lost.
+    pub fn end_all(&mut self) {
+        for index in 0..self.slots.len() {
+            let slot = &self.slots[index];
+            let (generation, index) = (slot.generation, index as u32);
+            let place = Place { index, generation };
+            match &slot.entry {
+                Entry::Free => {}
+                Entry::Listener(_) => drop(self.remove(place)),
+                Entry::Connection(connection) => {
+                    if let State::Attached { token, .. } = connection.state {
+                        self.card.arrived(token, Arrived::Lost);
+                    }
+                    self.close(ConnectionHandle(place), true);
+                }
+            }
+        }
+    }
+
     /// The next event.
     pub fn next_event(&mut self) -> Option<(ConnectionHandle, Event)> {
         while let Some(index) = self.events.pop_front() {

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warpline_hdl::Config;
-use warpline_regmap::layout::{close, completion};
+use warpline_regmap::Field;
+use warpline_regmap::layout::{close, completion, error_record, stream_context};
 use warpline_regmap::mailbox::{
     CARD_MESSAGE, CardMessage, HOST_MESSAGE, HostMessage, Listen, MAILBOX, MESSAGE_WORDS,
 };
 use warpline_regmap::register::{self, command};
+use warpline_regmap::transmit::{TRANSMIT_ARMED, TRANSMIT_OPEN, TRANSMIT_STATE};
 use warpline_sim::{
     Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, HostMemory,
     NetworkOptions, PathOptions,
 };
+
+use warpline_wire::error::ErrorNumber;
 
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -93,7 +97,8 @@ fn set_completions(card: &Card) {
 pub struct Host {
     pub card: Card,
     pub connections: Arc<Connections>,
-    _program: ControlProgram,
+    program: Option<ControlProgram>,
+    options: ControlOptions,
     _clock: Clock,
 }
 
@@ -117,11 +122,13 @@ impl Host {
         };
         let connections = Arc::new(Connections::open(&card, options).unwrap());
         let network = Arc::clone(&connections);
-        let program = ControlProgram::start(&card, network, program).unwrap();
+        let options = program;
+        let program = ControlProgram::start(&card, network, options).unwrap();
         Self {
             card,
             connections,
-            _program: program,
+            program: Some(program),
+            options,
             _clock: clock,
         }
     }
@@ -159,13 +166,23 @@ impl Host {
     pub fn close_stream(&self, stream: u8) {
         let mut words = [0; close::WORDS];
         close::STREAM.put(&mut words, stream.into());
+        assert!(!self.command(command::CLOSE_STREAM, &words));
+    }
+
+    /// A command of the host. Returns whether it was refused.
+    #[track_caller]
+    fn command(&self, number: u32, words: &[u32]) -> bool {
         let write = |offset, value| self.card.write_register(offset, value).unwrap();
-        write(register::ARGUMENT.offset, words[0]);
-        write(register::COMMAND.offset, command::CLOSE_STREAM);
-        self.until("the stream is closed", |host| {
-            let word = host.card.read_register(register::COMMAND.offset).unwrap();
-            register::COMMAND_BUSY.get(&[word]) == 0
+        for (index, word) in (0..).zip(words) {
+            write(register::ARGUMENT.at(index), *word);
+        }
+        write(register::COMMAND.offset, number);
+        let mut word = [0];
+        self.until("the command is done", |host| {
+            word = [host.card.read_register(register::COMMAND.offset).unwrap()];
+            register::COMMAND_BUSY.get(&word) == 0
         });
+        register::COMMAND_FAILED.get(&word) == 1
     }
 
     /// Listens at a port of this machine.
@@ -205,6 +222,45 @@ impl Host {
         self.until("no connection is left", |host| {
             host.connections.counts().0 == 0
         });
+    }
+
+    /// The control program stops, and begins anew; the device does not.
+    pub fn restart(&mut self) {
+        self.program = None;
+        assert_eq!(self.connections.counts().0, 0, "the network ends them");
+        let network = Arc::clone(&self.connections);
+        let program = ControlProgram::start(&self.card, network, self.options).unwrap();
+        self.program = Some(program);
+    }
+
+    /// Whether a stream can send, and whether its gate is open.
+    pub fn sends(&self, stream: u8) -> (bool, bool) {
+        let offset = TRANSMIT_STATE.at(stream.into());
+        let word = [self.card.read_register(offset).unwrap()];
+        (
+            TRANSMIT_ARMED.get(&word) == 1,
+            TRANSMIT_OPEN.get(&word) == 1,
+        )
+    }
+
+    /// What a stream has failed by.
+    pub fn error(&self, stream: u8) -> Option<ErrorNumber> {
+        let offset = register::ERROR_RECORD.at(stream.into());
+        let word = [self.card.read_register(offset).unwrap()];
+        let part = |field: Field| field.get(&word) as u8;
+        let valid = part(error_record::VALID) == 1;
+        valid.then(|| {
+            let (kind, code) = (part(error_record::TYPE), part(error_record::CODE));
+            ErrorNumber::from_parts(kind, code).unwrap()
+        })
+    }
+
+    /// Whether a stream receives: the host cannot arm it.
+    #[track_caller]
+    pub fn receives(&self, stream: u8) -> bool {
+        let mut words = [0; stream_context::WORDS];
+        stream_context::STREAM.put(&mut words, stream.into());
+        self.command(command::ARM_STREAM, &words)
     }
 
     pub fn reset(&self) {

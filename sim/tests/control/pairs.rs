@@ -6,6 +6,7 @@ use warpline_regmap::mailbox::{
     Offer, PrivateData, Refusal, Reject, Requested, Rtr, StreamOptions,
 };
 use warpline_sim::PathOptions;
+use warpline_wire::error::ErrorNumber;
 
 const ME: u16 = 0x8000;
 
@@ -111,6 +112,132 @@ fn connections_are_set_up_and_closed_by_fins() {
                 theirs.send(&HostMessage::Release { connection: other });
                 theirs.send(&HostMessage::Unlisten { listener: 1 });
                 ours.empties();
+                theirs.empties();
+            }
+        }
+    });
+}
+
+/// TCP's connection first; then each end enables both directions before it lets the other one know, and nothing flows in between
+/// (RFC 5041 §6.1).
+// req: DDP-TEAR-01, DDP-TEAR-02, MPA-START-01, MPA-START-02
+#[test]
+fn both_directions_are_enabled_at_both_ends() {
+    each(|engine| {
+        let (ours, theirs) = (
+            Host::new(engine, PROGRAMS[0]),
+            Host::new(engine, PROGRAMS[0]),
+        );
+        let address = theirs.listen("127.0.0.1:0");
+        connect(&ours, ME, address);
+        let other = requested(&theirs).connection;
+        // TCP connects both ends, and DDP is enabled at none.
+        assert_eq!(
+            (ours.connections.counts().0, theirs.connections.counts().0),
+            (1, 1)
+        );
+        assert_eq!(
+            (ours.sends(0), theirs.sends(0)),
+            ((false, false), (false, false))
+        );
+        let there = accept(&theirs, other).stream;
+        assert!(theirs.receives(there), "the Responder's end, inbound");
+        assert_eq!(
+            theirs.sends(there),
+            (true, false),
+            "outbound, and its gate is closed"
+        );
+        assert_eq!(ours.sends(0), (false, false), "the Initiator has no Reply");
+        let before = theirs.edge(there);
+        theirs.send(&HostMessage::Proceed { connection: other });
+        assert_eq!(
+            theirs.next(),
+            CardMessage::Established { connection: other }
+        );
+        let here = armed(&ours).stream;
+        assert!(ours.receives(here), "the Initiator's end, inbound");
+        assert_eq!(ours.sends(here), (true, true), "outbound: it sends first");
+        ours.send(&HostMessage::Proceed { connection: ME });
+        assert_eq!(ours.next(), CardMessage::Established { connection: ME });
+        assert_eq!(
+            theirs.edge(there),
+            before,
+            "no octet of the stream before that"
+        );
+        ours.send(&HostMessage::Abort { connection: ME });
+        assert_eq!(ours.next(), closed(ME, CloseReason::Aborted));
+        assert_eq!(theirs.next(), closed(other, CloseReason::Reset));
+    });
+}
+
+/// A restart of the program between any two messages: the host's streams stay the host's, report that their connections are lost,
+/// and are all usable again once they are closed.
+// req: LLP-08, LLP-10, DDP-TEAR-12
+#[test]
+fn a_control_program_begins_anew() {
+    each(|engine| {
+        for program in PROGRAMS {
+            let mut host = Host::new(engine, program);
+            let theirs = Host::new(engine, PROGRAMS[0]);
+            for step in 0..6 {
+                let address = theirs.listen("127.0.0.1:0");
+                // One connection that is established, and one that gets as far as `step`.
+                let first = establish(&host, &theirs, ME, address);
+                connect(&host, ME + 1, address);
+                let mut streams = vec![0];
+                if step > 0 {
+                    let second = requested(&theirs).connection;
+                    if step > 1 {
+                        accept(&theirs, second);
+                        theirs.send(&HostMessage::Proceed { connection: second });
+                        let established = CardMessage::Established { connection: second };
+                        assert_eq!(theirs.next(), established);
+                    }
+                    if step > 2 {
+                        streams.push(armed(&host).stream);
+                    }
+                    if step > 3 {
+                        host.send(&HostMessage::Proceed { connection: ME + 1 });
+                    }
+                    if step > 4 {
+                        assert_eq!(host.next(), CardMessage::Established { connection: ME + 1 });
+                    }
+                }
+                host.restart();
+                host.until("the peer hears of it", |_| {
+                    theirs.connections.counts().0 == 0
+                });
+                // The first stream says so as well, since it had its connection.
+                host.until("its error record", |host| {
+                    host.error(0) == Some(ErrorNumber::MpaConnection)
+                });
+                // Its connection is unknown; a message of before may come first.
+                host.send(&HostMessage::Disconnect { connection: ME });
+                loop {
+                    match host.next() {
+                        CardMessage::Refused {
+                            number: ME, reason, ..
+                        } => {
+                            assert_eq!(reason, Refusal::Unknown);
+                            break;
+                        }
+                        CardMessage::Armed(armed) => streams.push(armed.stream),
+                        CardMessage::Refused { number, .. }
+                        | CardMessage::Established { connection: number } => {
+                            assert_eq!(number, ME + 1);
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+                assert_eq!(host.sends(0), (true, true), "it is the host's");
+                for stream in streams {
+                    host.close_stream(stream);
+                }
+                let still = (0..16).find(|stream| host.sends(*stream).0);
+                assert_eq!(still, None, "behind step {step}");
+                // What the peer has heard.
+                theirs.send(&HostMessage::Release { connection: first });
+                theirs.reset();
                 theirs.empties();
             }
         }

@@ -5,7 +5,7 @@
 mod registers;
 mod tcp;
 
-pub use registers::{RING, Registers};
+pub use registers::{RING, Registers, Stopped};
 pub use tcp::{CARD_FIRST, End, PEER_FIRST, Tcp};
 
 use std::net::SocketAddr;
@@ -30,6 +30,8 @@ pub struct Card {
     /// The host does not read messages.
     pub deaf: bool,
     pub messages: Vec<CardMessage>,
+    /// Streams that the host was told of, since it closed them last.
+    pub told: Vec<u8>,
     pub turns: u64,
 }
 
@@ -43,6 +45,7 @@ impl Card {
             due: None,
             deaf: false,
             messages: Vec::new(),
+            told: Vec::new(),
             turns: 0,
         }
     }
@@ -78,9 +81,25 @@ impl Card {
         );
         if self.registers.card_pending && !self.deaf {
             let message = CardMessage::parse(&self.registers.card_window);
-            self.messages.push(message.expect("a message"));
+            let message = message.expect("a message");
+            if let CardMessage::Armed(armed) = &message {
+                self.told.push(armed.stream);
+            }
+            self.messages.push(message);
             self.registers.card_pending = false;
         }
+    }
+
+    /// The program has stopped, and begins anew; the device does not.
+    pub fn restart(&mut self) {
+        self.tcp.stops();
+        self.firmware = Firmware::new();
+    }
+
+    /// The host closes a stream that it was told of.
+    pub fn closes(&mut self, stream: u8) {
+        self.told.retain(|told| *told != stream);
+        self.registers.host_closes(stream);
     }
 
     /// Turns until nothing is left to be done but wait. Time advances while a command runs.

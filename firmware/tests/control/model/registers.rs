@@ -27,6 +27,8 @@ pub struct Registers {
     pub latency: u32,
     pub busy: u32,
     running: Option<u32>,
+    /// Number of the last command.
+    number: u32,
     failed: bool,
     /// Commands as they were carried out, and whether they were refused.
     pub log: Vec<(u32, [u32; 8], bool)>,
@@ -41,7 +43,12 @@ pub struct Registers {
     /// Entries of the completion queue, and those that the host has not consumed.
     pub completions: (u32, u32),
     pub accesses: u64,
+    /// The program stops instead of the access with this number.
+    pub stops_at: Option<u64>,
 }
+
+/// What unwinds when the program stops at an access.
+pub struct Stopped;
 
 impl Registers {
     pub fn new(streams: usize) -> Self {
@@ -51,6 +58,7 @@ impl Registers {
             latency: 2,
             busy: 0,
             running: None,
+            number: 0,
             failed: false,
             log: Vec::new(),
             no_stream: BTreeSet::new(),
@@ -62,7 +70,17 @@ impl Registers {
             card_pending: false,
             completions: (64, 0),
             accesses: 0,
+            stops_at: None,
         }
+    }
+
+    /// An access begins.
+    fn access(&mut self) {
+        if self.stops_at == Some(self.accesses) {
+            self.stops_at = None;
+            std::panic::resume_unwind(Box::new(Stopped));
+        }
+        self.accesses += 1;
     }
 
     pub fn is_running(&self) -> bool {
@@ -126,6 +144,10 @@ impl Registers {
                 }
                 there
             }
+            0 => {
+                self.failed = true;
+                return;
+            }
             other => panic!("the control program gave command {other}"),
         };
         self.failed = !done;
@@ -141,7 +163,7 @@ fn element(offset: u32, register: &register::Register) -> Option<usize> {
 
 impl Bus for Registers {
     fn read(&mut self, offset: u32) -> u32 {
-        self.accesses += 1;
+        self.access();
         if offset == register::COMMAND.offset {
             if let Some(number) = self.running {
                 if self.busy > 0 {
@@ -151,7 +173,14 @@ impl Bus for Registers {
                 self.running = None;
                 self.carry_out(number);
             }
-            return u32::from(self.failed) << 30;
+            return u32::from(self.failed) << 30 | self.number;
+        }
+        if let Some(word) = element(offset, &register::ARGUMENT) {
+            assert!(
+                self.running.is_none(),
+                "reads arguments of a command that runs"
+            );
+            return self.arguments[word];
         }
         if let Some(word) = element(offset, &MAILBOX) {
             assert!(self.host_pending, "reads a message that is not there");
@@ -182,7 +211,7 @@ impl Bus for Registers {
     }
 
     fn write(&mut self, offset: u32, value: u32) {
-        self.accesses += 1;
+        self.access();
         if self.reset {
             assert!(
                 offset == HOST_MESSAGE.offset && value == 2,
@@ -211,6 +240,7 @@ impl Bus for Registers {
             o if o == register::COMMAND.offset => {
                 assert!(self.running.is_none(), "starts a command while one runs");
                 (self.running, self.busy) = (Some(value), self.latency);
+                self.number = value;
             }
             o if o == HOST_MESSAGE.offset => {
                 assert_eq!(value, 1);

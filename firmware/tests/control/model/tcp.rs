@@ -91,6 +91,13 @@ impl Tcp {
         self.events.push_back((handle, Event::Connected));
     }
 
+    /// The program that has opened everything is gone.
+    pub fn stops(&mut self) {
+        self.open.clear();
+        self.listeners.clear();
+        self.events.clear();
+    }
+
     /// The peer sends octets.
     pub fn sends(&mut self, handle: u32, octets: &[u8]) {
         let connection = self.at(handle);
