@@ -1,0 +1,82 @@
+//! Errors. Each is one line, with what is wrong and what there is instead.
+
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A waveform cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("{}: cannot read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file is no waveform, or not a whole one.
+    #[error("{}: no whole FST or VCD waveform: {reason}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No signal has a usual name of a clock.
+    #[error("{}: no signal is called {}: name the clock", path.display(), names.join(", "))]
+    NoClock {
+        /// The file.
+        path: PathBuf,
+        /// The names that were looked for.
+        names: Vec<&'static str>,
+    },
+    /// The clock does not rise.
+    #[error("{}: {clock} never rises: there is no cycle", path.display())]
+    NoCycle {
+        /// The file.
+        path: PathBuf,
+        /// The clock.
+        clock: String,
+    },
+    /// No signal has this name.
+    #[error("{name}: no such signal{}", nearest(near))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The most similar names, the best one first.
+        near: Vec<String>,
+    },
+    /// Several signals have this name.
+    #[error("{name}: {count} signals have this name, {} among them", some.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+        /// The first of them.
+        some: Vec<String>,
+    },
+    /// The signal is text or a floating-point number.
+    #[error("{name}: is no bit and no vector of bits")]
+    NotBits {
+        /// The signal.
+        name: String,
+    },
+    /// The cycles are not in the waveform.
+    #[error("cycles {} to {} are not there: the waveform has cycles 0 to {}", asked.start, asked.end.saturating_sub(1), cycles - 1)]
+    Cycles {
+        /// The cycles that were asked for.
+        asked: Range<u64>,
+        /// How many there are, at least one.
+        cycles: u64,
+    },
+}
+
+fn nearest(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!("; the nearest are {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,131 @@
+//! Rows for signals as they are.
+
+use crate::diagram::{Ink, Lane, Level, Line, Row, Span};
+use crate::error::Error;
+use crate::samples::Samples;
+use crate::trace::Trace;
+
+/// A row for each name: a line for a signal of one bit, a lane of values for others. With `when_valid`, a row of a payload of AXI
+/// has values in those cycles only in which VALID of its channel is 1.
+///
+/// # Errors
+/// As [`Trace::signal`].
+pub fn rows(
+    trace: &mut Trace,
+    names: &[impl AsRef<str>],
+    when_valid: bool,
+) -> Result<Vec<Row>, Error> {
+    let mut signals = Vec::new();
+    for name in names {
+        signals.push(trace.signal(name.as_ref())?);
+    }
+    let samples = trace.read(&signals);
+    let cycles = trace.cycles();
+    let mut rows = Vec::new();
+    for (name, samples) in names.iter().zip(&samples) {
+        let name = name.as_ref();
+        let valid = match when_valid.then(|| valid_of(name)).flatten() {
+            Some(valid) => trace.signal(&valid).ok().map(|valid| {
+                let mut read = trace.read(&[valid]);
+                read.remove(0)
+            }),
+            None => None,
+        };
+        rows.push(row(name, samples, valid.as_ref(), cycles));
+    }
+    Ok(rows)
+}
+
+fn row(name: &str, samples: &Samples, valid: Option<&Samples>, cycles: u64) -> Row {
+    let shown = |cycle| valid.is_none_or(|valid| valid.high(cycle));
+    if samples.width() == 1 {
+        let level = |cycle| match samples.value(cycle) {
+            _ if !shown(cycle) => Level::Unknown,
+            value if value.is_unknown() => Level::Unknown,
+            value if value.word() == 1 => Level::High,
+            _ => Level::Low,
+        };
+        return Row::Line(Line::new(name, (0..cycles).map(level)));
+    }
+    let mut lane = Lane::new(name);
+    let mut begin: Option<u64> = None;
+    for cycle in 0..=cycles {
+        let ends = cycle == cycles || !shown(cycle);
+        if let Some(from) = begin
+            && (ends || samples.value(from) != samples.value(cycle))
+        {
+            let digits = samples.value(from).hex();
+            lane.spans.push(Span {
+                cycles: from..cycle,
+                full: format!("{name} 0x{digits}"),
+                labels: labels(&digits),
+                ink: Ink::Plain,
+            });
+            begin = None;
+        }
+        if !ends && begin.is_none() {
+            begin = Some(cycle);
+        }
+    }
+    Row::Lane(lane)
+}
+
+/// A value in digits, the longest form first: without leading zeros, then its last digits.
+fn labels(digits: &str) -> Vec<String> {
+    let short = digits.trim_start_matches('0');
+    let short = if short.is_empty() { "0" } else { short };
+    let mut labels = vec![short.to_owned()];
+    for keep in (2..short.len().saturating_sub(1)).rev() {
+        labels.push(format!("…{}", &short[short.len() - keep..]));
+    }
+    labels
+}
+
+/// VALID of the channel of AXI that a payload signal belongs to.
+fn valid_of(name: &str) -> Option<String> {
+    let (port, signal) = name.rsplit_once('_')?;
+    let channel = ["aw", "w", "b", "ar", "r", "t"]
+        .into_iter()
+        .find(|channel| {
+            let rest = signal.strip_prefix(channel);
+            rest.is_some_and(|rest| PAYLOAD.contains(&rest))
+        })?;
+    Some(format!("{port}_{channel}valid"))
+}
+
+/// Signals of a channel that mean something with its VALID only.
+const PAYLOAD: [&str; 15] = [
+    "addr", "len", "size", "burst", "cache", "prot", "data", "strb", "last", "resp", "keep",
+    "dest", "user", "id", "qos",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_has_its_valid() {
+        let valid = |name| valid_of(name).unwrap_or_default();
+        assert_eq!(valid("s_axis_segment_tdata"), "s_axis_segment_tvalid");
+        assert_eq!(valid("top.m_axi_awaddr"), "top.m_axi_awvalid");
+        assert_eq!(valid("m_axi_wstrb"), "m_axi_wvalid");
+        assert_eq!(valid("m_axi_bresp"), "m_axi_bvalid");
+        assert_eq!(valid("m_axi_rdata"), "m_axi_rvalid");
+        for other in [
+            "m_axi_awvalid",
+            "m_axi_bready",
+            "reset",
+            "place.rows",
+            "x_total",
+        ] {
+            assert_eq!(valid_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn long_values_have_short_forms() {
+        assert_eq!(labels("0000"), ["0"]);
+        assert_eq!(labels("001f"), ["1f"]);
+        assert_eq!(labels("12345"), ["12345", "…345", "…45"]);
+    }
+}

@@ -1,0 +1,289 @@
+//! A waveform file.
+
+use std::fs;
+use std::io::Cursor;
+use std::ops::Range;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+use wellen::SignalRef;
+use wellen::simple::{Waveform, read_from_reader};
+
+use crate::error::Error;
+use crate::samples::Samples;
+
+/// Names of clocks.
+const CLOCKS: [&str; 3] = ["aclk", "clock", "clk"];
+/// Names that an error lists.
+const LISTED: usize = 3;
+
+/// A signal of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// Its name, with those of all scopes in front of it and dots between them.
+    pub name: String,
+    /// Bits; `None` for text and floating-point numbers.
+    pub width: Option<u32>,
+    reference: SignalRef,
+}
+
+/// A waveform, by cycles of one clock.
+pub struct Trace {
+    path: PathBuf,
+    wave: Waveform,
+    signals: Vec<Signal>,
+    /// For each cycle, how many points of time come before the edge that ends it.
+    ends: Vec<u32>,
+}
+
+impl Trace {
+    /// Reads a file, by cycles of the signal `clock`, or of the first one called aclk, clock or clk.
+    ///
+    /// # Errors
+    /// [`Error::Read`], [`Error::Format`]; [`Error::NoClock`], [`Error::NoCycle`]; as [`signal`](Self::signal) for `clock`.
+    pub fn open(path: impl AsRef<Path>, clock: Option<&str>) -> Result<Self, Error> {
+        let path = path.as_ref().to_owned();
+        let wave = read(&path)?;
+        let hierarchy = wave.hierarchy();
+        let signals = hierarchy.all_vars().map(|variable| {
+            let variable = &hierarchy[variable];
+            let bits = variable.is_bit_vector(hierarchy);
+            Signal {
+                name: variable.full_name(hierarchy),
+                width: variable.length(hierarchy).filter(|_| bits),
+                reference: variable.signal_ref(),
+            }
+        });
+        let mut trace = Self {
+            signals: signals.collect(),
+            path,
+            wave,
+            ends: Vec::new(),
+        };
+        let clock = match clock {
+            Some(name) => trace.signal(name)?,
+            None => trace.clock()?,
+        };
+        trace.ends = trace.rises(&clock);
+        match trace.ends.is_empty() {
+            true => Err(Error::NoCycle {
+                path: trace.path,
+                clock: clock.name,
+            }),
+            false => Ok(trace),
+        }
+    }
+
+    fn clock(&self) -> Result<Signal, Error> {
+        let found = CLOCKS.iter().find_map(|name| {
+            let called = self.called(name);
+            called.into_iter().next().cloned()
+        });
+        found.ok_or_else(|| Error::NoClock {
+            path: self.path.clone(),
+            names: CLOCKS.to_vec(),
+        })
+    }
+
+    /// Points of time in front of each rising edge.
+    fn rises(&mut self, clock: &Signal) -> Vec<u32> {
+        self.wave.load_signals(&[clock.reference]);
+        let changes = self.wave.get_signal(clock.reference);
+        let changes = changes.into_iter().flat_map(|signal| signal.iter_changes());
+        let mut low = false;
+        let mut rises = Vec::new();
+        for (time, value) in changes {
+            let high = value.to_bit_string().is_some_and(|bits| bits == "1");
+            if high && low && time > 0 {
+                rises.push(time);
+            }
+            low = value.to_bit_string().is_some_and(|bits| bits == "0");
+        }
+        rises
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Cycles: rising edges of the clock.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    /// All signals, in the order of the file. One that passes through ports is there under each of its names.
+    #[must_use]
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    /// The cycles `from` to `to`, both included.
+    ///
+    /// # Errors
+    /// [`Error::Cycles`] if one of them is not there.
+    pub fn window(&self, from: u64, to: u64) -> Result<Range<u64>, Error> {
+        let cycles = self.cycles();
+        let asked = from..to.saturating_add(1);
+        match from <= to && to < cycles {
+            true => Ok(asked),
+            false => Err(Error::Cycles { asked, cycles }),
+        }
+    }
+
+    /// The signal of a name: the whole one, or its end behind a dot. Of several the one in the fewest scopes.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::Ambiguous`], [`Error::NotBits`].
+    pub fn signal(&self, name: &str) -> Result<Signal, Error> {
+        let called = self.called(name);
+        let Some(&first) = called.first() else {
+            return Err(Error::Unknown {
+                name: name.into(),
+                near: self.near(name),
+            });
+        };
+        if called
+            .iter()
+            .any(|signal| signal.reference != first.reference)
+        {
+            let some = called.iter().take(LISTED);
+            return Err(Error::Ambiguous {
+                name: name.into(),
+                count: called.len(),
+                some: some.map(|signal| signal.name.clone()).collect(),
+            });
+        }
+        match first.width {
+            Some(_) => Ok(first.clone()),
+            None => Err(Error::NotBits { name: name.into() }),
+        }
+    }
+
+    /// Signals of a name, in the fewest scopes.
+    fn called(&self, name: &str) -> Vec<&Signal> {
+        let is = |signal: &&Signal| match signal.name.strip_suffix(name) {
+            Some(scopes) => scopes.is_empty() || scopes.ends_with('.'),
+            None => false,
+        };
+        let all = self.signals.iter().filter(is);
+        let fewest = all.clone().map(|signal| scopes(&signal.name)).min();
+        all.filter(|signal| Some(scopes(&signal.name)) == fewest)
+            .collect()
+    }
+
+    /// Ends of names, with as many scopes as `name`, that are most like it.
+    fn near(&self, name: &str) -> Vec<String> {
+        let mut near: Vec<_> = self
+            .signals
+            .iter()
+            .map(|signal| {
+                let end = end(&signal.name, scopes(name));
+                (strsim::damerau_levenshtein(end, name), end)
+            })
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        let near = near.into_iter().take(LISTED);
+        near.map(|(_, end)| end.to_owned()).collect()
+    }
+
+    /// The values of signals.
+    pub fn read(&mut self, signals: &[Signal]) -> Vec<Samples> {
+        let references: Vec<_> = signals.iter().map(|signal| signal.reference).collect();
+        self.wave.load_signals(&references);
+        signals.iter().map(|signal| self.samples(signal)).collect()
+    }
+
+    fn samples(&self, signal: &Signal) -> Samples {
+        let mut samples = Samples::unknown(signal.width.unwrap_or(1));
+        let changes = self.wave.get_signal(signal.reference);
+        let mut cycle = 0;
+        for (time, value) in changes.into_iter().flat_map(|signal| signal.iter_changes()) {
+            // seen by the first edge behind it
+            while cycle < self.ends.len() && self.ends[cycle] <= time {
+                cycle += 1;
+            }
+            if cycle == self.ends.len() {
+                break;
+            }
+            samples.push(cycle as u64, &value.to_bit_string().unwrap_or_default());
+        }
+        samples
+    }
+}
+
+fn scopes(name: &str) -> usize {
+    name.matches('.').count()
+}
+
+/// The end of a name, with at most so many scopes.
+fn end(name: &str, scopes: usize) -> &str {
+    match name.rmatch_indices('.').nth(scopes) {
+        Some((at, _)) => &name[at + 1..],
+        None => name,
+    }
+}
+
+/// Reads a file. Its outer structure is checked before wellen reads it, which loops on some of what is no waveform.
+fn read(path: &Path) -> Result<Waveform, Error> {
+    let octets = fs::read(path).map_err(|source| Error::Read {
+        path: path.into(),
+        source,
+    })?;
+    let malformed = |reason: &str| Error::Format {
+        path: path.into(),
+        reason: reason.into(),
+    };
+    match is_fst(&octets) {
+        true => check_blocks(&octets).map_err(malformed)?,
+        false => check_text(&octets).map_err(malformed)?,
+    }
+    // It asserts what it expects of a file.
+    match catch_unwind(|| read_from_reader(Cursor::new(octets))) {
+        Ok(Ok(wave)) => Ok(wave),
+        Ok(Err(error)) => Err(malformed(&error.to_string())),
+        Err(_) => Err(malformed("its content contradicts itself")),
+    }
+}
+
+/// An FST file begins with a block of type 0 and 329 octets, its header.
+fn is_fst(octets: &[u8]) -> bool {
+    octets.starts_with(&[0, 0, 0, 0, 0, 0, 0, 1, 73])
+}
+
+/// The blocks of an FST file: a type, then the length of the rest in 8 octets, which counts itself.
+fn check_blocks(octets: &[u8]) -> Result<(), &'static str> {
+    let mut rest = octets;
+    let mut kinds = Vec::new();
+    while let Some((kind, behind)) = rest.split_first() {
+        let length = behind
+            .first_chunk()
+            .map(|octets| u64::from_be_bytes(*octets));
+        let length = length.and_then(|length| usize::try_from(length).ok());
+        rest = length
+            .filter(|length| *length >= 8)
+            .and_then(|length| behind.get(length..))
+            .ok_or(CUT)?;
+        kinds.push(*kind);
+    }
+    // values, their geometry, and the hierarchy in any of its packings
+    let has = |some: &[u8]| kinds.iter().any(|kind| some.contains(kind));
+    match has(&[1, 5, 8]) && has(&[3]) && has(&[4, 6, 7]) {
+        true => Ok(()),
+        false => Err(CUT),
+    }
+}
+
+const CUT: &str = "an FST file that ends before its end; the simulation may still run";
+
+/// A VCD file is text of commands that begin with $.
+fn check_text(octets: &[u8]) -> Result<(), &'static str> {
+    let text = str::from_utf8(octets).map_err(|_| "neither text nor the head of an FST file")?;
+    match text.trim_start().starts_with('$') && text.contains("$enddefinitions") {
+        true => Ok(()),
+        false => Err("text without $enddefinitions"),
+    }
+}
