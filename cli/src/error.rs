@@ -107,6 +107,38 @@ pub enum Error {
         /// FPDUs of the stream.
         last: u64,
     },
+    /// No octet of an FPDU reaches the card.
+    #[error("{input}: no octet of FPDU {number} reaches the card")]
+    NoLife {
+        /// The input.
+        input: String,
+        /// The FPDU.
+        number: u64,
+    },
+    /// A waveform cannot be drawn.
+    #[cfg(feature = "wave")]
+    #[error(transparent)]
+    Wave(#[from] warpline_wave::Error),
+    /// A signal is zero in all cycles.
+    #[error("{}: {signal} is zero from cycle {from} on", path.display())]
+    Never {
+        /// The waveform.
+        path: PathBuf,
+        /// The signal.
+        signal: String,
+        /// The first cycle looked at.
+        from: u64,
+    },
+    /// Too many cycles for a diagram.
+    #[error(
+        "{cycles} cycles are too many for a diagram: choose at most {most} by --from, --to and --cycles"
+    )]
+    Wide {
+        /// The cycles asked for.
+        cycles: u64,
+        /// The most.
+        most: u64,
+    },
     /// A file to transfer has no octets.
     #[error("{}: is empty: give a file with at least one octet", path.display())]
     Empty {

@@ -9,6 +9,7 @@
 //!                      ├─ card ─► simulated card at a socket, captured traffic on its network side
 //!                      ├─ serve, put, get ─► [`transfer`]: memory over iWARP
 //!                      ├─ stat ─► a card's identity and counters
+//!                      ├─ wave ────► [`wave`]: waveforms and FPDUs as timing diagrams
 //!                      └─ doctor ─► what the machine lacks for a card
 //! ```
 //!
@@ -24,6 +25,8 @@ mod options;
 mod play;
 pub mod replay;
 pub mod transfer;
+#[cfg(feature = "wave")]
+pub mod wave;
 
 pub use command::{command_line, main};
 pub use error::Error;

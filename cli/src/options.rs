@@ -57,6 +57,26 @@ Exit codes:
   1  a receiver refuses something, or the octets end inside a frame
   2  unusable input or options, or output that cannot be written";
 
+#[cfg(feature = "wave")]
+const WAVE_HELP: &str = "With --fpdu it replays the capture on a model that records its signals, and draws the cycles from the first beat that holds
+octets of the FPDU to the last thing that it causes: a write response, a completion, a window report. FPDUs are numbered as
+`warpline explain` does. Otherwise INPUT is a waveform (FST or VCD), for instance of `warpline replay --trace`.
+
+Cycles count from 0 at the begin of the file; the values of a cycle are those just before the clock edge that ends it. Signals
+are named by the whole name or its end behind a dot: place.m_valid. Where no row changes, cycles are left out and counted.
+
+Examples:
+  warpline wave testbenches/captures/crc1-rev2-badstag --fpdu 1 -o fpdu.svg
+  warpline wave testbenches/captures/crc1-rev2-mixed --fpdu 3 --width 256 -o fpdu.svg
+  warpline wave run.fst --signals s_axis_segment_tvalid,s_axis_segment_tlast --from 300 --to 340 -o segment.svg
+  warpline wave run.fst --signals m_axi_awvalid,m_axi_awaddr --when m_axi_awvalid --cycles 20 --when-valid -o write.svg
+
+Exit codes:
+  0  drawn; with --fpdu, the result of the replay equals what the capture directory records
+  1  drawn, but the result differs from what the directory records
+  2  unusable input or options, no such signal, cycle or FPDU, or output that cannot be written
+  3  the simulation failed, for instance because Verilator is missing";
+
 const RTL_HELP: &str = "Files of the same names are replaced; other files in the folder are kept.
 
 Exit codes:
@@ -148,6 +168,10 @@ pub(crate) enum Command {
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
     #[command(after_help = REPLAY_HELP)]
     Demo,
+    /// Draw a waveform, or the way of a captured FPDU through the device, as a timing diagram (SVG)
+    #[cfg(feature = "wave")]
+    #[command(after_help = WAVE_HELP)]
+    Wave(Wave),
     /// Measure octets per cycle of the receive path (exact, the same on every run), and the cost of the host's path
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
@@ -317,6 +341,70 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FORM")]
     #[arg(conflicts_with_all = ["fpdu", "from", "count", "connection", "direction", "markers", "no_crc", "offset"])]
     pub sctp: Option<Sctp>,
+}
+
+#[cfg(feature = "wave")]
+#[derive(Debug, Args)]
+pub(crate) struct Wave {
+    /// Capture (a folder as for replay, or a pcap file) with --fpdu; a waveform with --signals
+    #[arg(value_name = "CAPTURE_DIR|FILE.fst")]
+    pub input: PathBuf,
+    /// Draw the life of FPDU N, counted from 1
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    #[arg(required_unless_present = "signals", conflicts_with = "signals")]
+    pub fpdu: Option<u64>,
+    /// Draw these signals, in this order
+    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',')]
+    pub signals: Vec<String>,
+    /// File for the picture
+    #[arg(short, long, value_name = "FILE.svg")]
+    pub out: PathBuf,
+    /// With --fpdu, bits of the data path: 64, 128, 256 or 512
+    #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
+    #[arg(default_value = "64", conflicts_with = "signals")]
+    pub width: usize,
+    /// With --fpdu, connection N, counted from 1 [default: as replay chooses]
+    #[arg(long, value_name = "N", value_parser = connection, allow_negative_numbers = true)]
+    #[arg(conflicts_with = "signals")]
+    pub connection: Option<usize>,
+    /// With --fpdu, whose FPDU [default: as replay chooses]
+    #[arg(long, value_name = "ROLE", conflicts_with = "signals")]
+    pub direction: Option<Direction>,
+    /// First cycle [default: 0]
+    #[arg(
+        long,
+        value_name = "CYCLE",
+        allow_negative_numbers = true,
+        conflicts_with = "fpdu"
+    )]
+    pub from: Option<u64>,
+    /// Last cycle [default: the last one of the file]
+    #[arg(
+        long,
+        value_name = "CYCLE",
+        allow_negative_numbers = true,
+        conflicts_with = "fpdu"
+    )]
+    pub to: Option<u64>,
+    /// Number of cycles, instead of --to
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["fpdu", "to"])]
+    pub cycles: Option<u64>,
+    /// Begin two cycles before the first one, from --from on, in which this signal is not zero
+    #[arg(long, value_name = "NAME", conflicts_with = "fpdu")]
+    pub when: Option<String>,
+    /// Draw payload of AXI channels in cycles only in which their VALID is 1
+    #[arg(long, conflicts_with = "fpdu")]
+    pub when_valid: bool,
+    /// Draw all cycles, also those in which no row changes
+    #[arg(long, conflicts_with = "fpdu")]
+    pub whole: bool,
+    /// Clock whose rising edges end cycles [default: aclk, clock or clk]
+    #[arg(long, value_name = "NAME", conflicts_with = "fpdu")]
+    pub clock: Option<String>,
+    /// Heading of the picture [default: file and cycles]
+    #[arg(long, value_name = "TEXT", conflicts_with = "fpdu")]
+    pub title: Option<String>,
 }
 
 /// What octets of SCTP are.
@@ -524,6 +612,17 @@ impl Direction {
 }
 
 impl Explain {
+    /// The stream of a capture.
+    pub fn choice(&self) -> Choice {
+        Choice {
+            connection: self.connection,
+            direction: self.direction.map(Direction::role),
+        }
+    }
+}
+
+#[cfg(feature = "wave")]
+impl Wave {
     /// The stream of a capture.
     pub fn choice(&self) -> Choice {
         Choice {

@@ -22,27 +22,50 @@ pub enum Column {
 #[must_use]
 pub fn columns(diagram: &Diagram) -> Vec<Column> {
     let Range { start, end } = diagram.window;
+    let mut columns = Vec::new();
+    let mut cycle = start;
+    for out in left_out(diagram) {
+        columns.extend((cycle..out.start).map(Column::Cycle));
+        cycle = out.end;
+        columns.push(Column::Cut(out));
+    }
+    columns.extend((cycle..end).map(Column::Cycle));
+    columns
+}
+
+/// Stretches that are left out: the idle ones, and those in which no row changes.
+fn left_out(diagram: &Diagram) -> Vec<Range<u64>> {
+    let Range { start, end } = diagram.window;
     if !diagram.cut {
-        return (start..end).map(Column::Cycle).collect();
+        return Vec::new();
     }
     let changes = diagram.rows.iter().map(|row| row.changes(&diagram.window));
     let mut changes: Vec<u64> = changes.flatten().chain([start, end]).collect();
     changes.sort_unstable();
     changes.dedup();
-    let mut columns = Vec::new();
-    for pair in changes.windows(2) {
-        // cycles of the same content
+    let quiet = changes.windows(2).map(|pair| {
+        // the rows are the same in all of these cycles
         let [from, to] = [pair[0], pair[1]];
-        let cut = from + KEEP..to.saturating_sub(KEEP);
-        if cut.start + LEAST > cut.end {
-            columns.extend((from..to).map(Column::Cycle));
-            continue;
+        from + KEEP..to.saturating_sub(KEEP)
+    });
+    let idle = diagram
+        .idle
+        .iter()
+        .map(|idle| idle.start.max(start)..idle.end.min(end));
+    let mut all: Vec<_> = quiet
+        .chain(idle)
+        .filter(|out| out.start < out.end)
+        .collect();
+    all.sort_by_key(|out| out.start);
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for out in all {
+        match merged.last_mut() {
+            Some(last) if out.start <= last.end => last.end = last.end.max(out.end),
+            _ => merged.push(out),
         }
-        columns.extend((from..cut.start).map(Column::Cycle));
-        columns.push(Column::Cut(cut.clone()));
-        columns.extend((cut.end..to).map(Column::Cycle));
     }
-    columns
+    merged.retain(|out| out.end - out.start >= LEAST);
+    merged
 }
 
 #[cfg(test)]
@@ -95,6 +118,19 @@ mod tests {
         )));
         let drawn = super::columns(&diagram);
         assert!(drawn.contains(&Column::Cycle(20)) && drawn.contains(&Column::Cycle(21)));
+        // Idle cycles are left out though rows change in them, and join what is quiet beside them.
+        diagram.idle = vec![9..13, 45..60];
+        let cuts = |columns: Vec<Column>| {
+            let cuts = columns.into_iter().filter_map(|column| match column {
+                Column::Cut(cycles) => Some(cycles),
+                Column::Cycle(_) => None,
+            });
+            cuts.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            cuts(super::columns(&diagram)),
+            [2..8, 9..13, 14..18, 23..38, 42..50]
+        );
         diagram.cut = false;
         assert_eq!(super::columns(&diagram).len(), 50);
     }

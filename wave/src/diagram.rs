@@ -15,8 +15,10 @@ pub struct Diagram {
     pub window: Range<u64>,
     /// Rows, from top to bottom.
     pub rows: Vec<Row>,
-    /// Stretches in which no row changes are cut, and marked.
+    /// Stretches in which no row changes are left out, and counted.
     pub cut: bool,
+    /// With `cut`, cycles that are left out though rows change in them.
+    pub idle: Vec<Range<u64>>,
 }
 
 /// A row.
@@ -98,6 +100,7 @@ impl Diagram {
             window,
             rows: Vec::new(),
             cut: true,
+            idle: Vec::new(),
         }
     }
 }

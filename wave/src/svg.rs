@@ -325,7 +325,8 @@ impl<'d> Picture<'d> {
         };
         let _ = writeln!(self.text, "<g data-line=\"{}\">", escape(&line.name));
         for place in &self.places {
-            if line.is_marked(place.cycles().start) {
+            let Range { start, end } = place.cycles();
+            if line.is_marked(start) && line.is_marked(end - 1) {
                 let _ = writeln!(
                     self.text,
                     "<rect class=\"mark\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
@@ -339,13 +340,18 @@ impl<'d> Picture<'d> {
         let mut path = String::new();
         let mut last = None;
         for place in &self.places {
-            let level = line.level(place.cycles().start);
+            // what happens in a cut is not drawn: the level behind it begins in its middle
+            let (x, cycle) = match &place.column {
+                Column::Cycle(cycle) => (place.left, *cycle),
+                Column::Cut(cycles) if last.is_some() => (place.middle(), cycles.end),
+                Column::Cut(cycles) => (place.left, cycles.end),
+            };
+            let level = line.level(cycle);
             match last {
                 None => {
-                    let _ = write!(path, "M{:.1} {:.1}", place.left, y(level));
+                    let _ = write!(path, "M{x:.1} {:.1}", y(level));
                 }
                 Some(before) if before != level => {
-                    let x = place.left;
                     let _ = write!(path, "L{:.1} {:.1}", x - SLANT, y(before));
                     let _ = write!(path, "L{:.1} {:.1}", x + SLANT, y(level));
                 }
@@ -404,11 +410,11 @@ impl<'d> Picture<'d> {
         self.y += ROW;
     }
 
-    /// Left and right end of a value, if some of it is in the window.
+    /// Left and right end of a value, if some cycle of it is drawn.
     fn extent(&self, span: &Span) -> Option<(f64, f64)> {
-        let inside = |place: &&Place| {
-            let cycles = place.cycles();
-            cycles.start < span.cycles.end && cycles.end > span.cycles.start
+        let inside = |place: &&Place| match &place.column {
+            Column::Cycle(cycle) => span.cycles.contains(cycle),
+            Column::Cut(_) => false,
         };
         let first = self.places.iter().find(inside)?;
         let last = self.places.iter().rfind(inside)?;

@@ -16,6 +16,8 @@ mod stat;
 mod synth;
 mod terminal;
 mod transfer;
+#[cfg(feature = "wave")]
+mod wave;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, stderr};
@@ -70,6 +72,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::Stat(stat) => stat::run(&stat),
         Command::Synth(synth) => synth::run(&synth),
+        #[cfg(feature = "wave")]
+        Command::Wave(wave) => wave::run(&wave),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
 }
