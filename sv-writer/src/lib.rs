@@ -26,6 +26,7 @@ mod error;
 mod kernel;
 mod lower;
 mod names;
+mod optional;
 mod print;
 mod record;
 mod schedule;
@@ -36,6 +37,7 @@ pub use dff::Dff;
 pub use error::{Problem, WriteError};
 #[doc(hidden)] // for the derive
 pub use inventory;
+pub use optional::Optional;
 pub use print::{COMBINATIONAL, Faults};
 pub use record::RecordDoc;
 pub use warpline_sv_writer_derive::{Block, Record};

@@ -254,9 +254,14 @@ impl Scope {
         if let Some(value) = self.loop_variable(text) {
             return Ok(Name::Number(value));
         }
-        let name = self.without_indices(text)?.replace(['$', '.'], "_");
-        if let Some(id) = self.by_name.get(&name) {
-            return Ok(Name::Signal(*id));
+        let names = self.without_indices(text)?;
+        let names = names.iter().map(|name| name.replace(['$', '.'], "_"));
+        let mut known = names.filter(|name| self.by_name.contains_key(name));
+        if let Some(name) = known.next() {
+            return match known.next() {
+                Some(other) => Err(Problem::NameTaken(other)),
+                None => Ok(Name::Signal(self.by_name[&name])),
+            };
         }
         let mut segments = text.rsplit('$');
         if let (Some(member), Some(of)) = (segments.next(), segments.next())
@@ -280,19 +285,27 @@ impl Scope {
         innermost_first.find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
-    /// `x[i+1]$d` becomes `x_3$d`.
-    fn without_indices(&self, text: &str) -> Lowered<String> {
-        let mut result = String::new();
+    /// `x[i+1]$d` becomes `x_3$d`. `x[0]$d` may be `x$d`, too: that of an [`Optional`](crate::Optional).
+    fn without_indices(&self, text: &str) -> Lowered<Vec<String>> {
+        let mut results = vec![String::new()];
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('[') {
             let bad = || Problem::ArrayIndex(text.replace('$', "."));
             let (index, after) = after.split_once(']').ok_or_else(bad)?;
             let value =
                 names::index_value(index, &|name| self.loop_variable(name)).ok_or_else(bad)?;
-            result += &format!("{before}_{value}");
+            let bare = results
+                .iter()
+                .filter(|_| value == 0)
+                .map(|r| format!("{r}{before}"));
+            let indexed = results.iter().map(|r| format!("{r}{before}_{value}"));
+            results = indexed.chain(bare).collect();
             rest = after;
         }
-        Ok(result + rest)
+        Ok(results
+            .iter()
+            .map(|result| format!("{result}{rest}"))
+            .collect())
     }
 
     fn name_of(&self, id: SignalId) -> String {
