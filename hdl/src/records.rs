@@ -173,8 +173,10 @@ pub struct ChunkKey {
 /// The answer to a [`ChunkKey`].
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
 pub struct ChunkAnswer {
-    /// The chunk is new and has a slot. Without, its octets are dropped.
+    /// The chunk is new and has a slot, or it is `invalid`. Without, it is dropped.
     pub taken: Bit,
+    /// Its DDP-SSN cannot be: its octets are dropped, and its end fails the stream, behind the chunks in front of it.
+    pub invalid: Bit,
     /// Its number: DDP-SSNs counted in 32 bits from the session's first one.
     pub number: Bits<32>,
 }
@@ -188,6 +190,8 @@ pub struct ChunkEnd {
     pub number: Bits<32>,
     /// A session control message: nothing of it is in the slot.
     pub control: Bit,
+    /// As in [`ChunkAnswer`]; the other fields but `stream` and `number` are not valid then.
+    pub invalid: Bit,
     /// It is longer than its slot, and `length` not valid.
     pub too_long: Bit,
     /// Octets of its DDP segment.

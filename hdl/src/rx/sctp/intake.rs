@@ -7,7 +7,7 @@
 //!
 //! Chunk n lies in slot n modulo their number, its user data from the slot's first octet on, so the DDP-SSN is where an
 //! FPDU has ULPDU_Length (RFC 5043 §5.2.2, RFC 5044 §4.1). `order` is asked about a chunk while the one in front is still
-//! written. What is not taken, what is longer than the slot, and control messages have no beats at the output.
+//! written. What is not taken, what is longer than the slot, what is invalid, and control messages have no beats at the output.
 //!
 //! The end of a chunk is reported once its last beat has been accepted. A chunk of a stream that is closed meanwhile is
 //! dropped from there on and has no end: from the second cycle after `close` on no octet of it leaves.
@@ -60,6 +60,8 @@ pub struct ChunkPlace {
     pub number: Bits<32>,
     /// A session control message.
     pub control: Bit,
+    /// As in [`ChunkAnswer`].
+    pub invalid: Bit,
 }
 
 /// Intake of beats of W bits, K = 2^LOGK octets.
@@ -234,6 +236,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
             self.asked.d.next = false;
             self.follows.next.valid = true;
             self.follows.next.taken = self.answer.val().taken;
+            self.follows.next.invalid = self.answer.val().invalid;
             self.follows.next.number = self.answer.val().number;
         }
 
@@ -253,6 +256,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
         self.writes.next = self.pops.val()
             & self.now.q.val().taken
             & !self.now.q.val().control
+            & !self.now.q.val().invalid
             & !self.filled.q.val();
         self.octets.next = (self.offset.q.val() << self.lane_bits.val())
             + bit_cast::<16, 8>(self.beat.val().count);
@@ -313,6 +317,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
             self.end_now.d.next.stream = self.now.q.val().stream;
             self.end_now.d.next.number = self.now.q.val().number;
             self.end_now.d.next.control = self.now.q.val().control;
+            self.end_now.d.next.invalid = self.now.q.val().invalid;
             self.end_now.d.next.too_long = self.filled.q.val() & !self.now.q.val().control;
             self.end_now.d.next.length = self.octets.val() - self.ssn_len_16.val();
         }

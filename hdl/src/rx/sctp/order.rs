@@ -16,9 +16,9 @@
 //! chunk is taken only if its number lies less than the number of slots beyond what `fetch` has read (`tail`).
 //!
 //! A chunk that ends at `next` is issued in order, and so are the chunks behind it that are whole. Any other one is issued
-//! `ahead`, once. Control messages count, and are not issued. A DDP-SSN that cannot be (RFC 5043 §10, AMB-34), and a chunk
-//! longer than its slot, are issued as a refused FPDU at once, behind all chunks that came before; later chunks of the
-//! stream are dropped. A stream is told apart from its previous session by its slots, which are swept when it is armed.
+//! `ahead`, once. Control messages count, and are not issued. A chunk whose DDP-SSN cannot be (RFC 5043 §10, AMB-34), or that is
+//! longer than its slot, is issued as a refused FPDU when it ends, so behind all chunks that came before, which may still be
+//! written when it is judged; later chunks of the stream are dropped. A stream is told apart from its previous session by its slots, which are swept when it is armed.
 //!
 //! When an FPDU is issued `ahead`, everything of its stream that is whole in order has been issued before, so its errors count at
 //! once (`crc` of an [`Fpdu`] that is `ahead`).
@@ -71,7 +71,7 @@ mod slot {
 
 /// Progress of a session.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
-pub struct Progress {
+pub struct SessionProgress {
     /// Number of the next chunk in order.
     pub due: Bits<32>,
     /// At least 2^15 chunks have arrived in order, so that every DDP-SSN behind has existed.
@@ -189,10 +189,13 @@ pub struct Order<const S: usize> {
 
     // streams
     armed: [Dff<Bit>; S],
+    /// No chunk is taken any more,
     ended: [Dff<Bit>; S],
+    /// and none is issued any more.
+    over: [Dff<Bit>; S],
     sweeps: [Dff<Bit>; S],
     firsts: Store<Bits<16>, 4>,
-    progress: Store<Progress, 4>,
+    progress: Store<SessionProgress, 4>,
 
     // slots
     #[value(RecordRam::new(config.streams.next_power_of_two() * slots))]
@@ -212,9 +215,10 @@ pub struct Order<const S: usize> {
     finished: Dff<ChunkEnd>,
     owner: Dff<Bits<8>>,
     number: Dff<Bits<32>>,
-    known: Dff<Progress>,
+    known: Dff<SessionProgress>,
     tail_slot: Dff<Bits<32>>,
     is_ended: Dff<Bit>,
+    is_over: Dff<Bit>,
     ahead_of: Dff<Bits<16>>,
     below: Dff<Bit>,
     in_window: Dff<Bit>,
@@ -253,7 +257,7 @@ pub struct Order<const S: usize> {
     becomes: Signal<Local, Bits<2>>,
     advanced: Signal<Local, Bits<32>>,
     /// Progress behind the chunk that counts.
-    progressed: Signal<Local, Progress>,
+    progressed: Signal<Local, SessionProgress>,
     content: Signal<Local, SlotContent>,
     cause: Signal<Local, Bits<3>>,
     behind_gap: Signal<Local, Bit>,
@@ -262,6 +266,7 @@ pub struct Order<const S: usize> {
     decides: Signal<Local, Bit>,
     runs: Signal<Local, Bit>,
     takes: Signal<Local, Bit>,
+    is_invalid: Signal<Local, Bit>,
     swept: Signal<Local, Bit>,
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],
@@ -405,8 +410,9 @@ impl<const S: usize> Logic for Order<S> {
         self.open.next = false;
         for i in 0..S {
             if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
-                self.open.next = self.armed[i].q.val();
+                self.open.next = self.armed[i].q.val() & !self.owner.q.val().get_bits::<4>(4).any();
                 self.is_ended.d.next = self.ended[i].q.val();
+                self.is_over.d.next = self.over[i].q.val();
                 self.tail_slot.d.next = self.tail[i].val() >> self.slot_bits.val();
             }
         }
@@ -457,7 +463,7 @@ impl<const S: usize> Logic for Order<S> {
 
         comment!("decide: a chunk that has begun");
         self.decides.next = self.step.q.val() == Step::Decide;
-        self.runs.next = self.open.val() & !self.is_ended.q.val();
+        self.runs.next = self.open.val() & !self.is_over.q.val();
         self.status.next = self.invalid.val();
         if self.behind.q.val() {
             self.status.next = self.old.val();
@@ -474,17 +480,19 @@ impl<const S: usize> Logic for Order<S> {
         if self.key.q.val().missing {
             self.status.next = self.invalid.val();
         }
-        if !self.runs.val() {
+        if !self.open.val() | self.is_ended.q.val() {
             self.status.next = self.no_stream.val();
         }
         self.judges.next = self.decides.val() & (self.subject.q.val() == Subject::Key);
         self.takes.next = self.status.val() == self.taken.val();
+        self.is_invalid.next = self.status.val() == self.invalid.val();
         self.reports.s_data.next.ssn = self.key.q.val().ssn;
         self.reports.s_data.next.status = self.status.val();
         self.reports.s_data.next.stream = self.key.q.val().stream;
         self.reports.s_valid.next = self.judges.val();
         self.answer_pulse.d.next = self.judges.val();
-        self.answer_now.d.next.taken = self.takes.val();
+        self.answer_now.d.next.taken = self.takes.val() | self.is_invalid.val();
+        self.answer_now.d.next.invalid = self.is_invalid.val();
         self.answer_now.d.next.number = self.number.q.val();
 
         comment!("the other subjects: what the slot becomes, and what is issued");
@@ -507,16 +515,17 @@ impl<const S: usize> Logic for Order<S> {
                 Subject::Key => {
                     self.writes.next = self.takes.val();
                     self.becomes.next = self.slot_claimed.val();
-                    self.fails.next = self.status.val() == self.invalid.val();
-                    self.cause.next = self.invalid_ssn.val();
                 }
                 Subject::End => {
-                    self.writes.next = self.runs.val();
+                    self.writes.next = self.runs.val() & !self.finished.q.val().invalid;
                     self.behind_gap.next = !self.is_next.q.val();
                     self.becomes.next = self.slot_whole.val();
-                    if self.finished.q.val().too_long {
+                    if self.finished.q.val().too_long | self.finished.q.val().invalid {
                         self.fails.next = self.runs.val();
                         self.cause.next = self.too_large.val();
+                        if self.finished.q.val().invalid {
+                            self.cause.next = self.invalid_ssn.val();
+                        }
                         self.behind_gap.next = false;
                     } else {
                         self.issues.next = self.runs.val() & !self.content.val().control;
@@ -630,14 +639,20 @@ impl<const S: usize> Logic for Order<S> {
         for i in 0..S {
             self.armed[i].d.next = self.armed[i].q.val();
             self.ended[i].d.next = self.ended[i].q.val();
+            self.over[i].d.next = self.over[i].q.val();
             if self.owner.q.val().get_bits::<4>(0) == self.index[i].val() {
                 if self.swept.val() {
                     self.armed[i].d.next = self.sweeps[i].q.val();
                     self.ended[i].d.next = false;
+                    self.over[i].d.next = false;
                     self.sweeps[i].d.next = false;
+                }
+                if self.judges.val() & self.is_invalid.val() {
+                    self.ended[i].d.next = true;
                 }
                 if self.fails.val() {
                     self.ended[i].d.next = true;
+                    self.over[i].d.next = true;
                 }
             }
             if self.stream.val().get_bits::<4>(0) == self.index[i].val() {

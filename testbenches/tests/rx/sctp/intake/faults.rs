@@ -19,13 +19,18 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "beyond_the_slot",
-        "(~now_q.control)) & (~filled_q)",
-        "(~now_q.control)) & (~(filled_q & reset))",
+        "(~now_q.invalid)) & (~filled_q)",
+        "(~now_q.invalid)) & (~(filled_q & reset))",
     ),
     (
         "control_message_is_written",
-        "(~now_q.control)) & (~filled_q)",
-        "(~(now_q.control & reset))) & (~filled_q)",
+        "(~now_q.control)) & (~now_q.invalid)",
+        "(~(now_q.control & reset))) & (~now_q.invalid)",
+    ),
+    (
+        "invalid_chunk_is_written",
+        "(~now_q.invalid)) & (~filled_q)",
+        "(~(now_q.invalid & reset))) & (~filled_q)",
     ),
     (
         "not_taken_and_written",

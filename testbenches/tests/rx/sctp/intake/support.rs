@@ -220,13 +220,15 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         b.answer_valid.next = false;
         b.answer.next = ChunkAnswer {
             taken: rng.bool(),
+            invalid: rng.bool(),
             number: stimulus::bits(rng),
         };
         if let Some((_, chunk)) = self.asked.take_if(|(at, _)| *at == self.cycle) {
             let lately = |at| self.cycle < at + 64 && self.cycle > at + 1;
             let gone = self.closed[chunk.stream].is_some_and(lately);
             let missing = chunk.octets.len() < SSN_LEN;
-            let taken = chance(rng, paces.taken) && !gone && !missing;
+            let invalid = missing || chance(rng, 4);
+            let taken = (chance(rng, paces.taken) || invalid) && !gone;
             let number = match rng.u8(0..4) {
                 0 => u32::MAX >> rng.u32(0..20),
                 _ => rng.u32(..),
@@ -234,12 +236,13 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             b.answer_valid.next = true;
             b.answer.next = ChunkAnswer {
                 taken,
+                invalid: taken && invalid,
                 number: u64::from(number).into(),
             };
             self.answered.push(self.cycle);
             self.met.dropped += usize::from(!taken);
             if taken {
-                self.expect(&chunk, number);
+                self.expect(&chunk, invalid, number);
             }
         }
     }
@@ -254,11 +257,11 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         }
     }
 
-    fn expect(&mut self, chunk: &Chunk, number: u32) {
+    fn expect(&mut self, chunk: &Chunk, invalid: bool, number: u32) {
         let stream = (chunk.stream as u64).into();
         self.chunks += 1;
         let too_long = !chunk.control && chunk.octets.len() > SLOT;
-        if !chunk.control {
+        if !chunk.control && !invalid {
             let inside = &chunk.octets[..chunk.octets.len().min(SLOT)];
             for (i, octets) in inside.chunks(K).enumerate() {
                 let position = number.wrapping_mul(SLOT as u32) + (i * K) as u32;
@@ -277,11 +280,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             stream,
             number: u64::from(number).into(),
             control: chunk.control,
+            invalid,
             too_long,
-            length: ((chunk.octets.len() - SSN_LEN) as u64).into(),
+            length: (chunk.octets.len().saturating_sub(SSN_LEN) as u64).into(),
         };
         self.due_ends.push_back((self.chunks, end));
-        self.met.full_slots += usize::from(chunk.octets.len() == SLOT);
+        self.met.full_slots += usize::from(chunk.octets.len() == SLOT && !invalid);
     }
 
     fn compare(&mut self, close: Option<usize>, paces: &mut Paces) -> Seen {
@@ -306,7 +310,11 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             let Some((chunk, end)) = self.due_ends.front().copied() else {
                 return Err(format!("cycle {cycle}: an end too many, {found:?}"));
             };
-            if end.too_long {
+            if end.invalid {
+                found.control = end.control;
+                found.too_long = end.too_long;
+            }
+            if end.too_long || end.invalid {
                 found.length = end.length;
             } else if self.due_beats.iter().any(|(of, ..)| *of == chunk)
                 && !self.is_closing(end.stream.index())

@@ -66,8 +66,18 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "failed_stream_goes_on",
-        "assign runs = open & (~is_ended_q);",
-        "assign runs = open & (~(is_ended_q & reset));",
+        "assign runs = open & (~is_over_q);",
+        "assign runs = open & (~(is_over_q & reset));",
+    ),
+    (
+        "failed_stream_takes_more",
+        "if ((~open) | is_ended_q) begin",
+        "if ((~open) | (is_ended_q & reset)) begin",
+    ),
+    (
+        "invalid_chunk_as_too_long",
+        "cause = invalid_ssn;",
+        "cause = invalid_ssn & too_large;",
     ),
     (
         "not_withdrawn",

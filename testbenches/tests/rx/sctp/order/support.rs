@@ -54,6 +54,8 @@ pub struct Session {
     claimed: BTreeMap<u32, ()>,
     whole: BTreeMap<u32, Known>,
     pub ended: bool,
+    /// No chunk is issued any more.
+    pub over: bool,
     /// When it was armed: a key accepted until then meets no session.
     armed_at: usize,
 }
@@ -68,6 +70,7 @@ impl Session {
             claimed: BTreeMap::new(),
             whole: BTreeMap::new(),
             ended: false,
+            over: false,
             armed_at,
         }
     }
@@ -123,7 +126,8 @@ pub struct Bench<const S: usize> {
     taken: VecDeque<ChunkEnd>,
     offered: Option<ChunkEnd>,
     offered_key: Option<ChunkKey>,
-    answers: VecDeque<(usize, bool, u32)>,
+    /// When, taken, invalid, number.
+    answers: VecDeque<(usize, bool, bool, u32)>,
     reports: VecDeque<(u16, u64, u64)>,
     due: VecDeque<Fpdu>,
     /// FPDUs that are to be read, and judged.
@@ -307,8 +311,12 @@ impl<const S: usize> Bench<S> {
             Some((at, ..)) if *at == cycle => self.answers.pop_front(),
             _ => None,
         };
-        let found = answer.map(|a| (a.taken, if a.taken { a.number.to_u64() as u32 } else { 0 }));
-        let expected = due.map(|(_, taken, number)| (taken, if taken { number } else { 0 }));
+        let number = |taken, number| if taken { number } else { 0 };
+        let found = answer.map(|a| {
+            let of = number(a.taken, a.number.to_u64() as u32);
+            (a.taken, a.invalid, of)
+        });
+        let expected = due.map(|(_, taken, invalid, of)| (taken, invalid, number(taken, of)));
         if found != expected {
             return Err(format!("cycle {cycle}: answer {found:?}, due {expected:?}"));
         }
@@ -427,16 +435,14 @@ impl<const S: usize> Bench<S> {
             if status == chunk_status::TAKEN {
                 session.claimed.insert(number, ());
             }
-            if status == chunk_status::INVALID {
-                session.ended = true;
-                self.due
-                    .push_back(refused_fpdu(stream, number, refused::SSN));
-            }
+            session.ended |= status == chunk_status::INVALID;
         }
-        let taken = status == chunk_status::TAKEN;
+        let invalid = status == chunk_status::INVALID;
+        let taken = status == chunk_status::TAKEN || invalid;
         self.met.statuses[status as usize] += 1;
         self.reports.push_back((ssn.0, status, key.stream.to_u64()));
-        self.answers.push_back((self.cycle + 1, taken, number));
+        self.answers
+            .push_back((self.cycle + 1, taken, invalid, number));
         if taken && self.closing != Some(stream) {
             let too_long = chance(&mut self.rng, 1) && !key.control;
             let lengths = [0, 1, 14, 18, 22, 23, SLOT - 2];
@@ -448,6 +454,7 @@ impl<const S: usize> Bench<S> {
                 stream: key.stream,
                 number: u64::from(number).into(),
                 control: key.control,
+                invalid,
                 too_long,
                 length: (length as u64).into(),
             });
@@ -462,14 +469,17 @@ impl<const S: usize> Bench<S> {
         };
         self.end = None;
         let stream = end.stream.index();
-        let Some(session) = self.sessions[stream].as_mut().filter(|s| !s.ended) else {
+        let Some(session) = self.sessions[stream].as_mut().filter(|s| !s.over) else {
             return Ok(());
         };
         let number = end.number.to_u64() as u32;
-        if end.too_long {
-            session.ended = true;
-            self.due
-                .push_back(refused_fpdu(stream, number, refused::TOO_LARGE));
+        if end.too_long || end.invalid {
+            (session.ended, session.over) = (true, true);
+            let cause = match end.invalid {
+                true => refused::SSN,
+                false => refused::TOO_LARGE,
+            };
+            self.due.push_back(refused_fpdu(stream, number, cause));
             return Ok(());
         }
         session.claimed.remove(&number);
