@@ -1,5 +1,7 @@
 //! The sticky error record of a stream (AMB-09).
 
+use std::fmt;
+
 use warpline_regmap::layout::{error_record as layout, refused};
 use warpline_wire::error::{Checks, Ending, ErrorNumber, HeaderOctets};
 use warpline_wire::{crc, ddp};
@@ -47,8 +49,33 @@ pub enum ErrorDetail {
     Connection(Ending),
     /// MPA code 3: ULPDU_Length above the largest ULPDU (AMB-21).
     Length,
-    /// MPA code 3: FPDU above the device's buffers (AMB-22).
+    /// MPA code 3: FPDU above the device's buffers (AMB-22), or a chunk of SCTP above its slot.
     TooLarge,
+    /// MPA code 1: a chunk of SCTP has a DDP-SSN that no chunk under way can have, or none (RFC 5043 §10, AMB-34).
+    Ssn,
+}
+
+impl fmt::Display for ErrorDetail {
+    /// What the record says beside number and checks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("no detail"),
+            Self::Crc { expected, received } => {
+                write!(f, "CRC {received:#010x} instead of {expected:#010x}")
+            }
+            Self::Marker { expected, received } => {
+                write!(f, "FPDUPTR {received:#06x} instead of {expected:#06x}")
+            }
+            Self::Connection(Ending::Truncated) => f.write_str("the peer's FIN cuts an FPDU"),
+            Self::Connection(Ending::Lost) => f.write_str("the connection ended without FIN"),
+            Self::Connection(Ending::BehindFin) => f.write_str("octets followed the peer's FIN"),
+            Self::Length => f.write_str("ULPDU_Length is above the device's largest ULPDU"),
+            Self::TooLarge => f.write_str("the FPDU or chunk is above the device's buffers"),
+            Self::Ssn => f.write_str(
+                "invalid DDP-SSN: the peer's chunk cannot be one under way; terminate the session",
+            ),
+        }
+    }
 }
 
 impl ErrorRecord {
@@ -87,11 +114,15 @@ impl ErrorRecord {
             (ErrorNumber::MpaConnection, refused::BEHIND_FIN) => {
                 ErrorDetail::Connection(Ending::BehindFin)
             }
+            (ErrorNumber::MpaConnection, refused::SSN) => ErrorDetail::Ssn,
             (_, refused::NO) => ErrorDetail::None,
             _ => return Err("no such reason to refuse a length or to end"),
         };
         let ulpdu = match detail {
-            ErrorDetail::Length | ErrorDetail::TooLarge | ErrorDetail::Connection(_) => 0,
+            ErrorDetail::Length
+            | ErrorDetail::TooLarge
+            | ErrorDetail::Connection(_)
+            | ErrorDetail::Ssn => 0,
             _ => ddp::MAX_HEADER_LEN.min(segment_length.into()),
         };
         let dwords = [
@@ -116,5 +147,37 @@ impl ErrorRecord {
             header,
             detail,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: ErrorNumber, cause: u32) -> Result<Option<ErrorRecord>, &'static str> {
+        let mut words = [0; layout::WORDS];
+        layout::VALID.put(&mut words, 1);
+        layout::TYPE.put(&mut words, number.error_type().into());
+        layout::CODE.put(&mut words, number.code().into());
+        layout::REFUSED.put(&mut words, cause.into());
+        layout::POSITION.put(&mut words, 0x0012_3000);
+        layout::HEADER_0.put(&mut words, 0xFFFF_FFFF); // of no FPDU
+        ErrorRecord::parse(3, &words)
+    }
+
+    // req: AMB-34
+    #[test]
+    fn an_invalid_ssn_is_told_from_a_lost_connection() {
+        let found = record(ErrorNumber::MpaConnection, refused::SSN);
+        let found = found.unwrap().unwrap();
+        assert_eq!(found.detail, ErrorDetail::Ssn);
+        assert_eq!((found.stream, found.position), (3, 0x0012_3000));
+        assert_eq!(found.header, HeaderOctets::default());
+        assert!(found.detail.to_string().starts_with("invalid DDP-SSN"));
+        let lost = record(ErrorNumber::MpaConnection, refused::LOST);
+        let lost = lost.unwrap().unwrap().detail;
+        assert_eq!(lost, ErrorDetail::Connection(Ending::Lost));
+        assert_ne!(lost.to_string(), found.detail.to_string());
+        assert!(record(ErrorNumber::MpaCrc, refused::SSN).is_err());
     }
 }
