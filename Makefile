@@ -16,6 +16,7 @@
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
 #   make long-transmit  random request sequences through the device that sends: what `make test` leaves out, and 300,000 over all
 #                     widths, recorded, taken up where it was stopped: MINUTES=60 SEQUENCES=300000 WIDTHS='64 128 256 512'
+#   make long-sctp    chunks of SCTP through the device at all widths, DDP-SSNs that wrap, and planted faults: what `make test` leaves out
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make long-segments  a path whose MTU changes under a connection, in a network namespace of its own
@@ -72,7 +73,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 demo: setup
@@ -213,6 +214,9 @@ long-transmit: setup
 	$(CARGO) run --quiet --package warpline-testbenches --example transmit_scenarios -- \
 		--record docs/bench/transmit-streams.json --count $(SEQUENCES) --minutes $(MINUTES) \
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
+
+long-sctp: setup
+	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device -- --ignored --nocapture
 
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)

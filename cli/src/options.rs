@@ -215,6 +215,17 @@ pub(crate) struct Rtl {
     /// The device sends, too: send queues, transmit rings of `--ring-octets`, and three ports for TCP
     #[arg(long)]
     pub transmit: bool,
+    /// The device takes DDP over SCTP, too: two ports for SCTP, and slots for chunks in the rings of its streams
+    #[arg(long)]
+    pub sctp: bool,
+    /// With --sctp: octets of a slot, which holds the user data of one chunk; a power of two from 512 to a quarter of the ring
+    #[arg(long, value_name = "OCTETS", requires = "sctp")]
+    #[arg(allow_negative_numbers = true, default_value = "2048")]
+    pub sctp_slot_octets: usize,
+    /// With --sctp: DDP-SSNs from the next one on that are accepted, 1 to 32767
+    #[arg(long, value_name = "N", requires = "sctp")]
+    #[arg(allow_negative_numbers = true, default_value = "32767")]
+    pub sctp_window: usize,
     /// Bits of constant AXI ID signals, 0 to 32, for an interconnect or a checker that demands them: AWID and ARID are zero, BID
     /// and RID are ignored; 0 leaves them out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=32))]

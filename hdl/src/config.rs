@@ -27,6 +27,8 @@ pub struct Config {
     pub queues: usize,
     /// The device sends, too: it has send queues, a transmit ring of `ring_octets` for each stream, and the ports of TCP for them.
     pub transmit: bool,
+    /// The device takes DDP over SCTP, too, in slots of its rings: it has the ports of SCTP.
+    pub sctp: Option<Sctp>,
 }
 
 /// What a device needs for streams of SCTP (RFC 5043).
@@ -83,6 +85,7 @@ impl Config {
             receive_slots: 64,
             queues: 4,
             transmit: false,
+            sctp: None,
         }
     }
 
@@ -138,7 +141,11 @@ impl Config {
             256 << 10,
         )?;
         size("STag slots", self.stag_slots, 16, 4096)?;
-        size("receive slots", self.receive_slots, 2, 256)
+        size("receive slots", self.receive_slots, 2, 256)?;
+        match self.sctp {
+            Some(sctp) => sctp.validate(self.ring_octets),
+            None => Ok(()),
+        }
     }
 }
 

@@ -26,15 +26,17 @@ use crate::host::interrupts::{Interrupts, MessageStreamOut};
 use crate::host::receive_rings::ReceiveRings;
 use crate::host::registers::Registers;
 use crate::host::write_mux::WriteMux;
-use crate::parts::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
+use crate::parts::axi::{AxiLiteSlave, AxiMaster, ChunkStreamIn, SegmentStreamIn};
 use crate::rx::ddp::check::Check;
 use crate::rx::ddp::deliver::Deliver;
 use crate::rx::ddp::place::Place;
 use crate::rx::mpa::ingress::Ingress;
 use crate::rx::mpa::window::{Window, WindowStreamOut};
+use crate::rx::sctp::receive::ChunkStatusOut;
 use crate::tables::stag_table::StagEntry;
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::{Block, comment};
+use warpline_regmap::sctp::sctp_context;
+use warpline_sv_writer::{Block, Dff, Optional, comment, constant};
 
 /// The receiving device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(Block)]
@@ -47,6 +49,7 @@ pub struct Core<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// The clock of all ports.
     pub clock: Signal<In, Clock>,
@@ -58,6 +61,10 @@ pub struct Core<
     pub s_axis_segment: SegmentStreamIn<W, K>,
     /// Acknowledgement and window for TCP.
     pub m_axis_window: WindowStreamOut,
+    /// Chunks of SCTP.
+    pub s_axis_sctp: Optional<ChunkStreamIn<W, K>, SCTP>,
+    /// What became of each.
+    pub m_axis_chunk: Optional<ChunkStatusOut, SCTP>,
     /// Registers.
     pub s_axil: AxiLiteSlave,
     /// Host memory: payload and completions are written, receive descriptors are read.
@@ -141,7 +148,11 @@ pub struct Core<
     pub stag_change_entry: Signal<Out, StagEntry>,
 
     #[value(Ingress::new(config))]
-    ingress: Ingress<W, K, D, H, LOGK, LOGD, S>,
+    ingress: Ingress<W, K, D, H, LOGK, LOGD, S, SCTP>,
+    /// The command is an arm of a stream of SCTP.
+    of_sctp: Optional<Dff<Bit>, SCTP>,
+    #[value(Optional::with(|| constant(sctp_context::SCTP.lsb)))]
+    sctp_at: Optional<Constant<Bits<8>>, SCTP>,
     window: Window<S>,
     #[value(Check::new(config))]
     check: Check<S>,
@@ -168,7 +179,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Core<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Core<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     /// The device that `config` describes.
     #[must_use]
@@ -185,7 +197,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for Core<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for Core<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -422,5 +435,20 @@ impl<
         self.stag_change.next = self.check.stag_change.val();
         self.stag_change_slot.next = self.check.stag_change_slot.val();
         self.stag_change_entry.next = self.check.stag_change_entry.val();
+
+        for i in 0..SCTP {
+            comment!("SCTP: the argument of `start`, with the arm that follows");
+            ChunkStreamIn::<W, K>::link(&mut self.s_axis_sctp[i], &mut self.ingress.s_axis_sctp[i]);
+            ChunkStatusOut::link(&mut self.m_axis_chunk[i], &mut self.ingress.m_axis_chunk[i]);
+            self.ingress.port_reset[i].next = self.port_reset.val();
+            if self.registers.start.val() {
+                self.of_sctp[i].d.next = self
+                    .registers
+                    .arguments
+                    .val()
+                    .get_bit(self.sctp_at[i].val().index());
+            }
+            self.ingress.of_sctp[i].next = self.of_sctp[i].q.val();
+        }
     }
 }

@@ -25,15 +25,18 @@ use crate::host::message_mux::MessageMux;
 use crate::host::read_mux::ReadMux;
 use crate::host::read_responder::ReadResponder;
 use crate::host::transmit_control::TransmitControl;
-use crate::parts::axi::{AxiLiteMaster, AxiLiteSlave, AxiMaster, AxiReadMaster, SegmentStreamIn};
+use crate::parts::axi::{
+    AxiLiteMaster, AxiLiteSlave, AxiMaster, AxiReadMaster, ChunkStreamIn, SegmentStreamIn,
+};
 use crate::reset::{DeviceReset, RESET_CYCLES};
 use crate::rx::mpa::window::WindowStreamOut;
+use crate::rx::sctp::receive::ChunkStatusOut;
 use crate::tables::stag_copy::StagCopy;
 use crate::tx::mpa::transmit_ring::ports::{SendStreamIn, StatusStreamOut, TransmitStreamOut};
 use crate::tx::transmitter::{self, Transmitter};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{TRANSMIT_ARMED, TRANSMIT_ENDED, TRANSMIT_IDLE, TRANSMIT_OPEN};
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Optional, comment};
 
 const _: () = assert!(transmitter::RESET as u64 <= RESET_CYCLES);
 
@@ -48,6 +51,7 @@ pub struct Duplex<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// The clock of all ports.
     pub aclk: Signal<In, Clock>,
@@ -57,6 +61,10 @@ pub struct Duplex<
     pub s_axis_segment: SegmentStreamIn<W, K>,
     /// Acknowledgement and window for TCP.
     pub m_axis_window: WindowStreamOut,
+    /// Chunks of SCTP.
+    pub s_axis_sctp: Optional<ChunkStreamIn<W, K>, SCTP>,
+    /// What became of each.
+    pub m_axis_chunk: Optional<ChunkStatusOut, SCTP>,
     /// Commands of TCP to the transmit rings.
     pub s_axis_send: SendStreamIn,
     /// Octets for TCP to send.
@@ -76,7 +84,7 @@ pub struct Duplex<
     mailbox: Mailbox,
     message_mux: MessageMux,
     #[value(Core::new(config))]
-    core: Core<W, K, D, H, LOGK, LOGD, S>,
+    core: Core<W, K, D, H, LOGK, LOGD, S, SCTP>,
     transmit_control: TransmitControl<S>,
     #[value(Transmitter::new(config))]
     transmitter: Transmitter<W, K, D, LOGK, LOGD, S>,
@@ -108,7 +116,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Duplex<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Duplex<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     /// The device that `config` describes.
     ///
@@ -129,7 +138,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for Duplex<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for Duplex<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -160,6 +170,10 @@ impl<
         comment!("ports of the receive side, and writes");
         SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.core.s_axis_segment);
         WindowStreamOut::link(&mut self.m_axis_window, &mut self.core.m_axis_window);
+        for i in 0..SCTP {
+            ChunkStreamIn::<W, K>::link(&mut self.s_axis_sctp[i], &mut self.core.s_axis_sctp[i]);
+            ChunkStatusOut::link(&mut self.m_axis_chunk[i], &mut self.core.m_axis_chunk[i]);
+        }
         self.m_axi.awaddr.next = self.core.m_axi.awaddr.val();
         self.m_axi.awlen.next = self.core.m_axi.awlen.val();
         self.m_axi.awsize.next = self.core.m_axi.awsize.val();

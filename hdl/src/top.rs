@@ -12,11 +12,12 @@
 use crate::Config;
 use crate::core::Core;
 use crate::host::interrupts::MessageStreamOut;
-use crate::parts::axi::{AxiLiteSlave, AxiMaster, SegmentStreamIn};
+use crate::parts::axi::{AxiLiteSlave, AxiMaster, ChunkStreamIn, SegmentStreamIn};
 use crate::reset::DeviceReset;
 use crate::rx::mpa::window::WindowStreamOut;
+use crate::rx::sctp::receive::ChunkStatusOut;
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Optional, comment};
 
 /// The device for beats of W bits: K octets (2^LOGK), D dwords (2^LOGD), H = 16·D; S streams.
 #[derive(Block)]
@@ -29,6 +30,7 @@ pub struct Warpline<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// The clock of all ports.
     pub aclk: Signal<In, Clock>,
@@ -38,6 +40,10 @@ pub struct Warpline<
     pub s_axis_segment: SegmentStreamIn<W, K>,
     /// Acknowledgement and window for TCP.
     pub m_axis_window: WindowStreamOut,
+    /// Chunks of SCTP.
+    pub s_axis_sctp: Optional<ChunkStreamIn<W, K>, SCTP>,
+    /// What became of each.
+    pub m_axis_chunk: Optional<ChunkStatusOut, SCTP>,
     /// Registers.
     pub s_axil: AxiLiteSlave,
     /// Host memory: payload and completions are written, receive descriptors are read.
@@ -47,7 +53,7 @@ pub struct Warpline<
 
     device_reset: DeviceReset,
     #[value(Core::new(config))]
-    core: Core<W, K, D, H, LOGK, LOGD, S>,
+    core: Core<W, K, D, H, LOGK, LOGD, S, SCTP>,
 }
 
 impl<
@@ -58,7 +64,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Warpline<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Warpline<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     /// The device that `config` describes.
     ///
@@ -79,7 +86,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for Warpline<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for Warpline<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -88,6 +96,10 @@ impl<
         self.core.port_reset.next = self.device_reset.port_reset.val();
         SegmentStreamIn::<W, K>::link(&mut self.s_axis_segment, &mut self.core.s_axis_segment);
         WindowStreamOut::link(&mut self.m_axis_window, &mut self.core.m_axis_window);
+        for i in 0..SCTP {
+            ChunkStreamIn::<W, K>::link(&mut self.s_axis_sctp[i], &mut self.core.s_axis_sctp[i]);
+            ChunkStatusOut::link(&mut self.m_axis_chunk[i], &mut self.core.m_axis_chunk[i]);
+        }
         AxiLiteSlave::link(&mut self.s_axil, &mut self.core.s_axil);
         AxiMaster::<W, K>::link(&mut self.m_axi, &mut self.core.m_axi);
         MessageStreamOut::link(&mut self.m_axis_msix, &mut self.core.m_axis_msix);

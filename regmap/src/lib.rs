@@ -11,7 +11,7 @@
 //! ```
 //!
 //! [`transmit`] describes send queues, which the RTL has as an option, and [`mailbox`] the way to the card's control program,
-//! which it does not have: their registers and records are in lists of their own.
+//! which it does not have: their registers and records are in lists of their own. [`sctp`] has what the option of DDP over SCTP adds.
 //!
 //! All records are arrays of 32-bit words, little-endian in host memory, word 0 first.
 //!
@@ -50,6 +50,7 @@ pub mod rdl;
 pub mod register;
 pub mod mailbox;
 pub mod processor;
+pub mod sctp;
 pub mod transmit;
 
 pub use address::AddressFields;

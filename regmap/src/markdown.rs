@@ -2,7 +2,7 @@
 
 use crate::layout::{self, check, kind, refused};
 use crate::register::{self, Command, command};
-use crate::{Access, Field, Layout, Register, Value, mailbox, transmit};
+use crate::{Access, Field, Layout, Register, Value, mailbox, sctp, transmit};
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -31,6 +31,7 @@ pub fn registers() -> String {
         )
         + MEMORY
         + &transmit_interface()
+        + &sctp_interface()
         + &mailbox_interface()
 }
 
@@ -75,6 +76,13 @@ fn transmit_interface() -> String {
         transmit::kind::VALUES,
     ) + &values("target", "`send_slot.KIND`", transmit::target::VALUES)
         + &values("status", "`send_event.STATUS`", transmit::status::VALUES)
+}
+
+/// What the option of SCTP adds.
+fn sctp_interface() -> String {
+    let mut text = String::from(SCTP);
+    text.extend(sctp::LAYOUTS.iter().map(record));
+    text
 }
 
 /// The mailbox, apart from what the RTL decodes.
@@ -146,7 +154,7 @@ has no record; it raises `INTERRUPT_STATE.FAULT`.
 const TRANSMIT: &str = "
 ## Transmit interface
 
-Devices built with `--transmit` have it. On others `CAPABILITIES` reads 0, the other registers do nothing, and the commands are
+Devices built with `--transmit` have it. On others `CAPABILITIES.TRANSMIT` reads 0, the other registers do nothing, and the commands are
 refused.
 
 A send ring holds the requests of a stream: slots of 256 octets in host memory. A request is one DDP message with up to 8
@@ -156,6 +164,14 @@ by a `send_event` in the completion queue. `send_event.CONSUMED` says which slot
 
 The first 64 octets of a slot are enough for a request with up to two elements, or 32 octets. A request that fails ends its
 ring: the requests behind it are flushed.
+";
+
+const SCTP: &str = "
+## SCTP
+
+Devices built with `--sctp` take DDP over SCTP (RFC 5043) at ports of their own, on streams that are armed for it. On others the
+bits below have no effect, and read 0. `POSITION` of an error is the number of the chunk, its DDP-SSN counted in 32 bits, times the octets
+of a slot.
 ";
 
 const MAILBOX: &str = "

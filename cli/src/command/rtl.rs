@@ -3,7 +3,7 @@
 use std::fs;
 
 use warpline_design::{add_axi_ids, design};
-use warpline_hdl::Config;
+use warpline_hdl::{Config, Sctp};
 use warpline_regmap::rdl;
 use warpline_synth::{packaging, prefixed};
 
@@ -24,6 +24,10 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
         ring_octets: options.ring_octets,
         commit_octets: options.ring_octets,
         transmit: options.transmit,
+        sctp: options.sctp.then_some(Sctp {
+            slot_octets: options.sctp_slot_octets,
+            window: options.sctp_window,
+        }),
         ..Config::simulated(options.width)
     };
     let mut design = design(&config)?;

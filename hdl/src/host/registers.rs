@@ -27,6 +27,7 @@ use crate::parts::axi::AxiLiteSlave;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::Register;
 use warpline_regmap::layout::error_record;
+use warpline_regmap::sctp::sctp_capabilities;
 use warpline_regmap::{register, transmit};
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
@@ -320,6 +321,7 @@ impl<const S: usize> Registers<S> {
         let mut capabilities = [0];
         transmit::CAPABILITY_TRANSMIT.put(&mut capabilities, config.transmit.into());
         transmit::CAPABILITY_READ_RESPONDER.put(&mut capabilities, config.transmit.into());
+        sctp_capabilities::SCTP.put(&mut capabilities, config.sctp.is_some().into());
         let identity = [
             u64::from(register::IDENTITY_VALUE),
             u64::from(register::VERSION_VALUE),

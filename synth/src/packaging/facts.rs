@@ -4,7 +4,7 @@
 use warpline_regmap::layout::{self, completion, error_record};
 use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, command};
 use warpline_regmap::transmit::{send_event, send_slot};
-use warpline_regmap::{Field, Layout, Register, Value, transmit};
+use warpline_regmap::{Field, Layout, Register, Value, sctp, transmit};
 use warpline_wire::error::{Checks, ErrorNumber};
 
 /// A number with a name.
@@ -79,9 +79,10 @@ pub(super) fn fields(register: &Register) -> &'static [Field] {
     }
 }
 
-/// All records, those of transmission last.
-pub(super) fn layouts() -> impl Iterator<Item = &'static Layout> {
-    layout::LAYOUTS.iter().chain(transmit::LAYOUTS)
+/// All records, those of transmission last; behind them what the option of SCTP adds, if the device has it.
+pub(super) fn layouts(sctp: bool) -> impl Iterator<Item = &'static Layout> {
+    let added = if sctp { sctp::LAYOUTS } else { &[] };
+    layout::LAYOUTS.iter().chain(transmit::LAYOUTS).chain(added)
 }
 
 /// All numbers that have a meaning of their own.

@@ -15,6 +15,8 @@ pub(super) struct Package<'d> {
     pub(super) macros: String,
     /// Which device it is, in one line: the modules have the same names at every width.
     pub(super) device: String,
+    /// It takes chunks of SCTP.
+    pub(super) sctp: bool,
     /// Files of SystemVerilog in compile order, packages first.
     pub(super) sources: Vec<String>,
 }
@@ -25,6 +27,7 @@ impl<'d> Package<'d> {
             width,
             streams,
             ring_octets,
+            sctp,
             ..
         } = config;
         let top = design.top();
@@ -35,6 +38,7 @@ impl<'d> Package<'d> {
             device: format!(
                 "iWARP receive offload, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
             ),
+            sctp: sctp.is_some(),
             sources: Vec::new(),
         };
         let parts = design.parts().map(|part| &*part.name);

@@ -14,7 +14,7 @@ pub const AWAITING_RESPONSES: usize = 129;
 const IDS: &str = "AXI4 IDs, added by --axi-ids: all transactions use one ID. AWID and ARID are zero; BID and RID are ignored.";
 
 /// Ports by the beginning of their names, with their purpose; signals of AXI interfaces have the standard's meaning.
-const PORTS: [(&str, &str); 17] = [
+const PORTS: [(&str, &str); 19] = [
     ("aclk", "The clock of all ports."),
     (
         "aresetn",
@@ -43,6 +43,18 @@ the range from the last acknowledged to the last sent octet.",
         "s_axil_control_",
         "Registers and mailbox for the card's control program, AXI4-Lite, 4 KiB, the same map: the other end of the mailbox, and a pair \
 of ARGUMENT and COMMAND of its own. Registers that belong to the host can be read. Tie the VALIDs to 0 if there is no control program.",
+    ),
+    (
+        "s_axis_sctp_",
+        "User data of SCTP DATA chunks of DDP, AXI4-Stream, one whole chunk per packet: fragments are joined in front. tdest: stream. \
+tuser[0]: 1 for a session control message (PPID 17), 0 for a DDP segment (PPID 16), the same in all its beats. First octet: DDP-SSN, high \
+half. tkeep: contiguous from octet 0, all ones except in the last beat. Packets are not interleaved. tready depends on m_axis_chunk.",
+    ),
+    (
+        "m_axis_chunk_",
+        "What became of each chunk, AXI4-Stream, one beat each, in the order of arrival. tdest: stream. tdata[15:0]: DDP-SSN; tdata[23:16]: 0 \
+taken, SCTP may acknowledge it; 1 here already, acknowledge it; 2 no room, do not acknowledge it, or present it again; 3 invalid, the \
+stream has failed; 4 the stream is no session of SCTP.",
     ),
     (
         "s_axil_",
@@ -116,10 +128,12 @@ pub(super) enum Protocol {
     Axi4Stream,
 }
 
-/// All of them, some of which only a device that sends has; clock and reset belong to none.
-pub(super) const INTERFACES: [Interface; 9] = [
+/// All of them, some of which only a device that sends, or takes chunks of SCTP, has; clock and reset belong to none.
+pub(super) const INTERFACES: [Interface; 11] = [
     interface("s_axis_segment", Protocol::Axi4Stream, false),
     interface("m_axis_window", Protocol::Axi4Stream, true),
+    interface("s_axis_sctp", Protocol::Axi4Stream, false),
+    interface("m_axis_chunk", Protocol::Axi4Stream, true),
     interface("s_axis_send", Protocol::Axi4Stream, false),
     interface("m_axis_transmit", Protocol::Axi4Stream, true),
     interface("m_axis_status", Protocol::Axi4Stream, true),
@@ -202,6 +216,7 @@ mod tests {
     fn every_port_is_explained_and_every_explanation_printed() {
         let config = warpline_hdl::Config {
             transmit: true,
+            sctp: Some(warpline_hdl::Sctp::default()),
             ..warpline_hdl::Config::simulated(64)
         };
         let mut design = warpline_design::design(&config).unwrap();
@@ -223,6 +238,7 @@ mod tests {
     fn every_port_but_clock_and_reset_is_of_one_interface() {
         let config = warpline_hdl::Config {
             transmit: true,
+            sctp: Some(warpline_hdl::Sctp::default()),
             ..warpline_hdl::Config::simulated(64)
         };
         let design = warpline_design::design(&config).unwrap();

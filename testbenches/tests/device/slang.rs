@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use warpline_design::{TOP, design};
-use warpline_hdl::Config;
 use warpline_hdl::tx::mpa::frame::Frame;
+use warpline_hdl::{Config, Sctp};
 use warpline_sv_writer::write;
 use warpline_testbenches::lockstep::on_large_stack;
 
@@ -75,6 +75,17 @@ fn is_clean_as(config: &Config) {
 fn the_device_of_64_bits_is_clean() {
     is_clean(64, 4);
     is_clean(64, 16);
+}
+
+#[test]
+fn the_device_of_64_bits_that_takes_chunks_is_clean() {
+    for transmit in [false, true] {
+        is_clean_as(&Config {
+            transmit,
+            sctp: Some(Sctp::default()),
+            ..Config::simulated(64)
+        });
+    }
 }
 
 #[test]

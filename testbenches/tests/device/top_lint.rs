@@ -1,7 +1,7 @@
 //! The text of the whole device: free of Verilator's warnings at every width, and the same each time.
 
 use warpline_design::{DesignError, TOP, design};
-use warpline_hdl::{Config, ConfigError};
+use warpline_hdl::{Config, ConfigError, Sctp};
 use warpline_sv_writer::Design;
 use warpline_testbenches::lockstep::sources;
 
@@ -71,6 +71,28 @@ fn devices_that_send_are_free_of_warnings() {
         ring_octets: 4 << 10,
         commit_octets: 4 << 10,
         stag_slots: 16,
+        ..Config::simulated(64)
+    });
+}
+
+#[test]
+fn devices_that_take_chunks_are_free_of_warnings() {
+    for (width, transmit) in [(64, false), (512, true)] {
+        assert_clean(&Config {
+            transmit,
+            sctp: Some(Sctp::default()),
+            ..Config::simulated(width)
+        });
+    }
+    assert_clean(&Config {
+        streams: 16,
+        ring_octets: 4 << 10,
+        commit_octets: 4 << 10,
+        stag_slots: 16,
+        sctp: Some(Sctp {
+            slot_octets: 512,
+            window: 1,
+        }),
         ..Config::simulated(64)
     });
 }
@@ -158,4 +180,17 @@ fn a_device_that_cannot_be_is_refused_with_the_value_that_is_wrong() {
         }),
         size("receive slots", 512, 2, 256)
     );
+    let chunks = |slot_octets, window| Config {
+        sctp: Some(Sctp {
+            slot_octets,
+            window,
+        }),
+        ..good
+    };
+    assert_eq!(
+        refused(chunks(64 << 10, 1)),
+        size("slot octets", 64 << 10, 512, 32 << 10)
+    );
+    assert_eq!(refused(chunks(2048, 0)), ConfigError::Window(0));
+    assert_eq!(refused(chunks(2048, 32_768)), ConfigError::Window(32_768));
 }

@@ -13,7 +13,7 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use crate::parts::axi::SegmentStreamIn;
+use crate::parts::axi::{ChunkStreamIn, SegmentStreamIn};
 use crate::parts::crc32c::{self, Crc32c};
 use crate::parts::delay::Delay;
 use crate::records::{DdpSegment, Verdict};
@@ -25,10 +25,11 @@ use crate::rx::mpa::fetch::Fetch;
 use crate::rx::mpa::scan::Scan;
 use crate::rx::mpa::stream_end::StreamEnd;
 use crate::rx::mpa::strip::{self, MarkerVerdict, Strip};
+use crate::rx::sctp::receive::{ChunkStatusOut, Receive};
 use crate::{Config, ISLANDS};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
-use warpline_sv_writer::{Block, Record, comment};
+use warpline_sv_writer::{Block, Optional, Record, comment};
 
 /// A stream is armed or closed.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct, Record)]
@@ -54,6 +55,7 @@ pub struct Ingress<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -61,6 +63,14 @@ pub struct Ingress<
     pub reset: Signal<In, Bit>,
     /// TCP payload.
     pub s_axis_segment: SegmentStreamIn<W, K>,
+    /// Rises a cycle before `reset`, and falls with it.
+    pub port_reset: Optional<Signal<In, Bit>, SCTP>,
+    /// Chunks of SCTP.
+    pub s_axis_sctp: Optional<ChunkStreamIn<W, K>, SCTP>,
+    /// What became of each.
+    pub m_axis_chunk: Optional<ChunkStatusOut, SCTP>,
+    /// With `arm`: the stream is a session of SCTP, and `sequence_start` the number of its first chunk.
+    pub of_sctp: Optional<Signal<In, Bit>, SCTP>,
     /// Pulse: `stream` enters full operation with the next three fields.
     pub arm: Signal<In, Bit>,
     /// Pulse: `stream` no longer accepts octets.
@@ -136,6 +146,10 @@ pub struct Ingress<
     crc32c: Crc32c<W, D>,
     #[value(Delay::new(crc32c::latency(W) - strip::VERDICT))]
     marker_verdict: Delay<MarkerVerdict>,
+    #[value(Optional::with(|| Receive::new(config)))]
+    receive: Optional<Receive<W, K, LOGK, S>, SCTP>,
+    /// With `owner`: it is of SCTP.
+    owner_of_sctp: Optional<Dff<Bit>, SCTP>,
     /// The input, a cycle later,
     owner: Dff<OwnerChange>,
     /// and two cycles later.
@@ -150,12 +164,14 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Ingress<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Ingress<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     /// Network side of the device that `config` describes.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         assert!(config.width == W && config.streams == S);
+        assert_eq!(SCTP, usize::from(config.sctp.is_some()));
         // by the time of its verdict the FPDU is whole in the commit buffer
         assert!(
             strip::LATENCY + commit::written(D) <= crc32c::latency(W) + check::FROM_VERDICT,
@@ -173,7 +189,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for Ingress<W, K, D, H, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for Ingress<W, K, D, H, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -313,5 +330,58 @@ impl<
         self.commit.read_row_1.next = self.read_row_1.val();
         self.commit.read_select.next = self.read_select.val();
         self.read_data.next = self.commit.read_data.val();
+
+        for i in 0..SCTP {
+            comment!("SCTP: its streams are not armed in `admit` and `scan`");
+            self.receive[i].reset.next = self.reset.val();
+            self.receive[i].port_reset.next = self.port_reset[i].val();
+            ChunkStreamIn::<W, K>::link(&mut self.s_axis_sctp[i], &mut self.receive[i].s_axis_sctp);
+            ChunkStatusOut::link(&mut self.m_axis_chunk[i], &mut self.receive[i].m_axis_chunk);
+            self.owner_of_sctp[i].d.next = self.of_sctp[i].val();
+            self.owner_before.d.next.arm =
+                self.owner.q.val().arm & !self.owner_of_sctp[i].q.val() & !self.reset.val();
+            self.scan.arm.next = self.arm.val() & !self.of_sctp[i].val();
+            self.receive[i].arm.next = self.arm.val();
+            self.receive[i].sctp.next = self.of_sctp[i].val();
+            self.receive[i].first.next = self.sequence_start.val().get_bits::<16>(0);
+            self.receive[i].close.next = self.close.val();
+            self.receive[i].stream.next = self.stream.val();
+            for j in 0..S {
+                self.receive[i].tail[j].next = self.fetch.tail[j].val();
+            }
+
+            comment!("SCTP, into the rings");
+            self.receive[i].beat_valid.next = self.admit.beat_valid.val();
+            self.receive[i].beat_data.next = self.admit.beat_data.val();
+            self.receive[i].beat.next = self.admit.beat.val();
+            self.assembly.beat_valid.next = self.receive[i].ring_valid.val();
+            self.assembly.beat_data.next = self.receive[i].ring_data.val();
+            self.assembly.beat.next = self.receive[i].ring_beat.val();
+            self.receive[i].landed.next = self.assembly.landed.val();
+            self.receive[i].landed_stream.next = self.assembly.landed_stream.val();
+            self.scan.landed.next = self.receive[i].scan_landed.val();
+
+            comment!("SCTP, out of the rings");
+            self.receive[i].scan_fpdu.next = self.scan.fpdu.val();
+            self.receive[i].scan_valid.next = self.scan.fpdu_valid.val();
+            self.scan.fpdu_ready.next = self.receive[i].scan_ready.val();
+            self.receive[i].scan_issued.next = self.scan.issued.val();
+            self.receive[i].scan_issued_stream.next = self.scan.issued_stream.val();
+            self.issued.next = self.receive[i].issued.val();
+            self.issued_stream.next = self.receive[i].issued_stream.val();
+            self.fetch.fpdu.next = self.receive[i].fpdu.val();
+            self.fetch.fpdu_valid.next = self.receive[i].fpdu_valid.val();
+            self.receive[i].fpdu_ready.next = self.fetch.fpdu_ready.val();
+            self.receive[i].start.next = self.fetch.start.val();
+            self.receive[i].start_valid.next = self.fetch.start_valid.val();
+            self.scan.ahead_started.next = self.receive[i].scan_started.val();
+            self.receive[i].ahead_done.next = self.ahead_done.val();
+            self.receive[i].ahead_stream.next = self.ahead_stream.val();
+            self.receive[i].ahead_position.next = self.ahead_position.val();
+            self.receive[i].ahead_accepted.next = self.ahead_accepted.val();
+            self.scan.ahead_done.next = self.receive[i].scan_done.val();
+            self.receive[i].verdict_valid.next = self.crc32c.verdict_valid.val();
+            self.verdict.next.good = self.crc32c.verdict.val().good | self.receive[i].waived.val();
+        }
     }
 }

@@ -6,6 +6,10 @@
 //!                  │ └► order ─ Fpdu, in order or ahead ─────────────┘
 //!                  └──── answer
 //! ```
+//!
+//! [`receive`](receive::Receive) is both, and their connections to the path that they share with TCP. A device has it as an option,
+//! [`Config::sctp`](crate::Config::sctp).
 
 pub mod intake;
 pub mod order;
+pub mod receive;
