@@ -220,7 +220,7 @@ mod tests {
             match seeds.contains(&20) {
                 false => Ok(tally.clone()),
                 true => Err(Failed {
-                    config: small(64),
+                    config: Box::new(small(64)),
                     seeds: 20..21,
                     failure: Failure {
                         lines: vec!["completion 3 is gone".into()],

@@ -91,7 +91,7 @@ impl fmt::Display for Tally {
 #[derive(Debug)]
 pub struct Failed {
     /// The device.
-    pub config: Config,
+    pub config: Box<Config>,
     /// Seeds whose scenarios show it, on a card of their own.
     pub seeds: Range<u64>,
     /// What is wrong.
@@ -107,7 +107,7 @@ impl fmt::Display for Failed {
         } = self;
         let seed = seeds.end.saturating_sub(1);
         let width = config.width;
-        let small = if *config == small(width) {
+        let small = if **config == small(width) {
             " --small"
         } else {
             ""
@@ -143,7 +143,7 @@ pub fn run_chain(
     let start = seeds.start;
     let failed = |end: u64| {
         move |failure| Failed {
-            config: *config,
+            config: Box::new(*config),
             seeds: start..end,
             failure,
         }
@@ -181,7 +181,7 @@ pub fn run_missing(config: &Config, seeds: Range<u64>, tally: &mut Tally) -> Res
             continue;
         }
         let failed = |failure| Failed {
-            config: *config,
+            config: Box::new(*config),
             seeds: seed..seed + 1,
             failure,
         };
