@@ -71,7 +71,7 @@ impl<const N: usize> Logic for Ambiguous<N> {
     }
 }
 
-fn text(block: &dyn Block) -> String {
+fn text(block: &impl Block) -> String {
     let design = write(block, "holding").unwrap();
     design.modules.iter().map(|m| code(&m.text)).collect()
 }
