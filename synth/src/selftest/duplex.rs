@@ -22,9 +22,9 @@ use warpline_regmap::transmit::{
 };
 use warpline_wire::rdmap::{Control, Opcode, ReadRequest, Version, queue};
 
+use super::fault::Fault;
 use super::program::{DOMAIN, Octets, Program, STREAMS, TAGGED_OFFSET};
-use super::rom::{Style, rom};
-use super::{Fault, few_block_rams};
+use super::rom::{Style, few_block_rams, rom};
 use crate::error::Error;
 
 const SOURCE: &str = "warpline_selftest_source";

@@ -7,6 +7,7 @@
 //! ```
 
 mod duplex;
+mod fault;
 mod program;
 mod receive;
 mod rom;
@@ -15,8 +16,10 @@ use warpline_hdl::Config;
 use warpline_sv_writer::Design;
 
 use crate::error::Error;
+use rom::few_block_rams;
 
 pub use duplex::DuplexTest;
+pub use fault::Fault;
 pub use receive::SelfTest;
 
 /// Top module of the evaluation board's bitstream.
@@ -42,20 +45,6 @@ pub(crate) const PINS: &str = include_str!("../../../constraints/ecp5-evn/warpli
 
 /// Makes memory and traffic use few block RAMs.
 const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
-
-/// A planted fault, for tests of the self-test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// A bit of what is sent is inverted: as an FPDU's it fails the CRC, as one of memory it arrives.
-    Traffic,
-    /// The expected CRC of memory is wrong.
-    Memory,
-}
-
-/// Whether the device leaves few block RAMs in the largest part.
-const fn few_block_rams(width: usize) -> bool {
-    width > 256
-}
 
 /// All files of the bitstream of the `device` that `config` describes, in compile order, the top module [`BOARD`] last: the device,
 /// the self-test, the board.

@@ -6,7 +6,7 @@ use warpline_regmap::layout::close;
 use warpline_regmap::register::{self, Register, command};
 use warpline_wire::crc::crc32c;
 
-use super::Fault;
+use super::fault::Fault;
 use super::rom::{Style, rom};
 
 /// Streams of the device.

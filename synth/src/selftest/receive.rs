@@ -11,9 +11,9 @@ use warpline_regmap::layout::{receive_buffer, stag_entry, stream_context};
 use warpline_regmap::register::{self, command};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
+use super::fault::Fault;
 use super::program::{DOMAIN, Octets, Program, STREAMS, TAGGED_OFFSET};
-use super::rom::{Style, rom, rom_of_halves};
-use super::{Fault, few_block_rams};
+use super::rom::{Style, few_block_rams, rom, rom_of_halves};
 use crate::error::Error;
 
 /// Octets of memory whose CRC is compared, from address 0 on; the completion queue follows them.

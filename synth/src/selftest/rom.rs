@@ -1,5 +1,10 @@
 //! ROMs as SystemVerilog: file name and text.
 
+/// Whether the device leaves few block RAMs in the largest part.
+pub(super) const fn few_block_rams(width: usize) -> bool {
+    width > 256
+}
+
 /// What a ROM is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
