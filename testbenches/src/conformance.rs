@@ -350,7 +350,8 @@ fn test_below<'a>(lines: &[&'a str], index: usize) -> Result<&'a str, &'a str> {
     let line = lines.get(after).copied().unwrap_or("").trim();
     let runs = attributes.contains(&"#[test]")
         && !attributes.iter().any(|line| line.starts_with("#[ignore"));
-    let name = line
+    // a test that others start, to see that it finds a fault, is `pub`
+    let name = (line.strip_prefix("pub ").unwrap_or(line))
         .strip_prefix("fn ")
         .and_then(|rest| rest.split('(').next());
     name.filter(|_| runs).ok_or(line)

@@ -135,7 +135,6 @@ fn statuses(device: &Device) -> Vec<u64> {
     device.statuses.iter().map(|s| s.status).collect()
 }
 
-// req: SCTP-FMT-05, SCTP-FMT-06, SCTP-SSN-02, SCTP-SSN-05
 /// Tagged and untagged messages of one chunk and of several, in order; a control message among them counts.
 fn in_order(width: usize) {
     let mut bench = Bench::new(width);
@@ -166,6 +165,7 @@ fn in_order(width: usize) {
     assert!(bench.device.payload().count() > 7900);
 }
 
+// req: SCTP-FMT-05, SCTP-FMT-06, SCTP-SSN-02, SCTP-SSN-05
 #[test]
 pub fn chunks_in_order_are_placed_and_delivered_at_64_bits() {
     in_order(64);

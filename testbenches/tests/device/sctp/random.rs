@@ -539,8 +539,7 @@ fn random_sessions_are_as_the_reference_has_them_at_512_bits() {
     random_sessions(512, 9, 300);
 }
 
-/// DDP-SSNs wrap in the random part of each session.
-// req: SCTP-SSN-02, SCTP-SSN-05, SCTP-SSN-11
+/// DDP-SSNs wrap in the random part of each session (SCTP-SSN-02, SCTP-SSN-05, SCTP-SSN-11).
 #[test]
 #[ignore = "make long-sctp: 65,500 chunks for each stream"]
 fn ssns_wrap_among_random_chunks() {
