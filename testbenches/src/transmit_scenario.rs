@@ -8,8 +8,9 @@
 //!
 //! A *sequence* is what a stream is asked to send from its arming to its close. A seed gives one to eight of them: up to four
 //! streams at a time, one after the other in each, over memory of several regions, with events at any time: a change of EMSS,
-//! a revocation, an error or the first FPDU of the peer, a close. All ports stall at random. Each run begins with a reset, so
-//! a seed is replayed alone.
+//! a revocation, an error or the first FPDU of the peer, a close. In some the peer sends RDMA Read Requests, which the device's read
+//! responder answers, or leaves to the host (`docs/decisions/28-read-responses.md`). All ports stall at random. Each run begins with
+//! a reset, so a seed is replayed alone.
 
 mod common;
 mod judge;

@@ -37,7 +37,7 @@ impl Coverage {
 }
 
 /// Everything that must occur among enough runs.
-pub const EVENTS: [&str; 33] = [
+pub const EVENTS: [&str; 62] = [
     "1 MiB",
     "EMSS changed between FPDUs",
     "EMSS changed in a message",
@@ -48,6 +48,7 @@ pub const EVENTS: [&str; 33] = [
     "TERMINATE behind an error of the peer",
     "acknowledged in part",
     "close under way",
+    "close with reads under way",
     "command refused",
     "command refused behind a close",
     "completion queue wraps",
@@ -57,6 +58,34 @@ pub const EVENTS: [&str; 33] = [
     "flushed by an error of the peer",
     "gate opens",
     "octets again",
+    "read answered",
+    "read answered under a revocation",
+    "read at the end of the responder",
+    "read behind an error of the peer",
+    "read behind one of the host",
+    "read behind the end of the responder",
+    "read finds no buffer",
+    "read flushed behind TERMINATE",
+    "read flushed behind a failure",
+    "read flushed by a close",
+    "read flushed by an error of the peer",
+    "read handed to the host",
+    "read of 0 octets",
+    "read of several segments",
+    "read refused: Data Sink",
+    "read refused: STag",
+    "read refused: association",
+    "read refused: bounds",
+    "read refused: its buffer is not read",
+    "read refused: malformed",
+    "read refused: one too many",
+    "read refused: revoked",
+    "read refused: right",
+    "read request of two segments",
+    "read without a responder",
+    "reads outstanding",
+    "response fails with BUS",
+    "response fails with STAG",
     "revocation in a message",
     "revocation under way",
     "send ring full",
@@ -154,6 +183,12 @@ pub enum Spoil {
     Status,
     /// More requests than there are.
     Missing,
+    /// Another octet in each FPDU of a Read Response.
+    Response,
+    /// The peer may read every region.
+    Right,
+    /// Read Requests behind one that the host has got are answered.
+    Handed,
 }
 
 /// The octet of host memory at a bus address.

@@ -9,8 +9,12 @@
 //! | `REVOKE_STAG` | segments that read the region, up to one that fails with `STAG`; none of requests announced when it was done |
 //! | error of the peer | requests that are sent, then flushed; of those announced behind the error's completion only `TERMINATE` is sent |
 //! | `CLOSE_STREAM` | requests that are sent, then flushed; octets that TCP has not read by then do not come |
+//!
+//! Read Responses that the device makes come between these messages, whole ones, in the order of their requests ([`reads`]).
+//! Events that name the same effects apply to them, too; a request whose region is being revoked may also go to the host.
 
 mod due;
+mod reads;
 mod reports;
 mod state;
 
@@ -19,6 +23,7 @@ use warpline_regmap::transmit::{Target, status};
 use super::common::{Coverage, Spoil};
 use due::{Fpdu, Refused};
 pub use state::Judge;
+use state::Which;
 
 /// FPDUs of a former size that may still come when `SET_EMSS` is done: those that are cut, and not in the ring.
 const CUT: usize = 40;
@@ -61,18 +66,19 @@ impl Judge {
         let same = found.iter().zip(due).take_while(|(a, b)| a == b).count();
         let part = |octets: &[u8]| format!("{:02x?}", &octets[same..octets.len().min(same + 24)]);
         format!(
-            "FPDU at {at}, of request {request} from octet {sent} on: from octet {same} of {} on {}, due {} of {}, or {} others",
+            "FPDU at {at}, of {request:?} from octet {sent} on: from octet {same} of {} on {}, due {} of {}, or {} others; the next Read Request: {:?}",
             found.len(),
             part(found),
             part(due),
             due.len(),
-            next.len() - 1
+            next.len() - 1,
+            self.reads.next(),
         )
     }
 
     fn accept(&mut self, fpdu: Fpdu, coverage: &mut Coverage) -> Result<(), String> {
         let Fpdu {
-            request: index,
+            request: which,
             sent,
             size,
             octets,
@@ -94,8 +100,15 @@ impl Judge {
                 return Err(format!("{CUT} FPDUs of a former EMSS, and one more"));
             }
         }
-        if index != self.cursor.0 {
+        let ordinary = match self.under_way {
+            Some((under_way, _)) => which == under_way,
+            None => matches!(which, Which::Read(_)) || which == Which::Slot(self.slot_at),
+        };
+        if !ordinary {
             coverage.count("TERMINATE behind an error of the peer");
+        }
+        if matches!(which, Which::Read(_)) && sent > 0 {
+            coverage.count("read of several segments");
         }
         if self.markers {
             coverage.count("FPDU with markers");
@@ -109,8 +122,15 @@ impl Judge {
         self.judged += octets.len();
         self.ends.push(self.judged as u32);
         coverage.count("FPDU");
-        self.cursor = (index, sent + segment.count);
+        self.under_way = (!segment.last).then_some((which, sent + segment.count));
         if segment.last {
+            let index = match which {
+                Which::Slot(index) => index,
+                Which::Read(index) => {
+                    self.answered(index, coverage);
+                    return Ok(());
+                }
+            };
             let announced = &mut self.requests[index];
             announced.seen = true;
             if let Some(request) = announced.posting.request
@@ -126,7 +146,7 @@ impl Judge {
                 self.last = Some(index);
                 coverage.count("TERMINATE");
             }
-            self.cursor = (index + 1, 0);
+            self.slot_at = index + 1;
         }
         Ok(())
     }
@@ -159,7 +179,8 @@ impl Judge {
             r.report.map_or(r.seen && !r.signalled, |report| {
                 report != status::OK || r.seen
             })
-        }) && self.judged == self.octets.len()
+        }) && self.reads.unresolved() == 0
+            && self.judged == self.octets.len()
             && self.spoil != Some(Spoil::Missing)
     }
 
@@ -188,31 +209,34 @@ impl Judge {
                 ));
             }
         }
-        let Some(index) = self.failed.filter(|_| !self.aborted) else {
+        self.end_of_reads()?;
+        let Some(which) = self.failed.filter(|_| !self.aborted) else {
             return Ok(());
         };
         // the message stops at a segment that fails for this reason
-        let reason = self.requests[index].report.unwrap_or(status::OK);
-        let (at, sent) = self.cursor;
-        let sent = match at == index {
-            true => sent,
-            false => 0,
+        let reason = self.message(which).report.unwrap_or(status::OK);
+        let sent = match self.under_way {
+            Some((under_way, sent)) if under_way == which => sent,
+            Some((other, sent)) if self.frozen.is_none() => {
+                return Err(format!("{which:?} failed, and {other:?} ends at {sent}"));
+            }
+            _ => 0,
         };
         if sent > 0 {
             coverage.count("failure in a message");
         }
         let sizes = self.sizes[self.size..].iter();
-        let fails = |mulpdu: u16| match self.segment(index, sent, mulpdu) {
+        let fails = |mulpdu: u16| match self.segment(which, sent, mulpdu) {
             Err(Refused(due)) => {
                 due == reason
-                    || reason == status::STAG && self.meets_revocation(index, sent, mulpdu)
+                    || reason == status::STAG && self.meets_revocation(which, sent, mulpdu)
             }
-            Ok(_) => reason == status::STAG && self.meets_revocation(index, sent, mulpdu),
+            Ok(_) => reason == status::STAG && self.meets_revocation(which, sent, mulpdu),
         };
         if !sizes.map(|size| size.mulpdu).any(fails) {
-            return Err(format!("slot {index} failed with {reason} at octet {sent}"));
+            return Err(format!("{which:?} failed with {reason} at octet {sent}"));
         }
-        if reason == status::STAG && self.meets(index) && sent > 0 {
+        if reason == status::STAG && self.meets(which) && sent > 0 {
             coverage.count("revocation in a message");
         }
         Ok(())

@@ -1,21 +1,24 @@
 //! What a seed means: streams one after the other, their memory, their requests, and what the host does to them.
 
+mod asks;
 mod slots;
 
 use std::ops::Range;
 
 use fastrand::Rng;
-use warpline_regmap::transmit::{Flags, INLINE_MAX};
+use warpline_regmap::transmit::{Flags, INLINE_MAX, READ_REQUESTS_MAX};
 
 use super::common::{SLOTS, STREAMS};
 use crate::local_memory::Region;
 use crate::stimulus::{Pace, chance};
+pub use asks::{Ask, Cut, Reads};
+use asks::{Fault as Amiss, NO_RIGHT, ask};
 use slots::posting;
 pub use slots::{Fault, Memory, Posting};
 
 /// Lives of a stream number at most, and regions of each.
 const LIVES: usize = 2;
-const REGIONS: usize = 6;
+const REGIONS: usize = 7;
 /// Alignment of memory that the bus does not read: whole beats of every width.
 const FAULTY: u64 = 64;
 
@@ -67,6 +70,8 @@ pub struct Life {
     /// Where the peer's octets begin, and memory that it may write.
     pub peer_start: u32,
     pub sink: Region,
+    /// The peer may send Read Requests.
+    pub reads: Option<Reads>,
     /// Regions are revoked behind the close.
     pub tidy: bool,
 }
@@ -96,6 +101,10 @@ pub enum Step {
     Revoke(usize),
     /// The peer sends an FPDU, with this wrong about it.
     Peer(Wrong),
+    /// The peer sends these Read Requests, in one TCP segment or in one each.
+    Ask(Vec<Ask>, bool),
+    /// The host answers Read Requests from now on.
+    ResponderOff,
     Pause(u64),
 }
 
@@ -158,6 +167,9 @@ impl Life {
         let domain = rng.u16(0..3);
         let count = if huge { 2 } else { rng.usize(1..=14) };
         let mut regions = regions(rng, number, index, domain, huge);
+        let window = 0x10 * number as u64 + index as u64;
+        let reads = (!huge && chance(rng, 45)).then(|| Reads::new(rng, window));
+        regions[NO_RIGHT].registered &= reads.is_some();
         let mut life = Self {
             domain,
             markers: chance(rng, 50),
@@ -169,7 +181,7 @@ impl Life {
                 .expect("some"),
             first_msn: *rng.choice(&[1, u32::MAX, 0, 0x7FFF_FFFF]).expect("some"),
             entries: 4 << rng.u32(0..3),
-            ring: ((0x100 + 0x10 * number as u64 + index as u64) << 32) - [0, 512][rng.usize(0..2)],
+            ring: ((0x100 + window) << 32) - [0, 512][rng.usize(0..2)],
             regions: vec![],
             steps: vec![],
             abort: !huge && chance(rng, 25),
@@ -187,12 +199,14 @@ impl Life {
                 stream: None,
                 base: 0,
                 length: 64,
-                address: (0x200 + 0x10 * number as u64 + index as u64) << 32,
+                address: (0x200 + window) << 32,
                 remote_read: None,
             },
+            reads,
             tidy: chance(rng, 60),
         };
         life.requests(rng, &mut regions, count, huge);
+        life.asks(rng, &regions);
         life.regions = regions;
         life.events(rng);
         life
@@ -242,6 +256,56 @@ impl Life {
         }
     }
 
+    /// Read Requests between the requests.
+    fn asks(&mut self, rng: &mut Rng, regions: &[Memory]) {
+        let Some(reads) = self.reads else {
+            return;
+        };
+        let groups = rng.usize(1..=3);
+        let failing = chance(rng, 45).then(|| rng.usize(..groups));
+        let beyond = chance(rng, 15).then(|| rng.usize(..groups));
+        let more = reads.announced > READ_REQUESTS_MAX;
+        for group in 0..groups {
+            let mut most = 6;
+            let mut count = rng.usize(1..=most.min(reads.announced));
+            let mut least = 0;
+            if beyond == Some(group) || more && group == 0 {
+                // all that may be under way: the first one takes its time
+                most = reads.announced;
+                count = most + usize::from(beyond == Some(group));
+                least = if count > 1 { rng.u32(4000..24_000) } else { 0 };
+            }
+            let wrong = rng.usize(..count);
+            let asks = (0..count).map(|index| {
+                let wrong = failing == Some(group) && index == wrong && index < most;
+                let fault = wrong.then(|| Amiss::new(rng));
+                let least = if index == 0 { least } else { 0 };
+                Ask {
+                    beyond: index == most,
+                    ..ask(rng, regions, fault, least)
+                }
+            });
+            let step = Step::Ask(asks.collect(), rng.bool());
+            let at = rng.usize(0..=self.steps.len());
+            self.steps.insert(at, step);
+            if chance(rng, 30) {
+                self.steps.insert(at + 1, Step::Pause(rng.u64(0..200)));
+            }
+        }
+        if reads.on && chance(rng, 12) {
+            // often behind requests that are under way
+            let last = self
+                .steps
+                .iter()
+                .rposition(|step| matches!(step, Step::Ask(..)));
+            let at = match (last, rng.bool()) {
+                (Some(last), true) => last + 1,
+                _ => rng.usize(0..=self.steps.len()),
+            };
+            self.steps.insert(at, Step::ResponderOff);
+        }
+    }
+
     /// Events between the requests.
     fn events(&mut self, rng: &mut Rng) {
         let insert = |steps: &mut Vec<Step>, rng: &mut Rng, step, from| {
@@ -256,8 +320,10 @@ impl Life {
             }
         }
         for index in 0..2 {
-            if chance(rng, 12) {
-                let at = insert(&mut self.steps, rng, Step::Revoke(index), 0);
+            if chance(rng, if self.reads.is_some() { 20 } else { 12 }) {
+                // most of the peer's requests shall find their region
+                let from = self.reads.map_or(0, |_| rng.usize(0..=self.steps.len()));
+                let at = insert(&mut self.steps, rng, Step::Revoke(index), from);
                 let pause = rng.u64(0..400);
                 self.steps.insert(at, Step::Pause(pause));
             }
@@ -305,8 +371,8 @@ fn stag(rng: &mut Rng, number: usize, life: usize, index: usize) -> u32 {
     (above * SLOTS + slot as u32) << 8 | u32::from(rng.u8(..))
 }
 
-/// Two regions that are as they should be, and those that are wrong: absent, of another domain, of another stream, and not
-/// read by the bus.
+/// Two regions that are as they should be, and those that are wrong: absent, of another domain, of another stream, not
+/// read by the bus, and without the remote read right.
 fn regions(rng: &mut Rng, number: usize, life: usize, domain: u16, huge: bool) -> Vec<Memory> {
     let regions = (0..REGIONS).map(|index| {
         let length = match index {
@@ -344,7 +410,7 @@ fn regions(rng: &mut Rng, number: usize, life: usize, domain: u16, huge: bool) -
                 base,
                 length,
                 address,
-                remote_read: None,
+                remote_read: Some(index != NO_RIGHT),
             },
             registered: index != 2,
             faulty,

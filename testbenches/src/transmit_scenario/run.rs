@@ -3,6 +3,7 @@
 mod completions;
 mod memory;
 mod peer;
+mod reads;
 mod registers;
 mod state;
 mod stream;

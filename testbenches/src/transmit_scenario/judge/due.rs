@@ -1,12 +1,12 @@
 //! What may come next of a stream: the segments of its requests, the FPDUs that carry them, and why a request fails.
 
-use warpline_regmap::transmit::{Payload, SendRequest, Target, status};
+use warpline_regmap::transmit::{Payload, Target, status};
 use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
 use warpline_wire::{marker, mpa};
 
 use super::super::common::{Spoil, memory_octet};
 use super::super::plan::Fault;
-use super::state::{Announced, Judge};
+use super::state::{Judge, Which};
 use crate::local_memory::{self, bus_address};
 
 /// The next segment of a request.
@@ -20,7 +20,7 @@ pub(super) struct Segment {
 /// An FPDU that may come next.
 pub(super) struct Fpdu {
     /// Its request, and the octets of that which were sent before.
-    pub(super) request: usize,
+    pub(super) request: Which,
     pub(super) sent: u32,
     /// Which of the stream's sizes it has.
     pub(super) size: usize,
@@ -33,8 +33,8 @@ pub(super) struct Refused(pub(super) u32);
 
 impl Judge {
     /// The next segment of a request, of which `sent` octets were sent, or why there is none.
-    pub(super) fn segment(&self, index: usize, sent: u32, mulpdu: u16) -> Result<Segment, Refused> {
-        let announced = &self.requests[index];
+    pub(super) fn segment(&self, which: Which, sent: u32, mulpdu: u16) -> Result<Segment, Refused> {
+        let announced = self.message(which);
         let posting = &announced.posting;
         let request = match (posting.fault, &posting.request) {
             (Fault::Unread, _) => return Err(Refused(status::BUS)),
@@ -53,7 +53,7 @@ impl Judge {
         {
             return Err(Refused(status::MALFORMED));
         }
-        let payload = self.payload(announced, request, sent, count)?;
+        let payload = self.payload(which, sent, count)?;
         let header = match request.target() {
             Target::Tagged {
                 stag,
@@ -70,7 +70,9 @@ impl Judge {
                 header.emit().to_vec()
             }
             Target::Untagged { queue, rsvd_ulp } => {
-                let spoiled = u32::from(self.spoil == Some(Spoil::Msn) && index > 1);
+                let spoiled = u32::from(
+                    self.spoil == Some(Spoil::Msn) && !matches!(which, Which::Slot(0 | 1)),
+                );
                 let header = UntaggedHeader {
                     last,
                     rsvd_ulp,
@@ -93,13 +95,13 @@ impl Judge {
         self.msns.get(&queue).copied().unwrap_or(self.first_msn)
     }
 
-    pub(super) fn payload(
-        &self,
-        announced: &Announced,
-        request: &SendRequest,
-        sent: u32,
-        count: u32,
-    ) -> Result<Vec<u8>, Refused> {
+    pub(super) fn payload(&self, which: Which, sent: u32, count: u32) -> Result<Vec<u8>, Refused> {
+        let announced = self.message(which);
+        let Some(request) = &announced.posting.request else {
+            return Err(Refused(status::MALFORMED));
+        };
+        // memory that the peer reads needs its right
+        let remote = matches!(which, Which::Read(_)) && self.spoil != Some(Spoil::Right);
         let gather = match request.payload() {
             Payload::Inline(inline) => {
                 let part = sent as usize..(sent + count) as usize;
@@ -121,7 +123,7 @@ impl Judge {
                     stag: element.stag,
                     offset: element.offset.wrapping_add(from - begins),
                     length: to - from,
-                    remote: false,
+                    remote,
                 };
                 let region = known.map(|known| &known.region);
                 let address = bus_address(region, self.number, self.domain, range);
@@ -139,8 +141,8 @@ impl Judge {
     }
 
     /// The next segment reads a region that is being revoked, or was.
-    pub(super) fn meets_revocation(&self, index: usize, sent: u32, mulpdu: u16) -> bool {
-        let Some(request) = &self.requests[index].posting.request else {
+    pub(super) fn meets_revocation(&self, which: Which, sent: u32, mulpdu: u16) -> bool {
+        let Some(request) = &self.message(which).posting.request else {
             return false;
         };
         let Payload::Gather(gather) = request.payload() else {
@@ -157,24 +159,31 @@ impl Judge {
         })
     }
 
-    /// Requests whose next segment may come next, with the octets of them that were sent.
-    pub(super) fn candidates(&self) -> Vec<(usize, u32)> {
-        if self.last.is_some_and(|last| last < self.cursor.0) || !self.open {
+    /// Messages whose next segment may come next, with the octets of them that were sent: that of a message that is sent in
+    /// part, or else of either kind; RFC 5040 §5.5 orders messages of one kind only.
+    pub(super) fn candidates(&self) -> Vec<(Which, u32)> {
+        if self.last.is_some() || !self.open {
             return vec![];
         }
-        let (at, sent) = self.cursor;
         let mut all = vec![];
-        if at < self.requests.len() {
-            all.push((at, sent));
+        let mut behind = self.slot_at;
+        match self.under_way {
+            Some((which, sent)) => {
+                all.push((which, sent));
+                behind += usize::from(which == Which::Slot(behind));
+            }
+            None => {
+                if self.slot_at < self.requests.len() {
+                    all.push((Which::Slot(self.slot_at), 0));
+                }
+                if self.may_answer(self.reads.seen) {
+                    all.push((Which::Read(self.reads.seen), 0));
+                }
+            }
         }
         if self.frozen.is_some() {
-            let from = at + usize::from(sent > 0);
-            let mut behind = from.max(at)..self.requests.len();
-            all.extend(
-                behind
-                    .find(|i| self.requests[*i].terminates)
-                    .map(|i| (i, 0)),
-            );
+            let last = (behind..self.requests.len()).find(|i| self.requests[*i].terminates);
+            all.extend(last.map(|index| (Which::Slot(index), 0)));
         }
         all
     }
@@ -182,11 +191,11 @@ impl Judge {
     /// FPDUs that may come next.
     pub(super) fn next(&self) -> Vec<Fpdu> {
         let mut all: Vec<Fpdu> = vec![];
-        for (index, sent) in self.candidates() {
-            let from = self.size.max(self.requests[index].size);
+        for (which, sent) in self.candidates() {
+            let from = self.size.max(self.message(which).size);
             for size in from..self.sizes.len() {
                 let mulpdu = self.sizes[size].mulpdu;
-                let Ok(segment) = self.segment(index, sent, mulpdu) else {
+                let Ok(segment) = self.segment(which, sent, mulpdu) else {
                     continue;
                 };
                 let mut octets = vec![];
@@ -195,12 +204,16 @@ impl Judge {
                 if written.is_err() || all.iter().any(|other| other.octets == octets) {
                     continue;
                 }
-                if self.spoil == Some(Spoil::Octet) && index > 0 {
+                let spoiled = match which {
+                    Which::Slot(index) => self.spoil == Some(Spoil::Octet) && index > 0,
+                    Which::Read(_) => self.spoil == Some(Spoil::Response),
+                };
+                if spoiled {
                     let middle = octets.len() / 2;
                     octets[middle] ^= 0x10;
                 }
                 all.push(Fpdu {
-                    request: index,
+                    request: which,
                     sent,
                     size,
                     octets,
@@ -222,23 +235,23 @@ impl Judge {
     }
 
     /// The status with which a request fails, whenever it is sent.
-    pub(super) fn fault(&self, index: usize) -> Option<u32> {
-        let announced = &self.requests[index];
+    pub(super) fn fault(&self, which: Which) -> Option<u32> {
+        let announced = self.message(which);
         let (fault, request) = (announced.posting.fault, announced.posting.request.as_ref());
         match (fault, request) {
             (Fault::Unread, _) => Some(status::BUS),
             (Fault::Head | Fault::Elements(_), _) | (_, None) => Some(status::MALFORMED),
             (Fault::None, Some(request)) => {
                 let total = request.payload().length();
-                let found = self.payload(announced, request, 0, total);
+                let found = self.payload(which, 0, total);
                 found.err().map(|Refused(reason)| reason)
             }
         }
     }
 
     /// A request reads a region that is being revoked, or was.
-    pub(super) fn meets(&self, index: usize) -> bool {
-        let Some(request) = &self.requests[index].posting.request else {
+    pub(super) fn meets(&self, which: Which) -> bool {
+        let Some(request) = &self.message(which).posting.request else {
             return false;
         };
         let Payload::Gather(gather) = request.payload() else {

@@ -4,7 +4,7 @@ use warpline_regmap::transmit::{send_slot, status};
 
 use super::super::common::{Coverage, Spoil};
 use super::super::plan::Fault;
-use super::state::Judge;
+use super::state::{Judge, Which};
 
 impl Judge {
     /// A completion of the stream.
@@ -62,9 +62,9 @@ impl Judge {
                 if self.failed.is_some() || self.behind_last(index) {
                     return Err(format!("{what}, behind the end"));
                 }
-                self.may_fail(index, reason)
+                self.may_fail(Which::Slot(index), reason)
                     .map_err(|e| format!("{what}: {e}"))?;
-                self.failed = Some(index);
+                self.failed = Some(Which::Slot(index));
                 coverage.count(match reason {
                     status::MALFORMED => "status MALFORMED",
                     status::STAG => "status STAG",
@@ -107,20 +107,21 @@ impl Judge {
         }
         let flushed = self.requests[..index]
             .iter()
-            .any(|r| r.report == Some(status::FLUSHED));
+            .any(|r| r.report == Some(status::FLUSHED))
+            || self.reads.flushed_from.is_some_and(|from| from <= index);
         let behind_error = self.error_read.is_some_and(|read| read < announced.cycle);
         if (flushed || behind_error) && !(announced.terminates && self.frozen.is_some()) {
             return Err(format!("slot {index} is not flushed"));
         }
-        match self.fault(index) {
+        match self.fault(Which::Slot(index)) {
             Some(reason) => Err(format!("slot {index} is sent, due {reason}")),
             None => Ok(()),
         }
     }
 
-    pub(super) fn may_fail(&self, index: usize, reason: u32) -> Result<(), String> {
-        let revoked = reason == status::STAG && self.meets(index);
-        match self.fault(index) {
+    pub(super) fn may_fail(&self, which: Which, reason: u32) -> Result<(), String> {
+        let revoked = reason == status::STAG && self.meets(which);
+        match self.fault(which) {
             Some(due) if due == reason => Ok(()),
             _ if revoked => Ok(()),
             due => Err(format!("due {due:?}")),

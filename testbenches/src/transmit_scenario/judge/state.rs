@@ -7,6 +7,7 @@ use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::super::common::{RING, Spoil};
 use super::super::plan::{Life, Posting};
+use super::reads::Reads;
 use crate::local_memory::Region;
 
 /// A region as the host has left it.
@@ -26,6 +27,13 @@ pub(super) struct Size {
     pub(super) mulpdu: u16,
     /// Position of the edge when the command was done.
     pub(super) done: Option<u32>,
+}
+
+/// A message of the stream: of a slot, or the response to a Read Request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Slot(usize),
+    Read(usize),
 }
 
 /// A request that was announced.
@@ -64,8 +72,11 @@ pub struct Judge {
     pub(super) size: usize,
     pub(super) late: usize,
     pub(super) requests: Vec<Announced>,
-    /// Request and octets of it that were seen.
-    pub(super) cursor: (usize, u32),
+    /// Read Requests of the peer, and what they are answered by.
+    pub reads: Reads,
+    /// The next request to be seen, and the message that was seen in part, with its octets.
+    pub(super) slot_at: usize,
+    pub(super) under_way: Option<(Which, u32)>,
     pub(super) msns: HashMap<u32, u32>,
     pub(super) first_msn: u32,
     pub(super) writer: FpduWriter,
@@ -78,7 +89,7 @@ pub struct Judge {
     pub(super) measured: Vec<Measured>,
     pub(super) reported: usize,
     /// A request has failed; the last message was seen or reported.
-    pub(super) failed: Option<usize>,
+    pub(super) failed: Option<Which>,
     pub(super) last: Option<usize>,
     pub open: bool,
     pub frozen: Option<u64>,
@@ -112,7 +123,9 @@ impl Judge {
             size: 0,
             late: 0,
             requests: vec![],
-            cursor: (0, 0),
+            reads: Reads::new(life.reads),
+            slot_at: 0,
+            under_way: None,
             msns: HashMap::new(),
             first_msn: life.first_msn,
             writer: FpduWriter::new(life.markers, field),
@@ -155,8 +168,7 @@ impl Judge {
 
     /// The doorbell of these slots is written.
     pub fn announce(&mut self, postings: &[Posting], cycle: u64) {
-        let size = self.sizes.iter().rposition(|size| size.done.is_some());
-        let size = size.unwrap_or(0);
+        let size = self.first_size();
         self.requests.extend(postings.iter().map(|posting| {
             let flags = posting.request.map(|request| request.flags());
             Announced {
@@ -169,6 +181,19 @@ impl Judge {
                 terminates: flags.is_some_and(|flags| flags.terminate),
             }
         }));
+    }
+
+    /// The first size that messages may have that are asked for now.
+    pub(super) fn first_size(&self) -> usize {
+        let size = self.sizes.iter().rposition(|size| size.done.is_some());
+        size.unwrap_or(0)
+    }
+
+    pub(super) fn message(&self, which: Which) -> &Announced {
+        match which {
+            Which::Slot(index) => &self.requests[index],
+            Which::Read(index) => &self.reads.all[index].announced,
+        }
     }
 
     pub fn announced(&self) -> usize {

@@ -36,6 +36,7 @@ impl Run<'_> {
                 .iter()
                 .filter(|known| known.registered && known.gone.is_none());
             within(ring, u64::from(current.life.entries) * SLOT_OCTETS)
+                || current.is_request(from, last)
                 || known
                     .into_iter()
                     .any(|known| within(known.region.address, known.region.length))
@@ -61,6 +62,12 @@ impl Run<'_> {
                     words = words.map(|word| !word);
                 }
                 return (words, *unread);
+            }
+            if let Some(unread) = current.request_words(address, &mut words[..count]) {
+                if unread {
+                    words = words.map(|word| !word);
+                }
+                return (words, unread);
             }
         }
         for (index, word) in words[..count].iter_mut().enumerate() {
@@ -189,6 +196,15 @@ impl Run<'_> {
         {
             *octet = found;
             return Ok(());
+        }
+        let mut streams = self.streams.iter_mut().flatten();
+        if let Some(fits) = streams.find_map(|current| current.store_request(address, found)) {
+            return match fits {
+                true => Ok(()),
+                false => Err(self.wrong(format!(
+                    "{found:#x} is written to {address:#x}, a buffer of a Read Request"
+                ))),
+            };
         }
         let mut streams = self.streams.iter().flatten();
         let sink = streams.any(|current| {

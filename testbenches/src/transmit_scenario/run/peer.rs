@@ -3,7 +3,7 @@
 use warpline_wire::send::Message;
 
 use super::super::common::{ScenarioError, memory_octet};
-use super::super::plan::Wrong;
+use super::super::plan::{Step, Wrong};
 use super::state::{Arrival, Result, Run, words};
 
 impl Run<'_> {
@@ -11,6 +11,11 @@ impl Run<'_> {
     pub(super) fn peer(&mut self, number: usize, wrong: Wrong) -> Result<()> {
         let cycle = self.cycle;
         let current = self.streams[number].as_mut().expect("it is there");
+        if current.judge.reads.doubt.is_some() {
+            // whether there is an error now shows soon
+            current.steps.push_front(Step::Peer(wrong));
+            return Ok(());
+        }
         let sink = current.life.sink;
         let stag = match wrong {
             Wrong::Stag => sink.stag ^ 0x8000_0000,

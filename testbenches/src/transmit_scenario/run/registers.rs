@@ -128,7 +128,11 @@ impl Run<'_> {
                             self.coverage.count("revocation under way");
                         }
                     }
+                    What::ResponderOff => current.judge.reads.off_given = true,
                     What::Close => {
+                        if current.judge.reads.unresolved() > 0 {
+                            self.coverage.count("close with reads under way");
+                        }
                         current.judge.aborted = !current.judge.is_done();
                         current.judge.closing = true;
                     }
@@ -214,6 +218,7 @@ impl Run<'_> {
                 current.judge.size_done(edge);
             }
             What::Revoke(index) => current.judge.known[index].gone = Some(cycle),
+            What::ResponderOff => current.judge.reads.off_done = true,
             What::Close => current.readable = false,
         }
         let stale = self.bursts.reads.iter().map(|read| read.address);

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use warpline_hdl::reset::RESET_CYCLES;
 use warpline_regmap::transmit::Slot;
 use warpline_verilate::{Direction, Model, Port};
+use warpline_wire::rdmap::ReadRequest;
 use warpline_wire::send::FpduWriter;
 
 use super::super::common::{Coverage, Outcome, ScenarioError, Spoil};
@@ -71,6 +72,8 @@ pub(super) struct Current {
     pub(super) accesses: usize,
     /// What the slots of the ring hold, and whether the bus refuses them.
     pub(super) slots: Vec<Option<(Slot, bool)>>,
+    /// Buffers of Read Requests.
+    pub(super) buffers: Vec<u8>,
     /// Slots that were written, modulo 2^16.
     pub(super) produced: u16,
     /// Its ring and its memory may be read.
@@ -97,6 +100,7 @@ pub(super) enum What {
     SetUp,
     Emss(u16),
     Revoke(usize),
+    ResponderOff,
     Close,
 }
 
@@ -366,9 +370,17 @@ fn octets_of(life: &Life) -> u64 {
         _ => &[],
     });
     let requests = postings.filter_map(|posting| posting.request);
-    requests
+    let posted: u64 = requests
         .map(|request| u64::from(request.payload().length()))
-        .sum()
+        .sum();
+    let asks = life.steps.iter().flat_map(|step| match step {
+        Step::Ask(asks, _) => &asks[..],
+        _ => &[],
+    });
+    let asked = asks.filter_map(|ask| ReadRequest::parse(&ask.octets).ok());
+    // one that asks for more has no answer
+    let asked = asked.map(|request| u64::from(request.size.min(1 << 16)));
+    posted + asked.sum::<u64>()
 }
 
 /// Octets as words, the first octet in bits 7:0 of the first word.

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use warpline_regmap::layout::{close, revoke, stag_entry, stream_context};
 use warpline_regmap::register::command;
-use warpline_regmap::transmit::{self, emss, send_ring, transmit_context};
+use warpline_regmap::transmit::{self, READ_BUFFER_OCTETS, emss, send_ring, transmit_context};
+use warpline_wire::rdmap::queue;
 use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::super::common::RING;
@@ -50,10 +51,14 @@ impl Run<'_> {
     }
 
     fn begin(&mut self, number: usize, life: Life) {
+        let buffers = life
+            .reads
+            .map_or(0, |reads| reads.entries() * READ_BUFFER_OCTETS);
         let judge = Judge::new(number as u8, &life, self.spoil);
         self.streams[number] = Some(Current {
             steps: life.steps.iter().cloned().collect(),
             slots: vec![None; life.entries as usize],
+            buffers: vec![0; buffers],
             judge,
             phase: Phase::SetUp,
             pause: 0,
@@ -76,6 +81,8 @@ impl Run<'_> {
             self.write_stag(number, region, remote);
         }
         let stream = number as u64;
+        let queues = u64::from(life.reads.is_some()) << queue::READ_REQUEST;
+        let first_msn = life.reads.map_or(1, |reads| reads.first_msn);
         self.give(
             number,
             What::SetUp,
@@ -86,9 +93,14 @@ impl Run<'_> {
                 (stream_context::CRC, 1),
                 (stream_context::PROTECTION_DOMAIN, life.domain.into()),
                 (stream_context::SEQUENCE_START, life.peer_start.into()),
-                (stream_context::FIRST_MSN, 1),
+                (stream_context::QUEUES, queues),
+                (stream_context::FIRST_MSN, first_msn.into()),
             ],
         );
+        let reads_first = self.rng.bool();
+        if reads_first {
+            self.set_up_reads(number);
+        }
         let ring_first = self.rng.bool();
         for ring in [ring_first, !ring_first] {
             match ring {
@@ -120,6 +132,9 @@ impl Run<'_> {
                 ),
             }
         }
+        if !reads_first {
+            self.set_up_reads(number);
+        }
     }
 
     fn write_stag(&mut self, number: usize, region: &Region, remote: u64) {
@@ -135,6 +150,10 @@ impl Run<'_> {
                 (stag_entry::STREAM_SCOPE, scope.0),
                 (stag_entry::STREAM, scope.1),
                 (stag_entry::REMOTE_WRITE, remote),
+                (
+                    transmit::REMOTE_READ,
+                    u64::from(region.remote_read == Some(true)),
+                ),
                 (stag_entry::BASE, region.base),
                 (stag_entry::LENGTH, region.length),
                 (stag_entry::ADDRESS, region.address),
@@ -145,7 +164,9 @@ impl Run<'_> {
     fn next_step(&mut self, number: usize) -> Result<()> {
         let current = self.streams[number].as_mut().expect("it is there");
         let Some(step) = current.steps.pop_front() else {
+            let arrives = self.arrivals.iter().any(|arrival| arrival.number == number);
             let all = current.judge.is_done()
+                && !arrives
                 && current.pending.is_empty()
                 && !current.measuring
                 && current.edge as usize == current.judge.judged;
@@ -175,6 +196,8 @@ impl Run<'_> {
                 self.revoke(number, What::Revoke(index), stag);
             }
             Step::Peer(wrong) => self.peer(number, wrong)?,
+            Step::Ask(asks, together) => self.asks(number, asks, together)?,
+            Step::ResponderOff => self.set_responder(number, What::ResponderOff, false),
         }
         Ok(())
     }
@@ -196,7 +219,7 @@ impl Run<'_> {
             let peer = current
                 .steps
                 .iter()
-                .position(|s| matches!(s, Step::Peer(_)));
+                .position(|s| matches!(s, Step::Peer(_) | Step::Ask(..)));
             if !current.judge.open {
                 match peer.and_then(|at| current.steps.remove(at)) {
                     Some(step) => current.steps.push_front(step),
