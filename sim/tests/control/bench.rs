@@ -137,11 +137,17 @@ impl Host {
         self.card.read_register(message.offset).unwrap() == 1
     }
 
+    /// Waits until the card has taken the last message.
     #[track_caller]
-    pub fn send(&self, message: &HostMessage) {
+    pub fn taken(&self) {
         self.until("the last message is taken", |host| {
             !host.pending(&HOST_MESSAGE)
         });
+    }
+
+    #[track_caller]
+    pub fn send(&self, message: &HostMessage) {
+        self.taken();
         for (index, word) in (0..).zip(message.emit()) {
             let offset = MAILBOX.at(index);
             self.card.write_register(offset, word).unwrap();
