@@ -67,7 +67,7 @@ are named by the whole name or its end behind a dot: place.m_valid. Where no row
 
 Examples:
   warpline wave testbenches/captures/crc1-rev2-badstag --fpdu 1 -o fpdu.svg
-  warpline wave testbenches/captures/crc1-rev2-mixed --fpdu 3 --width 256 -o fpdu.svg
+  warpline wave testbenches/captures/crc1-rev2-mixed --fpdu 4 --direction initiator -o fpdu.svg
   warpline wave run.fst --signals s_axis_segment_tvalid,s_axis_segment_tlast --from 300 --to 340 -o segment.svg
   warpline wave run.fst --signals m_axi_awvalid,m_axi_awaddr --when m_axi_awvalid --cycles 20 --when-valid -o write.svg
 
@@ -401,9 +401,18 @@ pub(crate) struct Wave {
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["fpdu", "to"])]
     pub cycles: Option<u64>,
-    /// Begin two cycles before the first one, from --from on, in which this signal is not zero
+    /// Begin before the first cycle, from --from on, in which this signal is not zero
     #[arg(long, value_name = "NAME", conflicts_with = "fpdu")]
     pub when: Option<String>,
+    /// Cycles in front of the one that --when finds
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        default_value = "2"
+    )]
+    #[arg(conflicts_with = "fpdu")]
+    pub before: u64,
     /// Draw payload of AXI channels in cycles only in which their VALID is 1
     #[arg(long, conflicts_with = "fpdu")]
     pub when_valid: bool,

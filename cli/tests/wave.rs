@@ -6,6 +6,7 @@ mod drawing;
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -383,4 +384,33 @@ fn what_cannot_be_drawn_is_said_in_one_line() {
         &[half.to_str().unwrap(), "--signals", "aclk", "-o", out],
         "no whole FST",
     );
+}
+
+#[test]
+fn help_has_examples_that_run() {
+    let help = warpline(&["wave", "--help"]);
+    let told = String::from_utf8(help.stdout).unwrap();
+    let examples = told.split("Examples:\n").nth(1).unwrap().lines();
+    let examples: Vec<_> = examples.take_while(|line| !line.is_empty()).collect();
+    assert_eq!(examples.len(), 4, "{examples:?}");
+    let run = Run::of("crc1-rev2-badstag");
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(&run.file, folder.path().join("run.fst")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = fs::canonicalize(root).unwrap();
+    symlink(root.join("testbenches"), folder.path().join("testbenches")).unwrap();
+    for example in examples {
+        let words: Vec<_> = example.split_whitespace().skip(1).collect();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+        let output = command
+            .args(&words)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{example}: {output:?}");
+        let svg = folder.path().join(words.last().unwrap());
+        let drawing = Drawing::read(&fs::read_to_string(&svg).unwrap());
+        assert_eq!(drawing.untidy(), [""; 0], "{example}");
+        fs::remove_file(svg).unwrap();
+    }
 }

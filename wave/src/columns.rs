@@ -7,7 +7,7 @@ use crate::diagram::Diagram;
 /// Quiet cycles that are drawn at either side of a cut.
 pub const KEEP: u64 = 2;
 /// Fewest cycles that a cut leaves out.
-const LEAST: u64 = 3;
+const LEAST: u64 = 6;
 
 /// A column of a diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ mod tests {
         let drawn = super::columns(&diagram);
         assert!(drawn.contains(&Column::Cycle(20)) && drawn.contains(&Column::Cycle(21)));
         // Idle cycles are left out though rows change in them, and join what is quiet beside them.
-        diagram.idle = vec![9..13, 45..60];
+        diagram.idle = vec![8..14, 45..60];
         let cuts = |columns: Vec<Column>| {
             let cuts = columns.into_iter().filter_map(|column| match column {
                 Column::Cut(cycles) => Some(cycles),
@@ -127,10 +127,7 @@ mod tests {
             });
             cuts.collect::<Vec<_>>()
         };
-        assert_eq!(
-            cuts(super::columns(&diagram)),
-            [2..8, 9..13, 14..18, 23..38, 42..50]
-        );
+        assert_eq!(cuts(super::columns(&diagram)), [2..18, 23..38, 42..50]);
         diagram.cut = false;
         assert_eq!(super::columns(&diagram).len(), 50);
     }

@@ -64,6 +64,16 @@ pub enum Error {
         /// The signal.
         name: String,
     },
+    /// The signal has no such bits.
+    #[error("{name}[{bits}]: {name} has bits {} to 0", width.saturating_sub(1))]
+    Bits {
+        /// The signal.
+        name: String,
+        /// The bits that were asked for.
+        bits: String,
+        /// How many it has.
+        width: u32,
+    },
     /// The cycles are not in the waveform.
     #[error("cycles {} to {} are not there: the waveform has cycles 0 to {}", asked.start, asked.end.saturating_sub(1), cycles - 1)]
     Cycles {

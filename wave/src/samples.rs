@@ -1,5 +1,7 @@
 //! Values of a signal by clock cycle.
 
+use std::ops::Range;
+
 /// The values of a signal, one for each cycle; only changes are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples {
@@ -67,6 +69,17 @@ impl Samples {
         self.unknown.extend(unknown);
     }
 
+    /// Some bits of it, from the lowest one on.
+    #[must_use]
+    pub fn bits(&self, bits: Range<u32>) -> Self {
+        let mut part = Self::unknown(bits.end.saturating_sub(bits.start));
+        for (cycle, value) in self.changes() {
+            let text: String = bits.clone().rev().map(|bit| value.bit(bit)).collect();
+            part.push(cycle, &text);
+        }
+        part
+    }
+
     /// Bits of the signal.
     #[must_use]
     pub fn width(&self) -> u32 {
@@ -127,6 +140,18 @@ impl Value<'_> {
         self.unknown.iter().any(|word| *word != 0)
     }
 
+    /// A bit: `0`, `1`, or `x`.
+    #[must_use]
+    pub fn bit(&self, bit: u32) -> char {
+        let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
+        let of = |words: &[u64]| words.get(word).is_some_and(|word| word & mask != 0);
+        match (of(self.unknown), of(self.bits)) {
+            (true, _) => 'x',
+            (false, true) => '1',
+            (false, false) => '0',
+        }
+    }
+
     /// Ones among its bits.
     #[must_use]
     pub fn ones(&self) -> u32 {
@@ -169,6 +194,12 @@ mod tests {
         assert_eq!(samples.value(8).hex(), "200000000000000009");
         assert_eq!(samples.value(8).ones(), 3);
         assert!(samples.high(3) && !samples.value(3).is_unknown());
+        let part = samples.bits(2..5);
+        assert_eq!((part.width(), part.word(2), part.word(3)), (3, 0, 0b010));
+        assert_eq!(
+            (part.value(1).hex().as_str(), part.changes().count()),
+            ("x", 3)
+        );
         let at: Vec<_> = samples.changes().map(|(at, _)| at).collect();
         assert_eq!(at, [0, 2, 3], "an equal value is no change");
     }

@@ -1,11 +1,14 @@
 //! Rows for signals as they are.
 
+use std::ops::Range;
+
 use crate::diagram::{Ink, Lane, Level, Line, Row, Span};
 use crate::error::Error;
 use crate::samples::Samples;
-use crate::trace::Trace;
+use crate::trace::{Signal, Trace};
 
-/// A row for each name: a line for a signal of one bit, a lane of values for others. With `when_valid`, a row of a payload of AXI
+/// A row for each name: a line for a signal of one bit, a lane of values for others. Behind a name may be bits of it: `[31:0]`, or
+/// `[5]`. With `when_valid`, a row of a payload of AXI
 /// has values in those cycles only in which VALID of its channel is 1.
 ///
 /// # Errors
@@ -16,15 +19,23 @@ pub fn rows(
     when_valid: bool,
 ) -> Result<Vec<Row>, Error> {
     let mut signals = Vec::new();
+    let mut parts = Vec::new();
     for name in names {
-        signals.push(trace.signal(name.as_ref())?);
+        let (signal, part) = found(trace, name.as_ref())?;
+        signals.push(signal);
+        parts.push(part);
     }
     let samples = trace.read(&signals);
     let cycles = trace.cycles();
     let mut rows = Vec::new();
-    for (name, samples) in names.iter().zip(&samples) {
+    for ((name, part), whole) in names.iter().zip(parts).zip(&samples) {
         let name = name.as_ref();
-        let valid = match when_valid.then(|| valid_of(name)).flatten() {
+        let samples = match &part {
+            Some(bits) => &whole.bits(bits.clone()),
+            None => whole,
+        };
+        let base = name.split('[').next().unwrap_or(name);
+        let valid = match when_valid.then(|| valid_of(base)).flatten() {
             Some(valid) => trace.signal(&valid).ok().map(|valid| {
                 let mut read = trace.read(&[valid]);
                 read.remove(0)
@@ -34,6 +45,31 @@ pub fn rows(
         rows.push(row(name, samples, valid.as_ref(), cycles));
     }
     Ok(rows)
+}
+
+/// The signal of a name, and the bits of it that are meant.
+fn found(trace: &Trace, name: &str) -> Result<(Signal, Option<Range<u32>>), Error> {
+    let whole = trace.signal(name);
+    let Some((base, bits)) = name
+        .strip_suffix(']')
+        .and_then(|name| name.rsplit_once('['))
+    else {
+        return whole.map(|signal| (signal, None));
+    };
+    if let Ok(signal) = whole {
+        return Ok((signal, None)); // an element of an array
+    }
+    let signal = trace.signal(base)?;
+    let (high, low) = bits.split_once(':').unwrap_or((bits, bits));
+    let width = signal.width.unwrap_or(0);
+    match (high.parse(), low.parse()) {
+        (Ok(high), Ok(low)) if low <= high && high < width => Ok((signal, Some(low..high + 1))),
+        _ => Err(Error::Bits {
+            name: base.into(),
+            bits: bits.into(),
+            width,
+        }),
+    }
 }
 
 fn row(name: &str, samples: &Samples, valid: Option<&Samples>, cycles: u64) -> Row {

@@ -18,7 +18,7 @@ const WAVE: f64 = 14.0;
 /// Height of the cycle numbers, and of the counts of cycles left out.
 const AXIS: f64 = 34.0;
 /// Widths of a cycle.
-const CELL: [f64; 2] = [18.0, 36.0];
+const CELL: [f64; 2] = [18.0, 44.0];
 /// Width of all cycles that makes them wider than the least.
 const BODY: f64 = 1100.0;
 /// Least width of the picture: headings need room.
@@ -39,7 +39,8 @@ const NAME_CHARS: usize = 44;
 const STYLE: &str = "
 text{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2328}
 .title,.note{font-family:system-ui,'DejaVu Sans',Arial,sans-serif}
-.title{font-size:15px;font-weight:600}.group{font-weight:700}
+.title{font-size:15px;font-weight:600}
+.group{font-weight:700;paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
 .note,.axis{fill:#59636e}.axis,.label{font-size:11px}.mid{text-anchor:middle}
 .paper{fill:#fff}.grid{stroke:#dfe4e9;fill:none}.rule{stroke:#8c959f;fill:none}
 .wave{stroke:#1f2328;stroke-width:1.5;fill:none}.idle{stroke:#a5adb6;fill:none}
@@ -51,7 +52,7 @@ text{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f
 .bad{fill:#ffdcd7;stroke:#c0271b}.label.on-bad{fill:#7a1209;stroke:#ffdcd7}
 @media(prefers-color-scheme:dark){
 text{fill:#e6edf3}.note,.axis{fill:#9ea7b1}
-.paper{fill:#0d1117}.grid{stroke:#262d35}.rule{stroke:#6e7681}
+.group{stroke:#0d1117}.paper{fill:#0d1117}.grid{stroke:#262d35}.rule{stroke:#6e7681}
 .wave{stroke:#e6edf3}.idle{stroke:#57606a}
 .mark{fill:#123f6d}.cut{fill:#0d1117;stroke:#8b949e}
 .plain{fill:#1b222a;stroke:#9ea7b1}.label.on-plain{fill:#e6edf3;stroke:#1b222a}
@@ -167,7 +168,7 @@ impl<'d> Picture<'d> {
         let body = std::mem::take(&mut self.text);
         for row in &self.diagram.rows {
             match row {
-                Row::Group(name) => self.group(name),
+                Row::Group(_) => self.y += GROUP,
                 Row::Line(line) => self.line(line),
                 Row::Lane(lane) => self.lane(lane),
             }
@@ -300,11 +301,6 @@ impl<'d> Picture<'d> {
         }
     }
 
-    fn group(&mut self, name: &str) {
-        self.y += GROUP;
-        self.put(MARGIN, self.y - 8.0, "group", name);
-    }
-
     fn name(&mut self, name: &str, y: f64) {
         let short = match chars(name) > NAME_CHARS {
             true => {
@@ -421,18 +417,22 @@ impl<'d> Picture<'d> {
         Some((first.left, last.right))
     }
 
-    /// The texts of values, on top of the cuts.
+    /// The texts of headings and values, on top of the cuts.
     fn labels(&mut self, top: f64) {
         let diagram = self.diagram;
         let mut y = top;
         for row in &diagram.rows {
-            let Row::Lane(lane) = row else {
-                y += if matches!(row, Row::Group(_)) {
-                    GROUP
-                } else {
-                    ROW
-                };
-                continue;
+            let lane = match row {
+                Row::Group(name) => {
+                    y += GROUP;
+                    self.put(MARGIN, y - 8.0, "group", name);
+                    continue;
+                }
+                Row::Line(_) => {
+                    y += ROW;
+                    continue;
+                }
+                Row::Lane(lane) => lane,
             };
             for span in &lane.spans {
                 let Some((left, right)) = self.extent(span) else {

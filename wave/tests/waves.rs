@@ -148,10 +148,10 @@ fn planted_faults_are_noticed() {
     let (head, tail) = good.split_at(wave);
     let edge = tail.find('L').unwrap();
     let from: f64 = tail[edge + 1..].split(' ').next().unwrap().parse().unwrap();
-    let later = tail.replacen(&format!("L{from:.1} "), &format!("L{:.1} ", from - 36.0), 1);
+    let later = tail.replacen(&format!("L{from:.1} "), &format!("L{:.1} ", from - 44.0), 1);
     let later = later.replacen(
         &format!("L{:.1} ", from + 4.0),
-        &format!("L{:.1} ", from - 32.0),
+        &format!("L{:.1} ", from - 40.0),
         1,
     );
     assert!(differences(&format!("{head}{later}")) > 0);
@@ -230,6 +230,35 @@ fn signals_are_found_by_the_end_of_their_name() {
         trace.window(0, u64::MAX),
         Err(Error::Cycles { .. })
     ));
+}
+
+#[test]
+fn bits_of_a_signal_have_a_row_of_their_own() {
+    let port = Port::example();
+    let (_folder, path) = file(port.vcd());
+    let mut trace = Trace::open(&path, None).unwrap();
+    let names = ["x_tdata[8]", "x_tdata[7:4]", "x_tready"];
+    let mut diagram = Diagram::new("Bits", trace.window(0, 19).unwrap());
+    diagram.rows = rows(&mut trace, &names, false).unwrap();
+    diagram.cut = false;
+    let drawing = Drawing::read(&diagram.svg());
+    for cycle in 0..20 {
+        let data = port.data[cycle as usize];
+        assert_eq!(drawing.high("x_tdata[8]", cycle), Some(data >> 8 == 1));
+        let value = drawing.value("x_tdata[7:4]", cycle).unwrap();
+        assert_eq!(value.title, format!("x_tdata[7:4] 0x{:x}", data >> 4 & 15));
+    }
+    let said = |name: &str| {
+        rows(&mut Trace::open(&path, None).unwrap(), &[name], false)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(said("x_tdata[9]"), "x_tdata[9]: x_tdata has bits 8 to 0");
+    assert_eq!(
+        said("x_tdata[0:1]"),
+        "x_tdata[0:1]: x_tdata has bits 8 to 0"
+    );
+    assert!(said("x_data[0]").starts_with("x_data: no such signal"));
 }
 
 #[test]

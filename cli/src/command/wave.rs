@@ -15,8 +15,6 @@ use crate::options::Wave as Options;
 use crate::replay::Replay;
 use crate::wave::{Life, diagram, fpdus};
 
-/// Cycles in front of the one that `--when` finds.
-const BEFORE: u64 = 2;
 /// Most cycles of a diagram: a browser draws it still.
 const MOST: u64 = 2000;
 
@@ -33,7 +31,7 @@ fn signals(options: &Options) -> Result<u8, Error> {
     let mut trace = Trace::open(&options.input, options.clock.as_deref())?;
     let from = options.from.unwrap_or(0);
     let from = match &options.when {
-        Some(name) => first(&mut trace, name, from)?.saturating_sub(BEFORE),
+        Some(name) => first(&mut trace, name, from)?.saturating_sub(options.before),
         None => from,
     };
     let last = trace.cycles() - 1;

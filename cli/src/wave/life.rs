@@ -435,7 +435,7 @@ impl Follow<'_> {
         }
     }
 
-    /// Reports to TCP about the stream that differ from the one before; the first one whose edge lies behind the FPDU belongs
+    /// Reports to TCP with another edge of the stream than the one before; the first one whose edge lies behind the FPDU belongs
     /// to it, once it has begun to arrive.
     fn windows(&self, segments: &[Pass]) -> Vec<Pass> {
         let s = self.signals;
@@ -448,12 +448,11 @@ impl Follow<'_> {
         let mut passes = Vec::new();
         for offer in s.offers(&s.window_tvalid, &s.window_tready) {
             let cycle = offer.end - 1;
-            let report = s.window_tdata.word(cycle);
-            if s.window_tdest.word(cycle) != STREAM || before == Some(report) {
+            let edge = (s.window_tdata.word(cycle) as u32).wrapping_sub(self.sequence_start);
+            if s.window_tdest.word(cycle) != STREAM || before == Some(edge) {
                 continue;
             }
-            before = Some(report);
-            let edge = (report as u32).wrapping_sub(self.sequence_start);
+            before = Some(edge);
             let behind = edge.wrapping_sub(end) as i32 >= 0;
             let reports = behind && begun.is_some_and(|begun| begun < cycle);
             let fpdu = reports.then_some(self.fpdu.number);
