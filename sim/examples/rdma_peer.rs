@@ -16,7 +16,8 @@
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
 //! 7 i + 3. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
 //! administrator has switched its CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's
-//! network side is recorded there. FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software.
+//! network side is recorded there. FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software. With
+//! `SOFT_PROCESSOR`, the control program is its image on picorv32.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -71,8 +72,11 @@ impl Machine {
             ..NetworkOptions::default()
         };
         let network = Arc::new(Connections::open(&card, network)?);
-        let program =
-            ControlProgram::start(&card, Arc::clone(&network), ControlOptions::default())?;
+        let control = ControlOptions {
+            soft_processor: std::env::var_os("SOFT_PROCESSOR").is_some(),
+            ..ControlOptions::default()
+        };
+        let program = ControlProgram::start(&card, Arc::clone(&network), control)?;
         let device = VfioUser::over(card.connect()?, PATIENCE)?;
         let context = Context::open(Box::new(device), Options::default())?;
         context.configure(Settings {

@@ -38,7 +38,8 @@ responder_cases=(
 corrupted=20000
 
 peer responder listen 127.0.0.1:0 ${#initiator_cases[@]}
-peer refuser refuse 127.0.0.1:0 1
+SOFT_PROCESSOR=1 peer refuser refuse 127.0.0.1:0 1
+SOFT_PROCESSOR=1 peer responder-on-soft-processor listen 127.0.0.1:0 1
 port=$(at responder)
 port=${port##*:}
 peer relay relay "127.0.0.1:$port" $corrupted
@@ -47,6 +48,7 @@ MARKERS=1 peer responder-with-markers listen 127.0.0.1:0 1
 refuser=$(at refuser)
 relay=$(at relay)
 without_crc=$(at responder-without-crc)
+on_processor=$(at responder-on-soft-processor)
 forwarded=$((20000 + RANDOM % 12000)) # below the ports that Linux gives to connections
 
 {
@@ -61,6 +63,7 @@ JOB
         [[ $name != corrupted ]] || to=${relay##*:}
         echo "try 'siw connects: $name, $private octets of private data' rdma-peer $name 10.0.2.2 $to $private"
     done
+    echo "try 'siw connects: blocks, a soft processor' rdma-peer blocks 10.0.2.2 ${on_processor##*:} 20"
     echo "try 'siw connects: blocks, CRCs off' rdma-peer blocks 10.0.2.2 ${without_crc##*:} 20"
     echo "try 'siw is refused' rdma-peer refused 10.0.2.2 ${refuser##*:} 5"
     echo "timeout 120 rdma-peer refuse 7101 40 &"
@@ -125,9 +128,10 @@ has "$work/fault-corrupted" "terminated: Unknown { layer: 0, etype: 2, code: 2 }
 has "$work/without-crc" "blocks: up to octet 150511"
 has "$work/without-crc-damaged" "damaged: 1 octets"
 has "$work/responder-without-crc" "closed: Finished"
+has "$work/responder-on-soft-processor" "closed: Finished"
 has "$work/refused" "rejected: 40 octets, 40 as agreed"
 # siw.
-(($(grep -cx "blocks: 22 sizes, up to octet 180235" "$work/guest") == 2)) || fail "siw did not write all blocks, with CRCs and without"
+(($(grep -cx "blocks: 22 sizes, up to octet 180235" "$work/guest") == 3)) || fail "siw did not write all blocks, with CRCs and without, and to a soft processor"
 (($(grep -cx "messages: 24" "$work/guest") == 3)) || fail "siw did not send all messages"
 (($(grep -cx disconnected "$work/guest") == 6)) || fail "siw did not see the end of each faulty connection"
 has "$work/guest" "private data: 33 octets, 33 as agreed"
