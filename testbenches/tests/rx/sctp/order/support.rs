@@ -17,7 +17,7 @@ pub const SLOTS: u32 = 8;
 /// Cycles from an end to its decision.
 const END_DECIDES: usize = 3;
 /// Cycles from a key to the cycle in which its place is compared with the ring.
-const TAIL_READ: usize = 3;
+const TAIL_READ: usize = 4;
 
 /// Rings of eight slots.
 pub fn config(streams: usize) -> Config {
@@ -128,6 +128,8 @@ pub struct Bench<const S: usize> {
     offered_key: Option<ChunkKey>,
     /// When, taken, invalid, number.
     answers: VecDeque<(usize, bool, bool, u32)>,
+    /// The key judged last, for messages.
+    judged: String,
     reports: VecDeque<(u16, u64, u64)>,
     due: VecDeque<Fpdu>,
     /// FPDUs that are to be read, and judged.
@@ -178,6 +180,7 @@ impl<const S: usize> Bench<S> {
             offered: None,
             offered_key: None,
             answers: VecDeque::new(),
+            judged: String::new(),
             reports: VecDeque::new(),
             due: VecDeque::new(),
             reading: VecDeque::new(),
@@ -318,7 +321,10 @@ impl<const S: usize> Bench<S> {
         });
         let expected = due.map(|(_, taken, invalid, of)| (taken, invalid, number(taken, of)));
         if found != expected {
-            return Err(format!("cycle {cycle}: answer {found:?}, due {expected:?}"));
+            return Err(format!(
+                "cycle {cycle}: answer {found:?}, due {expected:?}: {}",
+                self.judged
+            ));
         }
         if answer.is_some() {
             self.answered.push(cycle);
@@ -439,6 +445,7 @@ impl<const S: usize> Bench<S> {
         }
         let invalid = status == chunk_status::INVALID;
         let taken = status == chunk_status::TAKEN || invalid;
+        self.judged = format!("{key:?}, status {status}, tail {tail:#x}");
         self.met.statuses[status as usize] += 1;
         self.reports.push_back((ssn.0, status, key.stream.to_u64()));
         self.answers
