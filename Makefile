@@ -39,6 +39,7 @@
 #   make estimates    LUT6, flip-flops, RAM and logic levels on UltraScale+ at all widths, renews constraints/reports/xcup-*
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json; code that pages quote
+#   make diagrams     timing diagrams of the documents, docs/diagrams/, drawn from a replay
 #   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
 #   make packages     what crates.io would get of the crates that others can use; VERIFY= builds them from that
 #   make lint         format and clippy only
@@ -73,12 +74,13 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
+# Without `wave`, whose reader of waveforms costs half a minute of a processor.
 demo: setup
-	$(CARGO) build --package warpline
-	$(CARGO) run --quiet --package warpline -- demo
+	$(CARGO) build --package warpline --no-default-features
+	$(CARGO) run --quiet --package warpline --no-default-features -- demo
 
 test: setup lint
 	$(TEST)
@@ -234,6 +236,10 @@ docs:
 	$(CARGO) run --quiet --package warpline-regmap --features alloc --example registers_rdl > docs/registers.rdl
 	$(CARGO) run --quiet --package warpline-testbenches --example conformance
 	$(CARGO) run --quiet --package warpline-book -- excerpts
+
+diagrams: setup
+	$(CARGO) build --quiet --package warpline
+	tools/diagrams.sh $(TARGET)/debug/warpline docs/diagrams
 
 BOOK := $(TARGET)/book
 
