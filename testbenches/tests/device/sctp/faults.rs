@@ -21,11 +21,6 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "intake_m_ready = ~(beat_valid & reset);",
     ),
     (
-        "sctp_is_armed_in_scan",
-        "scan_arm = arm & (~of_sctp);",
-        "scan_arm = arm & (~(of_sctp & reset));",
-    ),
-    (
         "fpdus_handed_over_uncounted",
         "issued = scan_issued | hands;",
         "issued = scan_issued | (hands & reset);",
@@ -78,7 +73,6 @@ macro_rules! faults {
 faults! {
     a_chunk_needs_a_crc,
     tcp_and_sctp_write_at_once,
-    sctp_is_armed_in_scan,
     fpdus_handed_over_uncounted,
     fpdus_handed_over_twice,
 }

@@ -262,6 +262,7 @@ impl Sessions {
     /// One session on each stream, `before` chunks in front of those of SCTP.
     pub fn round(&mut self, before: usize) -> Result<(), String> {
         let mut queues: Vec<Vec<Arrival>> = vec![];
+        let mut of_tcp = vec![];
         let tcp = self.rng.u8(0..3);
         let mut kinds: Vec<bool> = (0..STREAMS).map(|stream| stream >= tcp).collect();
         self.rng.shuffle(&mut kinds);
@@ -289,15 +290,19 @@ impl Sessions {
                 let mut writer = FpduWriter::new(markers, CrcField::Computed);
                 let mut octets = vec![];
                 let most = self.rng.u16(200..1441);
-                self.expect_tcp(stream, &messages, most, &places);
                 for (message, payload) in &messages {
                     writer
                         .append_message(*message, payload, most, &mut octets)
                         .map_err(|e| e.to_string())?;
                 }
                 let segments = segments(&mut self.rng, stream, &octets);
+                of_tcp.push((stream, messages, most, places));
                 queues.push(segments.into_iter().map(Arrival::Segment).collect());
             }
+        }
+        // due from here on: not while the preambles of other streams are compared
+        for (stream, messages, most, places) in of_tcp {
+            self.expect_tcp(stream, &messages, most, &places);
         }
         let paces = paces(&mut self.rng);
         self.device.set_paces(paces);
