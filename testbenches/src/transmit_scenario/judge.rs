@@ -13,6 +13,8 @@
 //! Read Responses that the device makes come between these messages, whole ones, in the order of their requests ([`reads`]).
 //! Events that name the same effects apply to them, too; a request whose region is being revoked may also go to the host.
 
+mod announced;
+mod asked;
 mod due;
 mod reads;
 mod reports;

@@ -7,7 +7,8 @@ use warpline_wire::send::{CrcField, FpduWriter};
 
 use super::super::common::{RING, Spoil};
 use super::super::plan::{Life, Posting};
-use super::reads::Reads;
+use super::announced::Announced;
+use super::asked::Reads;
 use crate::local_memory::Region;
 
 /// A region as the host has left it.
@@ -34,20 +35,6 @@ pub(super) struct Size {
 pub(super) enum Which {
     Slot(usize),
     Read(usize),
-}
-
-/// A request that was announced.
-#[derive(Clone, Debug)]
-pub(super) struct Announced {
-    pub(super) posting: Posting,
-    pub(super) cycle: u64,
-    /// First size that its FPDUs may have.
-    pub(super) size: usize,
-    /// All of its octets were seen.
-    pub(super) seen: bool,
-    pub(super) report: Option<u32>,
-    pub(super) signalled: bool,
-    pub(super) terminates: bool,
 }
 
 /// The answer to a MEASURE.
