@@ -100,7 +100,7 @@ struct Planted {
     from: &'static str,
     /// What it gets instead.
     to: &'static str,
-    /// Words of the judge.
+    /// Words of the judge, those of any symptom that comes first in some sequence, with bars between.
     told: &'static str,
 }
 
@@ -117,7 +117,7 @@ const COMPLETIONS: Planted = Planted {
     module: "transmitter_settle",
     from: "account_q.signalled | (outcome != ok)",
     to: "outcome != ok",
-    told: "which is signalled",
+    told: "which is signalled|no end",
 };
 
 /// TCP may read the first beat of an FPDU before the last is in the ring. All octets are right, and come in order.
@@ -125,7 +125,7 @@ const EDGES: Planted = Planted {
     module: "transmitter_transmit_ring_visibility",
     from: "visible_d = (ends & whole)",
     to: "visible_d = ((ends | ((landed.valid & landed.known) & landed.first)) & whole)",
-    told: "where no FPDU ends",
+    told: "where no FPDU ends|at an FPDU's end",
 };
 
 /// Those that `make test` leaves out.
@@ -216,7 +216,9 @@ impl Planted {
         let found = runs.find_map(Result::err);
         let found = found.unwrap_or_else(|| panic!("{module}: {to} was not noticed"));
         println!("{module}: {found}");
-        assert!(found.to_string().contains(told), "{module}: {found}");
+        let found = found.to_string();
+        let known = told.split('|').any(|words| found.contains(words));
+        assert!(known, "{module}: {found}");
     }
 }
 
