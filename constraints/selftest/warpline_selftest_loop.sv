@@ -8,7 +8,8 @@
 // time the segment behind them first; or, when nothing has arrived for PATIENCE turns, goes back to what is not acknowledged. One
 // segment of eight is lost. Lengths, order and losses come from a shift register, so that each run is the same.
 //
-// The rings of the receiver hold all that is sent, so its window never closes. A turn takes 5 cycles and a command; of 4 streams.
+// The receiver's rings hold everything that is sent, so no window closes. The four streams take turns; a turn takes 5 cycles, and
+// the time until its command is accepted.
 /* verilator lint_off PROCASSINIT */ // values at power-up, which an FPGA has
 module warpline_selftest_loop #(
     parameter integer W        = 64,  // bits of the data path
@@ -75,7 +76,7 @@ module warpline_selftest_loop #(
 
     state_t      state = Wait;
     logic [1:0]  stream = 0;
-    logic [31:0] acknowledged [0:3]; // up to where the ring was told that octets are free
+    logic [31:0] acknowledged [0:3]; // octets in front of it were released in the transmit ring
     logic [31:0] next [0:3];         // first octet that was not sent since the last return
     logic [7:0]  silent [0:3];       // turns without a new octet arrived
     logic [31:0] edge_now = 0, top_now = 0, next_now = 0, free_now = 0;

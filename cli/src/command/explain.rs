@@ -178,7 +178,7 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
             Sctp::Segment => "--sctp segment",
             Sctp::Control | Sctp::Chunks => "--sctp control",
         };
-        let other = "octets without a capture; --sctp chunks explains the chunks of this one";
+        let other = "octets without a capture; for the chunks of this capture, give --sctp chunks";
         return Err(Error::WrongOption {
             input,
             option,

@@ -59,7 +59,7 @@ pub struct Stage {
     pub transfers: u64,
 }
 
-/// A start of `fetch`, and all that follows from it.
+/// The start of an FPDU in `fetch`, and the events that follow from it.
 struct Start {
     fpdu: Option<u64>,
 }

@@ -12,9 +12,7 @@
 
 use std::ops::Range;
 
-use warpline_regmap::layout::{
-    receive_buffer, receive_descriptor, receive_ring, stag_entry, stream_context,
-};
+use warpline_regmap::layout::{receive_descriptor, receive_ring, stag_entry};
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{
     self, Element, Flags, Gather, Inline, Payload, READ_BUFFER_OCTETS, SLOT_OCTETS, SendRequest,
@@ -23,7 +21,7 @@ use warpline_regmap::transmit::{
 use warpline_wire::rdmap::{Control, Opcode, ReadRequest, Version, queue};
 
 use super::fault::Fault;
-use super::program::{DOMAIN, Octets, Program, STREAMS, TAGGED_OFFSET};
+use super::program::{Octets, Program, STREAMS, TAGGED_OFFSET, sequence_start};
 use super::rom::{Style, few_block_rams, rom};
 use crate::error::Error;
 
@@ -135,46 +133,26 @@ impl DuplexTest {
     /// Both directions of a stream with their regions, and a buffer. Odd streams send markers.
     fn arm(&mut self, stream: usize) {
         let markers = |stream: usize| stream % 2 == 1;
-        // the sequence numbers of stream 0 wrap
-        let start = |stream: usize| 0xffff_fe00_u32.wrapping_add(stream as u32 * 0x4000_0000);
-        let regions = [
-            (sink_stag(stream), stream * REGION, REGION, [1, 0]),
-            (
-                source_stag(stream),
-                ROM + OCTETS_AT + stream * OCTETS,
-                OCTETS,
-                [0, 1],
-            ),
-        ];
-        for (stag, address, length, [write, read]) in regions {
-            let mut words = [0; stag_entry::WORDS];
-            stag_entry::STAG.put(&mut words, stag.into());
-            stag_entry::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
-            stag_entry::REMOTE_WRITE.put(&mut words, write);
-            transmit::REMOTE_READ.put(&mut words, read);
-            stag_entry::BASE.put(&mut words, TAGGED_OFFSET);
-            stag_entry::LENGTH.put(&mut words, length as u64);
-            stag_entry::ADDRESS.put(&mut words, address as u64);
-            self.program.command(command::WRITE_STAG, &words);
-        }
-
-        let mut words = [0; stream_context::WORDS];
-        stream_context::STREAM.put(&mut words, stream as u64);
-        stream_context::MARKERS.put(&mut words, markers(peer(stream)).into());
-        stream_context::CRC.put(&mut words, 1);
-        stream_context::TAGGED_COMPLETIONS.put(&mut words, 1);
-        stream_context::QUEUES.put(&mut words, 1 << queue::SEND | 1 << queue::READ_REQUEST);
-        stream_context::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
-        stream_context::SEQUENCE_START.put(&mut words, start(peer(stream)).into());
-        stream_context::FIRST_MSN.put(&mut words, 1);
-        self.program.command(command::ARM_STREAM, &words);
+        let source = ROM + OCTETS_AT + stream * OCTETS;
+        self.program.write_stag(
+            sink_stag(stream),
+            stag_entry::REMOTE_WRITE,
+            stream * REGION,
+            REGION,
+        );
+        self.program
+            .write_stag(source_stag(stream), transmit::REMOTE_READ, source, OCTETS);
+        let queues = 1 << queue::SEND | 1 << queue::READ_REQUEST;
+        let from = peer(stream);
+        self.program
+            .arm(stream, markers(from), sequence_start(from), queues);
 
         let mut words = [0; transmit_context::WORDS];
         transmit_context::STREAM.put(&mut words, stream as u64);
         transmit_context::MARKERS.put(&mut words, markers(stream).into());
         transmit_context::CRC.put(&mut words, 1);
         transmit_context::EMSS.put(&mut words, EMSS);
-        transmit_context::SEQUENCE_START.put(&mut words, start(stream).into());
+        transmit_context::SEQUENCE_START.put(&mut words, sequence_start(stream).into());
         transmit_context::FIRST_MSN.put(&mut words, 1);
         self.program.command(transmit::ARM_TRANSMIT, &words);
 
@@ -184,11 +162,8 @@ impl DuplexTest {
         send_ring::BASE.put(&mut words, (ROM + SLOTS_AT + stream * RING) as u64);
         self.program.command(transmit::SET_SEND_RING, &words);
 
-        let mut words = [0; receive_buffer::WORDS];
-        receive_buffer::STREAM.put(&mut words, stream as u64);
-        receive_buffer::LENGTH.put(&mut words, BUFFER as u64);
-        receive_buffer::ADDRESS.put(&mut words, (BUFFERS_AT + stream * BUFFER) as u64);
-        self.program.command(command::POST_RECEIVE, &words);
+        self.program
+            .post(stream, BUFFERS_AT + stream * BUFFER, BUFFER);
     }
 
     /// The device answers the Read Requests of the peer of an odd stream.

@@ -31,8 +31,7 @@ pub const fn board_mhz(width: usize) -> f64 {
     if width == 512 { 120.0 } else { 156.0 }
 }
 
-const RECEIVE: &str = include_str!("../../../constraints/selftest/warpline_selftest.sv");
-const DUPLEX: &str = include_str!("../../../constraints/selftest/warpline_selftest_duplex.sv");
+const TOP: &str = include_str!("../../../constraints/selftest/warpline_selftest.sv");
 const HOST: &str = include_str!("../../../constraints/selftest/warpline_selftest_host.sv");
 const TRAFFIC: &str = include_str!("../../../constraints/selftest/warpline_selftest_traffic.sv");
 const LOOP: &str = include_str!("../../../constraints/selftest/warpline_selftest_loop.sv");
@@ -45,6 +44,8 @@ pub(crate) const PINS: &str = include_str!("../../../constraints/ecp5-evn/warpli
 
 /// Makes memory and traffic use few block RAMs.
 const FEW_BLOCK_RAMS: &str = "`define WARPLINE_FEW_BLOCK_RAMS\n";
+/// Connects a device that sends.
+const TRANSMIT: &str = "`define WARPLINE_TRANSMIT\n";
 
 /// All files of the bitstream of the `device` that `config` describes, in compile order, the top module [`BOARD`] last: the device,
 /// the self-test, the board.
@@ -58,26 +59,27 @@ pub fn sources(
 ) -> Result<Vec<(String, String)>, Error> {
     let width = config.width;
     let mut files = device.sources();
-    let (top, traffic) = if config.transmit {
+    let mut defined = String::new();
+    let traffic = if config.transmit {
         files.extend(DuplexTest::new(width, fault)?.roms());
-        (DUPLEX, ("warpline_selftest_loop.sv", LOOP))
+        defined += TRANSMIT;
+        ("warpline_selftest_loop.sv", LOOP)
     } else {
         files.extend(SelfTest::new(width, fault)?.roms());
-        (RECEIVE, ("warpline_selftest_traffic.sv", TRAFFIC))
+        ("warpline_selftest_traffic.sv", TRAFFIC)
     };
-    let few = match few_block_rams(width) {
-        true => FEW_BLOCK_RAMS,
-        false => "",
-    };
+    if few_block_rams(width) {
+        defined += FEW_BLOCK_RAMS;
+    }
     let parts = [
         ("warpline_selftest_host.sv", HOST),
         traffic,
         ("warpline_selftest_memory.sv", MEMORY),
         ("warpline_selftest_watch.sv", WATCH),
         ("warpline_selftest_uart.sv", UART),
-        ("warpline_selftest.sv", top),
+        ("warpline_selftest.sv", TOP),
     ];
-    let parts = parts.map(|(name, text)| (name.to_owned(), format!("{few}{text}")));
+    let parts = parts.map(|(name, text)| (name.to_owned(), format!("{defined}{text}")));
     files.extend(parts);
     files.push((format!("{BOARD}.sv"), BOARD_TEXT.into()));
     Ok(files)

@@ -2,7 +2,8 @@
 //!
 //! `constraints/selftest/warpline_selftest_host.sv` carries it out.
 
-use warpline_regmap::layout::close;
+use warpline_regmap::Field;
+use warpline_regmap::layout::{close, receive_buffer, stag_entry, stream_context};
 use warpline_regmap::register::{self, Register, command};
 use warpline_wire::crc::crc32c;
 
@@ -15,6 +16,11 @@ pub(super) const STREAMS: usize = 4;
 pub(super) const DOMAIN: u64 = 7;
 /// Tagged Offset of each region's first octet.
 pub(super) const TAGGED_OFFSET: u64 = 0x7f00_0000_1000;
+
+/// Sequence number of the first octet that is sent to a stream, or from it: those of stream 0 wrap.
+pub(super) const fn sequence_start(stream: usize) -> u32 {
+    0xffff_fe00_u32.wrapping_add(stream as u32 * 0x4000_0000)
+}
 
 const PROGRAM: &str = "warpline_selftest_program";
 /// Words of `ARGUMENT`.
@@ -80,6 +86,41 @@ impl Program {
         self.write(register::COMPLETION_ENTRIES, 0, entries);
         self.write(register::INTERRUPT_ENABLE, 0, 1);
         self.write(register::COMPLETION_ARM, 0, 0);
+    }
+
+    /// Writes an STag whose owner's peer has `right`.
+    pub(super) fn write_stag(&mut self, stag: u32, right: Field, address: usize, length: usize) {
+        let mut words = [0; stag_entry::WORDS];
+        stag_entry::STAG.put(&mut words, stag.into());
+        stag_entry::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
+        right.put(&mut words, 1);
+        stag_entry::BASE.put(&mut words, TAGGED_OFFSET);
+        stag_entry::LENGTH.put(&mut words, length as u64);
+        stag_entry::ADDRESS.put(&mut words, address as u64);
+        self.command(command::WRITE_STAG, &words);
+    }
+
+    /// Arms the receiving direction of a stream, with these untagged queues, one bit each.
+    pub(super) fn arm(&mut self, stream: usize, markers: bool, start: u32, queues: u64) {
+        let mut words = [0; stream_context::WORDS];
+        stream_context::STREAM.put(&mut words, stream as u64);
+        stream_context::MARKERS.put(&mut words, markers.into());
+        stream_context::CRC.put(&mut words, 1);
+        stream_context::TAGGED_COMPLETIONS.put(&mut words, 1);
+        stream_context::QUEUES.put(&mut words, queues);
+        stream_context::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
+        stream_context::SEQUENCE_START.put(&mut words, start.into());
+        stream_context::FIRST_MSN.put(&mut words, 1);
+        self.command(command::ARM_STREAM, &words);
+    }
+
+    /// Posts a buffer to queue 0 of a stream.
+    pub(super) fn post(&mut self, stream: usize, address: usize, length: usize) {
+        let mut words = [0; receive_buffer::WORDS];
+        receive_buffer::STREAM.put(&mut words, stream as u64);
+        receive_buffer::LENGTH.put(&mut words, length as u64);
+        receive_buffer::ADDRESS.put(&mut words, address as u64);
+        self.command(command::POST_RECEIVE, &words);
     }
 
     /// Lets the traffic go.

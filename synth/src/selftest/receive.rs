@@ -7,12 +7,12 @@
 //! ```
 
 use warpline_hdl::parts::axi::USER_FIN;
-use warpline_regmap::layout::{receive_buffer, stag_entry, stream_context};
-use warpline_regmap::register::{self, command};
+use warpline_regmap::layout::stag_entry;
+use warpline_regmap::register;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
 use super::fault::Fault;
-use super::program::{DOMAIN, Octets, Program, STREAMS, TAGGED_OFFSET};
+use super::program::{Octets, Program, STREAMS, TAGGED_OFFSET, sequence_start};
 use super::rom::{Style, few_block_rams, rom, rom_of_halves};
 use crate::error::Error;
 
@@ -82,36 +82,15 @@ impl SelfTest {
     /// Arms a stream with a region and a buffer; returns its segments. Odd streams carry markers.
     fn stream(&mut self, stream: usize) -> Result<Vec<Piece>, Error> {
         let markers = stream % 2 == 1;
-        let start = 0xffff_fe00_u32.wrapping_add(stream as u32 * 0x4000_0000); // wraps on stream 0
+        let start = sequence_start(stream);
         let stag = 0x0000_1100 + 0x100 * stream as u32;
         let region = stream * REGION;
         let buffer = BUFFERS_AT + stream * BUFFER;
 
-        let mut words = [0; stag_entry::WORDS];
-        stag_entry::STAG.put(&mut words, stag.into());
-        stag_entry::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
-        stag_entry::REMOTE_WRITE.put(&mut words, 1);
-        stag_entry::BASE.put(&mut words, TAGGED_OFFSET);
-        stag_entry::LENGTH.put(&mut words, REGION as u64);
-        stag_entry::ADDRESS.put(&mut words, region as u64);
-        self.program.command(command::WRITE_STAG, &words);
-
-        let mut words = [0; stream_context::WORDS];
-        stream_context::STREAM.put(&mut words, stream as u64);
-        stream_context::MARKERS.put(&mut words, markers.into());
-        stream_context::CRC.put(&mut words, 1);
-        stream_context::TAGGED_COMPLETIONS.put(&mut words, 1);
-        stream_context::QUEUES.put(&mut words, 1);
-        stream_context::PROTECTION_DOMAIN.put(&mut words, DOMAIN);
-        stream_context::SEQUENCE_START.put(&mut words, start.into());
-        stream_context::FIRST_MSN.put(&mut words, 1);
-        self.program.command(command::ARM_STREAM, &words);
-
-        let mut words = [0; receive_buffer::WORDS];
-        receive_buffer::STREAM.put(&mut words, stream as u64);
-        receive_buffer::LENGTH.put(&mut words, BUFFER as u64);
-        receive_buffer::ADDRESS.put(&mut words, buffer as u64);
-        self.program.command(command::POST_RECEIVE, &words);
+        self.program
+            .write_stag(stag, stag_entry::REMOTE_WRITE, region, REGION);
+        self.program.arm(stream, markers, start, 1);
+        self.program.post(stream, buffer, BUFFER);
 
         // Neither lengths nor addresses are multiples of a beat.
         let mut octets = Octets(0x9e37_79b9 ^ stream as u32);
