@@ -1,28 +1,10 @@
 //! The device's ports, looked up once.
 
-use warpline_verilate::{Error, Model, Port};
-
-macro_rules! ports {
-    ($(#[$about:meta])* $ports:ident: $($name:ident),+ $(,)?) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $ports {
-            $(pub $name: Port,)+
-        }
-
-        impl $ports {
-            /// Looks all of them up: their names begin with `prefix`.
-            pub fn find(model: &Model, prefix: &str) -> Result<Self, Error> {
-                let port = |name: &str| model.port(&format!("{prefix}{name}"));
-                Ok(Self { $($name: port(stringify!($name))?,)+ })
-            }
-        }
-    };
-}
+use warpline_verilate::ports;
 
 ports! {
     /// Ports of every device, by the names of the top module.
-    Ports:
+    pub(crate) struct Ports:
     aclk,
     aresetn,
     s_axis_segment_tdata,
@@ -72,7 +54,7 @@ ports! {
 
 ports! {
     /// Ports of a device with the transmit path.
-    TransmitPorts:
+    pub(crate) struct TransmitPorts:
     s_axis_send_tdata,
     s_axis_send_tdest,
     s_axis_send_tvalid,
@@ -92,7 +74,7 @@ ports! {
 
 ports! {
     /// Ports of an AXI4-Lite slave, by the names of its signals.
-    LitePorts:
+    pub(crate) struct LitePorts:
     awaddr,
     awvalid,
     awready,

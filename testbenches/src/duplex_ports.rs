@@ -1,23 +1,10 @@
 //! Ports of a device that sends, as the benches of the whole device drive them.
 
-use warpline_verilate::{Model, Port};
-
-macro_rules! ports {
-    ($($name:ident),+ $(,)?) => {
-        /// Ports by their names.
-        #[derive(Clone, Copy)]
-        pub(crate) struct Ports { $(pub $name: Port,)+ }
-
-        impl Ports {
-            /// The ports of `model`.
-            pub fn find(model: &Model) -> Result<Self, warpline_verilate::Error> {
-                Ok(Self { $($name: model.port(stringify!($name))?,)+ })
-            }
-        }
-    };
-}
+use warpline_verilate::ports;
 
 ports! {
+    /// Ports by their names.
+    pub(crate) struct Ports:
     aclk, aresetn,
     s_axis_segment_tdata, s_axis_segment_tkeep, s_axis_segment_tlast, s_axis_segment_tdest, s_axis_segment_tuser,
     s_axis_segment_tvalid, s_axis_segment_tready,

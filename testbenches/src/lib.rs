@@ -14,6 +14,7 @@ pub mod lockstep;
 pub mod mutant_records;
 pub mod mutants;
 pub mod octets;
+mod read_buffers;
 pub mod read_bus;
 pub mod scenario;
 pub mod stimulus;

@@ -51,6 +51,7 @@ mod ffi;
 mod header;
 mod messages;
 mod model;
+mod ports;
 mod stopped;
 mod tools;
 mod trace;

@@ -10,7 +10,7 @@
 //! is made by `warpline_wire`. The host does nothing once the responder is on, and gets no completion.
 
 use serde::{Deserialize, Serialize};
-use warpline_regmap::layout::{receive_descriptor, receive_ring};
+use warpline_regmap::layout::receive_ring;
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{self, READ_BUFFER_OCTETS, READ_REQUESTS_MAX, read_responder};
 use warpline_verilate::Model;
@@ -22,6 +22,7 @@ use super::{
     Access, DESCRIPTORS, ETHERNET, PART, REQUESTS, RateError, ReadStations, Receiving, Requests,
     Run, SOURCE_STAG, Workload,
 };
+use crate::read_buffers;
 
 /// log2 of the buffers of a stream, and of the descriptors of its ring.
 const BUFFERS_LOG: u32 = 5;
@@ -173,12 +174,7 @@ pub(super) fn descriptor_word(address: u64) -> u32 {
         (address - DESCRIPTORS) / PART,
         (address - DESCRIPTORS) % PART,
     );
-    let octets = 4 * receive_descriptor::WORDS as u64;
-    let buffer = REQUESTS + part * PART + at / octets * READ_BUFFER_OCTETS as u64;
-    let mut words = [0; receive_descriptor::WORDS];
-    receive_descriptor::ADDRESS.put(&mut words, buffer);
-    receive_descriptor::LENGTH.put(&mut words, READ_BUFFER_OCTETS as u64);
-    words[(at % octets) as usize / 4]
+    read_buffers::descriptor_word(at, REQUESTS + part * PART)
 }
 
 impl Run<'_> {

@@ -30,7 +30,7 @@ impl<'m> Run<'m> {
         count: usize,
         wrong_octet: Option<u64>,
     ) -> Result<Self, RateError> {
-        let ports = Ports::find(model)?;
+        let ports = Ports::find(model, "")?;
         let inputs: Vec<Port> = model
             .ports()
             .filter(|(_, info)| info.direction == Direction::Input)

@@ -16,7 +16,6 @@ pub struct Asked {
     pub(super) others: usize,
     /// The stream's queue had ended when it was sent.
     pub(super) late: bool,
-    pub(super) handed: bool,
 }
 
 /// Read Requests of a stream.
@@ -58,7 +57,13 @@ impl Reads {
 
     pub(super) fn resolved(&self, index: usize) -> bool {
         let asked = &self.all[index];
-        index < self.seen || asked.handed || asked.announced.report.is_some()
+        index < self.seen || self.is_handed(index) || asked.announced.report.is_some()
+    }
+
+    /// The host has got this request.
+    pub(super) fn is_handed(&self, index: usize) -> bool {
+        self.handed
+            .is_some_and(|(first, last)| (first..=last).contains(&index))
     }
 
     /// Requests of which nothing has come yet.

@@ -73,7 +73,6 @@ impl Judge {
             reason,
             others: index - self.reads.seen,
             late,
-            handed: false,
         });
         if ask.beyond {
             self.reads.doubt = Some(index);
@@ -297,7 +296,6 @@ impl Judge {
         }
         let begins = self.reads.handed.map_or(index, |(first, _)| first);
         self.reads.handed = Some((begins, index));
-        self.reads.all[index].handed = true;
         self.resolve(index);
         Ok(())
     }
@@ -307,12 +305,13 @@ impl Judge {
         let mut ended = None;
         for (index, asked) in self.reads.all.iter().enumerate() {
             let seen = index < self.reads.seen;
-            if seen && (ended.is_some() || asked.announced.report.is_some() || asked.handed) {
+            let handed = self.reads.is_handed(index);
+            if seen && (ended.is_some() || asked.announced.report.is_some() || handed) {
                 return Err(format!(
                     "request {index} is answered, behind {ended:?}: {asked:?}"
                 ));
             }
-            if asked.announced.report.is_some() || asked.handed {
+            if asked.announced.report.is_some() || handed {
                 ended = Some(index);
             }
         }

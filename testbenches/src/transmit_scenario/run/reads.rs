@@ -1,6 +1,6 @@
 //! Read Requests: their ring and buffers in host memory, the commands that hand them to the device, and the peer that sends them.
 
-use warpline_regmap::layout::{receive_descriptor, receive_ring};
+use warpline_regmap::layout::receive_ring;
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{self, READ_BUFFER_OCTETS, read_responder};
 use warpline_wire::ddp::UntaggedHeader;
@@ -9,10 +9,10 @@ use warpline_wire::rdmap::queue;
 use super::super::common::ScenarioError;
 use super::super::plan::{Ask, Cut, Step};
 use super::state::{Access, Arrival, Current, Result, Run, What};
+use crate::read_buffers::{DESCRIPTOR, descriptor_word};
 
-/// Octets of a buffer, and of a descriptor.
+/// Octets of a buffer.
 const BUFFER: u64 = READ_BUFFER_OCTETS as u64;
-const DESCRIPTOR: u64 = 4 * receive_descriptor::WORDS as u64;
 
 impl Current {
     /// The words at an address of descriptors or buffers, and whether the bus refuses them.
@@ -21,12 +21,7 @@ impl Current {
         let entries = place.entries() as u64;
         if (place.ring..place.ring + entries * DESCRIPTOR).contains(&address) {
             for (index, word) in (0..).zip(words) {
-                let at = address + 4 * index - place.ring;
-                let mut descriptor = [0; receive_descriptor::WORDS];
-                let buffer = place.buffers + at / DESCRIPTOR * BUFFER;
-                receive_descriptor::ADDRESS.put(&mut descriptor, buffer);
-                receive_descriptor::LENGTH.put(&mut descriptor, BUFFER);
-                *word = descriptor[(at % DESCRIPTOR / 4) as usize];
+                *word = descriptor_word(address + 4 * index - place.ring, place.buffers);
             }
             return Some(false);
         }

@@ -280,7 +280,7 @@ impl<'m> Run<'m> {
     ) -> Result<Self> {
         let mut rng = Rng::with_seed(seed);
         let plan = Plan::new(&mut rng);
-        let ports = Ports::find(model)?;
+        let ports = Ports::find(model, "")?;
         let inputs: Vec<Port> = model
             .ports()
             .filter(|(_, info)| info.direction == Direction::Input)

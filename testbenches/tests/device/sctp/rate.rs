@@ -60,7 +60,7 @@ fn measure(width: usize) {
     );
     let latencies = [64, SEGMENT].map(|segment| {
         let alone = filled(width, segment, 1, 0..1);
-        let latency = alone.writes[0] - alone.chunk_ends[0];
+        let latency = alone.bus.beat_cycles[0] - alone.chunk_ends[0];
         let beats = (segment + 2).div_ceil(width / 8) as u64;
         assert!(
             latency <= beats + LATENCY,

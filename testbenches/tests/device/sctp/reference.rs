@@ -13,7 +13,7 @@ use warpline_wire::receive::{Delivery, Flags, Scope, StagEntry, Target};
 use warpline_wire::sctp::receive::{Event, Failure, Receiver, SessionConfig, Sink};
 use warpline_wire::sctp::{FULL_WINDOW_WORDS, Order, SSN_LEN, Segment, Ssn};
 
-use crate::support::{Chunk, DOMAIN, Entry, Record, Status};
+use crate::support::{Chunk, DOMAIN, Device, Entry, Record, STREAMS, Status};
 
 /// Errors that depend on the segments in front: those of untagged segments, but for their version and their length.
 const OF_ORDER: Checks = Checks::QN
@@ -53,6 +53,13 @@ impl Sink for Log {
             Event::Failed(failure) => Act::Failed(failure),
         });
     }
+}
+
+/// What a device has told, and was found right.
+pub struct Compared {
+    /// Completion entries by streams, and reports about chunks, since the last time.
+    pub entries: Vec<(u8, Entry)>,
+    pub statuses: Vec<Status>,
 }
 
 /// What is due.
@@ -226,9 +233,64 @@ impl Reference {
         self.records.insert(stream, record);
     }
 
+    /// Memory, entries, records and reports of the device are what is due. Gives the entries and the reports since the last time.
+    pub fn compare(&mut self, device: &mut Device) -> Result<Compared, String> {
+        let entries = device.entries();
+        for stream in 0..STREAMS {
+            let of = entries.iter().filter(|(of, _)| *of == stream);
+            let of: Vec<_> = of.map(|(_, entry)| entry.clone()).collect();
+            let due = self.entries.remove(&stream).unwrap_or_default();
+            if of != due {
+                let at = of.iter().zip(&due).position(|(a, b)| a != b);
+                return Err(format!(
+                    "stream {stream}: {} entries of {}, the first that differs: {at:?}, {:?}, due {:?}",
+                    of.len(),
+                    due.len(),
+                    at.map(|at| &of[at]),
+                    at.map(|at| &due[at]),
+                ));
+            }
+            let due = self.records.get(&stream);
+            let record = device.record(stream).map(|mut record| {
+                let header = due.map_or(0, |due| due.header.len());
+                record.header.truncate(header);
+                record
+            });
+            if record.as_ref() != due {
+                return Err(format!(
+                    "record of stream {stream}: {record:x?}, due {due:x?}"
+                ));
+            }
+        }
+        let mut statuses = device.statuses.iter().zip(&self.statuses);
+        if let Some((found, due)) = statuses.find(|(found, due)| found != due) {
+            return Err(format!("report {found:?}, due {due:?}"));
+        }
+        if device.statuses.len() != self.statuses.len() {
+            return Err("another number of reports".into());
+        }
+        self.statuses.clear();
+        let mut found = device.payload();
+        for (at, octet) in &self.memory {
+            match found.next() {
+                Some((found_at, found)) if (found_at, found) == (*at, *octet) => {}
+                other => return Err(format!("memory {other:x?}, due {:x?}", (at, octet))),
+            }
+        }
+        if let Some(more) = found.next() {
+            return Err(format!("memory {more:x?}, nothing due"));
+        }
+        drop(found);
+        let statuses = std::mem::take(&mut device.statuses);
+        Ok(Compared { entries, statuses })
+    }
+
     /// Whether the device judges the segment later than the reference does.
     fn is_kept(&self, stream: u8, ssn: Ssn, octets: &[u8]) -> bool {
-        let next = self.sessions[&stream].order.next();
+        // In order, both judge at once.
+        if ssn == self.sessions[&stream].order.next() {
+            return false;
+        }
         let segment = Segment {
             ssn,
             octets: &octets[SSN_LEN..],
@@ -242,7 +304,7 @@ impl Reference {
             }
             _ => false,
         };
-        ssn != next && log.0.iter().any(of_order)
+        log.0.iter().any(of_order)
     }
 
     fn segment(&mut self, stream: u8, number: u32, octets: &[u8]) {

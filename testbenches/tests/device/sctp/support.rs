@@ -16,23 +16,11 @@ use warpline_regmap::sctp::sctp_context;
 use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 use warpline_testbenches::write_bus::{Burst, Manner, Wires, WriteBeat, WriteBus};
-use warpline_verilate::{Direction, Model, Port};
-
-macro_rules! ports {
-    ($($name:ident),+ $(,)?) => {
-        /// Ports by their names.
-        #[derive(Clone, Copy)]
-        struct Ports { $($name: Port,)+ }
-
-        impl Ports {
-            fn find(model: &Model) -> Self {
-                Self { $($name: model.port(stringify!($name)).unwrap(),)+ }
-            }
-        }
-    };
-}
+use warpline_verilate::{Direction, Model, Port, ports};
 
 ports! {
+    /// Ports by their names.
+    struct Ports:
     aclk, aresetn,
     s_axis_segment_tdata, s_axis_segment_tkeep, s_axis_segment_tlast, s_axis_segment_tdest, s_axis_segment_tuser,
     s_axis_segment_tvalid, m_axis_window_tready,
@@ -177,8 +165,6 @@ pub struct Device {
     pub statuses: Vec<Status>,
     /// Cycles in which last beats of chunks were accepted.
     pub chunk_ends: Vec<u64>,
-    /// Cycles in which beats of payload were written.
-    pub writes: Vec<u64>,
     consumed: u32,
 }
 
@@ -197,7 +183,7 @@ impl Device {
         let mut design = design(config).unwrap();
         change(&mut design);
         let model = sources(TOP, &design).open().unwrap();
-        let ports = Ports::find(&model);
+        let ports = Ports::find(&model, "").unwrap();
         let mut device = Self {
             ports,
             model,
@@ -214,7 +200,6 @@ impl Device {
             moved: 0,
             statuses: vec![],
             chunk_ends: vec![],
-            writes: vec![],
             consumed: 0,
         };
         device.reset();
@@ -471,6 +456,16 @@ impl Device {
             .set_words(port, &[keep as u32, (keep >> 32) as u32]);
     }
 
+    /// Drives the first beat of `octets`; whether it is the last.
+    fn set_beat(&mut self, data: Port, keep: Port, last: Port, octets: &[u8]) -> bool {
+        let beat = &octets[..octets.len().min(self.beat)];
+        self.set_octets(data, beat);
+        self.set_keep(keep, beat.len());
+        let ends = beat.len() == octets.len();
+        self.model.set(last, ends.into());
+        ends
+    }
+
     pub fn cycle(&mut self) {
         let p = self.ports;
         let beat = self.beat;
@@ -478,32 +473,30 @@ impl Device {
         self.model.set(p.s_axis_sctp_tvalid, self.chunk_held.into());
         let mut chunk_ends = false;
         if self.chunk_held {
-            let chunk = self.chunks[0].clone();
-            let end = chunk.octets.len().min(self.chunk_at + beat);
-            chunk_ends = end == chunk.octets.len();
-            self.set_octets(p.s_axis_sctp_tdata, &chunk.octets[self.chunk_at..end]);
-            self.set_keep(p.s_axis_sctp_tkeep, end - self.chunk_at);
-            self.model.set(p.s_axis_sctp_tlast, chunk_ends.into());
+            let (data, keep, last) = (
+                p.s_axis_sctp_tdata,
+                p.s_axis_sctp_tkeep,
+                p.s_axis_sctp_tlast,
+            );
+            let chunk = self.chunks.pop_front().expect("it is held");
+            chunk_ends = self.set_beat(data, keep, last, &chunk.octets[self.chunk_at..]);
             self.model.set(p.s_axis_sctp_tdest, chunk.stream.into());
             self.model.set(p.s_axis_sctp_tuser, chunk.control.into());
+            self.chunks.push_front(chunk);
         }
         let sends = !self.segments.is_empty() && self.rhythms[1].go(&mut self.rng);
         self.model.set(p.s_axis_segment_tvalid, sends.into());
         let mut segment_ends = false;
         if sends {
-            let segment = self.segments[0].clone();
-            let end = segment.octets.len().min(self.segment_at + beat);
-            segment_ends = end == segment.octets.len();
-            self.set_octets(
-                p.s_axis_segment_tdata,
-                &segment.octets[self.segment_at..end],
-            );
-            self.set_keep(p.s_axis_segment_tkeep, end - self.segment_at);
-            self.model.set(p.s_axis_segment_tlast, segment_ends.into());
+            let (data, keep) = (p.s_axis_segment_tdata, p.s_axis_segment_tkeep);
+            let segment = self.segments.pop_front().expect("there is one");
+            let octets = &segment.octets[self.segment_at..];
+            segment_ends = self.set_beat(data, keep, p.s_axis_segment_tlast, octets);
             self.model
                 .set(p.s_axis_segment_tdest, segment.stream.into());
             self.model
                 .set_words(p.s_axis_segment_tuser, &[segment.sequence, 0]);
+            self.segments.push_front(segment);
         }
         let takes_report = self.rhythms[2].go(&mut self.rng);
         self.model.set(p.m_axis_chunk_tready, takes_report.into());
@@ -555,9 +548,6 @@ impl Device {
                     .sum(),
                 last: self.get(p.m_axi_wlast) == 1,
             });
-            if offer.wready {
-                self.writes.push(self.cycle);
-            }
         }
         if address.is_some() || written.is_some() {
             self.moved = self.cycle;
