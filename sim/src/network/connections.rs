@@ -143,7 +143,7 @@ impl Connections {
 
     /// From now on, segments of all connections have at most so many octets, as if the paths had a smaller MTU: the kernel's own
     /// path on this machine hardly ever changes. `None`: as the kernel has them, which is the beginning. The kernel may send larger
-    /// ones; who asks for [`segment`](Self::segment) makes none.
+    /// ones; a caller that goes by [`segment`](Self::segment) sends none.
     pub fn limit_segments(&self, octets: Option<u16>) {
         self.with(|table| table.limit_segments(octets));
     }
@@ -229,7 +229,7 @@ impl Connections {
         self.with(|table| table.close(connection, true));
     }
 
-    /// Who has opened all of it is gone: connections are reset, listeners closed, and streams learn that theirs is lost.
+    /// Whoever opened them is gone: connections are reset, listeners closed, and streams learn that theirs is lost.
     pub(crate) fn end_all(&self) {
         self.with(Table::end_all);
     }

@@ -196,9 +196,7 @@ impl Table {
     pub fn limit_segments(&mut self, octets: Option<u16>) {
         self.segment_limit = octets;
         for index in 0..self.slots.len() {
-            let generation = self.slots[index].generation;
-            let index = index as u32;
-            self.look_at_segment(Place { index, generation });
+            self.look_at_segment(self.place_at(index));
         }
     }
 
@@ -396,21 +394,27 @@ impl Table {
 
     /// Ends everything. Streams of attached connections learn that these are lost.
     pub fn end_all(&mut self) {
+        // Listeners first: a connection that closes makes room for one that has not been accepted.
         for index in 0..self.slots.len() {
-            let slot = &self.slots[index];
-            let (generation, index) = (slot.generation, index as u32);
-            let place = Place { index, generation };
-            match &slot.entry {
-                Entry::Free => {}
-                Entry::Listener(_) => drop(self.remove(place)),
-                Entry::Connection(connection) => {
-                    if let State::Attached { token, .. } = connection.state {
-                        self.card.arrived(token, Arrived::Lost);
-                    }
-                    self.close(ConnectionHandle(place), true);
-                }
-            }
+            self.unlisten(ListenerHandle(self.place_at(index)));
         }
+        for index in 0..self.slots.len() {
+            let place = self.place_at(index);
+            let Some(connection) = connection(&mut self.slots, place) else {
+                continue;
+            };
+            if let State::Attached { token, .. } = connection.state {
+                self.card.arrived(token, Arrived::Lost);
+            }
+            self.close(ConnectionHandle(place), true);
+        }
+    }
+
+    /// The place of the slot `index`, as it is used now.
+    fn place_at(&self, index: usize) -> Place {
+        let generation = self.slots[index].generation;
+        let index = index as u32;
+        Place { index, generation }
     }
 
     /// The next event.
@@ -493,9 +497,7 @@ impl Table {
     /// Serves connections whose inlets have room again, or are gone.
     pub fn refill(&mut self) {
         for index in 0..self.slots.len() {
-            let generation = self.slots[index].generation;
-            let index = index as u32;
-            let place = Place { index, generation };
+            let place = self.place_at(index);
             self.fill(place);
             self.drain(place);
             self.rearm(place);
@@ -637,9 +639,7 @@ impl Table {
     pub fn rearm_listeners(&mut self) {
         self.retry = false;
         for index in 0..self.slots.len() {
-            let generation = self.slots[index].generation;
-            let index = index as u32;
-            self.accept(Place { index, generation });
+            self.accept(self.place_at(index));
         }
     }
 

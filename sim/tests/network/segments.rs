@@ -35,7 +35,7 @@ fn another_length_is_reported_to_whoever_has_asked() {
     assert!(is_silent(&bench));
     bench.connections.limit_segments(None);
     assert_eq!(changed(&bench), (asked, kernel));
-    // Who has not taken the event yet has one for all changes, and the last value.
+    // An owner that has not taken the event yet gets one for all changes, and the last value.
     bench.connections.limit_segments(Some(800));
     bench.connections.limit_segments(Some(700));
     assert_eq!(changed(&bench), (asked, 700));

@@ -87,7 +87,7 @@ fn hear(machine: &Machine, words: &[u8]) {
     );
 }
 
-/// Whoever closes the pair last: what is flushed is the program's four buffers, less those that were used, and nothing else.
+/// Closes the pair. Only the program's unused buffers are flushed: `buffers` of them.
 fn flushed(machine: &Machine, pair: QueuePair, buffers: usize) {
     pair.close().unwrap();
     let mut count = 0;
