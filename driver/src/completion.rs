@@ -125,7 +125,7 @@ pub struct ErrorEvent {
 
 impl ErrorEvent {
     /// A message found no buffer: this end has posted too few, or the peer has sent more than was agreed. RFC 5041 §7.1 regards
-    /// that as a fault of the system: other than after an error of octets, the peer may have kept to all rules. A program
+    /// that as a fault of the system: unlike after an error in what was received, the peer may have followed every rule. A program
     /// that sees it should post more buffers, or agree with its peer on fewer messages.
     /// [`Counters::missing_buffers`](crate::Counters::missing_buffers) counts them.
     #[must_use]

@@ -61,8 +61,8 @@ pub struct Counters {
     pub payload_octets: u32,
     /// Streams that met an error.
     pub errors: u32,
-    /// Those among them of which a message found no buffer, as far as the driver has taken their events from the completion queue:
-    /// faults of the system, and not of what came (RFC 5041 §7.1).
+    /// Those of them on which a message found no buffer, counted as the driver takes their events from the completion queue: a
+    /// fault of this system, not of what was received (RFC 5041 §7.1).
     pub missing_buffers: u32,
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct State {
     pub gone: bool,
     /// The device could not write a completion.
     pub faulted: bool,
-    /// Streams of which a message found no buffer.
+    /// Streams on which a message found no buffer.
     pub missing_buffers: u32,
     /// Polls of an empty ring so far.
     pub idle_polls: u32,

@@ -10,8 +10,8 @@
 //! command has: what lies in the registers then is about no stream. So at most one stream is found here, and closed.
 //!
 //! Streams that the host was told of are the host's to close, and their connections are lost: the network side ends what a program
-//! leaves. Between the write that passes `ARMED` and the next, a stop costs the host a stream that it has been told of; it finds
-//! that its rings are refused.
+//! leaves. A stop between the write that passes `ARMED` and the next one closes a stream that the host was told of; the host
+//! notices when its rings are refused.
 
 use crate::bus::Bus;
 use crate::port::{Outcome, Port};

@@ -9,8 +9,8 @@
 //! writes the operands of a call to `OPERAND`, and octets to be written to `OCTETS`, then the call's number to `CALL`. When the
 //! write to `CALL` is over, the results are in `OPERAND` and `OCTETS`.
 //!
-//! A reset of the processor ends what its program has open: listeners are closed, connections reset, and the streams that have some
-//! are told that these are lost.
+//! A reset of the processor ends what its program has open: listeners are closed, connections reset, and streams attached to a
+//! connection are told that it is lost.
 
 use crate::address::AddressFields;
 use crate::{Access, Register};

@@ -18,8 +18,8 @@ pub(crate) type Write = Option<(u32, u8)>;
 pub(crate) struct Lite {
     ports: LitePorts,
     /// Names of the response channels.
-    pub b_channel: &'static str,
-    pub r_channel: &'static str,
+    b_channel: &'static str,
+    r_channel: &'static str,
     /// What is offered and not accepted.
     address: Option<u32>,
     data: Option<u32>,

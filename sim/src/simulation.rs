@@ -235,11 +235,7 @@ impl Simulation {
                 self.inlets.wake(stream.into());
             }
         }
-        let Some(software) = self
-            .transmit
-            .as_mut()
-            .map(|transmit| &mut transmit.software)
-        else {
+        let Some(Transmit { software, .. }) = &mut self.transmit else {
             return;
         };
         software.advance(self.cycle, &self.host);
@@ -289,11 +285,8 @@ impl Simulation {
             model.set(ports.s_axis_segment_tuser, user);
         }
 
-        let software = self
-            .transmit
-            .as_mut()
-            .map(|transmit| &mut transmit.software);
-        let completions = software.map(|software| &mut software.completions);
+        let transmit = self.transmit.as_mut();
+        let completions = transmit.map(|transmit| &mut transmit.software.completions);
         let offer = self
             .writes
             .offer(self.cycle, &self.pressure, rng, &self.host, completions);
@@ -358,11 +351,7 @@ impl Simulation {
             .map_err(at(WINDOW))?;
         if tvalid && tready {
             self.network.report(cycle, stream as usize, edge, limit);
-            if let Some(software) = self
-                .transmit
-                .as_mut()
-                .map(|transmit| &mut transmit.software)
-            {
+            if let Some(Transmit { software, .. }) = &mut self.transmit {
                 software.window(cycle, stream as usize, limit);
             }
         }
@@ -600,11 +589,8 @@ impl Simulation {
         if let Some((ring, _)) = &mut self.ring {
             return ring.accept(stream, count);
         }
-        let software = self
-            .transmit
-            .as_mut()
-            .map(|transmit| &mut transmit.software);
-        if let Some(outgoing) = software.and_then(|software| software.octets(stream)) {
+        let transmit = self.transmit.as_mut();
+        if let Some(outgoing) = transmit.and_then(|transmit| transmit.software.octets(stream)) {
             outgoing.accept(count);
         }
     }

@@ -73,23 +73,14 @@ impl QpOptions {
 /// The RTR indication that a Responder which knows `own` settles with a peer that offers `peer`: one only, so that the driver
 /// knows by which message it comes. All of its own if they have none in common: the peer then says so by a Terminate.
 pub(super) const fn settle_rtr(own: Rtr, peer: Rtr) -> Rtr {
-    let none = Rtr {
-        send: false,
-        write: false,
-        read: false,
+    let (write, read) = (own.write && peer.write, own.read && peer.read);
+    let send = own.send && peer.send;
+    let one = Rtr {
+        write,
+        read: read && !write,
+        send: send && !read && !write,
     };
-    if own.write && peer.write {
-        Rtr {
-            write: true,
-            ..none
-        }
-    } else if own.read && peer.read {
-        Rtr { read: true, ..none }
-    } else if own.send && peer.send {
-        Rtr { send: true, ..none }
-    } else {
-        own
-    }
+    if one.is_empty() { own } else { one }
 }
 
 /// MPA start-up revision of an Initiator.

@@ -44,10 +44,6 @@ impl Simulation {
             Some(found) => found,
             None => self.read_rtl(side, offset)?,
         };
-        let software = self
-            .transmit
-            .as_mut()
-            .map(|transmit| &mut transmit.software);
         Ok(if at(register::INTERRUPT_STATE) {
             found | (Mailbox::BIT * u32::from(state))
         } else if at(register::INTERRUPT_ENABLE) {
@@ -57,7 +53,10 @@ impl Simulation {
             CAPABILITY_MAILBOX.put(&mut word, 1);
             word[0]
         } else if at(register::COMPLETION_ENTRIES) {
-            software.map_or(found, |software| software.completions.entries(found))
+            match &mut self.transmit {
+                Some(transmit) => transmit.software.completions.entries(found),
+                None => found,
+            }
         } else {
             found
         })
