@@ -77,7 +77,7 @@ endif
 .PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
-# Without `wave`, whose reader of waveforms costs half a minute of a processor.
+# Without `wave`, whose reader of waveforms costs half a minute of CPU time.
 demo: setup
 	$(CARGO) build --package warpline --no-default-features
 	$(CARGO) run --quiet --package warpline --no-default-features -- demo

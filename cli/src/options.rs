@@ -62,8 +62,8 @@ const WAVE_HELP: &str = "With --fpdu it replays the capture on a model that reco
 octets of the FPDU to the last thing that it causes: a write response, a completion, a window report. FPDUs are numbered as
 `warpline explain` does. Otherwise INPUT is a waveform (FST or VCD), for instance of `warpline replay --trace`.
 
-Cycles count from 0 at the begin of the file; the values of a cycle are those just before the clock edge that ends it. Signals
-are named by the whole name or its end behind a dot: place.m_valid. Where no row changes, cycles are left out and counted.
+Cycles are numbered from 0 at the start of the file; the values of a cycle are those just before the clock edge that ends it. Signals
+are named in full, or by the part after any dot: place.m_valid. Where no row changes, cycles are left out and counted.
 
 Examples:
   warpline wave testbenches/captures/crc1-rev2-badstag --fpdu 1 -o fpdu.svg
@@ -168,7 +168,7 @@ pub(crate) enum Command {
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
     #[command(after_help = REPLAY_HELP)]
     Demo,
-    /// Draw a waveform, or the way of a captured FPDU through the device, as a timing diagram (SVG)
+    /// Draw a waveform, or the path of a captured FPDU through the device, as a timing diagram (SVG)
     #[cfg(feature = "wave")]
     #[command(after_help = WAVE_HELP)]
     Wave(Wave),
@@ -362,68 +362,54 @@ pub(crate) struct Wave {
     pub input: PathBuf,
     /// Draw the life of FPDU N, counted from 1
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
-    #[arg(required_unless_present = "signals", conflicts_with = "signals")]
+    #[arg(required_unless_present = "signals")]
+    #[arg(conflicts_with_all = ["signals", "from", "to", "cycles", "when", "before", "when_valid", "whole", "clock", "title"])]
     pub fpdu: Option<u64>,
     /// Draw these signals, in this order
     #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["width", "connection", "direction"])]
     pub signals: Vec<String>,
     /// File for the picture
     #[arg(short, long, value_name = "FILE.svg")]
     pub out: PathBuf,
     /// With --fpdu, bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
-    #[arg(default_value = "64", conflicts_with = "signals")]
+    #[arg(default_value = "64")]
     pub width: usize,
     /// With --fpdu, connection N, counted from 1 [default: as replay chooses]
     #[arg(long, value_name = "N", value_parser = connection, allow_negative_numbers = true)]
-    #[arg(conflicts_with = "signals")]
     pub connection: Option<usize>,
     /// With --fpdu, whose FPDU [default: as replay chooses]
-    #[arg(long, value_name = "ROLE", conflicts_with = "signals")]
+    #[arg(long, value_name = "ROLE")]
     pub direction: Option<Direction>,
     /// First cycle [default: 0]
-    #[arg(
-        long,
-        value_name = "CYCLE",
-        allow_negative_numbers = true,
-        conflicts_with = "fpdu"
-    )]
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true)]
     pub from: Option<u64>,
     /// Last cycle [default: the last one of the file]
-    #[arg(
-        long,
-        value_name = "CYCLE",
-        allow_negative_numbers = true,
-        conflicts_with = "fpdu"
-    )]
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true)]
     pub to: Option<u64>,
     /// Number of cycles, instead of --to
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
-    #[arg(conflicts_with_all = ["fpdu", "to"])]
+    #[arg(conflicts_with = "to")]
     pub cycles: Option<u64>,
     /// Begin before the first cycle, from --from on, in which this signal is not zero
-    #[arg(long, value_name = "NAME", conflicts_with = "fpdu")]
+    #[arg(long, value_name = "NAME")]
     pub when: Option<String>,
     /// Cycles in front of the one that --when finds
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        default_value = "2"
-    )]
-    #[arg(conflicts_with = "fpdu")]
+    #[arg(long, value_name = "N")]
+    #[arg(allow_negative_numbers = true, default_value = "2")]
     pub before: u64,
-    /// Draw payload of AXI channels in cycles only in which their VALID is 1
-    #[arg(long, conflicts_with = "fpdu")]
+    /// Draw payload signals of AXI channels only in cycles in which VALID of the channel is 1
+    #[arg(long)]
     pub when_valid: bool,
     /// Draw all cycles, also those in which no row changes
-    #[arg(long, conflicts_with = "fpdu")]
+    #[arg(long)]
     pub whole: bool,
     /// Clock whose rising edges end cycles [default: aclk, clock or clk]
-    #[arg(long, value_name = "NAME", conflicts_with = "fpdu")]
+    #[arg(long, value_name = "NAME")]
     pub clock: Option<String>,
     /// Heading of the picture [default: file and cycles]
-    #[arg(long, value_name = "TEXT", conflicts_with = "fpdu")]
+    #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 }
 
@@ -631,13 +617,18 @@ impl Direction {
     }
 }
 
+/// The stream of a capture that two options name.
+fn stream_of(connection: Option<usize>, direction: Option<Direction>) -> Choice {
+    Choice {
+        connection,
+        direction: direction.map(Direction::role),
+    }
+}
+
 impl Explain {
     /// The stream of a capture.
     pub fn choice(&self) -> Choice {
-        Choice {
-            connection: self.connection,
-            direction: self.direction.map(Direction::role),
-        }
+        stream_of(self.connection, self.direction)
     }
 }
 
@@ -645,20 +636,14 @@ impl Explain {
 impl Wave {
     /// The stream of a capture.
     pub fn choice(&self) -> Choice {
-        Choice {
-            connection: self.connection,
-            direction: self.direction.map(Direction::role),
-        }
+        stream_of(self.connection, self.direction)
     }
 }
 
 impl Replay {
     /// The stream to replay.
     pub fn choice(&self) -> Choice {
-        Choice {
-            connection: self.connection,
-            direction: self.direction.map(Direction::role),
-        }
+        stream_of(self.connection, self.direction)
     }
 
     /// The requested segmentation; the error names options that exclude each other.

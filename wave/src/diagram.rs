@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::samples::Samples;
+
 /// A timing diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagram {
@@ -106,6 +108,21 @@ impl Diagram {
 }
 
 impl Line {
+    /// The line of a signal of one bit from cycle 0 up to `end`; where `valid` is not 1, the level is unknown.
+    #[must_use]
+    pub fn of(name: &str, samples: &Samples, valid: Option<&Samples>, end: u64) -> Self {
+        let level = |cycle| {
+            let value = samples.value(cycle);
+            match value.word() {
+                _ if !valid.is_none_or(|valid| valid.high(cycle)) => Level::Unknown,
+                _ if value.is_unknown() => Level::Unknown,
+                0 => Level::Low,
+                _ => Level::High,
+            }
+        };
+        Self::new(name, (0..end).map(level))
+    }
+
     /// A line of these levels, one a cycle from cycle 0 on.
     #[must_use]
     pub fn new(name: impl Into<String>, levels: impl IntoIterator<Item = Level>) -> Self {

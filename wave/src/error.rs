@@ -59,7 +59,7 @@ pub enum Error {
         some: Vec<String>,
     },
     /// The signal is text or a floating-point number.
-    #[error("{name}: is no bit and no vector of bits")]
+    #[error("{name}: is neither a bit nor a vector of bits")]
     NotBits {
         /// The signal.
         name: String,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagram::{Ink, Lane, Level, Line, Row, Span};
+use crate::diagram::{Ink, Lane, Line, Row, Span};
 use crate::error::Error;
 use crate::samples::Samples;
 use crate::trace::{Signal, Trace};
@@ -35,13 +35,9 @@ pub fn rows(
             None => whole,
         };
         let base = name.split('[').next().unwrap_or(name);
-        let valid = match when_valid.then(|| valid_of(base)).flatten() {
-            Some(valid) => trace.signal(&valid).ok().map(|valid| {
-                let mut read = trace.read(&[valid]);
-                read.remove(0)
-            }),
-            None => None,
-        };
+        let valid = when_valid.then(|| valid_of(base)).flatten();
+        let valid = valid.and_then(|valid| trace.signal(&valid).ok());
+        let valid = valid.map(|valid| trace.read(&[valid]).remove(0));
         rows.push(row(name, samples, valid.as_ref(), cycles));
     }
     Ok(rows)
@@ -73,16 +69,10 @@ fn found(trace: &Trace, name: &str) -> Result<(Signal, Option<Range<u32>>), Erro
 }
 
 fn row(name: &str, samples: &Samples, valid: Option<&Samples>, cycles: u64) -> Row {
-    let shown = |cycle| valid.is_none_or(|valid| valid.high(cycle));
     if samples.width() == 1 {
-        let level = |cycle| match samples.value(cycle) {
-            _ if !shown(cycle) => Level::Unknown,
-            value if value.is_unknown() => Level::Unknown,
-            value if value.word() == 1 => Level::High,
-            _ => Level::Low,
-        };
-        return Row::Line(Line::new(name, (0..cycles).map(level)));
+        return Row::Line(Line::of(name, samples, valid, cycles));
     }
+    let shown = |cycle| valid.is_none_or(|valid| valid.high(cycle));
     let mut lane = Lane::new(name);
     let mut begin: Option<u64> = None;
     for cycle in 0..=cycles {

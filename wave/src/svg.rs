@@ -408,12 +408,15 @@ impl<'d> Picture<'d> {
 
     /// Left and right end of a value, if some cycle of it is drawn.
     fn extent(&self, span: &Span) -> Option<(f64, f64)> {
-        let inside = |place: &&Place| match &place.column {
-            Column::Cycle(cycle) => span.cycles.contains(cycle),
-            Column::Cut(_) => false,
-        };
-        let first = self.places.iter().find(inside)?;
-        let last = self.places.iter().rfind(inside)?;
+        let Range { start, end } = span.cycles;
+        // places are in the order of their cycles
+        let places = &self.places;
+        let from = places.partition_point(|place| place.cycles().end <= start);
+        let to = places.partition_point(|place| place.cycles().start < end);
+        let inside = |place: &&Place| matches!(place.column, Column::Cycle(_));
+        let mut drawn = places.get(from..to)?.iter().filter(inside);
+        let first = drawn.next()?;
+        let last = drawn.next_back().unwrap_or(first);
         Some((first.left, last.right))
     }
 

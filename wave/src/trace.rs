@@ -93,11 +93,11 @@ impl Trace {
         let mut low = false;
         let mut rises = Vec::new();
         for (time, value) in changes {
-            let high = value.to_bit_string().is_some_and(|bits| bits == "1");
-            if high && low && time > 0 {
+            let bits = value.to_bit_string();
+            if low && time > 0 && bits.as_deref() == Some("1") {
                 rises.push(time);
             }
-            low = value.to_bit_string().is_some_and(|bits| bits == "0");
+            low = bits.as_deref() == Some("0");
         }
         rises
     }

@@ -40,12 +40,20 @@ pub(super) fn run(options: &Options, segmentation: Segmentation) -> Result<u8, E
     } else {
         summary(&replayed)
     })?;
+    let code = outcome(&replayed);
+    traced?; // after the result, which is valid without a waveform
+    Ok(code)
+}
+
+/// Prints each difference from what is expected, and returns the exit code.
+pub(super) fn outcome(replayed: &Replayed) -> u8 {
     for difference in &replayed.differences {
         complain(difference);
     }
-    traced?; // after the result, which is valid without a waveform
-    let equal = replayed.differences.is_empty();
-    Ok(if equal { OK } else { DIFFERENT })
+    match replayed.differences.is_empty() {
+        true => OK,
+        false => DIFFERENT,
+    }
 }
 
 /// A replay with a progress bar.

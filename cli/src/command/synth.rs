@@ -170,9 +170,8 @@ fn octets_per_cycle(width: usize) -> Result<f64, Error> {
 
 /// Whether a report is of the same device and number of starts: with more starts a device looks faster.
 fn same(before: &Report, job: &Job) -> bool {
-    let of = |part, width, transmit, starts| (part, width, transmit, starts);
-    of(&*before.part, before.width, before.transmit, before.starts)
-        == of(job.part.name, job.width, job.transmit, job.starts)
+    before.part == job.part.name
+        && (before.width, before.transmit, before.starts) == (job.width, job.transmit, job.starts)
 }
 
 fn device(report: &Report) -> String {

@@ -1,21 +1,20 @@
 //! `warpline wave`: a timing diagram of a waveform, or of an FPDU's way through the device.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use warpline_capture::{Capture, Segmentation};
 use warpline_wave::{Diagram, Trace, rows};
 
-use super::exit_code::{DIFFERENT, OK};
-use super::output::{apart, writable, write_text};
-use super::replay::watched;
-use super::terminal::{STRONG, complain, counted, open_card, show};
+use super::exit_code::OK;
+use super::output::{apart, real, writable, write_text};
+use super::replay::{outcome, watched};
+use super::terminal::{STRONG, counted, open_card, show};
 use crate::Error;
 use crate::options::Wave as Options;
 use crate::replay::Replay;
 use crate::wave::{Life, diagram, fpdus};
 
-/// Most cycles of a diagram: a browser draws it still.
+/// Most cycles of a diagram: browsers can still draw it.
 const MOST: u64 = 2000;
 
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
@@ -143,19 +142,12 @@ fn fpdu(options: &Options, number: u64) -> Result<u8, Error> {
     }
     text += &format!("{} to {}\n", counted(alive, "cycle"), options.out.display());
     show(&text)?;
-    for difference in &replayed.differences {
-        complain(difference);
-    }
-    Ok(if replayed.differences.is_empty() {
-        OK
-    } else {
-        DIFFERENT
-    })
+    Ok(outcome(&replayed))
 }
 
 /// The last part of a path that has a name.
 fn name(path: &Path) -> String {
-    let whole = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    let whole = real(path);
     let last = whole.file_name().unwrap_or(whole.as_os_str());
     last.to_string_lossy().into_owned()
 }

@@ -1,15 +1,13 @@
 //! The cycles in which FPDUs pass the ports of the device.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use warpline_hdl::rx::ddp::deliver::COMPLETE;
 use warpline_wave::{Error, Samples, Trace};
 
 use super::fpdu::Fpdu;
 use super::signals::Signals;
 
-/// `Delivery::action` of a completion entry.
-const COMPLETE: u64 = 1;
 /// What a burst is that does not write payload.
 const ENTRY: &str = "completion entry";
 /// The stream of a replay.
@@ -39,6 +37,14 @@ pub(super) struct Port {
     pub passes: Vec<Pass>,
 }
 
+impl Port {
+    /// What of an FPDU passes it.
+    pub fn of(&self, number: u64) -> impl Iterator<Item = &Pass> + Clone {
+        let mine = move |pass: &&Pass| pass.fpdu == Some(number);
+        self.passes.iter().filter(mine)
+    }
+}
+
 /// The life of an FPDU.
 pub struct Life {
     pub(super) signals: Signals,
@@ -59,11 +65,6 @@ pub struct Stage {
     pub transfers: u64,
 }
 
-/// The start of an FPDU in `fetch`, and the events that follow from it.
-struct Start {
-    fpdu: Option<u64>,
-}
-
 impl Life {
     /// Follows an FPDU through a waveform of the device in which a card replays `all` on stream 0, from TCP sequence number
     /// `sequence_start` on. `None` if no octet of it arrives.
@@ -82,16 +83,9 @@ impl Life {
             all,
             fpdu,
             sequence_start,
-            numbers: all
-                .iter()
-                .map(|fpdu| (fpdu.position.into(), fpdu.number))
-                .collect(),
         };
         let ports = ports.ports();
-        let mine = |pass: &&Pass| pass.fpdu == Some(fpdu.number);
-        let mine = ports
-            .iter()
-            .flat_map(|port| port.passes.iter().filter(mine));
+        let mine = ports.iter().flat_map(|port| port.of(fpdu.number));
         let from = mine.clone().map(|pass| pass.cycles.start).min();
         let to = mine.map(|pass| pass.cycles.end).max();
         let Some((from, to)) = from.zip(to) else {
@@ -109,11 +103,8 @@ impl Life {
     #[must_use]
     pub fn stages(&self) -> Vec<Stage> {
         let stages = self.ports.iter().filter_map(|port| {
-            let mine = |pass: &&Pass| pass.fpdu == Some(self.fpdu.number);
             let mut transfers: Vec<u64> = port
-                .passes
-                .iter()
-                .filter(mine)
+                .of(self.fpdu.number)
                 .flat_map(|pass| pass.transfers.iter().copied())
                 .collect();
             transfers.sort_unstable();
@@ -132,8 +123,6 @@ struct Follow<'f> {
     all: &'f [Fpdu],
     fpdu: &'f Fpdu,
     sequence_start: u32,
-    /// Numbers of FPDUs by their positions.
-    numbers: HashMap<u64, u64>,
 }
 
 /// An item that passes in whole cycles of its own.
@@ -153,19 +142,17 @@ fn pass(transfers: Vec<u64>, fpdu: Option<u64>, what: String) -> Pass {
 /// An item that is offered until it is accepted.
 fn offered(cycles: Range<u64>, fpdu: Option<u64>, what: String) -> Pass {
     Pass {
-        transfers: vec![cycles.end - 1],
-        cycles,
-        fpdu,
-        brief: what.clone(),
-        what,
-        bad: false,
+        cycles: cycles.clone(),
+        ..pass(vec![cycles.end - 1], fpdu, what)
     }
 }
 
 impl Follow<'_> {
     /// The FPDU that begins at a position.
     fn at(&self, position: u64) -> Option<u64> {
-        self.numbers.get(&position).copied()
+        let all = self.all;
+        let found = all.binary_search_by_key(&position, |fpdu| fpdu.position.into());
+        found.ok().map(|index| all[index].number)
     }
 
     fn ports(&self) -> Vec<Port> {
@@ -185,14 +172,12 @@ impl Follow<'_> {
             name: "scan to fetch",
             passes: found.collect(),
         });
-        let starts: Vec<Start> = s
-            .highs(&s.start_valid)
-            .into_iter()
-            .map(|cycle| Start {
-                fpdu: self.at(s.start_position.word(cycle)),
-            })
+        // what follows the start of an FPDU in `fetch` comes in the order of the starts
+        let starts = s.highs(&s.start_valid).into_iter();
+        let starts: Vec<_> = starts
+            .map(|cycle| self.at(s.start_position.word(cycle)))
             .collect();
-        let of = |index: usize| starts.get(index).and_then(|start| start.fpdu);
+        let of = |index: usize| starts.get(index).copied().flatten();
         let beats = |valid: &Samples, last| {
             let runs = s.runs(|cycle| valid.high(cycle), last);
             let passes = runs.into_iter().enumerate().map(|(index, run)| {
@@ -230,7 +215,7 @@ impl Follow<'_> {
                 (true, true) => "marker wrong",
             };
             Pass {
-                bad: what != "good",
+                bad: wrong || !good,
                 ..pass(vec![*cycle], of(index), what.into())
             }
         });
@@ -306,7 +291,7 @@ impl Follow<'_> {
     ) {
         let s = self.signals;
         let pairs = s.offers(&s.pair_valid, &s.pair_ready);
-        // whose each pair is: the one that releases the rows of the next FPDU
+        // the owner of each pair: a pair that releases the rows of the next FPDU belongs to it
         let mut owners = Vec::new();
         let mut next = 0;
         for pair in &pairs {
@@ -335,7 +320,7 @@ impl Follow<'_> {
         });
         let decided: Vec<_> = decided.collect();
 
-        // numbers of bursts: those of each pair, in its turn
+        // bursts of each pair, in order
         let mut bursts = Vec::new();
         let mut before = 0;
         for (index, given) in s

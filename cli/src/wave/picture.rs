@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warpline_wave::{Diagram, Ink, Lane, Level, Line, Row, Samples, Span, Value};
+use warpline_wave::{Diagram, Ink, Lane, Line, Row, Samples, Span};
 
 use super::life::{Life, Pass};
 
@@ -74,7 +74,7 @@ pub fn diagram(life: &Life, title: &str, notes: Vec<String>, markers: bool) -> D
         ),
         (
             "commit to check: header",
-            "its header is known to check",
+            "its header reaches check",
             vec![("check.segment_valid", &s.segment_valid, None)],
         ),
         (
@@ -144,17 +144,11 @@ pub fn diagram(life: &Life, title: &str, notes: Vec<String>, markers: bool) -> D
             continue;
         };
         diagram.rows.push(Row::Group(heading.into()));
-        let mine = found
-            .passes
-            .iter()
-            .filter(|pass| pass.fpdu == Some(life.fpdu.number));
-        let marks: Vec<_> = mine.map(|pass| pass.cycles.clone()).collect();
+        let marks: Vec<_> = (found.of(life.fpdu.number))
+            .map(|pass| pass.cycles.clone())
+            .collect();
         for (name, signal, with) in waves {
-            let level = |cycle| match with.is_none_or(|with| with.high(cycle)) {
-                true => level(signal.value(cycle)),
-                false => Level::Unknown,
-            };
-            let mut line = Line::new(name, (0..diagram.window.end).map(level));
+            let mut line = Line::of(name, signal, with, diagram.window.end);
             line.marked.clone_from(&marks);
             diagram.rows.push(Row::Line(line));
         }
@@ -171,8 +165,8 @@ pub fn diagram(life: &Life, title: &str, notes: Vec<String>, markers: bool) -> D
 
 /// Cycles in which the FPDU passes no port, without those next to the others.
 fn idle(life: &Life) -> Vec<Range<u64>> {
-    let passes = life.ports.iter().flat_map(|port| &port.passes);
-    let mine = passes.filter(|pass| pass.fpdu == Some(life.fpdu.number));
+    let mine = life.ports.iter();
+    let mine = mine.flat_map(|port| port.of(life.fpdu.number));
     let mut busy: Vec<_> = mine.map(|pass| pass.cycles.clone()).collect();
     busy.sort_by_key(|cycles| cycles.start);
     let mut idle = Vec::new();
@@ -185,14 +179,6 @@ fn idle(life: &Life) -> Vec<Range<u64>> {
         end = end.max(cycles.end);
     }
     idle
-}
-
-fn level(value: Value<'_>) -> Level {
-    match value.word() {
-        _ if value.is_unknown() => Level::Unknown,
-        0 => Level::Low,
-        _ => Level::High,
-    }
 }
 
 fn span(pass: &Pass, number: u64) -> Span {
