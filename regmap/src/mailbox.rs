@@ -54,7 +54,7 @@ mod parts;
 pub mod records;
 
 pub use card_message::{Armed, CardMessage, Requested};
-pub use codes::{CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal};
+pub use codes::{CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal, Transport};
 pub use error::MessageError;
 pub use host_message::{Accept, Connect, HostMessage, Listen, Reject, Settings};
 pub use parts::{Block, Depth, Offer, PrivateData, Rtr, StreamOptions, Words};

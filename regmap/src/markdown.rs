@@ -87,13 +87,20 @@ fn sctp_interface() -> String {
 
 /// The mailbox, apart from what the RTL decodes.
 fn mailbox_interface() -> String {
-    use mailbox::{CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal};
+    use mailbox::{
+        CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal, Transport,
+    };
     let mut text = String::from(MAILBOX);
     text += &registers_of(mailbox::REGISTERS);
     text.extend(mailbox::records::LAYOUTS.iter().map(record));
     let kind = "`message.KIND`";
     text + &values("kind of a host's message", kind, HostKind::VALUES)
         + &values("kind of a card's message", kind, CardKind::VALUES)
+        + &values(
+            "transport",
+            "`message_transport.TRANSPORT`",
+            Transport::VALUES,
+        )
         + &values(
             "listen failure",
             "`message.REASON` of `LISTEN_FAILED`",

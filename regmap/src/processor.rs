@@ -5,7 +5,7 @@
 //!                                                  0x9000_0000  network port: the registers below
 //! ```
 //!
-//! The network port stands for a TCP engine: it carries out the calls that a control program makes, one at a time. The program
+//! The network port stands for engines of TCP and SCTP: it carries out the calls that a control program makes, one at a time. The program
 //! writes the operands of a call to `OPERAND`, and octets to be written to `OCTETS`, then the call's number to `CALL`. When the
 //! write to `CALL` is over, the results are in `OPERAND` and `OCTETS`.
 //!
@@ -72,6 +72,14 @@ codes! {
         Close CLOSE = 12;
         /// Closes the connection by RST.
         Abort ABORT = 13;
+        /// Asks for a session with `LENGTH` octets of private data in `OCTETS`.
+        Initiate INITIATE = 14;
+        /// Accepts the peer's session, with private data as in `INITIATE`.
+        Accept ACCEPT = 15;
+        /// Rejects the peer's session, with private data as in `INITIATE`.
+        Reject REJECT = 16;
+        /// Private data of the peer's last control message: `LENGTH`, `OCTETS`.
+        PrivateData PRIVATE_DATA = 17;
     }
 }
 
@@ -88,6 +96,8 @@ codes! {
         Failed FAILED = 3;
         /// The connection is lost.
         Lost LOST = 4;
+        /// There is no such transport.
+        Transport TRANSPORT = 5;
     }
 }
 
@@ -112,6 +122,12 @@ codes! {
         Detached DETACHED = 8;
         /// `SEGMENT` has another answer than the last time.
         SegmentChanged SEGMENT_CHANGED = 9;
+        /// The peer has accepted the session.
+        SessionAccepted SESSION_ACCEPTED = 10;
+        /// The peer has rejected the session.
+        SessionRejected SESSION_REJECTED = 11;
+        /// The peer has ended the session instead of accepting it.
+        SessionTerminated SESSION_TERMINATED = 12;
     }
 }
 
@@ -128,13 +144,15 @@ layout! {
         ADDRESS_LOW: 6 [0; 64],
         /// Scope of a link-local IPv6 address (RFC 4007), otherwise 0.
         SCOPE: 8 [0; 32],
-        /// TCP port.
+        /// Port of TCP, or of UDP for SCTP.
         PORT: 9 [0; 16],
         /// `ATTACH`: number of the stream.
         STREAM: 9 [16; 8],
-        /// `READ`, `WRITE`: number of octets.
+        /// `LISTEN`, `CONNECT`: see `transport`.
+        TRANSPORT: 9 [24; 8],
+        /// `READ`, `WRITE`, calls with private data: number of octets.
         LENGTH: 10 [0; 16],
-        /// `SEGMENT`: octets of payload in a TCP segment that the card sends.
+        /// `SEGMENT`: octets of payload in a TCP segment that the card sends, or the maximum DDP segment of a session.
         EMSS: 10 [16; 16],
         /// Of the peer: the first octet that was not read.
         RECEIVE_SEQUENCE: 11 [0; 32],

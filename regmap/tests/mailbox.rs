@@ -5,7 +5,7 @@ use warpline_regmap::mailbox::records::{LAYOUTS, PRIVATE_MAX, PRIVATE_WORD};
 use warpline_regmap::mailbox::{
     Accept, Armed, Block, CardKind, CardMessage, CloseReason, Connect, Depth, FailureCause,
     HostKind, HostMessage, Listen, ListenFailure, MESSAGE_WORDS, MessageError, Offer, PrivateData,
-    Refusal, Reject, Requested, Rtr, Settings, StreamOptions, Words,
+    Refusal, Reject, Requested, Rtr, Settings, StreamOptions, Transport, Words,
 };
 
 fn words(at: &[(usize, u32)]) -> Words {
@@ -42,9 +42,10 @@ fn host_messages() -> Vec<HostMessage> {
         write: false,
         read: true,
     };
-    let connect = |offer, address| {
+    let connect = |offer, transport, address| {
         HostMessage::Connect(Connect {
             connection: 0x8001,
+            transport,
             address,
             offer,
             stream: STREAM,
@@ -54,17 +55,19 @@ fn host_messages() -> Vec<HostMessage> {
     vec![
         HostMessage::Listen(Listen {
             listener: 9,
+            transport: Transport::Sctp,
             address: address("[fe80::1%3]:4444"),
             backlog: 5,
         }),
         HostMessage::Unlisten { listener: 9 },
-        connect(None, address("192.0.2.1:80")),
+        connect(None, Transport::Tcp, address("192.0.2.1:80")),
         connect(
             Some(Offer {
                 ird: Depth::Ulp(3),
                 ord: Depth::Negotiated(4),
                 rtr: Some(rtr),
             }),
+            Transport::Sctp,
             address("[2001:db8::1]:80"),
         ),
         HostMessage::Accept(Accept {
@@ -168,6 +171,7 @@ fn card_messages() -> Vec<CardMessage> {
 fn messages_have_the_words_of_the_tables() {
     let connect = HostMessage::Connect(Connect {
         connection: 0x8002,
+        transport: Transport::Sctp,
         address: address("192.0.2.17:4791"),
         offer: Some(Offer {
             ird: Depth::Negotiated(0x10),
@@ -192,6 +196,7 @@ fn messages_have_the_words_of_the_tables() {
         (10, 0x0d87_1234),
         (11, 0xffff_fffe),
         (12, 7),
+        (23, 1),
         (64, 0x0403_0201),
         (65, 5),
     ];
@@ -275,6 +280,10 @@ fn what_is_no_message_is_refused() {
     assert_eq!(PrivateData::new(&[0; 513]), Err(too_long));
     let reason = MessageError::Reason { kind: 9, reason: 7 };
     assert_eq!(card(&[(0, 0x709)]), reason);
+    for kind in [1, 3] {
+        let error = host(&[(0, kind), (23, 2)]);
+        assert_eq!(error, MessageError::Transport { transport: 2 });
+    }
     let detail = MessageError::Detail {
         kind: 10,
         detail: 256,

@@ -59,6 +59,17 @@ codes! {
 }
 
 codes! {
+    /// `message_transport.TRANSPORT`.
+    Transport {
+        /// MPA over TCP (RFC 5044). A connection is a TCP connection, and begins by MPA start-up.
+        Tcp TCP = 0;
+        /// SCTP (RFC 5043). A connection is a DDP stream session: Initiate and Accept are its start-up, without IRD, ORD and RTR
+        /// indications; its FIN is the Terminate. Only a card whose `CAPABILITIES` has `SCTP` has it.
+        Sctp SCTP = 1;
+    }
+}
+
+codes! {
     /// `message.REASON` of `LISTEN_FAILED`.
     ListenFailure {
         /// The address is not the card's, or the port is in use.
@@ -149,5 +160,7 @@ codes! {
         Private PRIVATE = 11;
         /// The card's network side has failed.
         Network NETWORK = 12;
+        /// The card does not have that transport.
+        Transport TRANSPORT = 13;
     }
 }

@@ -22,6 +22,11 @@ pub enum MessageError {
         /// `LENGTH` as found, or octets given.
         length: usize,
     },
+    /// `TRANSPORT` does not exist.
+    Transport {
+        /// As found.
+        transport: u8,
+    },
     /// `DETAIL` is not one for this kind.
     Detail {
         /// Kind of the message.
@@ -42,6 +47,7 @@ impl fmt::Display for MessageError {
                 f,
                 "{length} octets of private data: a frame carries 512 at most"
             ),
+            Self::Transport { transport } => write!(f, "transport {transport} does not exist"),
             Self::Detail { kind, detail } => {
                 write!(
                     f,

@@ -1,9 +1,10 @@
 //! Messages of the host to the card's control program.
 
-use super::codes::HostKind;
+use super::codes::{HostKind, Transport};
 use super::error::MessageError;
 use super::parts::{
-    ADDRESS, Offer, PrivateData, Rtr, StreamOptions, Words, flag, get, half, put_depths,
+    ADDRESS, Offer, PrivateData, Rtr, StreamOptions, Words, flag, get, get_transport, half,
+    put_depths, put_transport,
 };
 use super::records::{message, message_address, message_depths, message_settings};
 use core::net::SocketAddr;
@@ -13,6 +14,8 @@ use core::net::SocketAddr;
 pub struct Listen {
     /// Number that the host gives the listener.
     pub listener: u16,
+    /// What carries DDP.
+    pub transport: Transport,
     /// Own address; port 0 is any port.
     pub address: SocketAddr,
     /// Connections that may be in start-up; at least 1 is taken.
@@ -24,9 +27,11 @@ pub struct Listen {
 pub struct Connect {
     /// Number that the host gives the connection.
     pub connection: u16,
+    /// What carries DDP.
+    pub transport: Transport,
     /// The peer.
     pub address: SocketAddr,
-    /// Revision 2, and what is asked for by it; `None`: revision 1.
+    /// Revision 2, and what is asked for by it; `None`: revision 1. SCTP has no part in it.
     pub offer: Option<Offer>,
     /// The stream.
     pub stream: StreamOptions,
@@ -204,10 +209,12 @@ impl HostMessage {
         message::NUMBER.put(&mut words, self.number().into());
         match self {
             Self::Listen(listen) => {
+                put_transport(listen.transport, &mut words);
                 ADDRESS.put(&mut words, listen.address);
                 message_address::BACKLOG.put(&mut words, listen.backlog.into());
             }
             Self::Connect(connect) => {
+                put_transport(connect.transport, &mut words);
                 ADDRESS.put(&mut words, connect.address);
                 Offer::put(connect.offer, &mut words);
                 connect.stream.put(&mut words);
@@ -235,7 +242,7 @@ impl HostMessage {
     /// Reads words that any program may have written.
     ///
     /// # Errors
-    /// [`MessageError::Kind`], [`MessageError::Private`].
+    /// [`MessageError::Kind`], [`MessageError::Transport`], [`MessageError::Private`].
     pub fn parse(words: &Words) -> Result<Self, MessageError> {
         let kind = get(words, message::KIND);
         let number = half(words, message::NUMBER);
@@ -247,12 +254,14 @@ impl HostMessage {
         Ok(match kind {
             HostKind::Listen => Self::Listen(Listen {
                 listener: number,
+                transport: get_transport(words)?,
                 address: ADDRESS.get(words),
                 backlog: half(words, message_address::BACKLOG),
             }),
             HostKind::Unlisten => Self::Unlisten { listener: number },
             HostKind::Connect => Self::Connect(Connect {
                 connection: number,
+                transport: get_transport(words)?,
                 address: ADDRESS.get(words),
                 offer: Offer::get(words),
                 stream: StreamOptions::get(words),

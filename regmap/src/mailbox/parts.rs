@@ -1,9 +1,10 @@
 //! Parts that several messages share.
 
+use super::codes::Transport;
 use super::error::MessageError;
 use super::records::{
     PRIVATE_MAX, PRIVATE_WORD, message, message_address, message_depths, message_private,
-    message_stream,
+    message_stream, message_transport,
 };
 use crate::Field;
 use crate::address::AddressFields;
@@ -107,6 +108,16 @@ impl core::fmt::Debug for PrivateData {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.as_slice().fmt(f)
     }
+}
+
+pub(super) fn put_transport(transport: Transport, words: &mut Words) {
+    message_transport::TRANSPORT.put(words, transport as u64);
+}
+
+pub(super) fn get_transport(words: &Words) -> Result<Transport, MessageError> {
+    let found = get(words, message_transport::TRANSPORT);
+    let transport = found as u8;
+    Transport::parse(found).ok_or(MessageError::Transport { transport })
 }
 
 /// Kinds of RTR indication (RFC 6581 §9.2).

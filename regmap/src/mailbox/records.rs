@@ -1,8 +1,8 @@
 //! Bits of the messages. A message is one record of 256 words; what its kind does not use is 0 and is not read.
 //!
 //! ```text
-//!  word  0        1          2 … 7      8, 9     10 … 12   13 … 15   16 … 22    64 … 191
-//!      ├ message ┼ private ┼ address ┼ depths ┼ stream ┼ armed ┼ settings ┼ … ┼ private data ┤
+//!  word  0        1          2 … 7      8, 9     10 … 12  13, 14   16 … 22    23          64 … 191
+//!      ├ message ┼ private ┼ address ┼ depths ┼ stream ┼ armed ┼ settings ┼ transport ┼ … ┼ private data ┤
 //! ```
 
 layout! {
@@ -15,7 +15,7 @@ layout! {
         /// Number of the connection; of the listener in `LISTEN`, `UNLISTEN`, `LISTENING` and `LISTEN_FAILED`.
         NUMBER: 0 [16; 16],
         /// `REQUESTED`: the listener. `REFUSED`: kind of the message that was refused. `FAILED`: error type in bits 11:8, code in
-        /// bits 7:0 (RFC 5044 §8).
+        /// bits 7:0 (RFC 5044 §8); over SCTP those of a connection that is closed or lost.
         DETAIL: 1 [16; 16],
     }
 }
@@ -29,7 +29,7 @@ layout! {
         ADDRESS_LOW: 4 [0; 64],
         /// Scope of a link-local IPv6 address (RFC 4007), otherwise 0.
         SCOPE: 6 [0; 32],
-        /// TCP port.
+        /// Port of TCP, or of UDP for SCTP.
         PORT: 7 [0; 16],
         /// `LISTEN`: connections of the listener that may wait for the host's answer or be on their way to it.
         BACKLOG: 7 [16; 16],
@@ -136,6 +136,14 @@ layout! {
 }
 
 layout! {
+    /// `LISTEN`, `CONNECT`: what carries DDP.
+    message_transport [24] {
+        /// See `transport`.
+        TRANSPORT: 23 [0; 8],
+    }
+}
+
+layout! {
     /// Private data of `CONNECT`, `ACCEPT`, `REJECT`, `REQUESTED`, `ARMED` (of the Reply, at the Initiator) and `REJECTED`. The
     /// octets begin at word 64, the first one in bits 7:0.
     message_private [192] {
@@ -146,6 +154,8 @@ layout! {
     }
 }
 
+/// Words in front of the private data that messages use.
+pub const HEAD_WORDS: usize = message_transport::WORDS;
 /// First word of the private data.
 pub const PRIVATE_WORD: usize = 64;
 /// Most octets of private data (RFC 5044 §7.1.1).
@@ -159,5 +169,6 @@ pub const LAYOUTS: &[crate::Layout] = &[
     message_stream::LAYOUT,
     message_armed::LAYOUT,
     message_settings::LAYOUT,
+    message_transport::LAYOUT,
     message_private::LAYOUT,
 ];
