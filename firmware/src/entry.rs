@@ -14,7 +14,7 @@ use crate::registers::Progress;
 use crate::settled::Settled;
 use bitflags::bitflags;
 use core::net::SocketAddr;
-use warpline_regmap::mailbox::{CloseReason, FailureCause, StreamOptions};
+use warpline_regmap::mailbox::{CloseReason, FailureCause, StreamOptions, Transport};
 use warpline_wire::error::ErrorNumber;
 use warpline_wire::start::Terminate;
 
@@ -157,6 +157,14 @@ impl<N: Network> Entry<N> {
         }
     }
 
+    /// What carries it.
+    pub const fn transport(&self) -> Transport {
+        match self.machine.session() {
+            Some(_) => Transport::Sctp,
+            None => Transport::Tcp,
+        }
+    }
+
     /// Time at which it has something to do even if nothing happens.
     pub fn next_deadline(&self) -> Option<u64> {
         match self.state {
@@ -184,7 +192,7 @@ impl<N: Network> Entry<N> {
     /// Whether a stranger's connection may take its place: the host neither knows it nor waits for it.
     pub fn is_evictable(&self) -> bool {
         let unknown = !self.known || self.forgotten;
-        let half_open = self.state == State::Starting && self.machine.peer().is_none();
+        let half_open = self.state == State::Starting && self.machine.is_half_open();
         let ended = matches!(self.state, State::Draining | State::Over);
         unknown && self.stream.is_none() && (half_open || ended)
     }

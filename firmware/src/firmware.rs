@@ -12,13 +12,14 @@ use crate::operation;
 use crate::port::{Doorbell, Outcome, Port};
 use crate::registers;
 use crate::report;
+use crate::session::Session;
 use crate::settings;
 use crate::start_up;
 use crate::table::Table;
 use warpline_regmap::mailbox::records::message;
 use warpline_regmap::mailbox::{
     Accept, CardMessage, Connect, HOST_CONNECTIONS, HostMessage, Listen, ListenFailure, Refusal,
-    Settings,
+    Settings, Transport,
 };
 use warpline_wire::start::Responder;
 
@@ -116,11 +117,8 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
     /// What it holds now.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let half_open = |entry: &&Entry<N>| {
-            entry.state == State::Starting
-                && !entry.machine.is_initiator()
-                && entry.machine.peer().is_none()
-        };
+        let half_open =
+            |entry: &&Entry<N>| entry.state == State::Starting && entry.machine.is_half_open();
         Usage {
             connections: self.table.iter().count(),
             half_open: self.table.iter().filter(half_open).count(),
@@ -206,16 +204,29 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         listener: N::Listener,
         now: u64,
     ) {
+        let transport = self.listeners.with_handle(listener);
+        let transport = transport.map(|listener| listener.transport);
         let place = self.place_of_accepted(network, listener);
         let peer = network.peer(handle);
-        let (Some((place, listener)), Ok(peer)) = (place, peer) else {
+        let machine = match transport {
+            Some(Transport::Sctp) => {
+                let session = Session::passive(network, handle, &self.settings, now);
+                session.map(Machine::Session)
+            }
+            _ => {
+                let responder = Responder::new(settings::responder(&self.settings), now);
+                Ok(Machine::Responder(responder))
+            }
+        };
+        let (Some((place, listener)), Ok(peer), Ok(machine)) = (place, peer, machine) else {
             return network.abort(handle);
         };
-        let responder = Responder::new(settings::responder(&self.settings), now);
         let number = self.table.number(place);
-        let machine = Machine::Responder(responder);
         let mut entry = Entry::new(number, handle, peer, machine, now);
         entry.listener = Some(listener);
+        if transport == Some(Transport::Sctp) {
+            entry.notes.insert(Notes::REQUESTED);
+        }
         self.table.put(place, entry);
     }
 
@@ -260,8 +271,15 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
             return false;
         }
         let words = Port::take(bus);
+        let has = |bus: &mut _, transport| registers::has(bus, transport);
         let outcome = match HostMessage::parse(&words) {
             Ok(HostMessage::Configure(settings)) => self.configure(settings),
+            Ok(HostMessage::Listen(listen)) if !has(bus, listen.transport) => {
+                Err(Refusal::Transport)
+            }
+            Ok(HostMessage::Connect(connect)) if !has(bus, connect.transport) => {
+                Err(Refusal::Transport)
+            }
             Ok(HostMessage::Listen(listen)) => self.listen(network, &listen),
             Ok(HostMessage::Unlisten { listener }) => self.unlisten(network, listener),
             Ok(HostMessage::Connect(connect)) => self.connect(network, &connect, now),
@@ -293,13 +311,15 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         }
         let outcome = match self.listeners.is_full() {
             true => Err(OpenError::Full),
-            false => network.listen(listen.address),
+            false => network.listen(listen.transport, listen.address),
         };
         self.answer = Some(match outcome {
+            Err(OpenError::Transport) => return Err(Refusal::Transport),
             Ok((handle, port)) => {
                 self.listeners.put(Listener {
                     number: listener,
                     handle,
+                    transport: listen.transport,
                     backlog: listen.backlog,
                 });
                 CardMessage::Listening { listener, port }
@@ -309,7 +329,7 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
                 reason: match error {
                     OpenError::Address => ListenFailure::Address,
                     OpenError::Full => ListenFailure::Full,
-                    OpenError::Failed => ListenFailure::Network,
+                    OpenError::Transport | OpenError::Failed => ListenFailure::Network,
                 },
             },
         });
@@ -333,16 +353,24 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
             return Err(Refusal::Number);
         }
         self.check_domain(connect.stream.protection_domain)?;
-        let machine = start_up::initiator(connect, &self.settings, now)?;
+        let machine = match connect.transport {
+            Transport::Tcp => {
+                Machine::Initiator(start_up::initiator(connect, &self.settings, now)?)
+            }
+            Transport::Sctp => {
+                let session = Session::active(connect.private_data, &self.settings, now);
+                Machine::Session(session)
+            }
+        };
         let place = self.place(network).ok_or(Refusal::Full)?;
         let handle = network
-            .connect(connect.address)
+            .connect(connect.transport, connect.address)
             .map_err(|error| match error {
                 OpenError::Address => Refusal::Address,
                 OpenError::Full => Refusal::Full,
+                OpenError::Transport => Refusal::Transport,
                 OpenError::Failed => Refusal::Network,
             })?;
-        let machine = Machine::Initiator(machine);
         let mut entry = Entry::new(number, handle, connect.address, machine, now);
         (entry.options, entry.counted) = (connect.stream, true);
         self.table.put(place, entry);

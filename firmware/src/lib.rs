@@ -58,6 +58,7 @@ mod operation;
 mod port;
 mod registers;
 mod report;
+mod session;
 mod settings;
 mod settled;
 mod start_up;
@@ -66,4 +67,4 @@ mod terminate;
 
 pub use bus::Bus;
 pub use firmware::{Firmware, Usage};
-pub use network::{ConnectionError, Event, Network, OpenError, Sequences};
+pub use network::{Answer, ConnectionError, Event, Network, OpenError, Sequences};

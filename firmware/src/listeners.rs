@@ -1,11 +1,13 @@
 //! The table of listeners: a fixed number of places.
 
 use crate::network::Network;
+use warpline_regmap::mailbox::Transport;
 
 /// A listener.
 pub(crate) struct Listener<N: Network> {
     pub number: u16,
     pub handle: N::Listener,
+    pub transport: Transport,
     /// Connections that may be without an answer of the host.
     pub backlog: u16,
 }

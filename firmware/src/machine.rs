@@ -1,5 +1,6 @@
 //! The start-up machine of a connection, whichever end it plays.
 
+use crate::session::Session;
 use warpline_wire::start::{Event, Frame, Initiator, Responder};
 
 /// The machine, which also keeps the frame with the private data.
@@ -10,6 +11,8 @@ use warpline_wire::start::{Event, Frame, Initiator, Responder};
 pub(crate) enum Machine {
     Initiator(Initiator),
     Responder(Responder),
+    /// Over SCTP: no octets are exchanged, so all that is about them does nothing.
+    Session(Session),
 }
 
 impl Machine {
@@ -18,6 +21,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.output(),
             Self::Responder(machine) => machine.output(),
+            Self::Session(_) => &[],
         }
     }
 
@@ -26,6 +30,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.sent(octets),
             Self::Responder(machine) => machine.sent(octets),
+            Self::Session(_) => {}
         }
     }
 
@@ -33,9 +38,10 @@ impl Machine {
     /// nobody reads them.
     pub fn input(&mut self, octets: &[u8]) {
         match self {
-            Self::Initiator(machine) => machine.input(octets),
-            Self::Responder(machine) => machine.input(octets),
-        };
+            Self::Initiator(machine) => _ = machine.input(octets),
+            Self::Responder(machine) => _ = machine.input(octets),
+            Self::Session(_) => {}
+        }
     }
 
     /// The peer's FIN.
@@ -43,6 +49,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.finish(),
             Self::Responder(machine) => machine.finish(),
+            Self::Session(_) => {}
         }
     }
 
@@ -51,6 +58,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.lose(),
             Self::Responder(machine) => machine.lose(),
+            Self::Session(_) => {}
         }
     }
 
@@ -58,6 +66,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.poll(now),
             Self::Responder(machine) => machine.poll(now),
+            Self::Session(_) => None,
         }
     }
 
@@ -65,6 +74,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.deadline(),
             Self::Responder(machine) => machine.deadline(),
+            Self::Session(session) => session.deadline(),
         }
     }
 
@@ -73,10 +83,39 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.peer(),
             Self::Responder(machine) => machine.peer(),
+            Self::Session(_) => None,
         }
     }
 
     pub const fn is_initiator(&self) -> bool {
-        matches!(self, Self::Initiator(_))
+        match self {
+            Self::Initiator(_) => true,
+            Self::Responder(_) => false,
+            Self::Session(session) => session.is_active(),
+        }
+    }
+
+    /// Whether the peer's Request is incomplete. An Initiate is whole.
+    pub fn is_half_open(&self) -> bool {
+        match self {
+            Self::Responder(machine) => machine.peer().is_none(),
+            Self::Initiator(_) | Self::Session(_) => false,
+        }
+    }
+
+    /// The session, over SCTP.
+    pub const fn session(&self) -> Option<&Session> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Initiator(_) | Self::Responder(_) => None,
+        }
+    }
+
+    /// The same, to go on with it.
+    pub const fn session_mut(&mut self) -> Option<&mut Session> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Initiator(_) | Self::Responder(_) => None,
+        }
     }
 }

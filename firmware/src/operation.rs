@@ -19,7 +19,7 @@ use crate::network::{ConnectionError, Event, Network};
 use crate::registers::{Progress, is_idle};
 use crate::settings::deadline;
 use crate::settled::segment;
-use warpline_regmap::mailbox::{CloseReason, Refusal, Settings};
+use warpline_regmap::mailbox::{CloseReason, Refusal, Settings, Transport};
 
 /// Milliseconds between two looks at a send queue that is to become idle.
 const IDLE_POLL: u64 = 2;
@@ -39,7 +39,7 @@ pub(crate) fn event<N: Network>(
         Event::SegmentChanged => {
             // A connection that is lost reports that by itself.
             if let (Some(handle), Some(settled)) = (entry.handle, &mut entry.settled)
-                && let Ok(segment) = segment(network, handle)
+                && let Ok(segment) = segment(network, handle, settled.transport)
             {
                 settled.segment = segment;
             }
@@ -96,8 +96,8 @@ pub(crate) fn proceed<N: Network>(
     Ok(())
 }
 
-/// Sends the Reply, if there is one, as far as TCP takes it, then passes the connection to the stream. In this order no octet of
-/// the stream can be sent in front of the Reply's last one.
+/// Sends the Reply or the Accept, if there is one, a Reply as far as TCP takes it, then passes the connection to the stream. In this
+/// order nothing of the stream can be sent in front of it.
 fn answer<N: Network>(entry: &mut Entry<N>, network: &mut N, settings: &Settings, now: u64) {
     match attached(entry, network) {
         Ok(false) => {}
@@ -125,6 +125,9 @@ fn attached<N: Network>(entry: &mut Entry<N>, network: &mut N) -> Result<bool, C
     }
     if !entry.machine.output().is_empty() {
         return Ok(false);
+    }
+    if let Machine::Session(session) = &mut entry.machine {
+        session.answer(network, handle)?;
     }
     network.attach(handle, stream, settled.sequences.receive)?;
     Ok(true)
@@ -226,7 +229,8 @@ fn watch<N: Network>(
         entry.still_since = now;
     }
     entry.incomplete_since = match entry.incomplete_since {
-        _ if !progress.is_incomplete(bus) => None,
+        // What misses a chunk of SCTP misses a packet, and SCTP itself gives up on the path.
+        _ if entry.transport() == Transport::Sctp || !progress.is_incomplete(bus) => None,
         Some(since) if !moves => Some(since),
         _ => Some(now),
     };

@@ -9,17 +9,12 @@
 //! Only words that a message uses cross the port: a processor on a slow bus reads and writes a dozen for most messages.
 
 use crate::bus::Bus;
-use warpline_regmap::mailbox::records::{
-    PRIVATE_MAX, PRIVATE_WORD, message_private, message_settings,
-};
+use warpline_regmap::mailbox::records::{HEAD_WORDS, PRIVATE_MAX, PRIVATE_WORD, message_private};
 use warpline_regmap::mailbox::{
     CARD_MESSAGE, CARD_MESSAGE_PENDING, HOST_MESSAGE, HOST_MESSAGE_PENDING, HOST_MESSAGE_RESET,
     MAILBOX, MESSAGE_WORDS, Words,
 };
 use warpline_regmap::register::{ARGUMENT, COMMAND, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
-
-/// Words in front of the private data that a message may use.
-const HEAD_WORDS: usize = message_settings::WORDS;
 
 /// How far a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,14 @@ use crate::bus::Bus;
 use crate::network::Sequences;
 use crate::settled::Settled;
 use warpline_regmap::layout::{close, stream_context};
-use warpline_regmap::mailbox::StreamOptions;
+use warpline_regmap::mailbox::{StreamOptions, Transport};
 use warpline_regmap::register::{
     COMPLETION_CONSUMER, COMPLETION_ENTRIES, COMPLETION_PRODUCER, RING_OCTETS, Register, SHAPE,
     SHAPE_STREAMS, STREAM_EDGE, STREAM_LIMIT,
 };
+use warpline_regmap::sctp::{sctp_capabilities, sctp_context};
 use warpline_regmap::transmit::{
-    TRANSMIT_ARMED, TRANSMIT_IDLE, TRANSMIT_STATE, emss, transmit_context,
+    CAPABILITIES, TRANSMIT_ARMED, TRANSMIT_IDLE, TRANSMIT_STATE, emss, transmit_context,
 };
 
 /// How far a stream's receiver is.
@@ -52,6 +53,14 @@ pub(crate) fn streams(bus: &mut impl Bus) -> u8 {
     SHAPE_STREAMS.get(&shape).min(TRANSMIT_STATE.count.into()) as u8
 }
 
+/// Whether the device has streams for a transport.
+pub(crate) fn has(bus: &mut impl Bus, transport: Transport) -> bool {
+    match transport {
+        Transport::Tcp => true,
+        Transport::Sctp => sctp_capabilities::SCTP.get(&[bus.read(CAPABILITIES.offset)]) != 0,
+    }
+}
+
 /// Whether all that the host has posted to a stream's send queue is with TCP.
 pub(crate) fn is_idle(bus: &mut impl Bus, stream: u8) -> bool {
     TRANSMIT_IDLE.get(&[bus.read(element(&TRANSMIT_STATE, stream))]) != 0
@@ -79,6 +88,8 @@ pub(crate) fn arm_stream(
     stream_context::LONG_ULPDUS.put(&mut words, options.long_ulpdus.into());
     stream_context::QUEUES.put(&mut words, options.queues.into());
     stream_context::PROTECTION_DOMAIN.put(&mut words, options.protection_domain.into());
+    let session = settled.transport == Transport::Sctp;
+    sctp_context::SCTP.put(&mut words, session.into());
     stream_context::SEQUENCE_START.put(&mut words, settled.sequences.receive.into());
     stream_context::FIRST_MSN.put(&mut words, options.receive_msn.into());
     words

@@ -1,7 +1,6 @@
 //! Messages to the host, made from an entry when they are sent.
 
 use crate::entry::{Entry, Notes};
-use crate::machine::Machine;
 use crate::network::Network;
 use crate::settings::kinds;
 use crate::settled::Settled;
@@ -22,7 +21,7 @@ pub(crate) fn message<N: Network>(entry: &Entry<N>, note: Notes) -> CardMessage 
             address: entry.peer,
             revision: frame.map_or(0, |frame| frame.revision),
             block: frame.and_then(block),
-            private_data: private_data(frame),
+            private_data: private_data(entry, frame),
         });
     }
     if note == Notes::ARMED
@@ -41,7 +40,7 @@ pub(crate) fn message<N: Network>(entry: &Entry<N>, note: Notes) -> CardMessage 
         return CardMessage::Rejected {
             connection,
             block: frame.and_then(block),
-            private_data: private_data(frame),
+            private_data: private_data(entry, frame),
         };
     }
     if note == Notes::FAILED {
@@ -76,9 +75,9 @@ fn armed<N: Network>(entry: &Entry<N>, settled: &Settled) -> Armed {
             rtr: kinds(agreement.rtr),
         }),
         peer_depths: agreement.map_or((0, 0), |agreement| (agreement.peer.ird, agreement.peer.ord)),
-        private_data: match &entry.machine {
-            Machine::Initiator(machine) => private_data(machine.peer()),
-            Machine::Responder(_) => PrivateData::EMPTY,
+        private_data: match entry.machine.is_initiator() {
+            true => private_data(entry, entry.machine.peer()),
+            false => PrivateData::EMPTY,
         },
     }
 }
@@ -93,8 +92,11 @@ fn block(frame: Frame<'_>) -> Option<Block> {
     })
 }
 
-/// Its private data; a frame has 512 octets at most.
-fn private_data(frame: Option<Frame<'_>>) -> PrivateData {
+/// Private data of the peer's frame, or of its control message; a frame has 512 octets at most.
+fn private_data<N: Network>(entry: &Entry<N>, frame: Option<Frame<'_>>) -> PrivateData {
+    if let Some(session) = entry.machine.session() {
+        return session.private_data();
+    }
     let octets = frame.map_or(&[][..], |frame| frame.private_data);
     PrivateData::new(octets).unwrap_or_default()
 }

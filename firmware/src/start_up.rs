@@ -14,6 +14,7 @@ use crate::closing::{begin_draining, fail, failed};
 use crate::entry::{Entry, Notes, State, Step};
 use crate::machine::Machine;
 use crate::network::{Event, Network, Sequences};
+use crate::session;
 use crate::settings::{refusal, rtr};
 use crate::settled::{Settled, segment};
 use warpline_regmap::mailbox::{
@@ -59,6 +60,9 @@ pub(crate) fn event<N: Network>(
     event: &Event<N::Listener>,
     now: u64,
 ) {
+    if entry.machine.session().is_some() {
+        return session::event(entry, network, event);
+    }
     match event {
         Event::Connected => {
             entry.state = State::Starting;
@@ -77,7 +81,7 @@ pub(crate) fn event<N: Network>(
             entry.machine.lose();
             judge(entry, network, settings, now);
         }
-        Event::Accepted(_) | Event::Detached | Event::SegmentChanged => {}
+        Event::Accepted(_) | Event::Answered(_) | Event::Detached | Event::SegmentChanged => {}
     }
 }
 
@@ -120,6 +124,9 @@ pub(crate) fn judge<N: Network>(
     settings: &Settings,
     now: u64,
 ) {
+    if entry.machine.session().is_some() {
+        return session::expired(entry, network);
+    }
     match entry.machine.poll(now) {
         None => {}
         Some(start::Event::Requested) => entry.notes.insert(Notes::REQUESTED),
@@ -127,7 +134,7 @@ pub(crate) fn judge<N: Network>(
             // The machine itself goes on when the stream is armed: until then it can still say that there is none.
             let parameters = match &entry.machine {
                 Machine::Initiator(machine) => machine.clone().proceed().ok(),
-                Machine::Responder(_) => None,
+                Machine::Responder(_) | Machine::Session(_) => None,
             };
             settle(entry, network, parameters);
         }
@@ -142,20 +149,35 @@ pub(crate) fn judge<N: Network>(
 /// Start-up has succeeded: the stream can be armed.
 fn settle<N: Network>(entry: &mut Entry<N>, network: &mut N, parameters: Option<Parameters>) {
     let unsent = entry.machine.output().len() as u32; // of our own frame, at most 532
-    let ends = entry.handle.and_then(|handle| {
-        let sequences = network.sequences(handle).ok()?;
-        Some((sequences, segment(network, handle).ok()?))
-    });
-    let (Some(parameters), Some((sequences, segment))) = (parameters, ends) else {
+    let sequences = entry
+        .handle
+        .and_then(|handle| network.sequences(handle).ok())
+        .map(|sequences| Sequences {
+            receive: sequences.receive,
+            send: sequences.send.wrapping_add(unsent),
+        });
+    arm(entry, network, parameters.zip(sequences));
+}
+
+/// The stream is to be armed with what was settled, and for the sequence numbers of the first octets, or segments; with `None` the
+/// connection is lost.
+pub(crate) fn arm<N: Network>(
+    entry: &mut Entry<N>,
+    network: &mut N,
+    settled: Option<(Parameters, Sequences)>,
+) {
+    let transport = entry.transport();
+    let segment = entry
+        .handle
+        .and_then(|handle| segment(network, handle, transport).ok());
+    let (Some((parameters, sequences)), Some(segment)) = (settled, segment) else {
         let cause = FailureCause::Lost;
         return fail(entry, network, cause, ErrorNumber::MpaConnection);
     };
     entry.settled = Some(Settled {
+        transport,
         parameters,
-        sequences: Sequences {
-            receive: sequences.receive,
-            send: sequences.send.wrapping_add(unsent),
-        },
+        sequences,
         segment,
     });
     entry.notes.remove(Notes::REQUESTED);
@@ -168,6 +190,11 @@ pub(crate) fn accept<N: Network>(
     network: &mut N,
     accept: &Accept,
 ) -> Result<(), Refusal> {
+    if entry.machine.session().is_some() {
+        session::accept(entry, network, accept.private_data)?;
+        (entry.options, entry.counted) = (accept.stream, true);
+        return Ok(());
+    }
     let (State::Starting, Machine::Responder(machine)) = (entry.state, &mut entry.machine) else {
         return Err(Refusal::State);
     };
@@ -187,6 +214,9 @@ pub(crate) fn reject<N: Network>(
     reject: &Reject,
     now: u64,
 ) -> Result<(), Refusal> {
+    if entry.machine.session().is_some() {
+        return session::reject(entry, network, reject.private_data);
+    }
     let (State::Starting, Machine::Responder(machine)) = (entry.state, &mut entry.machine) else {
         return Err(Refusal::State);
     };

@@ -1,9 +1,10 @@
-//! TCP connections behind the network port.
+//! TCP connections and sessions of SCTP behind the network port.
 
 use core::net::SocketAddr;
 
-use warpline_firmware::{ConnectionError, Event, Network, OpenError, Sequences};
+use warpline_firmware::{Answer, ConnectionError, Event, Network, OpenError, Sequences};
 use warpline_regmap::Register;
+use warpline_regmap::mailbox::Transport;
 use warpline_regmap::processor::{
     CALL, CALL_ADDRESS, CallWords, NetworkCall, NetworkEvent, NetworkStatus, OCTETS, OCTETS_MAX,
     OPERAND, PAUSE, TIME, network_call as call,
@@ -68,14 +69,63 @@ impl NetworkPort {
         }
     }
 
-    /// A call that opens something at an address.
-    fn open(&self, number: NetworkCall, address: SocketAddr) -> Result<CallWords, OpenError> {
+    /// A call that returns octets; how many of them.
+    fn take(
+        &self,
+        number: NetworkCall,
+        connection: u64,
+        octets: &mut [u8],
+    ) -> Result<usize, ConnectionError> {
         let mut words = CallWords::default();
+        call::LENGTH.put(&mut words, octets.len().min(OCTETS_MAX) as u64);
+        self.ask(number, &mut words, connection)?;
+        let length = (call::LENGTH.get(&words) as usize).min(octets.len());
+        for (index, room) in (0..).zip(octets.chunks_mut(4).take(length.div_ceil(4))) {
+            let word = self.port.word(at(OCTETS, index)).to_le_bytes();
+            for (to, from) in room.iter_mut().zip(word) {
+                *to = from;
+            }
+        }
+        Ok(length)
+    }
+
+    /// A call with octets; how many of them were accepted.
+    fn give(
+        &self,
+        number: NetworkCall,
+        connection: u64,
+        octets: &[u8],
+    ) -> Result<usize, ConnectionError> {
+        let length = octets.len().min(OCTETS_MAX);
+        for (index, octets) in (0..).zip(octets.chunks(4).take(length.div_ceil(4))) {
+            let mut word = [0; 4];
+            for (to, from) in word.iter_mut().zip(octets) {
+                *to = *from;
+            }
+            self.port
+                .set_word(at(OCTETS, index), u32::from_le_bytes(word));
+        }
+        let mut words = CallWords::default();
+        call::LENGTH.put(&mut words, length as u64);
+        self.ask(number, &mut words, connection)?;
+        Ok((call::LENGTH.get(&words) as usize).min(length))
+    }
+
+    /// A call that opens something at an address.
+    fn open(
+        &self,
+        number: NetworkCall,
+        transport: Transport,
+        address: SocketAddr,
+    ) -> Result<CallWords, OpenError> {
+        let mut words = CallWords::default();
+        call::TRANSPORT.put(&mut words, transport as u64);
         CALL_ADDRESS.put(&mut words, address);
         match self.call(number, &mut words) {
             NetworkStatus::Done => Ok(words),
             NetworkStatus::Address => Err(OpenError::Address),
             NetworkStatus::Full => Err(OpenError::Full),
+            NetworkStatus::Transport => Err(OpenError::Transport),
             _ => Err(OpenError::Failed),
         }
     }
@@ -85,8 +135,12 @@ impl Network for NetworkPort {
     type Connection = u64;
     type Listener = u64;
 
-    fn listen(&mut self, address: SocketAddr) -> Result<(u64, u16), OpenError> {
-        let words = self.open(NetworkCall::Listen, address)?;
+    fn listen(
+        &mut self,
+        transport: Transport,
+        address: SocketAddr,
+    ) -> Result<(u64, u16), OpenError> {
+        let words = self.open(NetworkCall::Listen, transport, address)?;
         Ok((call::LISTENER.get(&words), call::PORT.get(&words) as u16))
     }
 
@@ -96,8 +150,8 @@ impl Network for NetworkPort {
         self.call(NetworkCall::Unlisten, &mut words);
     }
 
-    fn connect(&mut self, address: SocketAddr) -> Result<u64, OpenError> {
-        let words = self.open(NetworkCall::Connect, address)?;
+    fn connect(&mut self, transport: Transport, address: SocketAddr) -> Result<u64, OpenError> {
+        let words = self.open(NetworkCall::Connect, transport, address)?;
         Ok(call::CONNECTION.get(&words))
     }
 
@@ -114,6 +168,9 @@ impl Network for NetworkPort {
             NetworkEvent::Lost => Event::Lost,
             NetworkEvent::Detached => Event::Detached,
             NetworkEvent::SegmentChanged => Event::SegmentChanged,
+            NetworkEvent::SessionAccepted => Event::Answered(Answer::Accepted),
+            NetworkEvent::SessionRejected => Event::Answered(Answer::Rejected),
+            NetworkEvent::SessionTerminated => Event::Answered(Answer::Terminated),
         };
         Some((call::CONNECTION.get(&words), event))
     }
@@ -139,34 +196,38 @@ impl Network for NetworkPort {
         Ok(call::EMSS.get(&words) as u16)
     }
 
+    fn initiate(&mut self, connection: u64, private_data: &[u8]) -> Result<(), ConnectionError> {
+        self.give(NetworkCall::Initiate, connection, private_data)
+            .map(drop)
+    }
+
+    fn answer(
+        &mut self,
+        connection: u64,
+        accepts: bool,
+        private_data: &[u8],
+    ) -> Result<(), ConnectionError> {
+        let call = match accepts {
+            true => NetworkCall::Accept,
+            false => NetworkCall::Reject,
+        };
+        self.give(call, connection, private_data).map(drop)
+    }
+
+    fn private_data(
+        &mut self,
+        connection: u64,
+        octets: &mut [u8],
+    ) -> Result<usize, ConnectionError> {
+        self.take(NetworkCall::PrivateData, connection, octets)
+    }
+
     fn read(&mut self, connection: u64, octets: &mut [u8]) -> Result<usize, ConnectionError> {
-        let mut words = CallWords::default();
-        call::LENGTH.put(&mut words, octets.len().min(OCTETS_MAX) as u64);
-        self.ask(NetworkCall::Read, &mut words, connection)?;
-        let length = (call::LENGTH.get(&words) as usize).min(octets.len());
-        for (index, room) in (0..).zip(octets.chunks_mut(4).take(length.div_ceil(4))) {
-            let word = self.port.word(at(OCTETS, index)).to_le_bytes();
-            for (to, from) in room.iter_mut().zip(word) {
-                *to = from;
-            }
-        }
-        Ok(length)
+        self.take(NetworkCall::Read, connection, octets)
     }
 
     fn write(&mut self, connection: u64, octets: &[u8]) -> Result<usize, ConnectionError> {
-        let length = octets.len().min(OCTETS_MAX);
-        for (index, octets) in (0..).zip(octets.chunks(4).take(length.div_ceil(4))) {
-            let mut word = [0; 4];
-            for (to, from) in word.iter_mut().zip(octets) {
-                *to = *from;
-            }
-            self.port
-                .set_word(at(OCTETS, index), u32::from_le_bytes(word));
-        }
-        let mut words = CallWords::default();
-        call::LENGTH.put(&mut words, length as u64);
-        self.ask(NetworkCall::Write, &mut words, connection)?;
-        Ok((call::LENGTH.get(&words) as usize).min(length))
+        self.give(NetworkCall::Write, connection, octets)
     }
 
     fn attach(

@@ -4,9 +4,9 @@ use super::model::{
     CONNECTIONS, Card, LISTENER, Random, Request, WRITE, accept, configure, connect,
 };
 use proptest::prelude::*;
-use warpline_firmware::{ConnectionError, Event};
+use warpline_firmware::{Answer, ConnectionError, Event};
 use warpline_regmap::mailbox::{
-    Block, CardMessage, HostMessage, PrivateData, Reject, Settings, Words,
+    Block, CardMessage, Connect, HostMessage, PrivateData, Reject, Settings, Transport, Words,
 };
 use warpline_wire::start::{self, Depth, Enhanced, Frame, Kind};
 
@@ -22,7 +22,11 @@ fn message(random: &mut Random, known: &[u16]) -> Words {
         4 => HostMessage::Disconnect { connection }.emit(),
         5 => HostMessage::Abort { connection }.emit(),
         6 => HostMessage::Release { connection }.emit(),
-        7 => HostMessage::Connect(connect(0x8000 | random.below(64) as u16)).emit(),
+        7 => HostMessage::Connect(Connect {
+            transport: Transport::ALL[random.below(2) as usize],
+            ..connect(0x8000 | random.below(64) as u16)
+        })
+        .emit(),
         8 => HostMessage::Reject(Reject {
             connection,
             ird: 0,
@@ -51,6 +55,7 @@ fn message(random: &mut Random, known: &[u16]) -> Words {
             words.fill_with(|| random.below(1 << 32) as u32);
             words[0] = words[0] & !0xff | random.below(12) as u32;
             words[1] &= 0xffff_03ff;
+            words[23] &= 3;
             words
         }
     };
@@ -106,7 +111,11 @@ fn octets(random: &mut Random) -> Vec<u8> {
 }
 
 /// One random thing happens.
-fn happen(card: &mut Card, random: &mut Random, listener: u32, known: &[u16]) {
+fn happen(card: &mut Card, random: &mut Random, listeners: [u32; 2], known: &[u16]) {
+    let (listener, of_sessions) = match random.below(2) {
+        0 => (listeners[0], u32::MAX),
+        _ => (u32::MAX, listeners[1]),
+    };
     let handles: Vec<u32> = card.tcp.open.keys().copied().collect();
     let handle = match handles.len() {
         0 => None,
@@ -115,6 +124,16 @@ fn happen(card: &mut Card, random: &mut Random, listener: u32, known: &[u16]) {
     match (random.below(16), handle) {
         (0 | 1, _) if card.tcp.listeners.contains_key(&listener) => {
             card.tcp.arrives(listener);
+        }
+        (0 | 1, _) if card.tcp.listeners.contains_key(&of_sessions) => {
+            let private_data = vec![9; random.below(513) as usize];
+            card.tcp.initiates(of_sessions, &private_data);
+        }
+        (6 | 7, Some(handle)) if card.tcp.at(handle).session.is_some() => {
+            let answers = [Answer::Accepted, Answer::Rejected, Answer::Terminated];
+            let private_data = vec![8; random.below(513) as usize];
+            card.tcp
+                .decides(handle, answers[random.below(3) as usize], &private_data);
         }
         (2..=5, _) if !card.registers.host_pending => {
             card.registers.host_window = message(random, known);
@@ -214,7 +233,7 @@ impl Host {
             "{message:?} behind step {step}"
         );
         *step = rank;
-        if self.known.len() > 40 {
+        if self.known.len() > 400 {
             self.known.remove(0);
         }
     }
@@ -223,11 +242,12 @@ impl Host {
 /// One run; returns the number of messages of the card.
 pub fn run(seed: u64, steps: usize) -> usize {
     let (mut card, listener) = Card::listening();
+    let of_sessions = card.listen_by(Transport::Sctp, LISTENER + 1, 8);
     let mut random = Random(seed);
     let mut host = Host::default();
     let mut heard = 0;
     for _ in 0..steps {
-        happen(&mut card, &mut random, listener, &host.known);
+        happen(&mut card, &mut random, [listener, of_sessions], &host.known);
         let due = card
             .firmware
             .poll(&mut card.registers, &mut card.tcp, card.now);

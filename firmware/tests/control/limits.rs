@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use warpline_firmware::{Firmware, OpenError};
 use warpline_regmap::mailbox::{
     CardMessage, CloseReason, FailureCause, HostMessage, Listen, ListenFailure, Refusal,
-    StreamOptions,
+    StreamOptions, Transport,
 };
 
 fn refused(number: u16, kind: u8, reason: Refusal) -> CardMessage {
@@ -252,6 +252,7 @@ fn listeners_are_limited_and_named_once() {
     let listen = |listener| {
         HostMessage::Listen(Listen {
             listener,
+            transport: Transport::Tcp,
             address,
             backlog: 1,
         })

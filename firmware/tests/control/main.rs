@@ -9,3 +9,4 @@ mod operation;
 mod responder;
 mod restarts;
 mod segments;
+mod sessions;

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::net::SocketAddr;
 
-use warpline_firmware::{ConnectionError, Event, Network, OpenError};
+use warpline_firmware::{Answer, ConnectionError, Event, Network, OpenError};
+use warpline_regmap::mailbox::Transport;
 use warpline_regmap::processor::{
     CALL_ADDRESS, CallWords, NetworkCall, NetworkEvent, NetworkStatus, OCTETS_MAX,
     network_call as call,
@@ -36,6 +38,7 @@ const fn open_status(error: OpenError) -> NetworkStatus {
     match error {
         OpenError::Address => NetworkStatus::Address,
         OpenError::Full => NetworkStatus::Full,
+        OpenError::Transport => NetworkStatus::Transport,
         OpenError::Failed => NetworkStatus::Failed,
     }
 }
@@ -117,9 +120,16 @@ impl Calls {
         }
     }
 
+    fn endpoint(&self) -> Result<(Transport, SocketAddr), NetworkStatus> {
+        let transport = Transport::parse(call::TRANSPORT.get(&self.operands));
+        let transport = transport.ok_or(NetworkStatus::Transport)?;
+        Ok((transport, CALL_ADDRESS.get(&self.operands)))
+    }
+
     fn listen(&mut self) -> Result<(), NetworkStatus> {
-        let address = CALL_ADDRESS.get(&self.operands);
-        let (listener, port) = self.sockets.listen(address).map_err(open_status)?;
+        let (transport, address) = self.endpoint()?;
+        let opened = self.sockets.listen(transport, address);
+        let (listener, port) = opened.map_err(open_status)?;
         self.listeners.insert(listener);
         call::LISTENER.put(&mut self.operands, self::number(listener.0));
         call::PORT.put(&mut self.operands, port.into());
@@ -127,8 +137,9 @@ impl Calls {
     }
 
     fn connect(&mut self) -> Result<(), NetworkStatus> {
-        let address = CALL_ADDRESS.get(&self.operands);
-        let connection = self.sockets.connect(address).map_err(open_status)?;
+        let (transport, address) = self.endpoint()?;
+        let opened = self.sockets.connect(transport, address);
+        let connection = opened.map_err(open_status)?;
         self.connections.insert(connection);
         call::CONNECTION.put(&mut self.operands, self::number(connection.0));
         Ok(())
@@ -146,6 +157,9 @@ impl Calls {
                 NetworkEvent::Accepted
             }
             Event::Connected => NetworkEvent::Connected,
+            Event::Answered(Answer::Accepted) => NetworkEvent::SessionAccepted,
+            Event::Answered(Answer::Rejected) => NetworkEvent::SessionRejected,
+            Event::Answered(Answer::Terminated) => NetworkEvent::SessionTerminated,
             Event::Refused => NetworkEvent::Refused,
             Event::Readable => NetworkEvent::Readable,
             Event::Writable => NetworkEvent::Writable,
@@ -187,6 +201,15 @@ impl Calls {
             NetworkCall::Write => {
                 let written = sockets.write(connection, &octets[..length])?;
                 call::LENGTH.put(operands, written as u64);
+            }
+            NetworkCall::Initiate => sockets.initiate(connection, &octets[..length])?,
+            NetworkCall::Accept | NetworkCall::Reject => {
+                let accepts = number == NetworkCall::Accept;
+                sockets.answer(connection, accepts, &octets[..length])?;
+            }
+            NetworkCall::PrivateData => {
+                let given = sockets.private_data(connection, &mut octets[..length])?;
+                call::LENGTH.put(operands, given as u64);
             }
             NetworkCall::Attach => {
                 let stream = call::STREAM.get(operands) as u8;

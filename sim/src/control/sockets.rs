@@ -1,9 +1,10 @@
-//! The network of the control program: the card's connections, which are sockets of the host's kernel.
+//! The network of the control program: the card's connections, which are sockets of the host's kernel. There is no SCTP yet.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use warpline_firmware::{ConnectionError, Event, Network, OpenError, Sequences};
+use warpline_regmap::mailbox::Transport;
 
 use crate::network::connections::Connections;
 use crate::network::error::NetworkError;
@@ -37,11 +38,23 @@ fn connection_error(error: NetworkError) -> ConnectionError {
     }
 }
 
+fn tcp(transport: Transport) -> Result<(), OpenError> {
+    match transport {
+        Transport::Tcp => Ok(()),
+        Transport::Sctp => Err(OpenError::Transport),
+    }
+}
+
 impl Network for Sockets {
     type Connection = ConnectionHandle;
     type Listener = ListenerHandle;
 
-    fn listen(&mut self, address: SocketAddr) -> Result<(ListenerHandle, u16), OpenError> {
+    fn listen(
+        &mut self,
+        transport: Transport,
+        address: SocketAddr,
+    ) -> Result<(ListenerHandle, u16), OpenError> {
+        tcp(transport)?;
         let listener = self.connections.listen(address).map_err(open_error)?;
         let address = self.connections.address(listener).map_err(open_error)?;
         Ok((listener, address.port()))
@@ -51,7 +64,12 @@ impl Network for Sockets {
         self.connections.unlisten(listener);
     }
 
-    fn connect(&mut self, address: SocketAddr) -> Result<ConnectionHandle, OpenError> {
+    fn connect(
+        &mut self,
+        transport: Transport,
+        address: SocketAddr,
+    ) -> Result<ConnectionHandle, OpenError> {
+        tcp(transport)?;
         self.connections.connect(address).map_err(open_error)
     }
 
@@ -74,6 +92,22 @@ impl Network for Sockets {
     fn peer(&mut self, connection: ConnectionHandle) -> Result<SocketAddr, ConnectionError> {
         let ends = self.connections.ends(connection);
         ends.map(|(_, peer)| peer).map_err(connection_error)
+    }
+
+    fn initiate(&mut self, _: ConnectionHandle, _: &[u8]) -> Result<(), ConnectionError> {
+        Err(ConnectionError::Failed)
+    }
+
+    fn answer(&mut self, _: ConnectionHandle, _: bool, _: &[u8]) -> Result<(), ConnectionError> {
+        Err(ConnectionError::Failed)
+    }
+
+    fn private_data(
+        &mut self,
+        _: ConnectionHandle,
+        _: &mut [u8],
+    ) -> Result<usize, ConnectionError> {
+        Err(ConnectionError::Failed)
     }
 
     fn sequences(&mut self, connection: ConnectionHandle) -> Result<Sequences, ConnectionError> {

@@ -8,7 +8,7 @@ use warpline_hdl::Config;
 use warpline_regmap::Field;
 use warpline_regmap::layout::{close, completion, error_record, stream_context};
 use warpline_regmap::mailbox::{
-    CARD_MESSAGE, CardMessage, HOST_MESSAGE, HostMessage, Listen, MAILBOX, MESSAGE_WORDS,
+    CARD_MESSAGE, CardMessage, HOST_MESSAGE, HostMessage, Listen, MAILBOX, MESSAGE_WORDS, Transport,
 };
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{TRANSMIT_ARMED, TRANSMIT_OPEN, TRANSMIT_STATE};
@@ -196,6 +196,7 @@ impl Host {
         let mut address: SocketAddr = address.parse().unwrap();
         self.send(&HostMessage::Listen(Listen {
             listener: 1,
+            transport: Transport::Tcp,
             address,
             backlog: 8,
         }));

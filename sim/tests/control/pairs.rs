@@ -3,7 +3,7 @@
 use crate::bench::{Host, PROGRAMS, each};
 use warpline_regmap::mailbox::{
     Accept, Armed, Block, CardMessage, CloseReason, Connect, Depth, FailureCause, HostMessage,
-    Offer, PrivateData, Refusal, Reject, Requested, Rtr, Settings, StreamOptions,
+    Offer, PrivateData, Refusal, Reject, Requested, Rtr, Settings, StreamOptions, Transport,
 };
 use warpline_sim::PathOptions;
 use warpline_wire::error::ErrorNumber;
@@ -24,6 +24,7 @@ fn connect(host: &Host, connection: u16, address: std::net::SocketAddr) {
     };
     host.send(&HostMessage::Connect(Connect {
         connection,
+        transport: Transport::Tcp,
         address,
         offer: Some(offer),
         stream: StreamOptions::default(),

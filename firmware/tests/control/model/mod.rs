@@ -6,13 +6,13 @@ mod registers;
 mod tcp;
 
 pub use registers::{RING, Registers, Stopped};
-pub use tcp::{CARD_FIRST, End, PEER_FIRST, Tcp};
+pub use tcp::{CARD_FIRST, Control, End, PEER_FIRST, Session, Tcp};
 
 use std::net::SocketAddr;
 use warpline_firmware::{Firmware, Usage};
 use warpline_regmap::mailbox::{
     Accept, CardMessage, Connect, HostMessage, Listen, PrivateData, Requested, Rtr, Settings,
-    StreamOptions,
+    StreamOptions, Transport,
 };
 use warpline_wire::start::{self, Answer, Initiator, Responder};
 
@@ -58,9 +58,14 @@ impl Card {
     }
 
     pub fn listen(&mut self, listener: u16, backlog: u16) -> u32 {
+        self.listen_by(Transport::Tcp, listener, backlog)
+    }
+
+    pub fn listen_by(&mut self, transport: Transport, listener: u16, backlog: u16) -> u32 {
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
         self.host(&HostMessage::Listen(Listen {
             listener,
+            transport,
             address,
             backlog,
         }));
@@ -261,6 +266,7 @@ pub fn accept(connection: u16) -> HostMessage {
 pub fn connect(connection: u16) -> Connect {
     Connect {
         connection,
+        transport: Transport::Tcp,
         address: "198.51.100.2:4444".parse().unwrap(),
         offer: None,
         stream: StreamOptions::default(),

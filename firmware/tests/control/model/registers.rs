@@ -5,7 +5,9 @@ use warpline_firmware::Bus;
 use warpline_regmap::layout::{close, stream_context};
 use warpline_regmap::mailbox::{CARD_MESSAGE, HOST_MESSAGE, MAILBOX, MESSAGE_WORDS, Words};
 use warpline_regmap::register::{self, command};
-use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, TRANSMIT_STATE, emss, transmit_context};
+use warpline_regmap::transmit::{
+    ARM_TRANSMIT, CAPABILITIES, SET_EMSS, TRANSMIT_STATE, emss, transmit_context,
+};
 
 pub const RING: u32 = 0x4000;
 
@@ -32,6 +34,8 @@ pub struct Registers {
     failed: bool,
     /// Commands as they were carried out, and whether they were refused.
     pub log: Vec<(u32, [u32; 8], bool)>,
+    /// The device takes sessions of SCTP.
+    pub sctp: bool,
     /// Streams whose `ARM_STREAM` or `ARM_TRANSMIT` is refused.
     pub no_stream: BTreeSet<u8>,
     pub no_transmit: BTreeSet<u8>,
@@ -61,6 +65,7 @@ impl Registers {
             number: 0,
             failed: false,
             log: Vec::new(),
+            sctp: true,
             no_stream: BTreeSet::new(),
             no_transmit: BTreeSet::new(),
             host_window: [0; MESSAGE_WORDS],
@@ -198,6 +203,7 @@ impl Bus for Registers {
         }
         match offset {
             o if o == register::SHAPE.offset => 8 | (self.streams.len() as u32) << 16 | 4 << 24,
+            o if o == CAPABILITIES.offset => 0b111 | u32::from(self.sctp) << 3,
             o if o == register::RING_OCTETS.offset => RING,
             o if o == register::COMPLETION_ENTRIES.offset => self.completions.0,
             o if o == register::COMPLETION_PRODUCER.offset => self.completions.1.wrapping_sub(7),

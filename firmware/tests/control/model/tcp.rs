@@ -1,8 +1,9 @@
-//! TCP connections of a scripted network, and what their peers do.
+//! Connections of a scripted network, TCP and sessions of SCTP, and what their peers do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
-use warpline_firmware::{ConnectionError, Event, Network, OpenError, Sequences};
+use warpline_firmware::{Answer, ConnectionError, Event, Network, OpenError, Sequences};
+use warpline_regmap::mailbox::Transport;
 
 /// One connection, seen from both ends.
 #[derive(Debug)]
@@ -26,6 +27,26 @@ pub struct Connection {
     pub read: u32,
     /// Octets of a segment, once the card has asked for them.
     pub asked: Option<u16>,
+    /// A session of SCTP, if it is one.
+    pub session: Option<Session>,
+}
+
+/// What passes in a session beside segments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Private data of the peer's last control message.
+    pub private_data: Vec<u8>,
+    /// What the card has sent, and whether it was attached by then.
+    pub sent: Vec<(Control, bool)>,
+}
+
+/// A control message of the card (RFC 5043 §5.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    Initiate(Vec<u8>),
+    Accept(Vec<u8>),
+    Reject(Vec<u8>),
+    Terminate,
 }
 
 /// How the card has ended a connection.
@@ -38,9 +59,11 @@ pub enum End {
 #[derive(Default)]
 pub struct Tcp {
     pub open: BTreeMap<u32, Connection>,
-    pub listeners: BTreeMap<u32, SocketAddr>,
+    pub listeners: BTreeMap<u32, (Transport, SocketAddr)>,
     pub events: VecDeque<(u32, Event<u32>)>,
     pub ended: BTreeMap<u32, (End, Vec<u8>)>,
+    /// The same of sessions.
+    pub sessions: BTreeMap<u32, (End, Session)>,
     pub refuses: Option<OpenError>,
     /// What `attach` fails with.
     pub attach_error: Option<ConnectionError>,
@@ -72,6 +95,7 @@ impl Tcp {
             attached: None,
             read: 0,
             asked: None,
+            session: None,
         };
         self.open.insert(self.next, connection);
         self.next
@@ -83,6 +107,33 @@ impl Tcp {
         let handle = self.open(peer, false);
         self.events.push_back((handle, Event::Accepted(listener)));
         handle
+    }
+
+    /// A peer asks a listener for a session.
+    pub fn initiates(&mut self, listener: u32, private_data: &[u8]) -> u32 {
+        assert_eq!(self.listeners[&listener].0, Transport::Sctp);
+        let handle = self.arrives(listener);
+        self.at(handle).session = Some(Session {
+            private_data: private_data.into(),
+            ..Session::default()
+        });
+        handle
+    }
+
+    /// The peer answers the session that the card has asked for.
+    pub fn decides(&mut self, handle: u32, answer: Answer, private_data: &[u8]) {
+        self.session(handle).private_data = private_data.into();
+        self.events.push_back((handle, Event::Answered(answer)));
+    }
+
+    fn session(&mut self, handle: u32) -> &mut Session {
+        self.at(handle).session.as_mut().expect("a session")
+    }
+
+    fn control(&mut self, handle: u32, control: Control) -> Result<(), ConnectionError> {
+        let attached = self.live(handle)?.attached.is_some();
+        self.session(handle).sent.push((control, attached));
+        Ok(())
     }
 
     /// The peer accepts a connection that the card makes.
@@ -178,6 +229,9 @@ impl Tcp {
     fn end(&mut self, handle: u32, end: End) {
         let connection = self.open.remove(&handle).expect("closed twice");
         self.events.retain(|(of, _)| *of != handle);
+        if let Some(session) = connection.session {
+            self.sessions.insert(handle, (end, session));
+        }
         self.ended.insert(handle, (end, connection.outbound));
     }
 }
@@ -186,12 +240,16 @@ impl Network for Tcp {
     type Connection = u32;
     type Listener = u32;
 
-    fn listen(&mut self, address: SocketAddr) -> Result<(u32, u16), OpenError> {
+    fn listen(
+        &mut self,
+        transport: Transport,
+        address: SocketAddr,
+    ) -> Result<(u32, u16), OpenError> {
         if let Some(error) = self.refuses {
             return Err(error);
         }
         self.next += 1;
-        self.listeners.insert(self.next, address);
+        self.listeners.insert(self.next, (transport, address));
         Ok((
             self.next,
             if address.port() == 0 {
@@ -208,11 +266,37 @@ impl Network for Tcp {
             .expect("the listener is open");
     }
 
-    fn connect(&mut self, address: SocketAddr) -> Result<u32, OpenError> {
-        match self.refuses {
-            Some(error) => Err(error),
-            None => Ok(self.open(address, true)),
+    fn connect(&mut self, transport: Transport, address: SocketAddr) -> Result<u32, OpenError> {
+        if let Some(error) = self.refuses {
+            return Err(error);
         }
+        let handle = self.open(address, true);
+        self.at(handle).session = (transport == Transport::Sctp).then(Session::default);
+        Ok(handle)
+    }
+
+    fn initiate(&mut self, handle: u32, private_data: &[u8]) -> Result<(), ConnectionError> {
+        self.control(handle, Control::Initiate(private_data.into()))
+    }
+
+    fn answer(
+        &mut self,
+        handle: u32,
+        accepts: bool,
+        private_data: &[u8],
+    ) -> Result<(), ConnectionError> {
+        let control = match accepts {
+            true => Control::Accept(private_data.into()),
+            false => Control::Reject(private_data.into()),
+        };
+        self.control(handle, control)
+    }
+
+    fn private_data(&mut self, handle: u32, octets: &mut [u8]) -> Result<usize, ConnectionError> {
+        self.live(handle)?;
+        let private_data = &self.session(handle).private_data;
+        octets[..private_data.len()].copy_from_slice(private_data);
+        Ok(private_data.len())
     }
 
     fn next_event(&mut self) -> Option<(u32, Event<u32>)> {
@@ -225,6 +309,7 @@ impl Network for Tcp {
 
     fn sequences(&mut self, connection: u32) -> Result<Sequences, ConnectionError> {
         let connection = self.live(connection)?;
+        assert_eq!(connection.session, None, "a session has no octets");
         Ok(Sequences {
             receive: PEER_FIRST.wrapping_add(connection.read),
             send: CARD_FIRST.wrapping_add(connection.outbound.len() as u32),
@@ -240,6 +325,7 @@ impl Network for Tcp {
     fn read(&mut self, handle: u32, octets: &mut [u8]) -> Result<usize, ConnectionError> {
         let most = self.chunk.unwrap_or(octets.len());
         let connection = self.live(handle)?;
+        assert_eq!(connection.session, None, "a session has no octets");
         if connection.attached.is_some() {
             return Err(ConnectionError::Failed);
         }
@@ -259,6 +345,7 @@ impl Network for Tcp {
 
     fn write(&mut self, handle: u32, octets: &[u8]) -> Result<usize, ConnectionError> {
         let connection = self.live(handle)?;
+        assert_eq!(connection.session, None, "a session has no octets");
         if connection.attached.is_some() || connection.fin {
             return Err(ConnectionError::Failed);
         }
@@ -285,7 +372,10 @@ impl Network for Tcp {
 
     fn finish(&mut self, handle: u32) -> Result<(), ConnectionError> {
         self.live(handle)?.fin = true;
-        Ok(())
+        match self.at(handle).session {
+            Some(_) => self.control(handle, Control::Terminate),
+            None => Ok(()),
+        }
     }
 
     fn close(&mut self, handle: u32) {
