@@ -115,7 +115,7 @@ pub use completion::{
     UntaggedCompletion,
 };
 pub use connection::{
-    ConnectOptions, ConnectRequest, ListenOptions, Listener, QpOptions, Revision, connect,
+    ConnectOptions, ConnectRequest, Endpoint, ListenOptions, Listener, QpOptions, Revision, connect,
 };
 pub use context::{CompletionQueue, Context, Counters, Options};
 pub use device::{BackendError, Device, DeviceInfo, DmaMap};
@@ -135,7 +135,7 @@ pub use send_queue::SendQueue;
 pub use shape::{Capabilities, Shape};
 pub use stream::{ReceiveQueue, Stream, StreamOptions};
 pub use warpline_regmap::mailbox::{
-    CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Rtr, Settings,
+    CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Rtr, Settings, Transport,
 };
 pub use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SlotError, Target};
 pub use warpline_wire::error::{Checks, Ending, ErrorNumber};

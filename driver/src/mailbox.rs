@@ -11,7 +11,7 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use warpline_regmap::mailbox::records::{PRIVATE_WORD, message_private, message_settings};
+use warpline_regmap::mailbox::records::{HEAD_WORDS, PRIVATE_WORD, message_private};
 use warpline_regmap::mailbox::{self, CardMessage, CloseReason, HostMessage, Words};
 use warpline_regmap::register;
 
@@ -20,9 +20,6 @@ use crate::interrupt;
 use crate::mailbox_state::MailboxState;
 use crate::route::Signal;
 use crate::shared::Shared;
-
-/// Words in front of the private data that a message may use: only those cross the bus.
-const HEAD_WORDS: usize = message_settings::WORDS;
 
 /// Checks that there is a mailbox, and that its interrupt reaches the driver.
 pub(crate) fn check(shared: &Shared) -> Result<(), Error> {

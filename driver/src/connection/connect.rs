@@ -1,11 +1,11 @@
 //! The Initiator.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warpline_regmap::mailbox::{Connect, Depth, HostMessage, Offer, PrivateData, Settings};
 
+use super::endpoint::Endpoint;
 use super::establish::Pending;
 use super::options::{ConnectOptions, Revision};
 use crate::context::Context;
@@ -16,8 +16,11 @@ use crate::protection_domain::ProtectionDomain;
 use crate::queue_pair::{QueuePair, WorkQueue};
 use crate::route::Signal;
 
-/// Connects to the peer at `address`. Returns the queue pair, in `domain` and reporting to `queue`, and the private data of
-/// the peer's Reply.
+/// Connects to the peer at `endpoint`, a [`SocketAddr`](std::net::SocketAddr) of TCP or an [`Endpoint`]. Returns the queue pair, in `domain` and reporting to `queue`, and the private data of
+/// the peer's Reply, or Accept.
+///
+/// Over SCTP the ends settle neither IRD and ORD nor an RTR indication: the sizes in the options hold, `revision` has no
+/// meaning, and either end may send first.
 ///
 /// # Errors
 /// [`Error::Rejected`] with the peer's private data, [`Error::StartUp`], [`Error::ConnectionClosed`],
@@ -26,9 +29,10 @@ use crate::route::Signal;
 pub fn connect(
     domain: &ProtectionDomain,
     queue: &WorkQueue,
-    address: SocketAddr,
+    endpoint: impl Into<Endpoint>,
     options: ConnectOptions,
 ) -> Result<(QueuePair, Vec<u8>), Error> {
+    let Endpoint { transport, address } = endpoint.into();
     let shared = &domain.inner().shared;
     mailbox::check(shared)?;
     let ConnectOptions {
@@ -54,6 +58,7 @@ pub fn connect(
     };
     let connect = Connect {
         connection,
+        transport,
         address,
         offer: (revision != Revision::One).then_some(offer),
         stream: pair.card(domain.id()),

@@ -8,6 +8,7 @@ use warpline_regmap::mailbox::{
     Accept, CardMessage, HostMessage, Listen, PrivateData, Reject, Requested,
 };
 
+use super::endpoint::Endpoint;
 use super::establish::Pending;
 use super::options::{QpOptions, settle_rtr};
 use crate::context::Context;
@@ -43,19 +44,21 @@ pub struct Listener {
     shared: Arc<Shared>,
     signal: Arc<Signal>,
     number: u16,
-    address: SocketAddr,
+    endpoint: Endpoint,
 }
 
 impl Listener {
-    /// Listens at `address`, one of the card's; port 0 takes any port.
+    /// Listens at `endpoint`, a [`SocketAddr`] of TCP or an [`Endpoint`], one of the card's; port 0 takes any port.
     ///
     /// # Errors
     /// [`Error::NoMailbox`], [`Error::Listen`], [`Error::MessageRefused`], [`Error::ListenTimeout`], those of the mailbox.
     pub fn bind(
         context: &Context,
-        address: SocketAddr,
+        endpoint: impl Into<Endpoint>,
         options: ListenOptions,
     ) -> Result<Self, Error> {
+        let endpoint = endpoint.into();
+        let Endpoint { transport, address } = endpoint;
         let shared = Arc::clone(&context.shared);
         mailbox::check(&shared)?;
         let signal = Signal::new().map(Arc::new);
@@ -66,17 +69,18 @@ impl Listener {
             shared,
             signal,
             number,
-            address,
+            endpoint,
         };
         let listen = Listen {
             listener: number,
+            transport,
             address,
             backlog: options.backlog.max(1),
         };
         mailbox::lock(&listener.shared).send(&HostMessage::Listen(listen));
         match listener.next(deadline)? {
             Some(CardMessage::Listening { port, .. }) => {
-                listener.address.set_port(port);
+                listener.endpoint.address.set_port(port);
                 Ok(listener)
             }
             Some(CardMessage::ListenFailed { reason, .. }) => {
@@ -92,7 +96,13 @@ impl Listener {
     /// Its address, with the port that the card has taken.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.endpoint.address
+    }
+
+    /// The same with its transport: what a peer connects to.
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint
     }
 
     /// The next request of a peer; `None` after `timeout`.
@@ -171,13 +181,13 @@ impl ConnectRequest {
         self.request.address
     }
 
-    /// MPA revision of the peer's Request.
+    /// MPA revision of the peer's Request; 0 over SCTP.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.request.revision
     }
 
-    /// Reads that the peer can take in; `None` with revision 1, or if the programs settle it.
+    /// Reads that the peer can take in; `None` with revision 1, over SCTP, or if the programs settle it.
     #[must_use]
     pub fn ird(&self) -> Option<u16> {
         let depth = self.request.block.map(|block| block.ird);
