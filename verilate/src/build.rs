@@ -248,7 +248,7 @@ impl Build {
         parts.push(self.verilate_arguments().join("\n"));
         parts.push(compile_flags(tools).join("\n"));
         parts.push(self.abilities().join("\n"));
-        parts.extend(self.has_coverage().then(|| SLOW_FLAG.to_owned()));
+        parts.extend([SLOW_FLAG.to_owned(), SLOW_OCTETS.to_string()]);
         if self.trace == Trace::Fst {
             parts.push(FST_PRELUDE.to_owned());
         }
@@ -374,9 +374,12 @@ impl Build {
 
         let mut flags = compile_flags(tools);
         flags.extend(self.abilities());
-        let (slow, fast) = cpp_files(&cpp)?
-            .into_iter()
-            .partition(|(_, name)| self.has_coverage() && name.ends_with(SLOW));
+        let files = cpp_files(&cpp)?.into_iter();
+        let (mut slow, mut fast): (Vec<_>, Vec<_>) =
+            files.partition(|(_, name)| name.ends_with(SLOW));
+        if slow.iter().map(|(octets, _)| octets).sum::<u64>() < SLOW_OCTETS {
+            fast.append(&mut slow);
+        }
         let slow = unity_files(&cpp, "slow", slow)?;
         let fast = unity_files(&cpp, "unity", fast)?;
         let mut objects = compile(tools, &flags, &cpp, &fast)?;
@@ -499,9 +502,12 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
 /// Suffix of files whose code runs once, at the start.
 const SLOW: &str = "__Slow.cpp";
 
-/// Flag for [`SLOW`] files of models with coverage. One function there has a statement per counter. For a device, clang
-/// compiles it in 5 s with `-O0`, in 58 s with `-O1` and not within 150 s with `-O2`.
+/// Flag for [`SLOW`] files. For a device that sends they are half of the text, and clang takes 1.4 s for them instead of 6.7 s with
+/// `-O2`. With coverage one function there has a statement per counter: 5 s, 58 s with `-O1`, not within 150 s with `-O2`.
 const SLOW_FLAG: &str = "-O0";
+
+/// Octets of [`SLOW`] files from which on they are compiled by themselves: below, the headers cost more.
+const SLOW_OCTETS: u64 = 256 << 10;
 
 /// The generated files with their sizes.
 fn cpp_files(cpp: &Path) -> Result<Vec<(u64, String)>, Error> {
