@@ -5,17 +5,17 @@
 #[path = "../verbs/bench.rs"]
 mod bench;
 
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use warpline_driver::{
-    Completion, ConnectOptions, Context, Data, DmaMemory, Element, Error, ErrorNumber, Flags,
-    Gather, ListenOptions, Listener, Local, MemoryRegion, Options, PairEvent, PairState, Payload,
-    ProtectionDomain, QpOptions, QueuePair, Registration, Remote, Scope, SendStatus, Settings,
-    Stream, StreamOptions, Target, Work, WorkCompletion, WorkQueue, WorkRequest, WorkStatus,
-    connect,
+    Completion, ConnectOptions, Context, Data, DmaMemory, Element, Endpoint, Error, ErrorNumber,
+    Flags, Gather, ListenOptions, Listener, Local, MemoryRegion, Options, PairEvent, PairState,
+    Payload, ProtectionDomain, QpOptions, QueuePair, Refusal, Registration, Remote, Scope,
+    SendStatus, Settings, Stream, StreamOptions, Target, Transport, Work, WorkCompletion,
+    WorkQueue, WorkRequest, WorkStatus, connect,
 };
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions, Listener as Socket, Service};
@@ -167,13 +167,25 @@ fn next(context: &Context, sleeps: bool) -> Result<Option<Completion>, Error> {
 }
 // ANCHOR_END: waiting
 
+// ANCHOR: endpoints
+fn endpoint(text: &str) -> Result<Endpoint, AddrParseError> {
+    let endpoint: Endpoint = text.parse()?; // 192.0.2.1:4791, or sctp://192.0.2.1:9899
+    let by_hand = match endpoint.transport {
+        Transport::Tcp => Endpoint::tcp(endpoint.address), // a SocketAddr alone is one, too
+        Transport::Sctp => Endpoint::sctp(endpoint.address),
+    };
+    assert_eq!(by_hand, endpoint);
+    Ok(endpoint)
+}
+// ANCHOR_END: endpoints
+
 // ANCHOR: listen
-fn listen(context: &Context, address: SocketAddr) -> Result<Listener, Error> {
+fn listen(context: &Context, endpoint: Endpoint) -> Result<Listener, Error> {
     let options = ListenOptions {
         backlog: 8, // connections in start-up at once
         ..ListenOptions::default()
     };
-    Listener::bind(context, address, options) // port 0 takes any
+    Listener::bind(context, endpoint, options) // port 0 takes any
 }
 
 fn serve(
@@ -182,7 +194,7 @@ fn serve(
     queue: &WorkQueue,
     listener: &Listener,
 ) -> Result<QueuePair, Error> {
-    println!("listening at {}", listener.address());
+    println!("listening at {}", listener.endpoint()); // address() without the transport
     let request = loop {
         if let Some(request) = listener.accept(Duration::from_secs(1))? {
             break request;
@@ -470,7 +482,14 @@ fn two_programs_connect_and_end() {
         Machine::new(Engine::Software, 2),
     );
     configure(&client.context).unwrap();
-    let listener = listen(&server.context, anywhere()).unwrap();
+    let none = listen(&server.context, endpoint("sctp://127.0.0.1:0").unwrap());
+    let refused = |error| {
+        let reason = Refusal::Transport;
+        matches!(error, Error::MessageRefused { reason: found, .. } if found == reason)
+    };
+    assert!(none.is_err_and(refused), "a card without SCTP says so");
+    let listener = listen(&server.context, anywhere().into()).unwrap();
+    assert!(listener.endpoint().to_string().starts_with("127.0.0.1:"));
     let address = listener.address();
     let (ours, theirs) = std::thread::scope(|scope| {
         let accepted =
