@@ -17,10 +17,12 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod chart;
 mod command;
 mod error;
 pub mod host_path;
 pub mod measure;
+mod numbers;
 mod options;
 mod play;
 pub mod replay;

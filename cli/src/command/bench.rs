@@ -2,26 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use plotters::prelude::*;
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::output::{real, writable, write_text};
 use super::terminal::{DIM, STRONG, open_card, show, with_bar};
 use crate::Error;
+use crate::chart::{COLORS, Chart, DrawingError, Line, Stroke};
 use crate::host_path::{self, HostPath, Ways};
 use crate::measure::{
     Figure, Latency, REVERSED, ULPDUS, WIDTHS, latency, measure, measure_reversed,
 };
 use crate::options::Bench;
-
-/// A colour for each width.
-const COLORS: [RGBColor; 4] = [
-    RGBColor(0x1b, 0x6c, 0xa8),
-    RGBColor(0xd9, 0x73, 0x1a),
-    RGBColor(0x3a, 0x8f, 0x3a),
-    RGBColor(0xa8, 0x2d, 0x5e),
-];
 
 pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     let paths = [
@@ -162,54 +154,38 @@ fn rows(title: &str, column: usize, row: impl Fn(usize, bool) -> String) -> Stri
 }
 
 /// The share of the bus over the ULPDU's size: a line for each width, dashed with markers.
-fn plot(figures: &[Figure]) -> Result<String, Box<dyn std::error::Error>> {
-    let mut text = String::new();
-    {
-        let area = SVGBackend::with_string(&mut text, (800, 480)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let (least, most) = (ULPDUS[0] as f64, ULPDUS[ULPDUS.len() - 1] as f64);
-        let mut chart = ChartBuilder::on(&area)
-            .caption("Receive path: share of the bus", ("sans-serif", 18))
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(50)
-            .build_cartesian_2d((least..most).log_scale(), 0.0..105.0)?;
-        chart
-            .configure_mesh()
-            .x_desc("octets of a ULPDU")
-            .y_desc("% of the octets that the bus can carry")
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .y_label_formatter(&|y| format!("{y:.0}"))
-            .light_line_style(TRANSPARENT)
-            .draw()?;
-        for (width, color) in WIDTHS.into_iter().zip(COLORS) {
-            for markers in [false, true] {
-                let points = figures
-                    .iter()
-                    .filter(|f| f.width == width && f.markers == markers)
-                    .map(|f| (f.ulpdu as f64, 100.0 * f.of_bus));
-                let (style, name) = match markers {
-                    false => (color.stroke_width(3), format!("{width} bits")),
-                    true => (color.stroke_width(1), format!("{width} bits, markers")),
-                };
-                let drawn = match markers {
-                    false => chart.draw_series(LineSeries::new(points, style))?,
-                    true => chart.draw_series(DashedLineSeries::new(points, 6, 4, style))?,
-                };
-                drawn
-                    .label(name)
-                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], style));
+fn plot(figures: &[Figure]) -> Result<String, DrawingError> {
+    let lines = WIDTHS.into_iter().zip(COLORS).flat_map(|(width, color)| {
+        [false, true].map(|markers| {
+            let (name, stroke) = match markers {
+                false => (format!("{width} bits"), Stroke::Solid(3)),
+                true => (format!("{width} bits, markers"), Stroke::Dashed(1)),
+            };
+            let of_line = figures
+                .iter()
+                .filter(|f| f.width == width && f.markers == markers);
+            Line {
+                name,
+                color,
+                stroke,
+                points: of_line
+                    .map(|f| (f.ulpdu as f64, 100.0 * f.of_bus))
+                    .collect(),
             }
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK)
-            .draw()?;
-        area.present()?;
-    }
-    Ok(text.trim_end().to_owned() + "\n")
+        })
+    });
+    let chart = Chart {
+        caption: Some("Receive path: share of the bus"),
+        size: (800, 480),
+        paper: true,
+        legend: true,
+        x: ULPDUS[0] as f64..ULPDUS[ULPDUS.len() - 1] as f64,
+        y: 0.0..105.0,
+        x_label: "octets of a ULPDU",
+        y_label: "% of the octets that the bus can carry",
+        text: None,
+    };
+    chart.draw(&lines.collect::<Vec<_>>())
 }
 
 fn cell(figure: &Figure) -> String {

@@ -10,6 +10,7 @@ use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
 
 use crate::Error;
+pub(super) use crate::numbers::{counted, grouped};
 
 /// The main result.
 pub(super) const STRONG: Style = Style::new().bold();
@@ -24,26 +25,6 @@ pub(super) const DIM: Style = Style::new().dimmed();
 
 const BAR: &str = "{prefix} {bar:40} {percent:>3} %";
 const SPINNER: &str = "{spinner} {msg} {elapsed}";
-
-/// A number with a thin space between groups of three digits.
-pub(super) fn grouped(number: impl Into<u64>) -> String {
-    let digits = number.into().to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun.
-pub(super) fn counted(count: impl Into<u64>, name: &str) -> String {
-    let count = count.into();
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {name}{plural}", grouped(count))
-}
 
 /// Prints `text`, with colours only on a terminal.
 pub(super) fn show(text: &str) -> Result<(), Error> {
@@ -151,18 +132,4 @@ pub(super) fn open_card(width: usize, trace: bool, transmit: bool) -> Result<Car
     let card = Card::open(&config, options);
     spinner.finish_and_clear();
     Ok(card?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_and_counted() {
-        let numbers: [u32; 5] = [0, 12, 123, 1234, 1_234_567];
-        let texts = numbers.map(grouped);
-        assert_eq!(texts, ["0", "12", "123", "1 234", "1 234 567"]);
-        assert_eq!(counted(1_u32, "FPDU"), "1 FPDU");
-        assert_eq!(counted(2_u32, "FPDU"), "2 FPDUs");
-    }
 }
