@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  figures ─► lines ─► plotters ─► SVG text    of `warpline bench --plot`: on paper, with a legend in it
-//!                                              of a page: transparent; the page's style sets its colours
+//!                                              of `warpline report`: transparent; the page's style sets its colours
 //! ```
 
 use std::ops::Range;

@@ -208,6 +208,23 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A folder has no record of warpline.
+    #[error(
+        "{}: no records of warpline here: give the root of a checkout with --records",
+        folder.display()
+    )]
+    NoRecords {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A chart of the report could not be drawn.
+    #[error("{chart}: cannot draw: {reason}")]
+    Chart {
+        /// The chart.
+        chart: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The figures could not be drawn.
     #[error("{path}: cannot draw: {reason}")]
     Plot {
@@ -245,6 +262,7 @@ impl Error {
             | Self::Machine(_)
             | Self::InUse { .. }
             | Self::Bench { .. }
+            | Self::Chart { .. }
             | Self::Plot { .. } => 3,
             _ => 2,
         }

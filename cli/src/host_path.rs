@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use warpline_driver::{
     Completion, CompletionQueue, Context, Device, DmaMemory, Error as DriverError, Options,
     Registration, StreamOptions, VfioUser,
@@ -33,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const STREAM: u8 = 0;
 
 /// Both ways to do the same thing, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ways {
     /// By direct calls, in this process.
     pub direct: f64,
@@ -44,7 +44,7 @@ pub struct Ways {
 }
 
 /// The cost of the host's path to the card.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostPath {
     /// Bits of the data path.
     pub width: usize,

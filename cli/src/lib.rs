@@ -10,6 +10,7 @@
 //!                      ├─ serve, put, get ─► [`transfer`]: memory over iWARP
 //!                      ├─ stat ─► a card's identity and counters
 //!                      ├─ wave ────► [`wave`]: waveforms and FPDUs as timing diagrams
+//!                      ├─ report ──► recorded figures as one page of HTML
 //!                      └─ doctor ─► what the machine lacks for a card
 //! ```
 //!
@@ -26,6 +27,8 @@ mod numbers;
 mod options;
 mod play;
 pub mod replay;
+#[cfg(feature = "report")]
+mod report;
 pub mod transfer;
 #[cfg(feature = "wave")]
 pub mod wave;

@@ -15,133 +15,14 @@ use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
 use warpline_synth::{Family, Prefix};
 
+use self::help::*;
+
+mod help;
+
 /// Longest piece of a random segmentation: two full TCP segments on Ethernet.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
 /// Longest piece of any segmentation: that of a TCP segment.
 const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
-
-const EXIT_CODES: &str = "Exit codes:
-  0  done, and every check passed
-  1  done, but a check failed
-  2  unusable input or options, or output that cannot be written
-  3  simulation or card failed, for instance because Verilator is missing
-
-Each command has its own help: warpline card --help";
-
-const REPLAY_HELP: &str = "Exit codes:
-  0  done; the result equals what the capture directory records
-  1  the result differs from what the directory records
-  2  unusable input or options, or output that cannot be written
-  3  the simulation failed, for instance because Verilator is missing";
-
-const EXPLAIN_HELP: &str = "INPUT is a capture (pcap, pcapng, packed with gzip or not, or a capture directory), a file of MPA stream octets, a text file of
-hexadecimal octets, the octets themselves, or - for standard input, which may hold any of them. Hexadecimal octets may have
-blanks, colons, 0x, and the offsets of xxd, hexdump -C or tcpdump -x.
-
-Of a capture it explains the start frames of one connection and one direction's FPDUs. Other octets begin with a start frame,
-which its key shows, or with an FPDU; each FPDU begins where the one before ends. With --sctp the octets are chunks of DDP over
-SCTP, or user data of one; each is taken by itself.
-
-It says what octets alone can say. Whether an STag is valid, an MSN is due or a buffer is posted depends on the stream:
-`warpline replay` says that. The ULP is taken to be RDMAP. Offsets are stream positions; in a start frame they count from it.
-
-Examples:
-  warpline explain 0012414300000000000000000000000100000000587be8c4
-  warpline explain testbenches/captures/crc1-rev2-badstag --direction responder
-  xxd stream.bin | warpline explain - --markers --offset 492 --json
-  warpline explain 00000001686921 --sctp control
-  warpline explain sctp.pcap --sctp chunks
-
-Exit codes:
-  0  explained; no receiver refuses what was explained
-  1  a receiver refuses something, or the octets end inside a frame
-  2  unusable input or options, or output that cannot be written";
-
-#[cfg(feature = "wave")]
-const WAVE_HELP: &str = "With --fpdu it replays the capture on a model that records its signals, and draws the cycles from the first beat that holds
-octets of the FPDU to the last thing that it causes: a write response, a completion, a window report. FPDUs are numbered as
-`warpline explain` does. Otherwise INPUT is a waveform (FST or VCD), for instance of `warpline replay --trace`.
-
-Cycles are numbered from 0 at the start of the file; the values of a cycle are those just before the clock edge that ends it. Signals
-are named in full, or by the part after any dot: place.m_valid. Where no row changes, cycles are left out and counted.
-
-Examples:
-  warpline wave testbenches/captures/crc1-rev2-badstag --fpdu 1 -o fpdu.svg
-  warpline wave testbenches/captures/crc1-rev2-mixed --fpdu 4 --direction initiator -o fpdu.svg
-  warpline wave run.fst --signals s_axis_segment_tvalid,s_axis_segment_tlast --from 300 --to 340 -o segment.svg
-  warpline wave run.fst --signals m_axi_awvalid,m_axi_awaddr --when m_axi_awvalid --cycles 20 --when-valid -o write.svg
-
-Exit codes:
-  0  drawn; with --fpdu, the result of the replay equals what the capture directory records
-  1  drawn, but the result differs from what the directory records
-  2  unusable input or options, no such signal, cycle or FPDU, or output that cannot be written
-  3  the simulation failed, for instance because Verilator is missing";
-
-const RTL_HELP: &str = "Files of the same names are replaced; other files in the folder are kept.
-
-Exit codes:
-  0  written
-  2  unusable options, or a folder that cannot be written
-  3  the device cannot be described";
-
-const SYNTH_HELP: &str = "The bitstream is DIR/warpline.bit, from the seed with the fastest clock. It holds the device of that width with 4 streams
-and 16 KiB rings, and the self-test that constraints/README.md describes. The same text, seeds and starts give the same
-bitstream. Start 0 of a seed is nextpnr's placement with that seed, start 1 is its placement with the seed plus 1000, and
-so on.
-
-Exit codes:
-  0  made
-  1  slower than --at-least, or more than 5 % slower, larger or deeper than --against
-  2  unusable options, a device too large for the part, or output that cannot be written
-  3  a tool is missing or failed";
-
-const BENCH_HELP: &str = "Exit codes:
-  0  measured
-  2  unusable options, or output that cannot be written
-  3  the simulation failed, for instance because Verilator is missing";
-
-const DOCTOR_HELP: &str = "Exit codes:
-  0  nothing keeps a program from the card
-  1  something does; advice does not count
-  2  unusable address: nothing answers at the socket, or it is not a card
-  3  the card at a socket is in use or failed, or the machine's devices cannot be listed";
-
-const STAT_HELP: &str = "A simulated card is reset when its host disconnects, so at a socket the counters of earlier programs are lost: a program
-reads its own with Context::counters.
-
-Exit codes:
-  0  printed
-  2  unusable address: nothing answers there, or it is not a card
-  3  the card is in use, or failed";
-
-const CARD_HELP: &str = "The card serves one host at a time; the next one waits. Traffic starts when the buffers that it needs are posted, or when
-the host has posted nothing for a second.
-
-Exit codes:
-  0  interrupted (SIGINT, SIGTERM)
-  2  unusable input or options, or a socket or file that cannot be created
-  3  the simulation failed, for instance because Verilator is missing";
-
-const SERVE_HELP: &str = "Each connection is reported on standard error when it ends. The program itself neither sees nor moves the data.
-
-Examples:
-  warpline serve --listen 127.0.0.1:7471 --size 1048576 --output after.bin
-  warpline put before.bin 127.0.0.1:7471 --verify
-  warpline get 127.0.0.1:7471 back.bin
-
-Exit codes:
-  0  --count connections have ended, or interrupted (SIGINT, SIGTERM)
-  2  unusable input or options, or output that cannot be written
-  3  the simulation or the card failed";
-
-const TRANSFER_HELP: &str = "The peer is `warpline serve`. A connection that is lost is replaced --retries times; after that the error says with which
---offset to go on.
-
-Exit codes:
-  0  transferred
-  1  --verify: the peer's memory has other octets
-  2  unusable input or options, a peer without such a region, or output that cannot be written
-  3  the connection, the simulation or the card failed";
 
 /// An open iWARP receive offload: its RTL, and its card in simulation.
 #[derive(Debug, Parser)]
@@ -172,6 +53,10 @@ pub(crate) enum Command {
     #[cfg(feature = "wave")]
     #[command(after_help = WAVE_HELP)]
     Wave(Wave),
+    /// Write all recorded figures as one HTML page
+    #[cfg(feature = "report")]
+    #[command(after_help = REPORT_HELP)]
+    Report(Report),
     /// Measure octets per cycle of the receive path (exact, the same on every run), and the cost of the host's path
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
@@ -411,6 +296,17 @@ pub(crate) struct Wave {
     /// Heading of the picture [default: file and cycles]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+}
+
+#[cfg(feature = "report")]
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Root of a checkout of warpline, whose records are in docs and constraints/reports
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub records: PathBuf,
+    /// File for the page, or - for standard output
+    #[arg(short, long, value_name = "FILE.html")]
+    pub out: PathBuf,
 }
 
 /// What octets of SCTP are.

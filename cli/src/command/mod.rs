@@ -10,6 +10,8 @@ mod get;
 mod output;
 mod put;
 mod replay;
+#[cfg(feature = "report")]
+mod report;
 mod rtl;
 mod serve;
 mod stat;
@@ -72,6 +74,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::Stat(stat) => stat::run(&stat),
         Command::Synth(synth) => synth::run(&synth),
+        #[cfg(feature = "report")]
+        Command::Report(report) => report::run(&report),
         #[cfg(feature = "wave")]
         Command::Wave(wave) => wave::run(&wave),
     };
