@@ -27,7 +27,7 @@ pub struct Config {
     pub queues: usize,
     /// The device sends, too: it has send queues, a transmit ring of `ring_octets` for each stream, and the ports of TCP for them.
     pub transmit: bool,
-    /// The device takes DDP over SCTP, too, in slots of its rings: it has the ports of SCTP.
+    /// The device takes DDP over SCTP, too, in slots of its rings: it has the ports of SCTP. With `transmit` it sends it, too.
     pub sctp: Option<Sctp>,
 }
 

@@ -35,8 +35,9 @@ use crate::tables::stag_copy::StagCopy;
 use crate::tx::mpa::transmit_ring::ports::{SendStreamIn, StatusStreamOut, TransmitStreamOut};
 use crate::tx::transmitter::{self, Transmitter};
 use rust_hdl_core::prelude::*;
+use warpline_regmap::sctp::sctp_transmit_context;
 use warpline_regmap::transmit::{TRANSMIT_ARMED, TRANSMIT_ENDED, TRANSMIT_IDLE, TRANSMIT_OPEN};
-use warpline_sv_writer::{Block, Optional, comment};
+use warpline_sv_writer::{Block, Optional, comment, constant};
 
 const _: () = assert!(transmitter::RESET as u64 <= RESET_CYCLES);
 
@@ -87,7 +88,7 @@ pub struct Duplex<
     core: Core<W, K, D, H, LOGK, LOGD, S, SCTP>,
     transmit_control: TransmitControl<S>,
     #[value(Transmitter::new(config))]
-    transmitter: Transmitter<W, K, D, LOGK, LOGD, S>,
+    transmitter: Transmitter<W, K, D, LOGK, LOGD, S, SCTP>,
     #[value(StagCopy::new(config.stag_slots))]
     stag_copy: StagCopy,
     #[value(StagCopy::new(config.stag_slots))]
@@ -106,6 +107,8 @@ pub struct Duplex<
     idle_at: Constant<Bits<8>>,
     #[constant(TRANSMIT_ENDED.lsb)]
     ended_at: Constant<Bits<8>>,
+    #[value(Optional::with(|| constant(sctp_transmit_context::SCTP.lsb)))]
+    sctp_at: Optional<Constant<Bits<8>>, SCTP>,
 }
 
 impl<
@@ -259,6 +262,13 @@ impl<
         self.transmitter.detach.next = self.transmit_control.detach.val();
         self.transmitter.ring_arm.next = self.transmit_control.ring_arm.val();
         self.transmitter.sequence_start.next = self.transmit_control.sequence_start.val();
+        for i in 0..SCTP {
+            self.transmitter.of_sctp[i].next = self
+                .core
+                .transmit_arguments
+                .val()
+                .get_bit(self.sctp_at[i].val().index());
+        }
         self.transmitter.ring_close.next = self.transmit_control.ring_close.val();
         self.transmit_control.ring_quiet.next = self.transmitter.ring_quiet.val();
         self.transmitter.stream.next = self.transmit_control.stream.val();

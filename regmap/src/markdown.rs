@@ -81,7 +81,8 @@ fn transmit_interface() -> String {
 /// What the option of SCTP adds.
 fn sctp_interface() -> String {
     let mut text = String::from(SCTP);
-    text.extend(sctp::LAYOUTS.iter().map(record));
+    let all = sctp::LAYOUTS.iter().chain(sctp::TRANSMIT_LAYOUTS);
+    text.extend(all.map(record));
     text
 }
 

@@ -41,7 +41,7 @@ use crate::tx::mpa::frame::{self, Frame};
 use crate::tx::mpa::transmit_ring::TransmitRing;
 use crate::tx::mpa::transmit_ring::ports::{SendStreamIn, StatusStreamOut, TransmitStreamOut};
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Optional, comment};
 
 /// Cycles for which `reset` is held, at any width.
 pub const RESET: usize = frame::RESET;
@@ -58,6 +58,7 @@ pub struct Transmitter<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -86,6 +87,8 @@ pub struct Transmitter<
     pub ring_arm: Signal<In, Bit>,
     /// TCP sequence number of stream position 0.
     pub sequence_start: Signal<In, Bits<32>>,
+    /// With `ring_arm`: the stream is one of SCTP, and `sequence_start` ends with the number of its first chunk.
+    pub of_sctp: Optional<Signal<In, Bit>, SCTP>,
     /// Pulse: nothing of `stream` is sent any more.
     pub ring_close: Signal<In, Bit>,
     /// Nothing of `stream` is under way in the transmit ring.
@@ -164,7 +167,7 @@ pub struct Transmitter<
     access_fence: AccessFence,
     frame: Frame<W, K, D, LOGK, LOGD>,
     #[value(TransmitRing::new(config.ring_octets))]
-    transmit_ring: TransmitRing<W, K, D, LOGK, LOGD, S>,
+    transmit_ring: TransmitRing<W, K, D, LOGK, LOGD, S, SCTP>,
     is_last: Signal<Local, Bit>,
     passes: Signal<Local, Bit>,
 }
@@ -176,7 +179,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Transmitter<W, K, D, LOGK, LOGD, S>
+    const SCTP: usize,
+> Transmitter<W, K, D, LOGK, LOGD, S, SCTP>
 {
     /// The transmit path of the device that `config` describes.
     #[must_use]
@@ -192,7 +196,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for Transmitter<W, K, D, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for Transmitter<W, K, D, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -327,5 +332,8 @@ impl<
             &mut self.m_axis_status,
             &mut self.transmit_ring.m_axis_status,
         );
+        for i in 0..SCTP {
+            self.transmit_ring.of_sctp[i].next = self.of_sctp[i].val();
+        }
     }
 }

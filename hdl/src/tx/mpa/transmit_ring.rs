@@ -63,8 +63,9 @@ use crate::tx::mpa::transmit_ring::ring_write::RingWrite;
 use crate::tx::mpa::transmit_ring::room_release::RoomRelease;
 use crate::tx::mpa::transmit_ring::status::Status;
 use crate::tx::mpa::transmit_ring::visibility::{Visibility, WORD};
+use crate::tx::sctp::chunks::Chunks;
 use rust_hdl_core::prelude::*;
-use warpline_sv_writer::{Block, comment};
+use warpline_sv_writer::{Block, Optional, comment};
 
 pub mod boundary_map;
 pub mod commands;
@@ -114,6 +115,7 @@ pub struct TransmitRing<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
+    const SCTP: usize = 0,
 > {
     /// Clock.
     pub clock: Signal<In, Clock>,
@@ -146,6 +148,8 @@ pub struct TransmitRing<
     pub arm: Signal<In, Bit>,
     /// TCP sequence number of stream position 0.
     pub sequence_start: Signal<In, Bits<32>>,
+    /// With `arm`: the stream is one of SCTP, and `sequence_start` ends with the number of its first chunk.
+    pub of_sctp: Optional<Signal<In, Bit>, SCTP>,
     /// Pulse: `stream` is dead.
     pub close: Signal<In, Bit>,
     /// Stream of `arm`, `close` and `quiet`.
@@ -175,6 +179,7 @@ pub struct TransmitRing<
     room_release: RoomRelease,
     #[value(Status::new(ring_octets))]
     status: Status<S>,
+    chunks: Optional<Chunks<W, K, LOGK, S>, SCTP>,
 }
 
 impl<
@@ -184,7 +189,8 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> TransmitRing<W, K, D, LOGK, LOGD, S>
+    const SCTP: usize,
+> TransmitRing<W, K, D, LOGK, LOGD, S, SCTP>
 {
     /// Rings of `ring_octets` octets for each stream.
     ///
@@ -209,15 +215,18 @@ impl<
     const LOGK: usize,
     const LOGD: usize,
     const S: usize,
-> Logic for TransmitRing<W, K, D, LOGK, LOGD, S>
+    const SCTP: usize,
+> Logic for TransmitRing<W, K, D, LOGK, LOGD, S, SCTP>
 {
     #[hdl_gen]
     fn update(&mut self) {
         SendStreamIn::link(&mut self.s_axis_send, &mut self.commands.s_axis_send);
-        TransmitStreamOut::<W, K>::link(
-            &mut self.m_axis_transmit,
-            &mut self.range_read.m_axis_transmit,
-        );
+        for _tcp in SCTP..1 {
+            TransmitStreamOut::<W, K>::link(
+                &mut self.m_axis_transmit,
+                &mut self.range_read.m_axis_transmit,
+            );
+        }
         StatusStreamOut::link(&mut self.m_axis_status, &mut self.status.m_axis_status);
         self.ring_write.reset.next = self.reset.val();
         self.visibility.reset.next = self.reset.val();
@@ -310,5 +319,25 @@ impl<
         self.room_release.command.next = self.commands.busy.val();
         self.room_release.command_stream.next = self.commands.busy_stream.val();
         self.quiet.next = self.room_release.quiet.val();
+
+        for i in 0..SCTP {
+            comment!("SCTP: chunks of its FPDUs");
+            self.chunks[i].reset.next = self.reset.val();
+            self.chunks[i].arm.next = self.arm.val();
+            self.chunks[i].arm_stream.next = self.stream.val();
+            self.chunks[i].arm_of_sctp.next = self.of_sctp[i].val();
+            self.chunks[i].arm_ssn.next = self.sequence_start.val().get_bits::<16>(0);
+            self.chunks[i].accepted.next =
+                self.commands.range_valid.val() & self.range_read.range_ready.val();
+            self.chunks[i].accepted_stream.next = self.commands.range.val().stream;
+            TransmitStreamOut::<W, K>::join(
+                &mut self.range_read.m_axis_transmit,
+                &mut self.chunks[i].s_axis_transmit,
+            );
+            TransmitStreamOut::<W, K>::link(
+                &mut self.m_axis_transmit,
+                &mut self.chunks[i].m_axis_transmit,
+            );
+        }
     }
 }
