@@ -100,7 +100,8 @@ pub(crate) struct Rtl {
     /// The device sends, too: send queues, transmit rings of `--ring-octets`, and three ports for TCP
     #[arg(long)]
     pub transmit: bool,
-    /// The device takes DDP over SCTP, too: two ports for SCTP, and slots for chunks in the rings of its streams
+    /// The device takes DDP over SCTP, too: two ports for SCTP, and slots for chunks in the rings of its streams. With --transmit it sends
+    /// chunks through the ports for TCP
     #[arg(long)]
     pub sctp: bool,
     /// With --sctp: octets of a slot, which holds the user data of one chunk; a power of two from 512 to a quarter of the ring

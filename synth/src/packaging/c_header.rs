@@ -44,7 +44,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
     for enumeration in facts::enumerations() {
         define(enumeration.doc, &enumeration.constants);
     }
-    for layout in facts::layouts(package.sctp) {
+    for layout in facts::layouts(package) {
         let record = layout.name.to_uppercase();
         let mut constants = vec![number(
             format!("{record}_WORDS"),

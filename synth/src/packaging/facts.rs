@@ -1,6 +1,7 @@
 //! What `warpline_regmap` and `warpline_wire` describe, in the form that the C header and the SystemVerilog package share. They have what
 //! only a device that sends has, too: `CAPABILITIES` tells a host which one it has.
 
+use super::package::Package;
 use warpline_regmap::layout::{self, completion, error_record};
 use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, command};
 use warpline_regmap::transmit::{send_event, send_slot};
@@ -80,9 +81,14 @@ pub(super) fn fields(register: &Register) -> &'static [Field] {
 }
 
 /// All records, those of transmission last; behind them what the option of SCTP adds, if the device has it.
-pub(super) fn layouts(sctp: bool) -> impl Iterator<Item = &'static Layout> {
-    let added = if sctp { sctp::LAYOUTS } else { &[] };
-    layout::LAYOUTS.iter().chain(transmit::LAYOUTS).chain(added)
+pub(super) fn layouts(package: &Package<'_>) -> impl Iterator<Item = &'static Layout> {
+    let added = if package.sctp { sctp::LAYOUTS } else { &[] };
+    let sent = match package.sctp && package.transmit {
+        true => sctp::TRANSMIT_LAYOUTS,
+        false => &[],
+    };
+    let of_all = layout::LAYOUTS.iter().chain(transmit::LAYOUTS);
+    of_all.chain(added).chain(sent)
 }
 
 /// All numbers that have a meaning of their own.

@@ -153,7 +153,10 @@ fn model(xml: &mut Xml, package: &Package<'_>) {
         for port in &package.design.ports {
             xml.element("port", |xml| {
                 xml.leaf("name", &port.name);
-                xml.leaf("description", &meaning(&port.name).unwrap_or_default());
+                xml.leaf(
+                    "description",
+                    &meaning(&port.name, &package.design.ports).unwrap_or_default(),
+                );
                 xml.element("wire", |xml| {
                     xml.leaf(
                         "direction",

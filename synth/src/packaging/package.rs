@@ -15,6 +15,8 @@ pub(super) struct Package<'d> {
     pub(super) macros: String,
     /// Which device it is, in one line: the modules have the same names at every width.
     pub(super) device: String,
+    /// It sends.
+    pub(super) transmit: bool,
     /// It takes chunks of SCTP.
     pub(super) sctp: bool,
     /// Files of SystemVerilog in compile order, packages first.
@@ -27,6 +29,7 @@ impl<'d> Package<'d> {
             width,
             streams,
             ring_octets,
+            transmit,
             sctp,
             ..
         } = config;
@@ -38,6 +41,7 @@ impl<'d> Package<'d> {
             device: format!(
                 "iWARP receive offload, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
             ),
+            transmit: *transmit,
             sctp: sctp.is_some(),
             sources: Vec::new(),
         };

@@ -102,9 +102,25 @@ that sends: the mailbox. The PCIe endpoint holds the table of vectors.",
     ),
 ];
 
-/// What an integrator has to know of the port called `name`.
-pub(super) fn meaning(name: &str) -> Option<String> {
+/// What a device with both options adds to the meaning of a port.
+const CHUNKS: (&str, &str) = (
+    "m_axis_transmit_",
+    " For a session of SCTP each SEND is one FPDU, and its packet is the user data of a DATA chunk: DDP-SSN, DDP segment; PPID 16, unordered. An \
+FPDU is asked for once.",
+);
+
+/// What an integrator has to know of the port called `name` of a device with these ports.
+pub(super) fn meaning(name: &str, ports: &[Port]) -> Option<String> {
     let (_, meaning) = PORTS.iter().find(|(start, _)| name.starts_with(start))?;
+    let (of_chunks, added) = CHUNKS;
+    let has_chunks = ports
+        .iter()
+        .any(|port| port.name.starts_with("s_axis_sctp_"));
+    let added = match has_chunks && name.starts_with(of_chunks) {
+        true => added,
+        false => "",
+    };
+    let meaning = meaning.to_string() + added;
     let meaning = meaning.replace("{ahead}", &ADDRESSES_AHEAD.to_string());
     let meaning = meaning.replace("{outstanding}", &AWAITING_RESPONSES.to_string());
     Some(meaning.replace("{reads}", &read_mux::BURSTS.to_string()))
@@ -174,7 +190,7 @@ pub(super) fn connections(ports: &[Port], connect: impl Fn(&Port) -> String) -> 
     let mut said = None;
     let last = ports.len().saturating_sub(1);
     for (i, port) in ports.iter().enumerate() {
-        let meaning = meaning(&port.name);
+        let meaning = meaning(&port.name, ports);
         if meaning != said {
             text += &comment(meaning.as_deref().unwrap_or_default());
             said = meaning;
@@ -222,13 +238,17 @@ mod tests {
         let mut design = warpline_design::design(&config).unwrap();
         warpline_design::add_axi_ids(&mut design, 4);
         for port in &design.ports {
-            assert!(meaning(&port.name).is_some(), "{}", port.name);
+            assert!(
+                meaning(&port.name, &design.ports).is_some(),
+                "{}",
+                port.name
+            );
         }
         let text = connections(&design.ports, |port| port.name.clone());
         assert!(text.lines().all(|line| line.len() <= LINE));
         let said = text.replace("\n    //", "");
         for (start, _) in PORTS {
-            let meaning = meaning(start).unwrap();
+            let meaning = meaning(start, &design.ports).unwrap();
             assert!(said.contains(&meaning), "{meaning}");
             assert!(!meaning.contains('{'), "{meaning}");
         }

@@ -70,7 +70,7 @@ package {name};
         }
         let _ = writeln!(text, "    }} {name}_e;");
     }
-    for layout in facts::layouts(package.sctp) {
+    for layout in facts::layouts(package) {
         text += &record(layout);
     }
     text + &format!("\n    // verilator lint_on UNUSEDPARAM\nendpackage : {name}\n")
