@@ -79,11 +79,11 @@ impl fmt::Display for ErrorDetail {
 }
 
 impl ErrorRecord {
-    /// Parses a record; `None` when it holds no error, `Err` says what is wrong with it.
-    pub(crate) fn parse(
-        stream: u8,
-        words: &[u32; layout::WORDS],
-    ) -> Result<Option<Self>, &'static str> {
+    /// Parses the words of a stream's record, in the layout `warpline_regmap::layout::error_record`; `None` when it holds no error.
+    ///
+    /// # Errors
+    /// What is wrong with it: no device writes such a record.
+    pub fn parse(stream: u8, words: &[u32; layout::WORDS]) -> Result<Option<Self>, &'static str> {
         let get = |field: warpline_regmap::Field| field.get(words);
         if get(layout::VALID) == 0 {
             return Ok(None);

@@ -18,6 +18,7 @@ use crate::follow::StreamEvent;
 use crate::host::HostMemory;
 use crate::network::inlets::{Arrived, Inlet, Token};
 use crate::network::segments::Tail;
+use crate::observe::observation::Observation;
 use crate::options::{BackPressure, CardOptions};
 use crate::seat::Seat;
 use crate::simulation::Simulation;
@@ -401,6 +402,15 @@ impl Card {
     /// Sets the host's back-pressure.
     pub fn set_back_pressure(&self, back_pressure: BackPressure) {
         self.simulation().set_back_pressure(back_pressure);
+    }
+
+    /// The card at this moment, for a view of it: registers, what hosts have done to streams, and what TCP has accepted. Nothing
+    /// that a host sees changes; time advances by the cycles of some dozens of register reads.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`], [`Error::Violation`], [`Error::Model`].
+    pub fn observe(&self) -> Result<Observation, Error> {
+        self.simulation().observe()
     }
 
     /// Starts to record all signals to an FST file.

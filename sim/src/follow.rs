@@ -2,15 +2,20 @@
 //!
 //! ```text
 //!  s_axil ─► ARGUMENT, COMMAND, RECEIVE_PRODUCER ─┬─► StreamEvent ─┬─► network side
-//!                                                 │                └─► Card::watch_streams
-//!                                                 └─► SendEvent ─► transmit ring, of a device that has one
+//!            SEND_PRODUCER, COMPLETION_…          │                └─► Card::watch_streams
+//!                                                 ├─► SendEvent ─► transmit ring, of a device that has one
+//!                                                 └─► all of it ─► observers of the card
 //! ```
 
+use warpline_regmap::layout::{receive_buffer, receive_ring, stream_context};
 use warpline_regmap::register::{self, command};
-use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, emss, transmit_context};
+use warpline_regmap::transmit::{
+    ARM_TRANSMIT, SEND_PRODUCER, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM, SET_EMSS,
+    SET_SEND_RING, emss, send_ring, transmit_context,
+};
 
 use crate::transmit::commands::ARGUMENTS;
-use crate::transmit::octets::{element, merged};
+use crate::transmit::octets::{ALL, element, merged};
 
 /// A host's action on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +60,43 @@ pub(crate) enum SendEvent {
 /// What an access has brought about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
+    /// Closed or posted.
     Stream(StreamEvent),
     Send(SendEvent),
+    /// `ARM_STREAM` was carried out; sequence number of the first octet.
+    Armed {
+        stream: u8,
+        sequence: u32,
+    },
+    /// `CLOSE_STREAM` was carried out.
+    Closed {
+        stream: u8,
+    },
+    /// An untagged queue has a ring, an empty one.
+    ReceiveRing {
+        stream: u8,
+        queue: u8,
+    },
+    /// A buffer was posted to a queue without a ring.
+    Buffer {
+        stream: u8,
+        queue: u8,
+    },
+    /// A stream has a send ring, an empty one.
+    SendRing {
+        stream: u8,
+        entries: u16,
+    },
+    /// Slots written to a send ring, modulo 2^16.
+    Announced {
+        stream: u8,
+        count: u16,
+    },
+    /// The completion queue has begun anew; without entries it has ended.
+    Completions {
+        base: u64,
+        entries: u32,
+    },
 }
 
 /// State of a command under way.
@@ -65,6 +105,10 @@ pub(crate) struct Follow {
     argument: [u32; ARGUMENTS],
     /// A command under way: what has happened when it is done.
     under_way: Option<Followed>,
+    /// Bus address of the completion queue, low word first.
+    base: [u32; 2],
+    /// As last written to `COMPLETION_ENTRIES`.
+    entries: u32,
 }
 
 impl Follow {
@@ -91,6 +135,9 @@ impl Follow {
             let word = &mut self.argument[index];
             *word = merged(*word, value, strobes);
         }
+        if let Some(completions) = self.completions(offset, value, strobes) {
+            return Some(completions);
+        }
         if strobes & 1 == 0 {
             return None; // the relevant bits of the others are in the lowest octet
         }
@@ -99,7 +146,20 @@ impl Follow {
             let stream = words[0] as u8; // in all commands
             match value & 0xFF {
                 command::ARM_STREAM => {
-                    self.under_way = Some(Followed::Stream(StreamEvent::Armed { stream }));
+                    let sequence = stream_context::SEQUENCE_START.get(words) as u32;
+                    self.under_way = Some(Followed::Armed { stream, sequence });
+                }
+                command::SET_RECEIVE_RING => {
+                    let queue = receive_ring::QUEUE.get(words) as u8;
+                    self.under_way = Some(Followed::ReceiveRing { stream, queue });
+                }
+                command::POST_RECEIVE => {
+                    let queue = receive_buffer::QUEUE.get(words) as u8;
+                    self.under_way = Some(Followed::Buffer { stream, queue });
+                }
+                SET_SEND_RING => {
+                    let entries = send_ring::ENTRIES.get(words) as u16;
+                    self.under_way = Some(Followed::SendRing { stream, entries });
                 }
                 ARM_TRANSMIT => {
                     self.under_way = Some(Followed::Send(SendEvent::Armed {
@@ -113,10 +173,17 @@ impl Follow {
                     self.under_way = Some(Followed::Send(SendEvent::Emss { stream, emss }));
                 }
                 command::CLOSE_STREAM => {
+                    self.under_way = Some(Followed::Closed { stream });
                     return Some(Followed::Stream(StreamEvent::Closed { stream }));
                 }
-                _ => {}
+                _ => self.under_way = None,
             }
+        }
+        if offset == SEND_PRODUCER.offset && strobes == ALL {
+            return Some(Followed::Announced {
+                stream: SEND_PRODUCER_STREAM.get(&[value]) as u8,
+                count: SEND_PRODUCER_COUNT.get(&[value]) as u16,
+            });
         }
         let doorbells = register::RECEIVE_PRODUCER;
         let index = offset.checked_sub(doorbells.offset)? / doorbells.stride;
@@ -126,6 +193,26 @@ impl Follow {
             count: value as u16,
         };
         (index < doorbells.count).then_some(Followed::Stream(posted))
+    }
+
+    /// A write to one of the registers of the completion queue.
+    fn completions(&mut self, offset: u32, value: u32, strobes: u8) -> Option<Followed> {
+        let at = |register: register::Register| register.offset == offset;
+        if at(register::COMPLETION_BASE_LOW) {
+            self.base[0] = merged(self.base[0], value, strobes);
+            self.entries = 0;
+        } else if at(register::COMPLETION_BASE_HIGH) {
+            self.base[1] = merged(self.base[1], value, strobes);
+            self.entries = 0;
+        } else if at(register::COMPLETION_ENTRIES) {
+            self.entries = merged(self.entries, value, strobes);
+        } else {
+            return None;
+        }
+        Some(Followed::Completions {
+            base: u64::from(self.base[1]) << 32 | u64::from(self.base[0]),
+            entries: self.entries,
+        })
     }
 }
 
@@ -143,21 +230,79 @@ mod tests {
         let mut follow = Follow::default();
         assert_eq!(follow.written(ARGUMENT, 0xABCD_EF03, 0xF), None);
         assert_eq!(follow.written(ARGUMENT + 4, 7, 0xF), None);
+        assert_eq!(follow.written(ARGUMENT + 8, 0x1234_5678, 0xF), None);
         assert_eq!(follow.written(COMMAND, command::ARM_STREAM, 0xF), None);
         assert_eq!(follow.read(COMMAND, BUSY | command::ARM_STREAM), None);
         assert_eq!(follow.read(ARGUMENT, 0), None);
         let armed = follow.read(COMMAND, command::ARM_STREAM);
-        assert_eq!(
-            armed,
-            Some(Followed::Stream(StreamEvent::Armed { stream: 3 }))
-        );
+        let expected = Followed::Armed {
+            stream: 3,
+            sequence: 0x1234_5678,
+        };
+        assert_eq!(armed, Some(expected));
         assert_eq!(follow.read(COMMAND, command::ARM_STREAM), None, "once");
         follow.written(COMMAND, command::ARM_STREAM, 1);
         assert_eq!(follow.read(COMMAND, FAILED | command::ARM_STREAM), None);
         let closed = follow.written(COMMAND, command::CLOSE_STREAM, 0xF);
         let event = StreamEvent::Closed { stream: 3 };
         assert_eq!(closed, Some(Followed::Stream(event)));
+        assert_eq!(follow.read(COMMAND, BUSY | command::CLOSE_STREAM), None);
+        let done = follow.read(COMMAND, command::CLOSE_STREAM);
+        assert_eq!(done, Some(Followed::Closed { stream: 3 }));
         assert_eq!(follow.written(COMMAND, command::CLOSE_STREAM, 0b1110), None);
+    }
+
+    #[test]
+    fn rings_and_queues_are_followed() {
+        let mut follow = Follow::default();
+        let mut words = [0; ARGUMENTS];
+        receive_ring::STREAM.put(&mut words, 2);
+        receive_ring::QUEUE.put(&mut words, 1);
+        for (index, word) in (0..).zip(words) {
+            follow.written(register::ARGUMENT.at(index), word, 0xF);
+        }
+        for (number, expected) in [
+            (command::SET_RECEIVE_RING, (2, 1)),
+            (command::POST_RECEIVE, (2, 1)),
+        ] {
+            assert_eq!(follow.written(COMMAND, number, 0xF), None);
+            let (stream, queue) = match follow.read(COMMAND, number) {
+                Some(Followed::ReceiveRing { stream, queue }) => (stream, queue),
+                Some(Followed::Buffer { stream, queue }) => (stream, queue),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!((stream, queue), expected);
+        }
+        send_ring::ENTRIES.put(&mut words, 64);
+        follow.written(register::ARGUMENT.at(1), words[1], 0xF);
+        follow.written(COMMAND, SET_SEND_RING, 0xF);
+        let ring = Followed::SendRing {
+            stream: 2,
+            entries: 64,
+        };
+        assert_eq!(follow.read(COMMAND, SET_SEND_RING), Some(ring));
+        // A command that is not followed: the one before it is not taken for it.
+        follow.written(COMMAND, command::ARM_STREAM, 0xF);
+        follow.written(COMMAND, command::REVOKE_STAG, 0xF);
+        assert_eq!(follow.read(COMMAND, command::REVOKE_STAG), None);
+
+        let doorbell = SEND_PRODUCER.offset;
+        let announced = Followed::Announced {
+            stream: 2,
+            count: 0xFFFE,
+        };
+        assert_eq!(follow.written(doorbell, 0x0002_FFFE, 0xF), Some(announced));
+        assert_eq!(follow.written(doorbell, 0x0002_FFFF, 0b0111), None);
+
+        let queue = |base, entries| Some(Followed::Completions { base, entries });
+        let high = follow.written(register::COMPLETION_BASE_HIGH.offset, 7, 0xF);
+        assert_eq!(high, queue(7 << 32, 0));
+        let low = follow.written(register::COMPLETION_BASE_LOW.offset, 0x4000, 0xF);
+        assert_eq!(low, queue(7 << 32 | 0x4000, 0));
+        let entries = follow.written(register::COMPLETION_ENTRIES.offset, 128, 0xF);
+        assert_eq!(entries, queue(7 << 32 | 0x4000, 128));
+        let ended = follow.written(register::COMPLETION_BASE_LOW.offset, 0x8000, 0xF);
+        assert_eq!(ended, queue(7 << 32 | 0x8000, 0));
     }
 
     #[test]

@@ -76,6 +76,12 @@ impl Service {
         served && self.clock.as_ref().is_some_and(Clock::is_running)
     }
 
+    /// Whether a host is being served.
+    #[must_use]
+    pub fn has_host(&self) -> bool {
+        self.shared.host().is_some()
+    }
+
     /// Ends the service.
     ///
     /// # Errors

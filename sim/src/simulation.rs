@@ -9,6 +9,7 @@
 use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_hdl::parts::axi;
+use warpline_regmap::layout::completion;
 use warpline_regmap::pci;
 use warpline_regmap::register::{self, interrupt};
 use warpline_verilate::{Model, Port};
@@ -19,6 +20,7 @@ use crate::host::Host;
 use crate::lite::{Lite, Write};
 use crate::network::inlets::Inlets;
 use crate::network::segments::{Segments, Tail};
+use crate::observe::activity::Activity;
 use crate::options::{BackPressure, CardOptions};
 use crate::ports::{Ports, TransmitPorts};
 use crate::reads::{self, Reads};
@@ -87,6 +89,8 @@ pub(crate) struct Simulation {
     pub control: Box<dyn FnMut() + Send>,
     /// Follow the commands to streams, of the host and of the control program.
     commands: [Follow; 2],
+    /// What hosts have done, for who observes the card.
+    pub activity: Activity,
     pub events: Box<dyn FnMut(StreamEvent) + Send>,
 }
 
@@ -127,6 +131,7 @@ impl Simulation {
             ring,
             control: Box::new(|| {}),
             commands: Default::default(),
+            activity: Activity::new(config),
             events: Box::new(|_| {}),
         };
         simulation.reset()?;
@@ -146,6 +151,7 @@ impl Simulation {
             lite.clear(&mut self.model);
         }
         self.commands = Default::default();
+        self.activity.reset();
         if let Some(transmit) = &mut self.transmit {
             *transmit = Transmit::new(&self.config);
         }
@@ -395,6 +401,9 @@ impl Simulation {
         };
         self.writes
             .take(cycle, &wires, &self.pressure, &mut self.rng)?;
+        while let Some(entry) = self.writes.landed.pop_front() {
+            self.activity.completed(&entry);
+        }
 
         let wires = reads::Wires {
             arvalid: high(ports.m_axi_arvalid),
@@ -507,14 +516,22 @@ impl Simulation {
             Some((value, strobes)) => self.commands[side as usize].written(offset, value, strobes),
             None => self.commands[side as usize].read(offset, answer),
         };
-        match event {
-            Some(Followed::Stream(event)) => self.follow(event),
-            Some(Followed::Send(event)) => {
-                if let Some((ring, _)) = &mut self.ring {
-                    ring.follow(event);
+        if let Some(followed) = event {
+            self.activity.follow(followed);
+            match followed {
+                Followed::Stream(event) => self.follow(event),
+                Followed::Armed { stream, .. } => self.follow(StreamEvent::Armed { stream }),
+                Followed::Send(event) => {
+                    if let Some((ring, _)) = &mut self.ring {
+                        ring.follow(event);
+                    }
                 }
+                Followed::Completions { base, entries } => {
+                    let octets = u64::from(entries) * 4 * completion::WORDS as u64;
+                    self.writes.queue = base..base.saturating_add(octets);
+                }
+                _ => {}
             }
-            None => {}
         }
         Ok(answer)
     }
@@ -586,6 +603,7 @@ impl Simulation {
 
     /// A stream's connection has accepted `count` of them.
     pub fn accept_sent(&mut self, stream: u8, count: usize) {
+        self.activity.accepted(stream, count);
         if let Some((ring, _)) = &mut self.ring {
             return ring.accept(stream, count);
         }

@@ -10,13 +10,14 @@
 //! device that reports before the response is detected (AMB-41). Beats may come before their address.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use fastrand::Rng;
 
 use crate::error::{Rule, Violation};
 use crate::host::Host;
 use crate::options::BackPressure;
-use crate::transmit::software::completions::Completions;
+use crate::transmit::software::completions::{Completions, ENTRY, Entry, entry};
 use crate::watch::Watch;
 
 /// A burst may not cross a multiple of this number of octets.
@@ -87,6 +88,10 @@ pub(crate) struct Writes {
     pub last_response: Option<u64>,
     /// Cycle of the last transfer on any channel.
     pub last_transfer: u64,
+    /// Bus addresses of the completion queue; empty without one.
+    pub queue: Range<u64>,
+    /// Entries that have landed there, for who observes the card.
+    pub landed: VecDeque<Entry>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +125,8 @@ impl Writes {
             first_beat: None,
             last_response: None,
             last_transfer: 0,
+            queue: 0..0,
+            landed: VecDeque::new(),
         }
     }
 
@@ -147,6 +154,8 @@ impl Writes {
         self.waiting.clear();
         self.aw.clear();
         self.w.clear();
+        self.queue = 0..0;
+        self.landed.clear();
     }
 
     /// What the host drives in `cycle`. A burst whose response is due is written to memory now.
@@ -332,6 +341,10 @@ impl Writes {
         }
         for run in runs() {
             self.written += run.len() as u64;
+            if self.queue.contains(&at(run.start)) {
+                let entries = beats.octets[run.clone()].chunks_exact(ENTRY);
+                self.landed.extend(entries.map(entry));
+            }
             if let Some(queue) = completions.as_deref_mut()
                 && queue.holds(at(run.start), run.len())
             {

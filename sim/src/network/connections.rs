@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::card::Card;
+use crate::network::entry::OpenConnection;
 use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Event, ListenerHandle};
 use crate::network::options::NetworkOptions;
@@ -250,6 +251,12 @@ impl Connections {
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         self.shared.table().counts()
+    }
+
+    /// All open connections, and the addresses of all listeners, for a view of them.
+    #[must_use]
+    pub fn view(&self) -> (Vec<OpenConnection>, Vec<SocketAddr>) {
+        self.shared.table().view()
     }
 
     /// Writes what was recorded so far to the file.

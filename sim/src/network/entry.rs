@@ -59,6 +59,35 @@ pub(super) struct Connection {
     pub queued: bool,
 }
 
+/// A connection, for a view of all that are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenConnection {
+    /// The address of the card's end.
+    pub card: SocketAddr,
+    /// The peer's.
+    pub peer: SocketAddr,
+    /// How far it is.
+    pub state: ConnectionState,
+}
+
+/// How far an open connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// The peer has not answered.
+    Connecting,
+    /// Its owner reads and writes it: start-up.
+    StartUp,
+    /// Its octets belong to a stream.
+    Attached {
+        /// The stream.
+        stream: u8,
+    },
+    /// Its stream was closed.
+    Detached,
+    /// It was refused or lost, and its owner has not closed it.
+    Lost,
+}
+
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -74,6 +103,21 @@ pub(super) enum State {
 }
 
 impl Connection {
+    /// For a view.
+    pub fn view(&self) -> OpenConnection {
+        OpenConnection {
+            card: self.ends.card(),
+            peer: self.ends.peer(),
+            state: match self.state {
+                State::Connecting => ConnectionState::Connecting,
+                State::Open => ConnectionState::StartUp,
+                State::Attached { stream, .. } => ConnectionState::Attached { stream },
+                State::Detached => ConnectionState::Detached,
+                State::Dead(_) => ConnectionState::Lost,
+            },
+        }
+    }
+
     /// What the socket is to report, besides its end.
     pub fn interest(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
@@ -124,4 +168,17 @@ pub(super) fn known(
     handle: ConnectionHandle,
 ) -> Result<&mut Connection, NetworkError> {
     connection(slots, handle.0).ok_or(NetworkError::Closed)
+}
+
+/// All open connections, and the addresses of all listeners.
+pub(super) fn view(slots: &[Slot]) -> (Vec<OpenConnection>, Vec<SocketAddr>) {
+    let (mut connections, mut listeners) = (Vec::new(), Vec::new());
+    for slot in slots {
+        match &slot.entry {
+            Entry::Free => {}
+            Entry::Listener(listener) => listeners.push(listener.address),
+            Entry::Connection(connection) => connections.push(connection.view()),
+        }
+    }
+    (connections, listeners)
 }

@@ -8,7 +8,7 @@
 //! ```
 
 pub(crate) mod connections;
-mod entry;
+pub(crate) mod entry;
 pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod inlets;

@@ -21,7 +21,9 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 
 use crate::card::Card;
-use crate::network::entry::{Connection, Entry, Listener, Slot, State, connection, entry, known};
+use crate::network::entry::{
+    Connection, Entry, Listener, OpenConnection, Slot, State, connection, entry, known, view,
+};
 use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Event, ListenerHandle, Pending, Place};
 use crate::network::inlets::{Arrived, Inlet};
@@ -749,6 +751,11 @@ impl Table {
             _ => 0,
         });
         (self.connections, pending.sum())
+    }
+
+    /// All open connections, and the addresses of all listeners.
+    pub fn view(&self) -> (Vec<OpenConnection>, Vec<SocketAddr>) {
+        view(&self.slots)
     }
 
     fn entry(&mut self, place: Place) -> Option<&mut Entry> {

@@ -18,10 +18,19 @@ use crate::host::Host;
 use crate::transmit::octets::merged;
 
 /// Octets of an entry.
-const ENTRY: usize = 4 * completion::WORDS;
+pub(crate) const ENTRY: usize = 4 * completion::WORDS;
 
 /// A completion entry, word 0 first.
 pub(crate) type Entry = [u32; completion::WORDS];
+
+/// The words of an entry.
+pub(crate) fn entry(octets: &[u8]) -> Entry {
+    let mut entry = Entry::default();
+    for (word, octets) in entry.iter_mut().zip(octets.as_chunks().0) {
+        *word = u32::from_le_bytes(*octets);
+    }
+    entry
+}
 
 /// The queue.
 #[derive(Debug, Default)]
@@ -126,10 +135,7 @@ impl Completions {
     /// An entry of the RTL, as octets in memory; false when the bus refuses it.
     pub fn redirect(&mut self, host: &Host, octets: &[u8]) -> bool {
         octets.chunks(ENTRY).all(|octets| {
-            let mut entry = Entry::default();
-            for (word, octets) in entry.iter_mut().zip(octets.as_chunks().0) {
-                *word = u32::from_le_bytes(*octets);
-            }
+            let entry = entry(octets);
             self.landed.push_back(entry);
             octets.len() == ENTRY && self.put(host, entry, true)
         })
