@@ -17,6 +17,8 @@ use crate::exclusive::{Caller, Exclusive};
 use crate::follow::StreamEvent;
 use crate::host::HostMemory;
 use crate::network::inlets::{Arrived, Inlet, Token};
+#[cfg(feature = "sctp")]
+use crate::network::sctp::chunks::{Chunk, State};
 use crate::network::segments::Tail;
 use crate::observe::observation::Observation;
 use crate::options::{BackPressure, CardOptions};
@@ -462,6 +464,48 @@ impl Card {
     /// Removes an inlet; what it has passed on stays.
     pub(crate) fn detach(&self, token: Token) {
         self.simulation().inlets.detach(token);
+    }
+
+    /// Connects a session of SCTP to `stream`; `None` when the stream has a session, or an inlet.
+    #[cfg(feature = "sctp")]
+    pub(crate) fn attach_session(&self, stream: u8, inlet: Inlet) -> Result<Option<Token>, Error> {
+        let token = self.attach(stream, inlet)?;
+        if let Some(token) = token
+            && let Some(chunks) = &mut self.simulation().chunks
+        {
+            chunks.open(stream, token.number());
+        }
+        Ok(token)
+    }
+
+    /// Whether the device takes chunks of SCTP.
+    #[cfg(feature = "sctp")]
+    pub(crate) fn takes_chunks(&self) -> bool {
+        self.simulation().chunks.is_some()
+    }
+
+    /// A chunk of an attached session has arrived. Without effect when the session is detached.
+    #[cfg(feature = "sctp")]
+    pub(crate) fn pass_chunk(&self, token: Token, chunk: Chunk) {
+        if let Some(chunks) = &mut self.simulation().chunks {
+            chunks.pass(token.stream(), token.number(), chunk);
+        }
+    }
+
+    /// Whether the chunks of a session go on; `None` when it is detached.
+    #[cfg(feature = "sctp")]
+    pub(crate) fn chunks(&self, token: Token) -> Option<State> {
+        let simulation = &mut *self.simulation();
+        let attached = simulation.inlets.has(token);
+        let chunks = simulation.chunks.as_mut().filter(|_| attached)?;
+        chunks.state(token.stream(), token.number())
+    }
+
+    /// Chunks of SCTP that the device was given a second time, or more often, since it had no room for them.
+    #[must_use]
+    pub fn chunks_again(&self) -> u64 {
+        let simulation = self.simulation();
+        simulation.chunks.as_ref().map_or(0, |chunks| chunks.again)
     }
 
     /// From now on, `watcher` is called when the control program has something to do. It is called while a register is

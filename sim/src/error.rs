@@ -197,6 +197,18 @@ pub enum Rule {
         /// AWADDR.
         address: u64,
     },
+    /// A report about a chunk that is not the first one without a report.
+    #[error(
+        "status {status} of chunk {ssn} of stream {stream}, which is not the first one to be reported on"
+    )]
+    Chunk {
+        /// The stream.
+        stream: u8,
+        /// DDP-SSN.
+        ssn: u16,
+        /// Status.
+        status: u8,
+    },
     /// §A3.3.1: a response follows its request.
     #[error("response without a request")]
     Unasked,

@@ -70,6 +70,14 @@ pub use network::error::NetworkError;
 pub use network::event::{ConnectionHandle, Event, ListenerHandle};
 pub use network::options::NetworkOptions;
 pub use network::path::PathOptions;
+#[cfg(feature = "sctp")]
+pub use network::sctp::associations::Associations;
+#[cfg(feature = "sctp")]
+pub use network::sctp::error::AssociationError;
+#[cfg(feature = "sctp")]
+pub use network::sctp::event::{AssociationEnd, AssociationEvent, AssociationHandle, SessionError};
+#[cfg(feature = "sctp")]
+pub use network::sctp::options::AssociationOptions;
 pub use observe::observation::{Observation, QueueFill, StreamObservation, StreamState};
 pub use options::{BackPressure, CardOptions};
 pub use service::Service;

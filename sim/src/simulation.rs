@@ -19,6 +19,7 @@ use crate::follow::{Follow, Followed, StreamEvent};
 use crate::host::Host;
 use crate::lite::{Lite, Write};
 use crate::network::inlets::Inlets;
+use crate::network::sctp::chunks::{self, Chunks};
 use crate::network::segments::{Segments, Tail};
 use crate::observe::activity::Activity;
 use crate::options::{BackPressure, CardOptions};
@@ -60,6 +61,8 @@ pub(crate) struct Simulation {
     pub host: Host,
     pub network: Segments,
     pub inlets: Inlets,
+    /// Chunks of SCTP, of a device that takes them.
+    pub chunks: Option<Chunks>,
     pub writes: Writes,
     pub reads: Reads,
     /// The host's register port.
@@ -105,6 +108,10 @@ impl Simulation {
             true => Some(Lite::control(&model)?),
             false => None,
         };
+        let chunks = match config.sctp {
+            Some(_) => Some(Chunks::new(&model, config.streams, octets, options.idle)?),
+            None => None,
+        };
         let mut simulation = Self {
             ports: Ports::find(&model, "")?,
             lite: Lite::host(&model)?,
@@ -117,6 +124,7 @@ impl Simulation {
             host: Host::default(),
             network: Segments::new(config.streams, octets, options.idle),
             inlets: Inlets::new(config.streams),
+            chunks,
             writes: Writes::new(octets),
             reads: Reads::new(config),
             window: Watch::default(),
@@ -142,6 +150,9 @@ impl Simulation {
     pub fn reset(&mut self) -> Result<(), Error> {
         self.network.clear();
         self.inlets.clear();
+        if let Some(chunks) = &mut self.chunks {
+            chunks.clear(&mut self.model);
+        }
         self.writes.clear();
         self.reads.clear();
         self.window.clear();
@@ -198,7 +209,9 @@ impl Simulation {
             (ports.m_axis_window_tvalid, WINDOW),
             (ports.m_axis_msix_tvalid, MSIX),
         ];
-        for (port, name) in all.into_iter().chain(transmit.into_iter().flatten()) {
+        let chunks = self.chunks.as_ref().map(|all| (all.valid(), chunks::CHUNK));
+        let all = all.into_iter().chain(transmit.into_iter().flatten());
+        for (port, name) in all.chain(chunks) {
             if self.model.get(port) == 1 {
                 return Err(self.violation(name, Rule::ValidInReset).into());
             }
@@ -289,6 +302,10 @@ impl Simulation {
             };
             let user = u64::from(beat.sequence) | marks;
             model.set(ports.s_axis_segment_tuser, user);
+        }
+
+        if let Some(chunks) = &mut self.chunks {
+            chunks.drive(model, self.cycle, &self.pressure, rng);
         }
 
         let transmit = self.transmit.as_mut();
@@ -382,6 +399,12 @@ impl Simulation {
             *count += 1;
             self.last_message = cycle;
             (self.messages)(vector);
+        }
+
+        if let Some(chunks) = &mut self.chunks
+            && let Some(stream) = chunks.look(model, cycle).map_err(at(chunks::CHUNK))?
+        {
+            self.inlets.wake(stream);
         }
 
         let wdata = &mut [0; 2];
@@ -581,8 +604,16 @@ impl Simulation {
     /// Passes a stream's event to the network side and to the watcher.
     fn follow(&mut self, event: StreamEvent) {
         match event {
-            StreamEvent::Armed { stream } => self.network.arm(stream.into(), self.cycle),
+            StreamEvent::Armed { stream } => {
+                self.network.arm(stream.into(), self.cycle);
+                if let Some(chunks) = &mut self.chunks {
+                    chunks.arm(stream);
+                }
+            }
             StreamEvent::Closed { stream } => {
+                if let Some(chunks) = &mut self.chunks {
+                    chunks.close(stream);
+                }
                 self.network.close(stream.into());
                 self.inlets.close(stream.into());
                 (self.control)();
@@ -621,6 +652,8 @@ impl Simulation {
         let transfer = transfer.max(self.last_message);
         let ring = self.ring.as_ref().map(|(ring, _)| ring.last_transfer);
         let transfer = transfer.max(ring.unwrap_or(0));
+        let chunks = self.chunks.as_ref().map(|chunks| chunks.last_transfer);
+        let transfer = transfer.max(chunks.unwrap_or(0));
         let shown = self.network.last_new.max(self.network.last_change);
         transfer.max(shown)
     }
@@ -684,6 +717,7 @@ impl Simulation {
         network
             && !transmit
             && ring
+            && self.chunks.as_ref().is_none_or(Chunks::is_idle)
             && !self.lite.is_busy()
             && !self.control_lite.as_ref().is_some_and(Lite::is_busy)
             && self.writes.is_idle()
@@ -734,7 +768,7 @@ fn words<'w>(model: &'w Model, port: Port, width: usize, two: &'w mut [u32; 2]) 
 }
 
 /// Sets a port of eight octets or more, the first octet in the lowest bits.
-fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
+pub(crate) fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
     if let Ok(word) = <[u8; 8]>::try_from(octets) {
         model.set(port, u64::from_le_bytes(word));
         return;

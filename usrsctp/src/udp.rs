@@ -145,7 +145,7 @@ impl Udp {
         self.accepted.pop_front()
     }
 
-    /// Sends what is to be sent, waits at most for `wait` for a datagram, takes what has come, and lets the timers run.
+    /// Sends what is to be sent, waits at most for `wait` for a datagram (zero: not at all), takes what has come, and lets the timers run.
     ///
     /// To be called at least every 10 ms or so while there are associations, and behind calls that send.
     ///
@@ -154,26 +154,25 @@ impl Udp {
     /// [lost](Self::lost).
     pub fn serve(&mut self, wait: Duration) -> Result<(), Error> {
         self.flush();
-        // A time-out of zero would be none.
-        let wait = wait.max(Duration::from_micros(1));
         let system = |call| move |source| Error::System { call, source };
-        self.socket
-            .set_read_timeout(Some(wait))
-            .map_err(system("set_read_timeout"))?;
-        if self.take()? {
-            self.socket
-                .set_nonblocking(true)
-                .map_err(system("set_nonblocking"))?;
+        let set_blocking = |socket: &UdpSocket, on: bool| {
+            let set = socket.set_nonblocking(!on);
+            set.map_err(system("set_nonblocking"))
+        };
+        let mut left = DATAGRAMS;
+        if !wait.is_zero() {
+            let limited = self.socket.set_read_timeout(Some(wait));
+            limited.map_err(system("set_read_timeout"))?;
+            left = if self.take()? { DATAGRAMS - 1 } else { 0 };
+        }
+        if left > 0 {
+            set_blocking(&self.socket, false)?;
             let mut taken = Ok(true);
-            for _ in 1..DATAGRAMS {
+            while left > 0 && matches!(taken, Ok(true)) {
                 taken = self.take();
-                if !matches!(taken, Ok(true)) {
-                    break;
-                }
+                left -= 1;
             }
-            self.socket
-                .set_nonblocking(false)
-                .map_err(system("set_nonblocking"))?;
+            set_blocking(&self.socket, true)?;
             taken?;
         }
         stack::keep_time();

@@ -24,6 +24,18 @@ pub(crate) struct Token {
     number: u64,
 }
 
+impl Token {
+    /// Stream of the inlet.
+    pub fn stream(self) -> u8 {
+        self.stream
+    }
+
+    /// Number of the inlet, of all there were.
+    pub fn number(self) -> u64 {
+        self.number
+    }
+}
+
 /// What arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrived<'o> {

@@ -16,6 +16,7 @@ pub(crate) mod options;
 pub(crate) mod path;
 mod pump;
 pub(crate) mod record;
+pub(crate) mod sctp;
 pub(crate) mod segments;
 mod socket;
 mod table;

@@ -1,0 +1,209 @@
+//! Sessions between two cards: answers, ends, and peers that do not speak DDP.
+
+use std::time::Duration;
+
+use warpline_sim::{
+    AssociationEnd, AssociationError, AssociationEvent, AssociationHandle, AssociationOptions,
+    Associations, Card,
+};
+use warpline_usrsctp::{Event, Options, Udp};
+use warpline_wire::sctp::{Ending, Indication, Refusal, Settings};
+
+use crate::bench::{PATIENCE, PORT, event, options};
+use crate::stand_in;
+
+/// An end, on a card that is none: sessions do not touch it before they are attached.
+struct End {
+    associations: Associations,
+    card: Card,
+}
+
+impl End {
+    fn open(options: AssociationOptions) -> Self {
+        let card = stand_in::card(0);
+        let associations = Associations::open(&card, options).unwrap();
+        Self { associations, card }
+    }
+
+    #[track_caller]
+    fn event<T>(&self, wanted: impl FnMut(AssociationHandle, &AssociationEvent) -> Option<T>) -> T {
+        event(&self.associations, wanted)
+    }
+}
+
+/// Two ends with an association.
+fn pair(bench: &End) -> (Associations, AssociationHandle, AssociationHandle) {
+    let other = Associations::open(&bench.card, options()).unwrap();
+    other.listen(PORT).unwrap();
+    let here = bench
+        .associations
+        .connect(other.address().unwrap(), PORT)
+        .unwrap();
+    let up = |event: &AssociationEvent| matches!(event, AssociationEvent::Up { .. });
+    bench.event(|_, event| up(event).then_some(()));
+    let there = wait(&other, up).0;
+    (other, here, there)
+}
+
+/// Waits for an event, whatever comes in front of it.
+#[track_caller]
+fn wait(
+    associations: &Associations,
+    wanted: impl Fn(&AssociationEvent) -> bool,
+) -> (AssociationHandle, AssociationEvent) {
+    loop {
+        let found = associations.wait_event(PATIENCE).expect("an event");
+        if wanted(&found.1) {
+            return found;
+        }
+    }
+}
+
+// req: SCTP-SES-10, SCTP-SES-24, SCTP-FMT-12, SCTP-FMT-14, SCTP-FMT-15
+#[test]
+fn a_session_is_rejected_and_its_streams_are_used_again() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    for round in 0..3_u8 {
+        let data = [round; 512];
+        bench.associations.initiate(here, 5, &data).unwrap();
+        let requested = wait(&other, |event| {
+            matches!(event, AssociationEvent::Requested(..))
+        });
+        assert_eq!(
+            requested,
+            (there, AssociationEvent::Requested(5, data.to_vec()))
+        );
+        other.reject(there, 5, &[9, round]).unwrap();
+        let rejected = |_, event: &AssociationEvent| match event {
+            AssociationEvent::Rejected(5, data) => Some(data.clone()),
+            _ => None,
+        };
+        assert_eq!(bench.event(rejected), [9, round]);
+        bench.event(|_, event| matches!(event, AssociationEvent::Free(5)).then_some(()));
+        wait(&other, |event| matches!(event, AssociationEvent::Free(5)));
+    }
+    let long = bench.associations.initiate(here, 5, &[0; 513]);
+    assert!(matches!(long, Err(AssociationError::Call(_))), "{long:?}");
+}
+
+// req: SCTP-SES-07, SCTP-LIM-11
+#[test]
+fn an_accepted_session_is_ended_by_one_side_after_the_other() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    bench.associations.initiate(here, 0, b"").unwrap();
+    wait(&other, |event| {
+        matches!(event, AssociationEvent::Requested(..))
+    });
+    other.accept(there, 0, b"yes").unwrap();
+    let accepted = |_, event: &AssociationEvent| match event {
+        AssociationEvent::Accepted(0, data) => Some(data.clone()),
+        _ => None,
+    };
+    assert_eq!(bench.event(accepted), b"yes");
+    bench.associations.terminate(here, 0).unwrap();
+    wait(&other, |event| {
+        matches!(event, AssociationEvent::Terminated(0))
+    });
+    other.terminate(there, 0).unwrap();
+    bench.event(|_, event| matches!(event, AssociationEvent::Free(0)).then_some(()));
+    wait(&other, |event| matches!(event, AssociationEvent::Free(0)));
+    // With no session left, the association ends in order.
+    bench.associations.shutdown(here).unwrap();
+    let ended = |event: &AssociationEvent| matches!(event, AssociationEvent::Ended(_));
+    let expected =
+        AssociationEvent::Ended(AssociationEnd::Sctp(warpline_usrsctp::Ending::ShutDown));
+    assert_eq!(wait(&bench.associations, ended), (here, expected.clone()));
+    assert_eq!(wait(&other, ended), (there, expected));
+    let gone = bench.associations.initiate(here, 0, b"");
+    assert!(matches!(gone, Err(AssociationError::Ended)), "{gone:?}");
+}
+
+// req: SCTP-LIM-09
+#[test]
+fn an_abort_is_the_end_of_all_sessions() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    for session in [1, 2] {
+        bench.associations.initiate(here, session, b"").unwrap();
+        wait(&other, |event| {
+            matches!(event, AssociationEvent::Requested(..))
+        });
+        other.accept(there, session, b"").unwrap();
+        bench.event(|_, event| matches!(event, AssociationEvent::Accepted(..)).then_some(()));
+    }
+    bench.associations.abort(here);
+    for session in [1, 2] {
+        let lost = AssociationEvent::Lost(session, Ending::Aborted);
+        assert_eq!(wait(&bench.associations, |_| true), (here, lost));
+        let lost = AssociationEvent::Lost(session, Ending::Lost);
+        assert_eq!(wait(&other, |_| true), (there, lost));
+    }
+    let ended = AssociationEnd::Sctp(warpline_usrsctp::Ending::Aborted);
+    assert_eq!(
+        wait(&other, |_| true),
+        (there, AssociationEvent::Ended(ended))
+    );
+}
+
+// req: SCTP-INIT-03, SCTP-INIT-05, SCTP-INIT-10
+#[test]
+fn peers_that_do_not_speak_ddp_are_aborted() {
+    let bench = End::open(options());
+    bench.associations.listen(PORT).unwrap();
+    let address = bench.associations.address().unwrap();
+    for adaptation in [None, Some(2)] {
+        let mut peer = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let options = Options {
+            adaptation,
+            ..Options::default()
+        };
+        let mut association = peer.connect(address, PORT, &options).unwrap();
+        let mut events = vec![];
+        let start = std::time::Instant::now();
+        while !matches!(events.last(), Some(Event::Ended(_))) {
+            assert!(start.elapsed() < PATIENCE, "{events:?}");
+            peer.serve(Duration::from_millis(1)).unwrap();
+            events.extend(association.next_event());
+        }
+        let expected = match adaptation {
+            None => Refusal::NoIndication,
+            Some(code) => Refusal::OtherIndication {
+                indication: Indication(code),
+            },
+        };
+        let found = bench.associations.wait_event(PATIENCE).unwrap().1;
+        assert_eq!(found, AssociationEvent::NotDdp(expected));
+    }
+}
+
+/// An end that indicates something else itself takes no DDP either, and says so.
+// req: SCTP-INIT-08
+#[test]
+fn this_end_may_indicate_something_else() {
+    let other = AssociationOptions {
+        settings: Settings {
+            indication: Indication(3),
+            ..Settings::default()
+        },
+        ..options()
+    };
+    let bench = End::open(other);
+    bench.associations.listen(PORT).unwrap();
+    let active = Associations::open(&bench.card, options()).unwrap();
+    let here = active
+        .connect(bench.associations.address().unwrap(), PORT)
+        .unwrap();
+    let refused = AssociationEvent::NotDdp(Refusal::OtherIndication {
+        indication: Indication(3),
+    });
+    assert_eq!(wait(&active, |_| true), (here, refused));
+}
+
+#[test]
+fn a_device_without_the_option_has_no_associations() {
+    let refused = Associations::open(&stand_in::without(), options()).err();
+    let refused = refused.unwrap();
+    assert!(matches!(refused, AssociationError::NoSctp), "{refused}");
+}
