@@ -11,7 +11,7 @@ use warpline_regmap::processor::{
     network_call as call,
 };
 
-use super::sockets::Sockets;
+use super::sockets::{Connection, Listener, Sockets};
 use crate::network::event::{ConnectionHandle, ListenerHandle, Place};
 
 /// Operands and octets of the port, and what the program has open.
@@ -19,10 +19,42 @@ pub(super) struct Calls {
     pub operands: CallWords,
     pub octets: [u8; OCTETS_MAX],
     sockets: Sockets,
-    connections: HashSet<ConnectionHandle>,
-    listeners: HashSet<ListenerHandle>,
+    connections: HashSet<Connection>,
+    listeners: HashSet<Listener>,
 }
 
+/// In the number of a session or of its listener.
+const SCTP: u64 = 1 << 63;
+
+const fn number_of_connection(connection: Connection) -> u64 {
+    match connection {
+        Connection::Tcp(ConnectionHandle(place)) => number(place),
+        Connection::Session(session) => SCTP | session,
+    }
+}
+
+const fn connection_of(number: u64) -> Connection {
+    match number & SCTP {
+        0 => Connection::Tcp(ConnectionHandle(place(number))),
+        _ => Connection::Session(number & !SCTP),
+    }
+}
+
+const fn number_of_listener(listener: Listener) -> u64 {
+    match listener {
+        Listener::Tcp(ListenerHandle(place)) => number(place),
+        Listener::Sctp(listener) => SCTP | listener,
+    }
+}
+
+const fn listener_of(number: u64) -> Listener {
+    match number & SCTP {
+        0 => Listener::Tcp(ListenerHandle(place(number))),
+        _ => Listener::Sctp(number & !SCTP),
+    }
+}
+
+/// The number of a place; generations do not get as far as [`SCTP`].
 const fn number(place: Place) -> u64 {
     (place.generation as u64) << 32 | place.index as u64
 }
@@ -71,7 +103,7 @@ impl Calls {
     pub fn end(&mut self) {
         self.connections.clear();
         self.listeners.clear();
-        self.sockets.connections.end_all();
+        self.sockets.end_all();
     }
 
     /// Carries out the call of that number.
@@ -84,8 +116,8 @@ impl Calls {
         call::STATUS.put(&mut self.operands, status as u64);
     }
 
-    fn connection(&self) -> Result<ConnectionHandle, NetworkStatus> {
-        let handle = ConnectionHandle(place(call::CONNECTION.get(&self.operands)));
+    fn connection(&self) -> Result<Connection, NetworkStatus> {
+        let handle = connection_of(call::CONNECTION.get(&self.operands));
         known(&self.connections, handle)
     }
 
@@ -98,7 +130,7 @@ impl Calls {
                 Ok(())
             }
             NetworkCall::Unlisten => {
-                let handle = ListenerHandle(place(call::LISTENER.get(&self.operands)));
+                let handle = listener_of(call::LISTENER.get(&self.operands));
                 let listener = known(&self.listeners, handle)?;
                 self.listeners.remove(&listener);
                 self.sockets.unlisten(listener);
@@ -131,7 +163,7 @@ impl Calls {
         let opened = self.sockets.listen(transport, address);
         let (listener, port) = opened.map_err(open_status)?;
         self.listeners.insert(listener);
-        call::LISTENER.put(&mut self.operands, self::number(listener.0));
+        call::LISTENER.put(&mut self.operands, number_of_listener(listener));
         call::PORT.put(&mut self.operands, port.into());
         Ok(())
     }
@@ -141,7 +173,7 @@ impl Calls {
         let opened = self.sockets.connect(transport, address);
         let connection = opened.map_err(open_status)?;
         self.connections.insert(connection);
-        call::CONNECTION.put(&mut self.operands, self::number(connection.0));
+        call::CONNECTION.put(&mut self.operands, number_of_connection(connection));
         Ok(())
     }
 
@@ -153,7 +185,7 @@ impl Calls {
         let event = match event {
             Event::Accepted(listener) => {
                 self.connections.insert(connection);
-                call::LISTENER.put(&mut self.operands, self::number(listener.0));
+                call::LISTENER.put(&mut self.operands, number_of_listener(listener));
                 NetworkEvent::Accepted
             }
             Event::Connected => NetworkEvent::Connected,
@@ -168,15 +200,11 @@ impl Calls {
             Event::Detached => NetworkEvent::Detached,
             Event::SegmentChanged => NetworkEvent::SegmentChanged,
         };
-        call::CONNECTION.put(&mut self.operands, self::number(connection.0));
+        call::CONNECTION.put(&mut self.operands, number_of_connection(connection));
         call::EVENT.put(&mut self.operands, event as u64);
     }
 
-    fn ask(
-        &mut self,
-        number: NetworkCall,
-        connection: ConnectionHandle,
-    ) -> Result<(), ConnectionError> {
+    fn ask(&mut self, number: NetworkCall, connection: Connection) -> Result<(), ConnectionError> {
         let Self {
             operands,
             octets,

@@ -10,4 +10,6 @@ mod alarm;
 mod calls;
 mod processor;
 pub(crate) mod program;
+#[cfg_attr(not(feature = "sctp"), path = "no_sessions.rs")]
+mod sessions;
 mod sockets;

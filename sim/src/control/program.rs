@@ -11,6 +11,7 @@ use warpline_firmware_image::IMAGE;
 use super::alarm::Alarm;
 use super::calls::Calls;
 use super::processor::{Processor, Progress};
+use super::sessions::Sessions;
 use crate::card::Card;
 use crate::control::sockets::Sockets;
 use crate::error::Error;
@@ -65,9 +66,12 @@ impl ControlProgram {
         card.watch_control(Box::new(move || watcher.call(|_| {})))?;
         let watcher = Arc::clone(&alarm);
         connections.watch(Box::new(move || watcher.call(|_| {})));
+        let watcher = Arc::clone(&alarm);
+        let sessions = Sessions::new(card, Arc::new(move || watcher.call(|_| {})));
         let mut port = card.control_port();
         let mut network = Sockets {
             connections,
+            sessions,
             segment: options.emss,
         };
         let builder = thread::Builder::new().name("card control".into());
@@ -101,7 +105,7 @@ fn run(port: &mut impl Bus, network: &mut Sockets, alarm: &Alarm) {
         let pause = next.map(|next| Duration::from_millis(next).saturating_sub(start.elapsed()));
         let wake = alarm.wait(pause);
         if wake.end {
-            return network.connections.end_all();
+            return network.end_all();
         }
     }
 }

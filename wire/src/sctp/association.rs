@@ -247,6 +247,12 @@ where
         streams.filter(|stream| !stream.is_idle()).count()
     }
 
+    /// Whether a stream is not free: it has a session, or a former one may have chunks under way.
+    pub fn is_in_use(&self, stream: u16) -> bool {
+        let stream = self.streams.as_ref().get(usize::from(stream));
+        stream.is_some_and(|stream| !stream.is_idle())
+    }
+
     /// The maximum DDP segment size: what messages are to be cut into.
     pub const fn max_segment(&self) -> u16 {
         self.max_segment

@@ -45,7 +45,12 @@ struct Shared {
     changed: Condvar,
     ended: AtomicBool,
     wake: Arc<Wake>,
+    /// Called when events are there.
+    watcher: Mutex<Option<Watcher>>,
 }
+
+/// Is told that events are there.
+type Watcher = Box<dyn Fn() + Send + Sync>;
 
 /// What the thread sleeps on.
 #[derive(Default)]
@@ -82,6 +87,10 @@ impl Shared {
             drop(table);
             if events {
                 self.changed.notify_all();
+                let watcher = self.watcher.lock();
+                if let Some(watcher) = &*watcher.unwrap_or_else(PoisonError::into_inner) {
+                    watcher();
+                }
             }
             self.wake.sleep(if busy { SHORT } else { LONG });
         }
@@ -102,6 +111,7 @@ impl Associations {
             changed: Condvar::new(),
             ended: AtomicBool::new(false),
             wake,
+            watcher: Mutex::new(None),
         });
         let thread = thread::Builder::new()
             .name("card associations".into())
@@ -222,6 +232,30 @@ impl Associations {
     /// Ends an association by ABORT. Its sessions are [`Lost`](AssociationEvent::Lost), and its handle is no longer valid.
     pub fn abort(&self, association: AssociationHandle) {
         self.with(|table| table.abort(association));
+    }
+
+    /// Listens no more at an SCTP port. Associations stay.
+    pub(crate) fn unlisten(&self, port: u16) {
+        self.with(|table| table.unlisten(port));
+    }
+
+    /// Address and port of the peer's datagrams.
+    ///
+    /// # Errors
+    /// [`AssociationError::Ended`].
+    pub fn peer(&self, association: AssociationHandle) -> Result<SocketAddr, AssociationError> {
+        self.with(|table| table.peer(association))
+    }
+
+    /// Whether a session, or what is under way of a former one, has a pair of streams.
+    pub(crate) fn is_in_use(&self, association: AssociationHandle, session: u16) -> bool {
+        self.with(|table| table.is_in_use(association, session))
+    }
+
+    /// From now on, `watcher` is called, from any thread, when there are events, and no former one; it must not call back.
+    pub(crate) fn watch(&self, watcher: Box<dyn Fn() + Send + Sync>) {
+        let place = self.shared.watcher.lock();
+        *place.unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     }
 
     /// The next event, if there is one.

@@ -127,6 +127,8 @@ pub(crate) struct Chunks {
     turn: usize,
     /// Octets of the last one of `presented` that are accepted, while not all are.
     sending: Option<usize>,
+    /// What the device has reported about the chunk that is being sent.
+    early: Option<u64>,
     /// A beat is offered.
     held: bool,
     presented: VecDeque<Presented>,
@@ -149,6 +151,7 @@ impl Chunks {
                 .collect(),
             turn: 0,
             sending: None,
+            early: None,
             held: false,
             presented: VecDeque::new(),
             watch: Watch::default(),
@@ -162,7 +165,7 @@ impl Chunks {
         self.streams
             .iter_mut()
             .for_each(|queue| *queue = Queue::default());
-        (self.sending, self.held) = (None, false);
+        (self.sending, self.early, self.held) = (None, None, false);
         self.presented.clear();
         self.watch.clear();
         model.set(self.ports.s_axis_sctp_tvalid, 0);
@@ -283,6 +286,7 @@ impl Chunks {
     pub fn look(&mut self, model: &Model, cycle: u64) -> Result<Option<usize>, Rule> {
         let ports = self.ports;
         let high = |port| model.get(port) == 1;
+        let mut woken = None;
         if self.held && high(ports.s_axis_sctp_tready) {
             self.held = false;
             self.last_transfer = cycle;
@@ -294,6 +298,11 @@ impl Chunks {
                 .sending
                 .map(|at| at + self.beat)
                 .filter(|at| *at < whole);
+            if self.sending.is_none()
+                && let Some(status) = self.early.take()
+            {
+                woken = self.settle(status, cycle);
+            }
         }
         let (valid, ready) = (
             high(ports.m_axis_chunk_tvalid),
@@ -306,7 +315,7 @@ impl Chunks {
         self.watch
             .look(valid, ready, [data as u32, stream as u32].into_iter())?;
         if !valid || !ready {
-            return Ok(None);
+            return Ok(woken);
         }
         self.last_transfer = cycle;
         let (ssn, status) = (data as u16, data >> STATUS_LSB);
@@ -315,32 +324,41 @@ impl Chunks {
             ssn,
             status: status as u8,
         };
-        let first = self.presented.pop_front().ok_or(unasked)?;
-        let reported = self.sending.is_none() || !self.presented.is_empty();
-        if !reported || (first.stream, first.chunk.ssn()) != (stream, ssn) {
+        let first = self.presented.front().ok_or(unasked)?;
+        let known = status <= chunk_status::NO_STREAM;
+        if !known || self.early.is_some() || (first.stream, first.chunk.ssn()) != (stream, ssn) {
             return Err(unasked);
         }
-        let Some(queue) = self.queue(stream, first.session) else {
-            return Ok(None); // of a former session
-        };
+        // The device judges a number while octets of its chunk are still on their way.
+        if self.sending.is_some() && self.presented.len() == 1 {
+            self.early = Some(status);
+            return Ok(None);
+        }
+        Ok(self.settle(status, cycle))
+    }
+
+    /// The first chunk is reported on, and all of it is accepted.
+    fn settle(&mut self, status: u64, cycle: u64) -> Option<usize> {
+        let first = self.presented.pop_front()?;
+        let stream = first.stream;
+        let queue = self.queue(stream, first.session)?; // none: of a former session
         match status {
             chunk_status::TAKEN | chunk_status::OLD => {
                 queue.retry = 0;
-                return Ok((queue.fresh.len() == LOW).then_some(stream));
+                (queue.fresh.len() == LOW).then_some(stream)
             }
             chunk_status::NO_ROOM => {
                 queue.retry = queue.retry.max(cycle + RETRY);
                 queue.refused.push(first.chunk);
-                return Ok(None);
+                None
             }
-            chunk_status::INVALID | chunk_status::NO_STREAM => {
+            _ => {
                 queue.failed = true;
                 queue.invalid = status == chunk_status::INVALID;
                 queue.fresh.clear();
                 queue.refused.clear();
+                Some(stream)
             }
-            _ => return Err(unasked),
         }
-        Ok(Some(stream))
     }
 }

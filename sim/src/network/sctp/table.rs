@@ -46,7 +46,7 @@ struct Entry {
     ddp: Sessions,
     sessions: Vec<Session>,
     passive: bool,
-    ipv6: bool,
+    peer: SocketAddr,
 }
 
 /// Wakes the thread that serves the table.
@@ -97,6 +97,19 @@ impl Table {
         Ok(self.udp.listen(port, backlog, &options)?)
     }
 
+    pub fn unlisten(&mut self, port: u16) {
+        self.udp.unlisten(port);
+    }
+
+    pub fn peer(&mut self, handle: AssociationHandle) -> Result<SocketAddr, AssociationError> {
+        Ok(self.entry(handle)?.peer)
+    }
+
+    pub fn is_in_use(&mut self, handle: AssociationHandle, session: u16) -> bool {
+        let entry = self.entry(handle);
+        entry.is_ok_and(|entry| entry.ddp.is_in_use(session))
+    }
+
     pub fn connect(
         &mut self,
         address: SocketAddr,
@@ -108,7 +121,7 @@ impl Table {
         }
         let options = self.sctp_options(address.is_ipv6());
         let association = self.udp.connect(address, port, &options)?;
-        let number = self.adopt(association, false, address.is_ipv6())?;
+        let number = self.adopt(association, false, address)?;
         Ok(AssociationHandle(number))
     }
 
@@ -132,7 +145,7 @@ impl Table {
         &mut self,
         sctp: sctp::Association,
         passive: bool,
-        ipv6: bool,
+        peer: SocketAddr,
     ) -> Result<u64, AssociationError> {
         let streams = usize::from(self.options.streams);
         let ddp = Sessions::new(self.options.settings, vec![Stream::default(); streams])?;
@@ -143,7 +156,7 @@ impl Table {
                 .take(streams)
                 .collect(),
             passive,
-            ipv6,
+            peer,
         };
         self.number += 1;
         self.entries.insert(self.number, entry);
@@ -288,7 +301,7 @@ impl Table {
         self.udp.serve(Duration::ZERO)?;
         while let Some((address, association)) = self.udp.accept() {
             if self.entries.len() < self.options.associations {
-                self.adopt(association, true, address.is_ipv6())?;
+                self.adopt(association, true, address)?;
             }
         }
         let numbers: Vec<u64> = self.entries.keys().copied().collect();
@@ -370,7 +383,7 @@ impl Table {
                 inbound,
                 adaptation,
             } => {
-                let ip = if entry.ipv6 { Ip::V6 } else { Ip::V4 };
+                let ip = if entry.peer.is_ipv6() { Ip::V6 } else { Ip::V4 };
                 let peer = Peer {
                     indication: adaptation.map(Indication),
                     outbound,
