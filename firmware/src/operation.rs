@@ -16,7 +16,7 @@ use crate::closing::{Leave, closed, leave};
 use crate::entry::{Entry, Notes, State};
 use crate::machine::Machine;
 use crate::network::{ConnectionError, Event, Network};
-use crate::registers::{Progress, is_idle};
+use crate::registers::{Progress, is_frozen, is_idle};
 use crate::settings::deadline;
 use crate::settled::segment;
 use warpline_regmap::mailbox::{CloseReason, Refusal, Settings, Transport};
@@ -214,6 +214,9 @@ fn finish<N: Network>(
 }
 
 /// Ends the connection if an FPDU stays incomplete (AMB-23), or the peer's FIN away, for too long without any progress.
+///
+/// A stream that an error has frozen waits for nothing, whatever lies in its ring: its host has been told, and ends it
+/// (DDP-TEAR-17). Behind the peer's FIN the connection is closing already, and the time runs (AMB-57).
 fn watch<N: Network>(
     entry: &mut Entry<N>,
     bus: &mut impl Bus,
@@ -231,6 +234,7 @@ fn watch<N: Network>(
     entry.incomplete_since = match entry.incomplete_since {
         // What misses a chunk of SCTP misses a packet, and SCTP itself gives up on the path.
         _ if entry.transport() == Transport::Sctp || !progress.is_incomplete(bus) => None,
+        _ if !entry.fin_received && is_frozen(bus, stream) => None,
         Some(since) if !moves => Some(since),
         _ => Some(now),
     };

@@ -3,11 +3,11 @@
 use crate::bus::Bus;
 use crate::network::Sequences;
 use crate::settled::Settled;
-use warpline_regmap::layout::{close, stream_context};
+use warpline_regmap::layout::{close, error_record, stream_context};
 use warpline_regmap::mailbox::{StreamOptions, Transport};
 use warpline_regmap::register::{
-    COMPLETION_CONSUMER, COMPLETION_ENTRIES, COMPLETION_PRODUCER, RING_OCTETS, Register, SHAPE,
-    SHAPE_STREAMS, STREAM_EDGE, STREAM_LIMIT,
+    COMPLETION_CONSUMER, COMPLETION_ENTRIES, COMPLETION_PRODUCER, ERROR_RECORD, RING_OCTETS,
+    Register, SHAPE, SHAPE_STREAMS, STREAM_EDGE, STREAM_LIMIT,
 };
 use warpline_regmap::sctp::{sctp_capabilities, sctp_context};
 use warpline_regmap::transmit::{
@@ -45,6 +45,11 @@ impl Progress {
 fn element(register: &Register, stream: u8) -> u32 {
     let offset = register.stride.wrapping_mul(stream.into());
     register.offset.wrapping_add(offset)
+}
+
+/// Whether an error has frozen a stream: what arrives for it is dropped.
+pub(crate) fn is_frozen(bus: &mut impl Bus, stream: u8) -> bool {
+    error_record::VALID.get(&[bus.read(element(&ERROR_RECORD, stream))]) != 0
 }
 
 /// Streams of the device that have registers.

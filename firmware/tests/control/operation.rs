@@ -156,7 +156,7 @@ fn a_host_that_takes_no_completions_does_not_cost_the_connection() {
     assert_eq!(card.next(), closed(connection, CloseReason::TimedOut));
 }
 
-// req: DDP-TEAR-12, LLP-08, MPA-ERR-03
+// req: DDP-TEAR-12, MPA-ERR-03
 #[test]
 fn a_reset_is_reported_in_every_state_of_full_operation() {
     for state in 0..4 {
@@ -195,7 +195,7 @@ fn a_reset_is_reported_in_every_state_of_full_operation() {
     }
 }
 
-// req: DDP-TEAR-03, DDP-TEAR-17, AMB-57, LLP-10
+// req: DDP-TEAR-03, AMB-57, LLP-10
 #[test]
 fn the_host_aborts() {
     let (mut card, listener) = Card::listening();
@@ -207,7 +207,49 @@ fn the_host_aborts() {
     card.empty();
 }
 
-// req: LLP-08, LLP-10, DDP-TEAR-04
+/// A peer that stops within an FPDU, in front of its stream's error or behind it.
+// req: DDP-TEAR-03, DDP-TEAR-17
+#[test]
+fn a_stream_in_error_is_open_until_the_host_aborts() {
+    for in_front in [0, 40_000] {
+        let (mut card, listener) = Card::listening();
+        let (handle, connection, stream) = card.established(listener);
+        let index = usize::from(stream);
+        card.registers.streams[index].edge = card.registers.streams[index].edge.wrapping_add(40);
+        card.pass(in_front);
+        card.registers.streams[index].frozen = true;
+        card.pass(1_000_000);
+        card.quiet();
+        assert!(card.tcp.open.contains_key(&handle));
+        card.host(&HostMessage::Abort { connection });
+        assert_eq!(card.next(), closed(connection, CloseReason::Aborted));
+        assert_eq!(card.tcp.ended[&handle].0, End::Aborted);
+        release(&mut card, handle, connection, stream);
+        card.empty();
+    }
+}
+
+/// The FIN cuts the FPDU: the peer is closing, so the connection does not wait for the host for ever.
+// req: AMB-57
+#[test]
+fn a_stream_whose_fin_cuts_an_fpdu_is_reset_in_the_end() {
+    let (mut card, listener) = Card::listening();
+    let (handle, connection, stream) = card.established(listener);
+    let state = &mut card.registers.streams[usize::from(stream)];
+    (state.edge, state.frozen) = (state.edge.wrapping_add(40), true);
+    card.tcp.finishes(handle);
+    card.settle();
+    assert_eq!(card.next(), CardMessage::HalfClosed { connection });
+    card.pass(59_000);
+    card.quiet();
+    card.pass(17_000);
+    assert_eq!(card.next(), closed(connection, CloseReason::TimedOut));
+    assert_eq!(card.tcp.ended[&handle].0, End::Aborted);
+    release(&mut card, handle, connection, stream);
+    card.empty();
+}
+
+// req: LLP-10, DDP-TEAR-04
 #[test]
 fn the_host_closes_the_stream_at_any_time() {
     // Without a word before: the peer is reset.

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use socket2::{Domain, Type};
 
@@ -11,6 +12,7 @@ use warpline_regmap::mailbox::{
     StreamOptions,
 };
 use warpline_sim::PathOptions;
+use warpline_wire::error::ErrorNumber;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 use warpline_wire::start::{self, Event, Initiator};
 
@@ -213,6 +215,54 @@ fn an_fpdu_that_never_ends_does() {
             };
             assert_eq!(host.next(), timed_out);
             assert!(begin.elapsed().as_millis() >= 200);
+            assert_eq!(rest(&mut socket).len(), 20, "only the Reply");
+            host.send(&HostMessage::Release { connection });
+            host.empties();
+        }
+    });
+}
+
+/// A stream in error is its host's to end, whatever the peer leaves incomplete.
+// req: DDP-TEAR-17
+#[test]
+fn a_stream_in_error_outlives_the_time_of_an_fpdu() {
+    const IDLE: u32 = 200;
+    each(|engine| {
+        for program in PROGRAMS {
+            let host = Host::new(engine, program);
+            let address = host.listen("127.0.0.1:0");
+            host.send(&HostMessage::Configure(Settings {
+                idle_time: IDLE,
+                ..Settings::default()
+            }));
+            assert_eq!(host.next(), CardMessage::Configured);
+            let mut socket = socket(address);
+            let peer = Initiator::new(start::Settings::default(), None, b"", 0, 0).unwrap();
+            socket.write_all(peer.output()).unwrap();
+            let Armed {
+                connection, stream, ..
+            } = accept(&host);
+            host.send(&HostMessage::Proceed { connection });
+            assert_eq!(host.next(), CardMessage::Established { connection });
+            // A Write to memory that is not there, and the head of another FPDU.
+            let write = Message::Tagged {
+                stag: 7,
+                to: 0,
+                rsvd_ulp: 0x40,
+            };
+            let mut octets = Vec::new();
+            FpduWriter::new(false, CrcField::Computed)
+                .append_message(write, b"x", 600, &mut octets)
+                .unwrap();
+            octets.extend([0, 100, 0x41]);
+            socket.write_all(&octets).unwrap();
+            host.until("its error record", |host| {
+                host.error(stream) == Some(ErrorNumber::TaggedInvalidStag)
+            });
+            std::thread::sleep(Duration::from_millis(3 * u64::from(IDLE)));
+            host.send(&HostMessage::Abort { connection });
+            let reason = CloseReason::Aborted;
+            assert_eq!(host.next(), CardMessage::Closed { connection, reason });
             assert_eq!(rest(&mut socket).len(), 20, "only the Reply");
             host.send(&HostMessage::Release { connection });
             host.empties();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use warpline_firmware::Bus;
-use warpline_regmap::layout::{close, stream_context};
+use warpline_regmap::layout::{close, error_record, stream_context};
 use warpline_regmap::mailbox::{CARD_MESSAGE, HOST_MESSAGE, MAILBOX, MESSAGE_WORDS, Words};
 use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{
@@ -20,6 +20,8 @@ pub struct Stream {
     pub idle: bool,
     pub edge: u32,
     pub limit: u32,
+    /// Its error record is valid.
+    pub frozen: bool,
 }
 
 pub struct Registers {
@@ -200,6 +202,12 @@ impl Bus for Registers {
         }
         if let Some(stream) = element(offset, &register::STREAM_LIMIT) {
             return self.streams.get(stream).map_or(0, |stream| stream.limit);
+        }
+        if let Some(stream) = element(offset, &register::ERROR_RECORD) {
+            let frozen = self.streams.get(stream).is_some_and(|stream| stream.frozen);
+            let mut words = [0; error_record::WORDS];
+            error_record::VALID.put(&mut words, frozen.into());
+            return words[0];
         }
         match offset {
             o if o == register::SHAPE.offset => 8 | (self.streams.len() as u32) << 16 | 4 << 24,
