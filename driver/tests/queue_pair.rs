@@ -339,12 +339,12 @@ fn reads_of_the_peer_are_answered_in_order() {
 }
 
 /// What a peer must not do, and the Terminate that it gets.
-// req: DDP-TEAR-14, DDP-TEAR-15, DDP-ERR-18
+// req: DDP-TEAR-14, DDP-TEAR-15, DDP-ERR-18, DDP-SEC-19, LLP-08
 #[test]
 fn errors_of_the_peer_are_answered_by_a_terminate() {
     type Wrong = fn(&Host, &mut Peer);
     let rdma = |error| Cause::Rdma(error);
-    let cases: [(Wrong, Cause); 8] = [
+    let cases: [(Wrong, Cause); 9] = [
         (
             |host, peer| {
                 let region = host.region(10, Registration::default());
@@ -356,6 +356,14 @@ fn errors_of_the_peer_are_answered_by_a_terminate() {
         (
             |host, peer| asks(peer, 1, &host.region(10, Registration::default()), 10),
             rdma(RdmaError::ProtectionInvalidStag), // dropped, so revoked
+        ),
+        (
+            |host, peer| {
+                let region = host.region(10, Registration::readable());
+                asks(peer, 1, &region, 11);
+                std::mem::forget(region);
+            },
+            rdma(RdmaError::ProtectionBounds),
         ),
         (
             |_, peer| peer.rdmap(SEND_INVALIDATE, 0, 1, 0x1234, b""),

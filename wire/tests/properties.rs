@@ -60,7 +60,7 @@ fn posted() -> impl Strategy<Value = Posted> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
-    // req: MPA-FMT-01, MPA-FMT-09, MPA-FMT-11, MPA-FMT-16, MPA-RCV-09, MPA-RCV-17
+    // req: MPA-FMT-01, MPA-FMT-09, MPA-FMT-11, MPA-RCV-09, MPA-RCV-17
     #[test]
     fn ulpdus_survive_any_segmentation(
         sent in vec(ulpdu(), 0..12),

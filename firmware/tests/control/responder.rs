@@ -2,7 +2,7 @@
 
 use crate::model::{
     CARD_FIRST, Card, End, LISTENER, PEER_FIRST, Request, WRITE, accept, accept_with, configure,
-    enhanced_settings,
+    connect, enhanced_settings,
 };
 use warpline_firmware::ConnectionError;
 use warpline_regmap::layout::stream_context;
@@ -172,6 +172,32 @@ fn depths_and_rtr_indications_are_settled() {
         peer.proceed().unwrap().agreement.unwrap().rtr,
         start::Rtr::WRITE
     );
+}
+
+/// Before any setting of the administrator: in the Request, and in the Reply to a peer that asks for none.
+// req: MPA-CRC-02
+#[test]
+fn crcs_are_asked_for_without_a_setting() {
+    let (mut card, listener) = Card::listening();
+    let request = Request {
+        settings: Some(start::Settings {
+            crc_off: true,
+            ..enhanced_settings()
+        }),
+        ..Request::default()
+    };
+    let (handle, _, requested) = card.requested(listener, &request);
+    let connection = requested.connection;
+    card.host(&accept(connection));
+    assert!(matches!(card.next(), CardMessage::Armed(armed) if armed.crc));
+    card.host(&HostMessage::Proceed { connection });
+    let outbound = card.tcp.at(handle).outbound.clone();
+    assert!(reply(&outbound).0.crc);
+
+    let mut card = Card::new();
+    let (handle, _) = card.connecting(connect(0x8000));
+    // RFC 5044 §7.1.1: M, C, R, then five reserved bits.
+    assert_eq!(card.tcp.at(handle).outbound[16] & 0xC0, 0x40);
 }
 
 // req: MPA-START-14, MPA-START-15, MPA-MRK-02, MPA-CRC-02, MPA-CRC-03, MPA-CRC-04, MPA-CRC-06, MPA-CRC-07, MPA-CRC-10, MPA-CRC-11
@@ -414,6 +440,17 @@ fn silent_peers_and_silent_hosts_time_out() {
     assert_eq!(card.tcp.ended[&handle].0, End::Aborted);
     card.empty();
 
+    // Both times are settings.
+    card.host(&configure(|settings| settings.peer_time = 700));
+    assert_eq!(card.next(), CardMessage::Configured);
+    let handle = card.tcp.arrives(listener);
+    card.pass(699);
+    card.quiet();
+    card.pass(1);
+    let cause = FailureCause::TimedOut;
+    assert!(matches!(card.next(), CardMessage::Failed { cause: found, .. } if found == cause));
+    assert_eq!(card.tcp.ended[&handle].0, End::Aborted);
+    card.empty();
     card.host(&configure(|settings| settings.host_time = 500));
     assert_eq!(card.next(), CardMessage::Configured);
     let (handle, _, requested) = card.requested(listener, &Request::default());

@@ -73,7 +73,7 @@ fn an_accepted_session_from_end_to_end() {
     assert_eq!(send(&mut passive, 1), Ok(hex("0001 D0")));
 }
 
-// req: SCTP-SES-10, SCTP-SES-11, SCTP-SES-12
+// req: SCTP-SES-10, SCTP-SES-11, SCTP-SES-12, SCTP-FMT-15
 #[test]
 fn the_ulp_rejects() {
     let mut passive = pending();
@@ -186,7 +186,7 @@ fn terminate_does_not_overtake_accept() {
     sends(&mut end, 1, "0001 0004");
 }
 
-// req: SCTP-SES-19
+// req: SCTP-SES-19, SCTP-SES-20
 #[test]
 fn no_segment_overtakes_the_initiate() {
     let not_open = Err(SendError::NotOpen { stream: 1 });
@@ -545,6 +545,17 @@ fn private_data_of_the_three_calls_has_a_limit() {
     assert_eq!(end.reject(1, &[0; 513]), too_long);
     assert_eq!(end.accept(1, &[0; 512]), Ok(()));
     assert_eq!(end.accept(1, b""), Err(CallError::NotDue { stream: 1 }));
+    // None is enough for each of them.
+    let mut end = up(Settings::default(), 4);
+    assert_eq!(end.initiate(1, b"", 0), Ok(()));
+    sends(&mut end, 1, "0000 0001");
+    let decide: [fn(&mut crate::End) -> _; 2] =
+        [|end| end.accept(1, b""), |end| end.reject(1, b"")];
+    for (decide, sent) in decide.into_iter().zip(["0000 0002", "0000 0003"]) {
+        let mut end = pending();
+        assert_eq!(decide(&mut end), Ok(()));
+        sends(&mut end, 1, sent);
+    }
 }
 
 #[test]

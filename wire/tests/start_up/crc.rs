@@ -13,7 +13,7 @@ fn settings(crc_off: bool, force_crc: bool) -> Settings {
     }
 }
 
-// req: MPA-CRC-02, MPA-CRC-03, MPA-CRC-04
+// req: MPA-CRC-02, MPA-CRC-03, MPA-CRC-04, MPA-START-15
 #[test]
 fn only_the_administrator_asks_for_no_crc_and_the_card_may_disregard_it() {
     assert_eq!(Settings::default(), settings(false, false));

@@ -236,7 +236,9 @@ fn what_is_placed_behind_gaps_grows_joins_and_is_passed_in_each_place() {
                     let octets = &octets[at[fpdu]..at[fpdu + 1]];
                     if at_rest || i < 20 {
                         bench.card.feed(number, at[fpdu] as u32, octets).unwrap();
-                        delivered.extend(bench.settle());
+                        let seen = bench.settle();
+                        assert!(fpdu == 0 || seen.is_empty(), "behind a gap: {seen:?}");
+                        delivered.extend(seen);
                     } else {
                         // each piece is looked at
                         bench.feed(number, at[fpdu] as u32, octets, rng.usize(70..300));

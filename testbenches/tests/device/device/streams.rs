@@ -3,6 +3,8 @@
 use super::support::*;
 use fastrand::Rng;
 use warpline_driver::{Checks, Error, ErrorNumber, StreamOptions};
+use warpline_regmap::layout::stream_context;
+use warpline_regmap::register::command;
 use warpline_sim::BackPressure;
 use warpline_testbenches::coverage;
 use warpline_wire::send::Message;
@@ -72,7 +74,7 @@ fn streams_interleaved_segment_by_segment() {
     }
 }
 
-// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01, DDP-TEAR-03, DDP-TEAR-17, AMB-32
+// req: MPA-ERR-12, MPA-ERR-13, MPA-CRC-18, DDP-ERR-20, AMB-10, MPA-RCV-01, DDP-TEAR-03, DDP-TEAR-17, LLP-08, AMB-32
 #[test]
 fn an_error_freezes_its_stream_alone() {
     for bench in Bench::each() {
@@ -138,6 +140,13 @@ fn an_error_freezes_its_stream_alone() {
         assert_eq!(bench.context.counters().unwrap().errors, 1);
         let armed = bench.domain.arm(1, markers(true)).map(|_| ());
         assert!(matches!(armed, Err(Error::StreamArmed { stream: 1 })));
+        // So the driver says; the device says so, too, until the program has closed the stream.
+        let mut words = [0; stream_context::WORDS];
+        stream_context::STREAM.put(&mut words, 1);
+        assert!(
+            bench.refuses(command::ARM_STREAM, &words),
+            "the stream is there"
+        );
     }
 }
 

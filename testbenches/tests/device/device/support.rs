@@ -8,6 +8,7 @@ use warpline_driver::{
     Registration, Stream, StreamOptions, VfioUser,
 };
 use warpline_hdl::Config;
+use warpline_regmap::register;
 use warpline_sim::{BackPressure, Card, CardOptions};
 use warpline_testbenches::coverage::{self, Counted};
 use warpline_wire::mpa;
@@ -121,6 +122,23 @@ impl Bench {
                 .unwrap();
             stream.receive_queue(queue).unwrap().post(buffer).unwrap();
         }
+    }
+
+    /// Gives the device a command beside the driver; whether it is refused.
+    pub fn refuses(&self, command: u32, arguments: &[u32]) -> bool {
+        for (index, word) in (0..).zip(arguments) {
+            let offset = register::ARGUMENT.at(index);
+            self.card.write_register(offset, *word).unwrap();
+        }
+        let offset = register::COMMAND.offset;
+        self.card.write_register(offset, command).unwrap();
+        for _ in 0..10_000 {
+            let state = [self.card.read_register(offset).unwrap()];
+            if register::COMMAND_BUSY.get(&state) == 0 {
+                return register::COMMAND_FAILED.get(&state) == 1;
+            }
+        }
+        panic!("command {command} does not end");
     }
 
     /// Octets arrive in segments of up to `most` octets.
