@@ -99,7 +99,6 @@ fn the_first_copy_of_an_octet_counts() {
 }
 
 /// Several queues of a network card are captured in any order: the SYN may come behind the start frame.
-// req: MPA-START-04
 #[test]
 fn a_syn_captured_late_opens_the_same_connection() {
     let in_order = Wire::started(100, b"data");

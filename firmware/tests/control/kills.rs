@@ -160,7 +160,7 @@ fn answer_without_reads() -> warpline_wire::start::Answer {
     }
 }
 
-// req: DDP-TEAR-12, MPA-START-30, MPA-ERR-03, MPA-ERR-09, LLP-08, LLP-10, AMB-52
+// req: DDP-TEAR-12, MPA-START-30, MPA-ERR-03, MPA-ERR-09, LLP-10, AMB-52
 #[test]
 fn a_connection_killed_at_any_step_leaves_nothing() {
     for kill in KILLS {

@@ -91,7 +91,7 @@ fn a_change_during_start_up_reaches_the_stream() {
     }
 }
 
-// req: LLP-08, LLP-10
+// req: LLP-10
 #[test]
 fn a_stream_that_is_closed_meanwhile_is_left_alone() {
     // The host has closed it, and the network has not noticed yet.

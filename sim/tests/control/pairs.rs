@@ -183,7 +183,7 @@ fn patient(host: &Host) {
 
 /// A restart of the program between any two messages: the host's streams stay the host's, report that their connections are lost,
 /// and are all usable again once they are closed.
-// req: LLP-08, LLP-10, DDP-TEAR-12
+// req: LLP-10, DDP-TEAR-12
 #[test]
 fn a_control_program_begins_anew() {
     each(|engine| {
@@ -315,7 +315,7 @@ fn connections_are_rejected_and_refused() {
     });
 }
 
-// req: DDP-TEAR-12, LLP-08, MPA-ERR-03
+// req: DDP-TEAR-12, MPA-ERR-03
 #[test]
 fn an_abort_reaches_the_other_end() {
     each(|engine| {
@@ -345,7 +345,7 @@ fn an_abort_reaches_the_other_end() {
     });
 }
 
-// req: LLP-08, LLP-10
+// req: LLP-10
 #[test]
 fn a_stream_that_its_host_closes_takes_the_connection_with_it() {
     each(|engine| {

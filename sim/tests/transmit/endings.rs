@@ -236,7 +236,7 @@ fn revoked_memory_is_not_read_any_more() {
     });
 }
 
-// req: DDP-ERR-21, DDP-TEAR-16, MPA-ERR-14, AMB-55
+// req: DDP-ERR-21, DDP-TEAR-16, MPA-ERR-14, AMB-55, LLP-08
 #[test]
 fn after_an_error_only_a_terminate_is_sent() {
     each(|engine| {

@@ -27,7 +27,7 @@ fn crc32c(octets: &[u8]) -> [u8; 4] {
     (!register).to_le_bytes()
 }
 
-// req: DDP-SEG-01, DDP-SEC-16
+// req: DDP-SEG-01, DDP-SEC-16, DDP-UNT-01
 #[test]
 fn a_send_is_what_the_documents_say_octet_by_octet() {
     each(|engine| {
@@ -166,7 +166,7 @@ fn every_fpdu_of_long_messages_has_its_offset_and_its_crc() {
     });
 }
 
-// req: MPA-MRK-14, MPA-MRK-15, MPA-CRC-02, DDP-SEG-02, MPA-SEG-03
+// req: MPA-MRK-14, MPA-MRK-15, DDP-SEG-02, MPA-SEG-03
 #[test]
 fn all_forms_without_markers() {
     each(|engine| {

@@ -195,7 +195,7 @@ fn exercise((client, ours): (&Machine, &QueuePair), (server, theirs): (&Machine,
     assert_eq!(sink.to_vec().unwrap(), data);
 }
 
-// req: MPA-ERR-15, MPA-ERR-16, MPA-ERR-17, DDP-TEAR-06, DDP-TEAR-07, DDP-TEAR-09, DDP-TEAR-10, DDP-TEAR-11
+// req: AMB-31, MPA-ERR-15, MPA-ERR-16, MPA-ERR-17, DDP-TEAR-06, DDP-TEAR-07, DDP-TEAR-09, DDP-TEAR-10, DDP-TEAR-11
 #[test]
 fn two_machines_write_send_and_read() {
     each(|engine| {

@@ -28,7 +28,7 @@ fn agrees(width: usize) {
 
 // req: MPA-RCV-17, MPA-RCV-21, MPA-RCV-25, MPA-CRC-18, MPA-CRC-19, MPA-MRK-21, MPA-ERR-05, MPA-ERR-12, DDP-DEL-01,
 // req: DDP-ORD-05, DDP-ORD-06, DDP-ERR-17, DDP-ERR-20, DDP-ERR-36, DDP-SEC-17, DDP-SEC-18, DDP-SEC-19, DDP-HDR-09
-// req: DDP-SEC-16
+// req: DDP-SEC-16, DDP-UNT-18
 #[test]
 fn random_streams_of_64_bits() {
     agrees(64);

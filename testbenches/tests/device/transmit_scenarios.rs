@@ -44,7 +44,7 @@ fn agrees(width: usize) {
     assert_eq!(unknown, None, "an event that is not in the list");
 }
 
-// req: MPA-MRK-15, MPA-START-10, DDP-SEG-02, DDP-UNT-10, DDP-UNT-12, DDP-SEC-22
+// req: AMB-08, MPA-FMT-16, MPA-MRK-15, MPA-START-10, DDP-SEG-02, DDP-UNT-01, DDP-UNT-10, DDP-UNT-12, DDP-SEC-19, DDP-SEC-22
 #[test]
 fn random_sequences_of_64_bits() {
     agrees(64);

@@ -442,7 +442,6 @@ fn a_segment_waits_for_a_slow_descriptor() {
 }
 
 /// A doorbell for a queue without ring does nothing, before and behind the life of a ring.
-// req: DDP-UNT-18
 #[test]
 fn doorbells_without_ring_are_ignored() {
     let mut host = Host::new(&Config::simulated(64), BackPressure::RANDOM, 3);

@@ -4,7 +4,7 @@ use super::support::*;
 use warpline_driver::{Checks, ErrorDetail, ErrorNumber, StreamOptions};
 use warpline_wire::{crc, marker, mpa};
 
-// req: MPA-MRK-04, MPA-MRK-05, MPA-MRK-06, MPA-MRK-08, MPA-MRK-19, MPA-ERR-05, AMB-17
+// req: MPA-MRK-04, MPA-MRK-05, MPA-MRK-06, MPA-MRK-19, MPA-ERR-05, AMB-17
 #[test]
 fn markers_stand_where_sequence_numbers_say_and_count_from_the_length() {
     let with_crc = |mut octets: Vec<u8>| {

@@ -419,25 +419,25 @@ fn random<const W: usize, const K: usize, const S: usize>(seed: u64, rounds: u32
     );
 }
 
-// req: DDP-UNT-12
+// req: DDP-UNT-12, DDP-SEC-19
 #[test]
 fn requests_are_answered_and_all_else_passes_at_64_bits() {
     random::<64, 8, 4>(1, 60);
 }
 
-// req: DDP-UNT-12
+// req: DDP-UNT-12, DDP-SEC-19
 #[test]
 fn requests_are_answered_and_all_else_passes_at_128_bits() {
     random::<128, 16, 4>(2, 60);
 }
 
-// req: DDP-UNT-12
+// req: DDP-UNT-12, DDP-SEC-19
 #[test]
 fn requests_are_answered_and_all_else_passes_at_256_bits() {
     on_large_stack(|| random::<256, 32, 4>(3, 60));
 }
 
-// req: DDP-UNT-12
+// req: DDP-UNT-12, DDP-SEC-19
 #[test]
 fn requests_are_answered_and_all_else_passes_at_512_bits() {
     on_large_stack(|| random::<512, 64, 4>(5, 60));

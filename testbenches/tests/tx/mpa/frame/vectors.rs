@@ -72,7 +72,7 @@ fn golden<const W: usize, const K: usize, const D: usize, const LOGK: usize, con
 
 // req: MPA-FMT-02, MPA-FMT-03, MPA-FMT-04, MPA-FMT-06, MPA-FMT-08, MPA-FMT-12, MPA-FMT-15, MPA-FMT-17
 // req: MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-19, MPA-CRC-13, MPA-CRC-14, MPA-CRC-15, MPA-CRC-16, MPA-CRC-17
-// req: MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, AMB-12, AMB-17
+// req: MPA-CRC-01, MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, AMB-12, AMB-17
 #[test]
 fn fpdus_of_the_golden_vectors_at_64_bits() {
     golden::<64, 8, 2, 3, 1>();
@@ -80,7 +80,7 @@ fn fpdus_of_the_golden_vectors_at_64_bits() {
 
 // req: MPA-FMT-02, MPA-FMT-03, MPA-FMT-04, MPA-FMT-06, MPA-FMT-08, MPA-FMT-12, MPA-FMT-15, MPA-FMT-17
 // req: MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-19, MPA-CRC-13, MPA-CRC-14, MPA-CRC-15, MPA-CRC-16, MPA-CRC-17
-// req: MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, AMB-12, AMB-17
+// req: MPA-CRC-01, MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, AMB-12, AMB-17
 #[test]
 fn fpdus_of_the_golden_vectors_at_128_256_and_512_bits() {
     at_wider!(golden());
