@@ -163,6 +163,19 @@ pub enum Error {
     /// The system refuses a signal handler.
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
+    /// A view needs a terminal.
+    #[cfg(feature = "watch")]
+    #[error(
+        "--watch: {stream} is no terminal: add --json for one JSON object a line, or leave --watch out"
+    )]
+    NoTerminal {
+        /// Standard input or output.
+        stream: &'static str,
+    },
+    /// The terminal of a view failed, or a thread of the card did.
+    #[cfg(feature = "watch")]
+    #[error("the view has ended: {0}")]
+    View(io::Error),
     /// A card at a socket does not answer.
     #[error(
         "{}: no answer: another program uses the card, which serves one host at a time; try again when that program has ended",
@@ -245,6 +258,8 @@ impl Error {
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
             Self::Synth(error) if error.is_request() => 2,
+            #[cfg(feature = "watch")]
+            Self::View(_) => 3,
             // A waveform that cannot be written: its path is wrong.
             Self::Card(error) if error.is_output() => 2,
             Self::Transfer(

@@ -7,6 +7,7 @@
 //!                      ├─ synth ───────────────────────► bitstream, report
 //!                      ├─ bench ────────► [`measure`] ─┴─► simulated card, through the driver
 //!                      ├─ card ─► simulated card at a socket, captured traffic on its network side
+//!                      │          └─ --watch ─► [`watch`]: a live view of it
 //!                      ├─ serve, put, get ─► [`transfer`]: memory over iWARP
 //!                      ├─ stat ─► a card's identity and counters
 //!                      ├─ wave ────► [`wave`]: waveforms and FPDUs as timing diagrams
@@ -21,6 +22,7 @@
 mod chart;
 mod command;
 mod error;
+mod help;
 pub mod host_path;
 pub mod measure;
 mod numbers;
@@ -30,6 +32,8 @@ pub mod replay;
 #[cfg(feature = "report")]
 mod report;
 pub mod transfer;
+#[cfg(feature = "watch")]
+pub mod watch;
 #[cfg(feature = "wave")]
 pub mod wave;
 

@@ -5,6 +5,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
+#[cfg(feature = "watch")]
+use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -15,9 +17,7 @@ use warpline_driver::Address;
 use warpline_hdl::{Config, STREAMS};
 use warpline_synth::{Family, Prefix};
 
-use self::help::*;
-
-mod help;
+use crate::help;
 
 /// Longest piece of a random segmentation: two full TCP segments on Ethernet.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -26,7 +26,7 @@ const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
 
 /// An open iWARP receive offload: its RTL, and its card in simulation.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(version, after_help = help::ALL, arg_required_else_help = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub command: Command,
@@ -38,49 +38,80 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write the device as SystemVerilog, one file per module, and files for other tools: lists, C header, package, IP-XACT
-    #[command(after_help = RTL_HELP)]
+    #[command(after_help = help::RTL)]
     Rtl(Rtl),
     /// Send captured traffic through the simulated card and compare memory with the recording
-    #[command(after_help = REPLAY_HELP)]
+    #[command(after_help = help::REPLAY)]
     Replay(Replay),
     /// Explain octets of iWARP traffic field by field, and say which check fails and why
-    #[command(after_help = EXPLAIN_HELP)]
+    #[command(after_help = help::EXPLAIN)]
     Explain(Explain),
     /// Replay one capture of Linux soft-iWARP at 64 and at 512 bits
-    #[command(after_help = REPLAY_HELP)]
-    Demo,
+    #[command(after_help = help::DEMO)]
+    Demo(Demo),
     /// Draw a waveform, or the path of a captured FPDU through the device, as a timing diagram (SVG)
     #[cfg(feature = "wave")]
-    #[command(after_help = WAVE_HELP)]
+    #[command(after_help = help::WAVE)]
     Wave(Wave),
     /// Write all recorded figures as one HTML page
     #[cfg(feature = "report")]
-    #[command(after_help = REPORT_HELP)]
+    #[command(after_help = help::REPORT)]
     Report(Report),
     /// Measure octets per cycle of the receive path (exact, the same on every run), and the cost of the host's path
-    #[command(after_help = BENCH_HELP)]
+    #[command(after_help = help::BENCH)]
     Bench(Bench),
     /// Make a bitstream of the device with yosys and nextpnr, and report its size and speed
-    #[command(after_help = SYNTH_HELP)]
+    #[command(after_help = help::SYNTH)]
     Synth(Synth),
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until interrupted
-    #[command(after_help = CARD_HELP)]
+    #[command(after_help = help::CARD)]
     Card(Card),
     /// Offer memory to reads and writes of iWARP peers, over a simulated card and this machine's TCP
-    #[command(after_help = SERVE_HELP)]
+    #[command(after_help = help::SERVE)]
     Serve(Serve),
     /// Write a file into served memory by RDMA Write
-    #[command(after_help = TRANSFER_HELP)]
+    #[command(after_help = help::PUT)]
     Put(Put),
     /// Read served memory into a file by RDMA Read
-    #[command(after_help = TRANSFER_HELP)]
+    #[command(after_help = help::GET)]
     Get(Get),
     /// List what a PCI card or the machine lacks for a program to use the card; exit code 1 if it cannot be used
-    #[command(after_help = DOCTOR_HELP)]
+    #[command(after_help = help::DOCTOR)]
     Doctor(Doctor),
     /// Print the identity and counters of a device; reads registers only, and waits its turn like any other program
-    #[command(after_help = STAT_HELP)]
+    #[command(after_help = help::STAT)]
     Stat(Stat),
+    /// Print completions of commands and options for a shell
+    #[cfg(feature = "manual")]
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(Completions),
+    /// Print the manual page, or write the pages of all commands
+    #[cfg(feature = "manual")]
+    #[command(after_help = help::MAN)]
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Print both results as one JSON array, as `warpline replay --json` prints each
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(feature = "manual")]
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[cfg(feature = "manual")]
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write a page of each command to this folder, which is created if it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -363,6 +394,19 @@ pub(crate) struct Card {
     /// Record all signals to an FST file; runs on a separate, slower model, and fills a disk
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
+    /// Show a live view of the card on this terminal: speed, streams, queues, errors, connections
+    #[cfg(feature = "watch")]
+    #[arg(long)]
+    pub watch: bool,
+    /// With --watch: seconds between two looks at the card, 0.1 to 3600
+    #[cfg(feature = "watch")]
+    #[arg(long, value_name = "SECONDS", requires = "watch", value_parser = interval)]
+    #[arg(allow_hyphen_values = true, default_value = "1")]
+    pub interval: Duration,
+    /// With --watch: print one JSON object a line for each look, instead of the view
+    #[cfg(feature = "watch")]
+    #[arg(long, requires = "watch")]
+    pub json: bool,
 }
 
 /// The simulated card of `serve`, `put` and `get`.
@@ -405,6 +449,9 @@ pub(crate) struct Serve {
     /// End after so many connections [default: when interrupted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub count: Option<u32>,
+    /// Print address and size as one JSON object, and each connection that has ended as one more, a line each
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub peer: Peer,
 }
@@ -470,6 +517,9 @@ pub(crate) struct Doctor {
     /// PCI address of a card, or path of a card's socket [default: all cards on the PCI bus]
     #[arg(value_name = "ADDRESS", value_parser = address())]
     pub address: Option<Address>,
+    /// Print the findings as one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -477,6 +527,9 @@ pub(crate) struct Stat {
     /// PCI address of the card, or path of its socket
     #[arg(value_name = "ADDRESS", value_parser = address())]
     pub address: Address,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -600,6 +653,14 @@ fn position(text: &str) -> Result<u32, &'static str> {
         Ok(position) if position.is_multiple_of(4) => Ok(position),
         Ok(_) => Err("give a multiple of 4: FPDUs begin at none other (MPA-FMT-11)"),
         Err(_) => Err("give a whole number below 2^32"),
+    }
+}
+
+#[cfg(feature = "watch")]
+fn interval(text: &str) -> Result<Duration, &'static str> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds, from 0.1 to 3600"),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -14,16 +13,18 @@ use warpline_sim::{
 
 use super::exit_code::OK;
 use super::output::{apart, writable};
+use super::serving::{LOOK, Served};
 use super::terminal::open_card;
+#[cfg(feature = "watch")]
+use super::watch;
 use crate::Error;
 use crate::options::Card as Options;
 use crate::play::Player;
 
-/// Time between two polls of signals and card.
-const LOOK: Duration = Duration::from_millis(50);
-
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
     // Check the options before building the model, which may take minutes.
+    #[cfg(feature = "watch")]
+    watch::check(options)?;
     let replays = options.serve_traffic.iter();
     let replays = replays.map(|path| {
         let replay = Replay::new(&Capture::open(path)?);
@@ -63,15 +64,27 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         true => None,
         false => Some(Player::start(&card, replays)?),
     };
-    let control = match options.network {
-        true => Some(control(&card, options.soft_processor)?),
+    let network = match options.network {
+        true => Some(Arc::new(
+            Connections::open(&card, NetworkOptions::default()).map_err(Error::Network)?,
+        )),
         false => None,
+    };
+    let control = match &network {
+        Some(network) => Some(control(&card, network, options.soft_processor)?),
+        None => None,
     };
     let service = Service::start(&card, Listener::bind(&options.socket)?)?;
     tracing::info!(socket = %options.socket.display(), "{} ready", card.name());
-    while service.is_running() && signals.pending().next().is_none() {
-        thread::sleep(LOOK);
-    }
+    let served = Served {
+        #[cfg(feature = "watch")]
+        card: &card,
+        #[cfg(feature = "watch")]
+        network: network.as_deref(),
+        service: &service,
+        signals: &mut signals,
+    };
+    let shown = until_the_end(served, options);
     let ended = service.stop();
     drop(player);
     drop(control);
@@ -79,17 +92,34 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         card.trace_close()?;
     }
     ended?;
+    shown?;
     Ok(OK)
 }
 
-/// The card's network side and control program, which hosts listen and connect by.
-fn control(card: &Card, soft_processor: bool) -> Result<ControlProgram, Error> {
-    let network = Connections::open(card, NetworkOptions::default()).map_err(Error::Network)?;
+/// Returns when the card is to end; shows it until then, if that was asked for.
+fn until_the_end(mut served: Served<'_>, options: &Options) -> Result<(), Error> {
+    #[cfg(feature = "watch")]
+    if options.watch {
+        return watch::run(&mut served, options);
+    }
+    let _ = options;
+    while !served.is_over() {
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// The card's control program, which hosts listen and connect by.
+fn control(
+    card: &Card,
+    network: &Arc<Connections>,
+    soft_processor: bool,
+) -> Result<ControlProgram, Error> {
     let options = ControlOptions {
         soft_processor,
         ..ControlOptions::default()
     };
-    Ok(ControlProgram::start(card, Arc::new(network), options)?)
+    Ok(ControlProgram::start(card, Arc::clone(network), options)?)
 }
 
 /// The card; `None` if a signal arrived while its model was built.

@@ -2,11 +2,15 @@
 
 mod bench;
 mod card;
+#[cfg(feature = "manual")]
+mod completions;
 mod demo;
 mod doctor;
 mod exit_code;
 mod explain;
 mod get;
+#[cfg(feature = "manual")]
+mod man;
 mod output;
 mod put;
 mod replay;
@@ -14,10 +18,13 @@ mod replay;
 mod report;
 mod rtl;
 mod serve;
+mod serving;
 mod stat;
 mod synth;
 mod terminal;
 mod transfer;
+#[cfg(feature = "watch")]
+mod watch;
 #[cfg(feature = "wave")]
 mod wave;
 
@@ -51,12 +58,21 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         (false, Command::Card(_)) => Some(Level::INFO), // its output is the log of what hosts do
         (false, _) => None,
     };
-    if let Some(level) = level {
-        tracing_subscriber::fmt()
+    match level {
+        #[cfg(feature = "watch")]
+        Some(level) if has_view(&options.command) => tracing_subscriber::fmt()
+            .with_writer(|| crate::watch::log::Lines)
+            .with_ansi(false)
+            .with_target(false)
+            .without_time()
+            .with_max_level(level)
+            .init(),
+        Some(level) => tracing_subscriber::fmt()
             .with_writer(|| terminal::Lossy(stderr()))
             .with_ansi(stderr().is_terminal())
             .with_max_level(level)
-            .init();
+            .init(),
+        None => {}
     }
     let code = match options.command {
         Command::Rtl(rtl) => rtl::run(&rtl),
@@ -65,7 +81,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Err(reason) => return unusable(&reason),
         },
         Command::Explain(explain) => explain::run(&explain),
-        Command::Demo => demo::run(),
+        Command::Demo(demo) => demo::run(&demo),
         Command::Bench(bench) => bench::run(&bench),
         Command::Card(card) => card::run(&card),
         Command::Serve(serve) => serve::run(&serve),
@@ -76,10 +92,20 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Synth(synth) => synth::run(&synth),
         #[cfg(feature = "report")]
         Command::Report(report) => report::run(&report),
+        #[cfg(feature = "manual")]
+        Command::Completions(completions) => completions::run(&completions),
+        #[cfg(feature = "manual")]
+        Command::Man(man) => man::run(&man),
         #[cfg(feature = "wave")]
         Command::Wave(wave) => wave::run(&wave),
     };
     code.unwrap_or_else(|error| fail(&error)).into()
+}
+
+/// Whether a view is shown where the log would go: its lines are part of the view.
+#[cfg(feature = "watch")]
+fn has_view(command: &Command) -> bool {
+    matches!(command, Command::Card(card) if card.watch && !card.json) && stderr().is_terminal()
 }
 
 /// The command line: commands, options and what each of them accepts. Tests hold documents to it.

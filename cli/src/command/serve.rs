@@ -1,9 +1,11 @@
 //! `warpline serve`: memory for iWARP peers.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -17,6 +19,26 @@ use crate::transfer::{Server, serve};
 
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The first line that `--json` prints.
+#[derive(Serialize)]
+struct Serving {
+    octets: u64,
+    address: SocketAddr,
+}
+
+/// A line for each connection that has ended.
+#[derive(Serialize)]
+struct Ended {
+    peer: String,
+    /// Both ends have closed it.
+    closed: bool,
+    end: String,
+}
+
+fn line(object: &impl Serialize) -> Result<String, Error> {
+    Ok(serde_json::to_string(object)? + "\n")
+}
 
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let files: Vec<_> = options
@@ -38,10 +60,14 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(Error::Signals)?;
     let machine = transfer::machine(&options.peer)?;
     let server = Server::open(&machine, memory, options.listen)?;
-    show(&format!(
-        "serving {length} octets at {}\n",
-        server.address()
-    ))?;
+    let json = options.json;
+    show(&match json {
+        true => line(&Serving {
+            octets: length as u64,
+            address: server.address(),
+        })?,
+        false => format!("serving {length} octets at {}\n", server.address()),
+    })?;
 
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let served = thread::scope(|scope| {
@@ -56,10 +82,24 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         });
         let count = options.count.map(|count| count as usize);
         let stopped = || stop.load(Ordering::Relaxed);
-        let served = serve(&server, count, &stopped, &|peer, end| match end {
-            Ok(Some(reason)) => remark(&format_args!("{peer}: closed, {reason:?}")),
-            Ok(None) => remark(&format_args!("{peer}: reset, since the server ends")),
-            Err(error) => remark(&format_args!("{peer}: {error}")),
+        let served = serve(&server, count, &stopped, &|peer, end| {
+            let (closed, text) = match end {
+                Ok(Some(reason)) => (true, format!("closed, {reason:?}")),
+                Ok(None) => (false, "reset, since the server ends".to_owned()),
+                Err(error) => (false, error.to_string()),
+            };
+            if !json {
+                return remark(&format_args!("{peer}: {text}"));
+            }
+            let ended = line(&Ended {
+                peer: peer.to_string(),
+                closed,
+                end: text,
+            });
+            // a reader that has gone must not end the server: its memory is written at its end
+            if let Err(error) = ended.and_then(|line| show(&line)) {
+                remark(&error);
+            }
         });
         over.store(true, Ordering::Relaxed);
         served

@@ -1,8 +1,11 @@
 //! `warpline stat`: identity and counters of a device. It reads registers only, and resets nothing.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
 use warpline_driver::{Address, Device, Error as DriverError, OpenError, VfioUser};
 use warpline_regmap::{Register, register};
 
@@ -42,7 +45,10 @@ pub(super) fn run(options: &Stat) -> Result<u8, Error> {
         Address::Socket(path) => Box::new(connect(path)?),
         pci => pci.device().map_err(DriverError::from)?,
     };
-    show(&text(&*device)?)?;
+    show(&match options.json {
+        true => serde_json::to_string(&Report::read(&*device)?)? + "\n",
+        false => text(&*device)?,
+    })?;
     Ok(OK)
 }
 
@@ -66,29 +72,79 @@ fn read(device: &dyn Device, register: Register) -> Result<u32, Error> {
     Ok(read.map_err(failed)?)
 }
 
-/// The identity of a device, in one line.
-///
-/// # Errors
-/// [`DriverError::NotWarpline`], and those of the device.
-pub(super) fn identity(device: &dyn Device) -> Result<String, Error> {
-    let found = read(device, register::IDENTITY)?;
-    if found != register::IDENTITY_VALUE {
-        return Err(DriverError::NotWarpline { found }.into());
+/// What a device is.
+#[derive(Debug, Serialize)]
+pub(super) struct Identity {
+    /// Version of its register map.
+    register_map: String,
+    /// Octets of its data path.
+    width_octets: u64,
+    streams: u64,
+    /// Untagged queues of a stream.
+    queues: u64,
+}
+
+impl Identity {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`DriverError::NotWarpline`], and those of the device.
+    pub fn read(device: &dyn Device) -> Result<Self, Error> {
+        let found = read(device, register::IDENTITY)?;
+        if found != register::IDENTITY_VALUE {
+            return Err(DriverError::NotWarpline { found }.into());
+        }
+        let version = read(device, register::VERSION)?;
+        let shape = [read(device, register::SHAPE)?];
+        Ok(Self {
+            register_map: format!("{}.{}", version >> 16, version & 0xFFFF),
+            width_octets: register::SHAPE_WIDTH.get(&shape),
+            streams: register::SHAPE_STREAMS.get(&shape),
+            queues: register::SHAPE_QUEUES.get(&shape),
+        })
     }
-    let version = read(device, register::VERSION)?;
-    let shape = [read(device, register::SHAPE)?];
-    Ok(format!(
-        "register map {}.{}, {} octets wide, {} streams, {} untagged queues each",
-        version >> 16,
-        version & 0xFFFF,
-        register::SHAPE_WIDTH.get(&shape),
-        register::SHAPE_STREAMS.get(&shape),
-        register::SHAPE_QUEUES.get(&shape),
-    ))
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "register map {}, {} octets wide, {} streams, {} untagged queues each",
+            self.register_map, self.width_octets, self.streams, self.queues,
+        )
+    }
+}
+
+/// What `--json` prints. Registers have their names, in lower case.
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    #[serde(flatten)]
+    identity: Identity,
+    shape: BTreeMap<String, u32>,
+    counters: BTreeMap<String, u32>,
+    interrupts: BTreeMap<String, u32>,
+}
+
+impl Report {
+    fn read(device: &dyn Device) -> Result<Self, Error> {
+        let values = |registers: &[Register]| -> Result<BTreeMap<String, u32>, Error> {
+            let pair =
+                |&register: &Register| Ok((register.name.to_lowercase(), read(device, register)?));
+            registers.iter().map(pair).collect()
+        };
+        Ok(Self {
+            name: device.info().name,
+            identity: Identity::read(device)?,
+            shape: values(&SHAPE)?,
+            counters: values(&COUNTERS)?,
+            interrupts: values(&INTERRUPTS)?,
+        })
+    }
 }
 
 fn text(device: &dyn Device) -> Result<String, Error> {
-    let (name, identity) = (device.info().name, identity(device)?);
+    let (name, identity) = (device.info().name, Identity::read(device)?);
     let mut text = format!("{STRONG}{name}{STRONG:#}: {identity}\n");
     for (title, registers) in [
         ("shape", &SHAPE[..]),

@@ -28,7 +28,7 @@ const SPINNER: &str = "{spinner} {msg} {elapsed}";
 
 /// Prints `text`, with colours only on a terminal.
 pub(super) fn show(text: &str) -> Result<(), Error> {
-    let mut out = anstream::stdout();
+    let mut out = anstream::stdout().lock(); // a line is printed as a whole
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(Error::write("standard output"))
 }
