@@ -40,6 +40,8 @@
 #   make crc32c       area and clock of the CRC beside a parallel LFSR's, renews constraints/reports/crc32c.json; takes an hour
 #   make docs         generated pages: docs/registers.md and .rdl, docs/conformance.md and .json; code that pages quote
 #   make diagrams     timing diagrams of the documents, docs/diagrams/, drawn from a replay
+#   make report       all recorded figures as one HTML page: TARGET/report.html
+#   make browser      the page and chapters of the book in Chromium, at two widths and on paper; installs Chromium
 #   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
 #   make packages     what crates.io would get of the crates that others can use; VERIFY= builds them from that
 #   make lint         format and clippy only
@@ -74,7 +76,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs book lint packages miri setup setup-test setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages miri setup setup-test setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without `wave`, whose reader of waveforms costs half a minute of CPU time.
@@ -248,6 +250,14 @@ book: setup-book
 	MDBOOK_LOG=warn .venv/bin/mdbook build $(BOOK)/text --dest-dir $(BOOK)/html
 	$(CARGO) run --quiet --package warpline-book -- check $(BOOK)/html
 
+# Reads records and writes a page: nothing has to be set up. Written, but with exit code 1, when a record is missing.
+report:
+	$(CARGO) run --quiet --package warpline -- report -o $(TARGET)/report.html
+
+# Pictures of all pages are kept in the folder that WARPLINE_PICTURES names.
+browser: setup-browser book
+	WARPLINE_BOOK=$(BOOK)/html $(CARGO) test --quiet --package warpline --test browser -- --ignored
+
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
@@ -284,6 +294,9 @@ setup-mutants:
 
 setup-book:
 	@tools/setup.sh book
+
+setup-browser:
+	@tools/setup.sh browser
 
 clean:
 	$(CARGO) clean

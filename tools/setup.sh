@@ -9,6 +9,12 @@
 #   6. with the argument `host-cost`, also valgrind
 #   7. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
 #   8. with the argument `book`, also mdBook, built and kept in the same way
+#   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
+#   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
+#   5. with the argument `host-cost`, also valgrind
+#   6. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
+#   7. with the argument `book`, also mdBook, built and kept in the same way
+#   8. with the argument `browser`, also Chromium
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -26,6 +32,7 @@ cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
 mdbook=0.5.4 # a release of mdBook, from the registry
 wants_valgrind= # set by the argument host-cost
 wants_usrsctp= # set by the argument test
+wants_browser= # set by the argument browser
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -81,6 +88,7 @@ missing_packages() {
     has_libpython || echo "${libpython[@]}"
     [[ -z $wants_valgrind ]] || has valgrind || echo valgrind
     [[ -z $wants_usrsctp ]] || has_header usrsctp.h || echo libusrsctp-dev
+    [[ -z $wants_browser ]] || has chromium || has chromium-browser || has google-chrome || echo chromium
 }
 
 # A new machine may still be updating itself, and hold apt's locks. DPkg::Lock::Timeout does not wait for the one of the lists.
@@ -187,8 +195,9 @@ case ${1:-} in
 '' | fpga | cocotb | mutants | book) ;;
 test) wants_usrsctp=yes ;;
 host-cost) wants_valgrind=yes ;;
+browser) wants_browser=yes ;;
 *)
-    say "unknown argument $1: give none, test, fpga, cocotb, host-cost, mutants or book"
+    say "unknown argument $1: give none, test, fpga, cocotb, host-cost, mutants, book or browser"
     exit 1
     ;;
 esac
