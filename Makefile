@@ -16,7 +16,7 @@
 #   make long-streams  a million random streams over all devices, recorded, taken up where it was stopped: MINUTES=60 TOTAL=1000000
 #   make long-transmit  random request sequences through the device that sends: what `make test` leaves out, and 300,000 over all
 #                     widths, recorded, taken up where it was stopped: MINUTES=60 SEQUENCES=300000 WIDTHS='64 128 256 512'
-#   make long-sctp    chunks of SCTP through the device at all widths, DDP-SSNs that wrap, and planted faults: what `make test` leaves out
+#   make long-sctp    chunks of SCTP through the device at all widths, both ways, DDP-SSNs that wrap, and planted faults: what `make test` leaves out
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make long-segments  a path whose MTU changes under a connection, in a network namespace of its own
@@ -220,7 +220,7 @@ long-transmit: setup
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
 
 long-sctp: setup
-	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device -- --ignored --nocapture
+	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device --test sctp_chunks -- --ignored --nocapture
 
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)
