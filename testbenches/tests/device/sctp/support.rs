@@ -13,10 +13,13 @@ use warpline_regmap::layout::{
 };
 use warpline_regmap::register::{self, command};
 use warpline_regmap::sctp::sctp_context;
+use warpline_regmap::transmit;
 use warpline_testbenches::lockstep::sources;
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 use warpline_testbenches::write_bus::{Burst, Manner, Wires, WriteBeat, WriteBus};
 use warpline_verilate::{Direction, Model, Port, ports};
+
+use crate::transmit::Transmit;
 
 ports! {
     /// Ports by their names.
@@ -51,6 +54,14 @@ pub fn config(width: usize) -> Config {
     Config {
         sctp: Some(Sctp::default()),
         ..Config::simulated(width)
+    }
+}
+
+/// The same, with a sending side.
+pub fn duplex(width: usize) -> Config {
+    Config {
+        transmit: true,
+        ..config(width)
     }
 }
 
@@ -166,6 +177,10 @@ pub struct Device {
     /// Cycles in which last beats of chunks were accepted.
     pub chunk_ends: Vec<u64>,
     consumed: u32,
+    /// The sending side, if it has one.
+    pub transmit: Option<Transmit>,
+    /// Stream, name and status of each request that was reported.
+    pub done: Vec<(u8, u64, u64)>,
 }
 
 impl Device {
@@ -184,6 +199,8 @@ impl Device {
         change(&mut design);
         let model = sources(TOP, &design).open().unwrap();
         let ports = Ports::find(&model, "").unwrap();
+        let sends = config.transmit;
+        let transmit = sends.then(|| Transmit::new(&model, config.octets()));
         let mut device = Self {
             ports,
             model,
@@ -201,6 +218,8 @@ impl Device {
             statuses: vec![],
             chunk_ends: vec![],
             consumed: 0,
+            transmit,
+            done: vec![],
         };
         device.reset();
         device
@@ -257,7 +276,7 @@ impl Device {
     // ---- commands
 
     /// Gives a command; true when it is refused.
-    fn command(&mut self, number: u32, fields: &[(Field, u64)]) -> bool {
+    pub fn command(&mut self, number: u32, fields: &[(Field, u64)]) -> bool {
         let mut words = [0; 8];
         for (field, value) in fields {
             field.put(&mut words, *value);
@@ -371,7 +390,10 @@ impl Device {
             let words: Vec<u32> = (0..8)
                 .map(|w| u32::from_le_bytes([0, 1, 2, 3].map(|i| octet(4 * w + i))))
                 .collect();
-            found.push(entry(&words));
+            match completion::KIND.get(&words) as u32 {
+                transmit::kind::SEND => self.done.push(sent(&words)),
+                _ => found.push(entry(&words)),
+            }
             self.consumed = self.consumed.wrapping_add(1);
         }
         self.write(register::COMPLETION_CONSUMER.offset, producer);
@@ -505,6 +527,9 @@ impl Device {
         self.model.set(p.m_axi_wready, offer.wready.into());
         self.model
             .set(p.m_axi_bvalid, offer.response.is_some().into());
+        if let Some(transmit) = &mut self.transmit {
+            transmit.drive(&mut self.model, &mut self.rng);
+        }
         self.half(false);
 
         if self.chunk_held && self.get(p.s_axis_sctp_tready) == 1 {
@@ -552,7 +577,14 @@ impl Device {
         if address.is_some() || written.is_some() {
             self.moved = self.cycle;
         }
-        assert_eq!(self.get(p.m_axi_arvalid), 0, "no ring is set");
+        match &mut self.transmit {
+            Some(transmit) => {
+                if transmit.sample(&self.model, &mut self.rng, self.cycle) {
+                    self.moved = self.cycle;
+                }
+            }
+            None => assert_eq!(self.get(p.m_axi_arvalid), 0, "no ring is set"),
+        }
         let wires = Wires {
             address,
             beat: written,
@@ -564,7 +596,7 @@ impl Device {
         self.cycle += 1;
     }
 
-    fn write(&mut self, offset: u32, value: u32) {
+    pub fn write(&mut self, offset: u32, value: u32) {
         let p = self.ports;
         self.model.set(p.s_axil_awaddr, offset.into());
         self.model.set(p.s_axil_wdata, value.into());
@@ -607,6 +639,16 @@ impl Device {
         }
         panic!("no answer to a read at {offset:#x}");
     }
+}
+
+/// A request that is done.
+fn sent(words: &[u32]) -> (u8, u64, u64) {
+    let get = |field: Field| field.get(words);
+    (
+        get(transmit::send_event::STREAM) as u8,
+        get(transmit::send_event::REQUEST),
+        get(transmit::send_event::STATUS),
+    )
 }
 
 fn entry(words: &[u32]) -> (u8, Entry) {
