@@ -2,8 +2,10 @@
 //! stream of the same device, which then has what the reference receiver has. A connection of TCP sends and receives beside them.
 
 use fastrand::Rng;
+use warpline_regmap::sctp::sctp_transmit_context;
 use warpline_regmap::transmit::{
-    Element, Flags, Gather, Inline, Payload, SendRequest, Target, status,
+    ARM_TRANSMIT, Element, Flags, Gather, Inline, Payload, SEND_PRODUCER, SET_SEND_RING,
+    SendRequest, Target, send_ring, status, transmit_context,
 };
 use warpline_testbenches::lockstep::plant;
 use warpline_testbenches::stimulus::Pace;
@@ -13,7 +15,7 @@ use warpline_wire::send::{CrcField, FpduWriter, Message, ddp_segments};
 
 use crate::reference::Reference;
 use crate::support::{Chunk, Device, Entry, Kind, Paces, STREAMS, Segment, duplex};
-use crate::transmit::{Packet, Sends, octet};
+use crate::transmit::{ENTRIES, Packet, Sends, Transmit, octet};
 
 /// Local memory, and its STag, which has another slot of the table than that of the peer.
 const SOURCE: u64 = 0x4000_0000;
@@ -30,6 +32,40 @@ const BUFFER: u32 = 8 << 10;
 const PAIR: [u8; 2] = [0, 1];
 /// A connection of TCP: this stream sends, the other one receives.
 const TCP: [u8; 2] = [2, 3];
+
+impl Device {
+    /// The sending side of a device that has one.
+    fn sending(&mut self) -> &mut Transmit {
+        self.transmit.as_mut().expect("it sends")
+    }
+
+    /// Attaches an empty send ring to an armed stream, and starts its sending side.
+    fn arm_transmit(&mut self, stream: u8, sends: Sends) {
+        let fields = [
+            (send_ring::STREAM, stream.into()),
+            (send_ring::ENTRIES, ENTRIES.into()),
+            (send_ring::BASE, Transmit::ring(stream)),
+        ];
+        assert!(!self.command(SET_SEND_RING, &fields));
+        self.sending().begin(stream, sends);
+        let fields = [
+            (transmit_context::STREAM, stream.into()),
+            (transmit_context::MARKERS, sends.markers.into()),
+            (transmit_context::CRC, u64::from(!sends.sctp)),
+            (transmit_context::EMSS, sends.emss.into()),
+            (transmit_context::SEQUENCE_START, sends.start.into()),
+            (transmit_context::FIRST_MSN, 1),
+            (sctp_transmit_context::SCTP, sends.sctp.into()),
+        ];
+        assert!(!self.command(ARM_TRANSMIT, &fields));
+    }
+
+    /// Posts a request and rings its doorbell.
+    fn send(&mut self, stream: u8, request: &SendRequest) {
+        let value = self.sending().post(stream, request);
+        self.write(SEND_PRODUCER.offset, value);
+    }
+}
 
 /// A message, as it is requested and as it goes.
 struct Sent {

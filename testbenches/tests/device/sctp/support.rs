@@ -200,7 +200,7 @@ impl Device {
         let model = sources(TOP, &design).open().unwrap();
         let ports = Ports::find(&model, "").unwrap();
         let sends = config.transmit;
-        let transmit = sends.then(|| Transmit::new(&model, config.octets()));
+        let transmit = sends.then(|| Transmit::new(&model, config.octets(), config.streams));
         let mut device = Self {
             ports,
             model,

@@ -16,17 +16,12 @@ use std::rc::Rc;
 use fastrand::Rng;
 use warpline_hdl::host::read_mux;
 use warpline_hdl::tx::mpa::transmit_ring::ports as tcp;
-use warpline_regmap::sctp::sctp_transmit_context;
-use warpline_regmap::transmit::{
-    self, SLOT_OCTETS, SendRequest, send_ring, slot_offset, transmit_context,
-};
+use warpline_regmap::transmit::{SLOT_OCTETS, SendRequest, slot_offset};
 use warpline_testbenches::read_bus::{Burst, Manner, ReadBus};
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 use warpline_verilate::{Model, ports};
 use warpline_wire::mpa;
 use warpline_wire::sctp::SSN_LEN;
-
-use crate::support::{Device, STREAMS};
 
 ports! {
     /// Ports by their names.
@@ -39,7 +34,7 @@ ports! {
 }
 
 /// Slots of a send ring.
-const ENTRIES: u32 = 1024;
+pub const ENTRIES: u32 = 1024;
 /// Bus addresses of send rings, and octets of each.
 const RINGS: u64 = 1 << 40;
 const RING: u64 = ENTRIES as u64 * SLOT_OCTETS;
@@ -96,7 +91,7 @@ pub struct Transmit {
     slots: Rc<RefCell<BTreeMap<u64, u32>>>,
     /// Commands and packets.
     rhythms: [Rhythm; 2],
-    engines: [Engine; STREAMS as usize],
+    engines: Vec<Engine>,
     turn: usize,
     command: Option<Command>,
     sends: VecDeque<(u8, u32, u16)>,
@@ -108,7 +103,7 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    pub fn new(model: &Model, beat: usize) -> Self {
+    pub fn new(model: &Model, beat: usize, streams: usize) -> Self {
         let slots = Rc::new(RefCell::new(BTreeMap::<u64, u32>::new()));
         let memory = Rc::clone(&slots);
         let read = move |address: u64| {
@@ -129,7 +124,7 @@ impl Transmit {
             bus: ReadBus::new(beat, manner, read),
             slots,
             rhythms: [Pace::Always; 2].map(Rhythm::new),
-            engines: Default::default(),
+            engines: (0..streams).map(|_| Engine::default()).collect(),
             turn: 0,
             command: None,
             sends: VecDeque::new(),
@@ -143,6 +138,31 @@ impl Transmit {
     /// From the next cycle on.
     pub fn set_paces(&mut self, commands: Pace, packets: Pace) {
         self.rhythms = [commands, packets].map(Rhythm::new);
+    }
+
+    /// Bus address of a stream's send ring.
+    pub fn ring(stream: u8) -> u64 {
+        RINGS + u64::from(stream) * RING
+    }
+
+    /// A stream begins, with an empty ring.
+    pub fn begin(&mut self, stream: u8, sends: Sends) {
+        self.engines[usize::from(stream)] = Engine {
+            sctp: sends.sctp,
+            edge: sends.start,
+            next: sends.start,
+            ..Engine::default()
+        };
+    }
+
+    /// Writes a slot; the value of the doorbell.
+    pub fn post(&mut self, stream: u8, request: &SendRequest) -> u32 {
+        let engine = &mut self.engines[usize::from(stream)];
+        let base = Self::ring(stream) + slot_offset(engine.posted, ENTRIES);
+        engine.posted = engine.posted.wrapping_add(1);
+        let words = (base..).step_by(4).zip(request.emit());
+        self.slots.borrow_mut().extend(words);
+        u32::from(stream) << 16 | u32::from(engine.posted)
     }
 
     /// What the engine commands next, of the streams in turn.
@@ -325,51 +345,5 @@ impl Transmit {
             sequence,
             octets,
         });
-    }
-}
-
-impl Device {
-    /// The sending side of a device that has one.
-    pub fn sending(&mut self) -> &mut Transmit {
-        self.transmit.as_mut().expect("it sends")
-    }
-
-    /// Attaches an empty send ring to an armed stream, and starts its sending side.
-    pub fn arm_transmit(&mut self, stream: u8, sends: Sends) {
-        let base = RINGS + u64::from(stream) * RING;
-        let fields = [
-            (send_ring::STREAM, stream.into()),
-            (send_ring::ENTRIES, ENTRIES.into()),
-            (send_ring::BASE, base),
-        ];
-        assert!(!self.command(transmit::SET_SEND_RING, &fields));
-        self.sending().engines[usize::from(stream)] = Engine {
-            sctp: sends.sctp,
-            edge: sends.start,
-            next: sends.start,
-            ..Engine::default()
-        };
-        let fields = [
-            (transmit_context::STREAM, stream.into()),
-            (transmit_context::MARKERS, sends.markers.into()),
-            (transmit_context::CRC, u64::from(!sends.sctp)),
-            (transmit_context::EMSS, sends.emss.into()),
-            (transmit_context::SEQUENCE_START, sends.start.into()),
-            (transmit_context::FIRST_MSN, 1),
-            (sctp_transmit_context::SCTP, sends.sctp.into()),
-        ];
-        assert!(!self.command(transmit::ARM_TRANSMIT, &fields));
-    }
-
-    /// Posts a request and rings its doorbell.
-    pub fn send(&mut self, stream: u8, request: &SendRequest) {
-        let sending = self.sending();
-        let engine = &mut sending.engines[usize::from(stream)];
-        let base = RINGS + u64::from(stream) * RING + slot_offset(engine.posted, ENTRIES);
-        engine.posted = engine.posted.wrapping_add(1);
-        let value = u32::from(stream) << 16 | u32::from(engine.posted);
-        let words = (base..).step_by(4).zip(request.emit());
-        sending.slots.borrow_mut().extend(words);
-        self.write(transmit::SEND_PRODUCER.offset, value);
     }
 }
