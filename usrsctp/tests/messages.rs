@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Faults, Pair, alone};
+use common::{Faults, Pair, alone, patient};
 use warpline_usrsctp::{Ending, Event, Message, Options, SendError};
 
 /// PPIDs of RFC 5043: DDP segments, and session control.
@@ -108,7 +108,7 @@ fn messages_of_all_sizes_arrive_as_they_are() {
 fn all_arrives_once_over_a_network_that_loses_reorders_and_repeats() {
     let _alone = alone();
     for seed in 0..4 {
-        let options = Options::default();
+        let options = patient();
         let faults = Faults {
             loss: 10,
             copies: 10,
@@ -143,7 +143,7 @@ fn all_arrives_once_over_a_network_that_loses_reorders_and_repeats() {
 #[test]
 fn ordered_messages_keep_their_order() {
     let _alone = alone();
-    let options = Options::default();
+    let options = patient();
     let faults = Faults {
         loss: 10,
         late: 20,

@@ -18,6 +18,15 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Options for a network that loses. SCTP measures round trips by the system's clock, whatever the test's does: on a busy machine they
+/// look long, and so the time-outs have a limit.
+pub fn patient() -> Options {
+    let mut options = Options::default();
+    options.timers.most = Duration::from_secs(10);
+    options.timers.retransmissions = 50;
+    options
+}
+
 /// What happens to packets, in percent.
 #[derive(Clone, Copy, Default)]
 pub struct Faults {
