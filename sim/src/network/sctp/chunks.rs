@@ -105,6 +105,15 @@ struct Presented {
     chunk: Chunk,
 }
 
+/// A chunk at the port.
+#[derive(Debug)]
+struct Sending {
+    stream: usize,
+    chunk: Chunk,
+    /// Octets that are accepted.
+    at: usize,
+}
+
 /// What the association is to know of a stream's chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
@@ -125,10 +134,8 @@ pub(crate) struct Chunks {
     idle: u8,
     streams: Vec<Queue>,
     turn: usize,
-    /// Octets of the last one of `presented` that are accepted, while not all are.
-    sending: Option<usize>,
-    /// What the device has reported about the chunk that is being sent.
-    early: Option<u64>,
+    /// The chunk that is not accepted as a whole; the device may report on it before.
+    sending: Option<Sending>,
     /// A beat is offered.
     held: bool,
     presented: VecDeque<Presented>,
@@ -151,7 +158,6 @@ impl Chunks {
                 .collect(),
             turn: 0,
             sending: None,
-            early: None,
             held: false,
             presented: VecDeque::new(),
             watch: Watch::default(),
@@ -165,7 +171,7 @@ impl Chunks {
         self.streams
             .iter_mut()
             .for_each(|queue| *queue = Queue::default());
-        (self.sending, self.early, self.held) = (None, None, false);
+        (self.sending, self.held) = (None, false);
         self.presented.clear();
         self.watch.clear();
         model.set(self.ports.s_axis_sctp_tvalid, 0);
@@ -243,10 +249,10 @@ impl Chunks {
             self.held = self.sending.is_some();
         }
         model.set(ports.s_axis_sctp_tvalid, self.held.into());
-        let (Some(at), Some(last)) = (self.sending, self.presented.back()) else {
+        let Some(Sending { stream, chunk, at }) = &self.sending else {
             return;
         };
-        let octets = &last.chunk.octets[at..];
+        let octets = &chunk.octets[*at..];
         let count = octets.len().min(self.beat);
         let mut lanes = vec![0; self.beat];
         lanes[..count].copy_from_slice(&octets[..count]);
@@ -254,8 +260,8 @@ impl Chunks {
         let keep = u64::MAX.checked_shr(64 - count as u32).unwrap_or(0);
         model.set(ports.s_axis_sctp_tkeep, keep);
         model.set(ports.s_axis_sctp_tlast, (count == octets.len()).into());
-        model.set(ports.s_axis_sctp_tdest, last.stream as u64);
-        let user = u64::from(last.chunk.control) << USER_CONTROL;
+        model.set(ports.s_axis_sctp_tdest, *stream as u64);
+        let user = u64::from(chunk.control) << USER_CONTROL;
         model.set(ports.s_axis_sctp_tuser, user);
     }
 
@@ -272,7 +278,11 @@ impl Chunks {
             self.again += u64::from(queue.refused.len() < refused);
             let session = queue.session;
             self.turn = stream + 1;
-            self.sending = Some(0);
+            self.sending = Some(Sending {
+                stream,
+                chunk: chunk.clone(),
+                at: 0,
+            });
             self.presented.push_back(Presented {
                 stream,
                 session,
@@ -286,23 +296,16 @@ impl Chunks {
     pub fn look(&mut self, model: &Model, cycle: u64) -> Result<Option<usize>, Rule> {
         let ports = self.ports;
         let high = |port| model.get(port) == 1;
-        let mut woken = None;
         if self.held && high(ports.s_axis_sctp_tready) {
             self.held = false;
             self.last_transfer = cycle;
-            let whole = self
-                .presented
-                .back()
-                .map_or(0, |last| last.chunk.octets.len());
+            if let Some(sending) = &mut self.sending {
+                sending.at += self.beat;
+            }
             self.sending = self
                 .sending
-                .map(|at| at + self.beat)
-                .filter(|at| *at < whole);
-            if self.sending.is_none()
-                && let Some(status) = self.early.take()
-            {
-                woken = self.settle(status, cycle);
-            }
+                .take()
+                .filter(|sending| sending.at < sending.chunk.octets.len());
         }
         let (valid, ready) = (
             high(ports.m_axis_chunk_tvalid),
@@ -315,7 +318,7 @@ impl Chunks {
         self.watch
             .look(valid, ready, [data as u32, stream as u32].into_iter())?;
         if !valid || !ready {
-            return Ok(woken);
+            return Ok(None);
         }
         self.last_transfer = cycle;
         let (ssn, status) = (data as u16, data >> STATUS_LSB);
@@ -324,41 +327,31 @@ impl Chunks {
             ssn,
             status: status as u8,
         };
-        let first = self.presented.front().ok_or(unasked)?;
-        let known = status <= chunk_status::NO_STREAM;
-        if !known || self.early.is_some() || (first.stream, first.chunk.ssn()) != (stream, ssn) {
+        let first = self.presented.pop_front().ok_or(unasked)?;
+        if (first.stream, first.chunk.ssn()) != (stream, ssn) {
             return Err(unasked);
         }
-        // The device judges a number while octets of its chunk are still on their way.
-        if self.sending.is_some() && self.presented.len() == 1 {
-            self.early = Some(status);
-            return Ok(None);
-        }
-        Ok(self.settle(status, cycle))
-    }
-
-    /// The first chunk is reported on, and all of it is accepted.
-    fn settle(&mut self, status: u64, cycle: u64) -> Option<usize> {
-        let first = self.presented.pop_front()?;
-        let stream = first.stream;
-        let queue = self.queue(stream, first.session)?; // none: of a former session
+        let Some(queue) = self.queue(stream, first.session) else {
+            return Ok(None); // of a former session
+        };
         match status {
             chunk_status::TAKEN | chunk_status::OLD => {
                 queue.retry = 0;
-                (queue.fresh.len() == LOW).then_some(stream)
+                return Ok((queue.fresh.len() == LOW).then_some(stream));
             }
             chunk_status::NO_ROOM => {
                 queue.retry = queue.retry.max(cycle + RETRY);
                 queue.refused.push(first.chunk);
-                None
+                return Ok(None);
             }
-            _ => {
+            chunk_status::INVALID | chunk_status::NO_STREAM => {
                 queue.failed = true;
                 queue.invalid = status == chunk_status::INVALID;
                 queue.fresh.clear();
                 queue.refused.clear();
-                Some(stream)
             }
+            _ => return Err(unasked),
         }
+        Ok(Some(stream))
     }
 }
