@@ -24,6 +24,7 @@ pub(crate) struct Token {
     number: u64,
 }
 
+#[cfg(feature = "sctp")]
 impl Token {
     /// Stream of the inlet.
     pub fn stream(self) -> u8 {

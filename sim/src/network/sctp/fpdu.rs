@@ -26,7 +26,7 @@ mod tests {
             let mut writer = FpduWriter::new(false, CrcField::Computed);
             let mut octets = vec![];
             let message = Message::Untagged {
-                queue: 0,
+                qn: 0,
                 msn: 1,
                 rsvd_ulp: [0x43, 0, 0, 0, 0],
             };

@@ -8,6 +8,10 @@
 
 #[cfg(feature = "sctp")]
 pub(crate) mod associations;
+#[cfg_attr(
+    not(feature = "sctp"),
+    allow(dead_code, reason = "associations pass chunks")
+)]
 pub(crate) mod chunks;
 #[cfg(feature = "sctp")]
 pub(crate) mod error;

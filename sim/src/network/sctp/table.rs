@@ -407,16 +407,8 @@ impl Table {
             sctp::Event::Message(message) => {
                 self.deliver(number, message.stream, message.ppid, message.user_data);
             }
-            sctp::Event::Dry => {
-                // It may have been read behind later chunks.
-                if entry
-                    .sctp
-                    .status()
-                    .is_ok_and(|status| status.unacknowledged == 0)
-                {
-                    entry.ddp.all_acknowledged(sink);
-                }
-            }
+            // It may have been read behind later chunks.
+            sctp::Event::Dry if is_dry(&entry.sctp) => entry.ddp.all_acknowledged(sink),
             sctp::Event::Restarted { .. } => {
                 return self.end(number, Ending::Restarted, Some(AssociationEnd::Restarted));
             }
@@ -555,6 +547,11 @@ impl Table {
             self.events.push_back((AssociationHandle(number), event));
         }
     }
+}
+
+/// Whether all that was sent is acknowledged now.
+fn is_dry(sctp: &sctp::Association) -> bool {
+    sctp.status().is_ok_and(|status| status.unacknowledged == 0)
 }
 
 /// Sends the DDP segments that a session's stream of the device has ready, as far as SCTP accepts them.
