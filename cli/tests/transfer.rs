@@ -310,7 +310,7 @@ fn a_program_connects_through_a_card_at_a_socket() {
     let context = Context::open(Box::new(device), Options::default()).unwrap();
     let domain = context.protection_domain().unwrap();
     let queue = WorkQueue::new(&context, 16).unwrap();
-    let address = server.address.parse().unwrap();
+    let address: std::net::SocketAddr = server.address.parse().unwrap();
     let options = ConnectOptions::default();
     let (pair, reply) = connect(&domain, &queue, address, options).unwrap();
     let offer = warpline::transfer::Offer::parse(&reply).unwrap();

@@ -17,12 +17,12 @@ pub(super) fn section(records: &Records) -> Section {
                 strong { "Tested" } ": tests cite it, and fail when it is broken. " strong { "Reason" } ": it does not bind what "
                 "warpline is, and a reason says why. " strong { "Open" } ": still to be built or to be shown."
             }
-            (records.conformance.show(body))
+            (records.conformance.show(|all| body(all)))
         },
     }
 }
 
-fn body(all: &Vec<Requirement>) -> Markup {
+fn body(all: &[Requirement]) -> Markup {
     let open: Vec<_> = all.iter().filter(|of| of.status == Status::Open).collect();
     html! {
         (table("conformance-levels", "Requirements by level", "level", all, |of| &of.level))

@@ -17,15 +17,15 @@ pub(super) fn section(records: &Records) -> Section {
         body: html! {
             h3 { "Random streams, receiving" }
             p { "The RTL against the reference receiver, octet for octet, each width with full and with the smallest buffers." }
-            (records.streams.show(streams))
+            (records.streams.show(|all| streams(all)))
             h3 { "Random request sequences, sending" }
-            (records.transmit_streams.show(sequences))
+            (records.transmit_streams.show(|all| sequences(all)))
             h3 { "Connections" }
             p { "Between two simulated cards: start-up, a message each way, and the end. Growth is that of the process's memory." }
-            (records.connections.show(connections))
+            (records.connections.show(|all| connections(all)))
             h3 { "Transfer" }
             p { "A region of memory written by RDMA Write, and read back by RDMA Read, between two simulated cards." }
-            (records.transfer.show(transfers))
+            (records.transfer.show(|all| transfers(all)))
             h3 { "Random inputs" }
             p { "Files, frames and messages made of random octets and of mutated valid ones, into what reads them. None may panic, take long, or keep memory." }
             (records.fuzz.show(fuzz))
@@ -56,7 +56,7 @@ fn failures<'f>(of: impl Iterator<Item = (&'f str, &'f [String])>) -> Markup {
     }
 }
 
-fn streams(all: &Vec<Streams>) -> Markup {
+fn streams(all: &[Streams]) -> Markup {
     let rows = all.iter().map(|of| {
         let cells = vec![
             Cell::count(of.streams),
@@ -97,7 +97,7 @@ fn streams(all: &Vec<Streams>) -> Markup {
     }
 }
 
-fn sequences(all: &Vec<TransmitStreams>) -> Markup {
+fn sequences(all: &[TransmitStreams]) -> Markup {
     let tables = all.iter().map(|of| {
         let rows = of.widths.iter().map(|run| {
             let cells = [
@@ -129,7 +129,7 @@ fn sequences(all: &Vec<TransmitStreams>) -> Markup {
     }
 }
 
-fn connections(all: &Vec<Connections>) -> Markup {
+fn connections(all: &[Connections]) -> Markup {
     let rows = all.iter().map(|of| {
         let cells = vec![
             Cell::count(of.connections),
@@ -148,7 +148,7 @@ fn connections(all: &Vec<Connections>) -> Markup {
     table.html()
 }
 
-fn transfers(all: &Vec<Transfer>) -> Markup {
+fn transfers(all: &[Transfer]) -> Markup {
     let rows = (0..).zip(all).map(|(at, of)| {
         let way = match at {
             0 => "RDMA Write",

@@ -250,7 +250,7 @@ fn octets_of_a_stream_appear_and_rise_and_q_ends_the_card() {
 
     let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
     let context = Context::open(Box::new(device), Options::default()).unwrap();
-    let address = "127.0.0.1:0".parse().unwrap();
+    let address: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let listener = Listener::bind(&context, address, ListenOptions::default()).unwrap();
     let listens = format!("listens at {}", listener.address());
     card.until("host", TIMEOUT, |rows| {

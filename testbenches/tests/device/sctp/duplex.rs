@@ -245,7 +245,7 @@ impl Bench {
                 for number in 1..msns[usize::from(stream)][usize::from(queue)] {
                     let place = u64::from(stream) << 24
                         | u64::from(queue) << 20
-                        | u64::from(number) * u64::from(BUFFER);
+                        | (u64::from(number) * u64::from(BUFFER));
                     self.device.post(to, queue, BUFFERS + place, BUFFER);
                     self.due.post(to, queue, BUFFERS + place, BUFFER);
                 }

@@ -181,8 +181,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
     /// A SEND of a segment of `length` octets, or of as many octets of TCP.
     pub fn send(&mut self, stream: usize, length: usize, range: Range) -> SendCommand {
         let rng = &mut self.rng;
-        let segment: Vec<u8> = (0..length).map(|_| rng.u8(..)).collect();
+        let mut segment: Vec<u8> = (0..length).map(|_| rng.u8(..)).collect();
         let sequence = rng.u32(..);
+        // What a device that takes any stream for one of SCTP would read as the length of a small segment.
+        if self.streams[stream].sender.is_none() && length > 2 && rng.bool() {
+            (segment[0], segment[1]) = (0, rng.u8(..).min(length as u8));
+        }
         let (octets, due) = match &mut self.streams[stream].sender {
             None => (segment.clone(), segment),
             Some(sender) => {
@@ -272,9 +276,12 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         }
         let front = self.reading.front();
         let front = front.filter(|send| self.cycle >= send.at + LATENCY);
-        if !self.offers && front.is_some() && paces.beats.go(rng) {
+        if !self.offers
+            && let Some(front) = front
+            && paces.beats.go(rng)
+        {
             self.offers = true;
-            let octets = &front.unwrap().octets[self.at..];
+            let octets = &front.octets[self.at..];
             self.data = noisy_beat(rng, &octets[..octets.len().min(K)]);
         }
         let s = &mut b.s_axis_transmit;
