@@ -136,7 +136,7 @@ fn a_session_of_the_card_is_accepted() {
     card.tcp.answers(handle);
     card.settle();
     let initiate = (Control::Initiate(PRIVATE.into()), false);
-    assert_eq!(sent(&mut card, handle), [initiate.clone()]);
+    assert_eq!(sent(&mut card, handle), std::slice::from_ref(&initiate));
     card.pass(9_000);
     card.quiet();
     card.tcp.decides(handle, Answer::Accepted, &[5; 512]);

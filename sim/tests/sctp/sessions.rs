@@ -147,7 +147,7 @@ fn an_abort_is_the_end_of_all_sessions() {
     );
 }
 
-// req: SCTP-INIT-03, SCTP-INIT-05, SCTP-INIT-10
+// req: SCTP-INIT-03, SCTP-INIT-05, SCTP-INIT-06, SCTP-INIT-10
 #[test]
 fn peers_that_do_not_speak_ddp_are_aborted() {
     let bench = End::open(options());
@@ -199,6 +199,38 @@ fn this_end_may_indicate_something_else() {
         indication: Indication(3),
     });
     assert_eq!(wait(&active, |_| true), (here, refused));
+}
+
+// req: SCTP-INIT-12, SCTP-INIT-13
+#[test]
+fn an_end_is_bound_to_one_address() {
+    assert!(AssociationOptions::default().address.ip().is_loopback());
+    let address = ([127, 0, 0, 2], 0).into();
+    let end = End::open(AssociationOptions {
+        address,
+        ..options()
+    });
+    let bound = end.associations.address().unwrap();
+    assert_eq!(bound.ip(), address.ip());
+    // A peer finds it there, and at no other address of the machine.
+    let mut peer = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    end.associations.listen(PORT).unwrap();
+    let options = Options {
+        adaptation: Some(1),
+        ..Options::default()
+    };
+    let elsewhere = ([127, 0, 0, 1], bound.port()).into();
+    let mut lost = peer.connect(elsewhere, PORT, &options).unwrap();
+    let mut found = peer.connect(bound, PORT, &options).unwrap();
+    let start = std::time::Instant::now();
+    loop {
+        assert!(start.elapsed() < PATIENCE, "no association");
+        peer.serve(Duration::from_millis(1)).unwrap();
+        if let Some(Event::Up { .. }) = found.next_event() {
+            break;
+        }
+    }
+    assert_eq!(lost.next_event(), None);
 }
 
 #[test]
