@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn the_newest_lines_are_kept() {
         for number in 0..LINES + 5 {
-            writeln!(Lines, "  INFO line \x1b[2J{number}\n").unwrap();
+            let event = format!("  INFO line \x1b[2J{number}\n\n");
+            Lines.write_all(event.as_bytes()).unwrap();
         }
         assert_eq!(last(2), ["INFO line [2J103", "INFO line [2J104"]);
         assert_eq!(take().len(), LINES);

@@ -42,6 +42,26 @@ const CASES: &[(&str, u8, Shown)] = &[
         ]),
     ),
     ("rtl", 2, By(&["rtl", "--width", "65", "--out", "@/rtl"])),
+    ("rtl", 3, Defect("a device that rust-hdl cannot elaborate")),
+    (
+        "report",
+        0,
+        By(&["report", "--records", "..", "-o", "@/report.html"]),
+    ),
+    (
+        "report",
+        1,
+        Test(
+            "tests/report/main.rs",
+            "a_missing_record_is_a_line_on_the_page_and_on_standard_error",
+        ),
+    ),
+    ("report", 2, By(&["report", "--records", "@", "-o", "-"])),
+    (
+        "report",
+        3,
+        Defect("a device that rust-hdl cannot elaborate, or a chart without room"),
+    ),
     (
         "replay",
         0,

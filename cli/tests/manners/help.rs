@@ -193,7 +193,7 @@ fn each_command_has_a_manual_page() {
         .iter()
         .map(|it| format!("warpline-{}.1", it.get_name()));
     assert_eq!(names, expected.chain(["warpline.1".to_owned()]).collect());
-    let plain = |text: &str| text.replace('\\', "");
+    let plain = |text: &str| text.replace(r"\*(Aq", "'").replace('\\', "");
     for command in commands() {
         let name = command.get_name();
         let page = fs::read_to_string(out.join(format!("warpline-{name}.1"))).unwrap();

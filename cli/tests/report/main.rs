@@ -182,7 +182,7 @@ fn an_unusable_record_is_a_line_on_the_page_and_on_standard_error() {
     let mut fast = read(&root(), RECEIVE);
     fast[0]["octets_per_cycle"] = json!(9.0);
     for (content, reason) in [
-        ("{".to_owned(), "EOF while parsing"),
+        ("[".to_owned(), "EOF while parsing"),
         ("[{\"width\": 64}]".to_owned(), "missing field `ulpdu`"),
         (wrong.to_string(), "1.5 of the bus, which is no share"),
         (wide.to_string(), "a width of 1024 bits"),
