@@ -74,7 +74,7 @@ impl Machine {
         match self {
             Self::Initiator(machine) => machine.deadline(),
             Self::Responder(machine) => machine.deadline(),
-            Self::Session(session) => session.deadline(),
+            Self::Session(session) => session.deadline,
         }
     }
 

@@ -95,7 +95,7 @@ fn block(frame: Frame<'_>) -> Option<Block> {
 /// Private data of the peer's frame, or of its control message; a frame has 512 octets at most.
 fn private_data<N: Network>(entry: &Entry<N>, frame: Option<Frame<'_>>) -> PrivateData {
     if let Some(session) = entry.machine.session() {
-        return session.private_data();
+        return session.private_data;
     }
     let octets = frame.map_or(&[][..], |frame| frame.private_data);
     PrivateData::new(octets).unwrap_or_default()

@@ -11,12 +11,12 @@
 //! lies in TCP until the connection is attached, so that the first octet behind the start frame is the stream's first (AMB-16).
 
 use crate::closing::{begin_draining, fail, failed};
-use crate::entry::{Entry, Notes, State, Step};
+use crate::entry::{Entry, Notes, State};
 use crate::machine::Machine;
 use crate::network::{Event, Network, Sequences};
-use crate::session;
+use crate::session_start_up;
 use crate::settings::{refusal, rtr};
-use crate::settled::{Settled, segment};
+use crate::settle::arm;
 use warpline_regmap::mailbox::{
     self, Accept, Connect, FailureCause, Offer, Refusal, Reject, Settings,
 };
@@ -61,7 +61,7 @@ pub(crate) fn event<N: Network>(
     now: u64,
 ) {
     if entry.machine.session().is_some() {
-        return session::event(entry, network, event);
+        return session_start_up::event(entry, network, event);
     }
     match event {
         Event::Connected => {
@@ -125,7 +125,7 @@ pub(crate) fn judge<N: Network>(
     now: u64,
 ) {
     if entry.machine.session().is_some() {
-        return session::expired(entry, network);
+        return session_start_up::expired(entry, network);
     }
     match entry.machine.poll(now) {
         None => {}
@@ -159,31 +159,6 @@ fn settle<N: Network>(entry: &mut Entry<N>, network: &mut N, parameters: Option<
     arm(entry, network, parameters.zip(sequences));
 }
 
-/// The stream is to be armed with what was settled, and for the sequence numbers of the first octets, or segments; with `None` the
-/// connection is lost.
-pub(crate) fn arm<N: Network>(
-    entry: &mut Entry<N>,
-    network: &mut N,
-    settled: Option<(Parameters, Sequences)>,
-) {
-    let transport = entry.transport();
-    let segment = entry
-        .handle
-        .and_then(|handle| segment(network, handle, transport).ok());
-    let (Some((parameters, sequences)), Some(segment)) = (settled, segment) else {
-        let cause = FailureCause::Lost;
-        return fail(entry, network, cause, ErrorNumber::MpaConnection);
-    };
-    entry.settled = Some(Settled {
-        transport,
-        parameters,
-        sequences,
-        segment,
-    });
-    entry.notes.remove(Notes::REQUESTED);
-    (entry.state, entry.listener) = (State::Arming(Step::Stream(0)), None);
-}
-
 /// The host accepts.
 pub(crate) fn accept<N: Network>(
     entry: &mut Entry<N>,
@@ -191,7 +166,7 @@ pub(crate) fn accept<N: Network>(
     accept: &Accept,
 ) -> Result<(), Refusal> {
     if entry.machine.session().is_some() {
-        session::accept(entry, network, accept.private_data)?;
+        session_start_up::accept(entry, network, accept.private_data)?;
         (entry.options, entry.counted) = (accept.stream, true);
         return Ok(());
     }
@@ -215,7 +190,7 @@ pub(crate) fn reject<N: Network>(
     now: u64,
 ) -> Result<(), Refusal> {
     if entry.machine.session().is_some() {
-        return session::reject(entry, network, reject.private_data);
+        return session_start_up::reject(entry, network, reject.private_data);
     }
     let (State::Starting, Machine::Responder(machine)) = (entry.state, &mut entry.machine) else {
         return Err(Refusal::State);

@@ -1,6 +1,6 @@
 //! The device's ports, looked up once.
 
-use warpline_verilate::ports;
+use warpline_verilate::{Model, Port, ports};
 
 ports! {
     /// Ports of every device, by the names of the top module.
@@ -92,4 +92,19 @@ ports! {
     rresp,
     rvalid,
     rready,
+}
+
+/// Sets a port of eight octets or more, the first octet in the lowest bits.
+pub(crate) fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
+    if let Ok(word) = <[u8; 8]>::try_from(octets) {
+        model.set(port, u64::from_le_bytes(word));
+        return;
+    }
+    let words = model.words_mut(port);
+    for (word, octets) in words.iter_mut().zip(octets.chunks_exact(4)) {
+        *word = octets
+            .iter()
+            .rev()
+            .fold(0, |word, &o| word << 8 | u32::from(o));
+    }
 }

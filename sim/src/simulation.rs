@@ -23,7 +23,7 @@ use crate::network::sctp::chunks::{self, Chunks};
 use crate::network::segments::{Segments, Tail};
 use crate::observe::activity::Activity;
 use crate::options::{BackPressure, CardOptions};
-use crate::ports::{Ports, TransmitPorts};
+use crate::ports::{Ports, TransmitPorts, set_octets};
 use crate::reads::{self, Reads};
 use crate::timing::Timing;
 use crate::transmit::Transmit;
@@ -765,21 +765,6 @@ fn words<'w>(model: &'w Model, port: Port, width: usize, two: &'w mut [u32; 2]) 
     let value = model.get(port);
     *two = [value as u32, (value >> 32) as u32];
     two
-}
-
-/// Sets a port of eight octets or more, the first octet in the lowest bits.
-pub(crate) fn set_octets(model: &mut Model, port: Port, octets: &[u8]) {
-    if let Ok(word) = <[u8; 8]>::try_from(octets) {
-        model.set(port, u64::from_le_bytes(word));
-        return;
-    }
-    let words = model.words_mut(port);
-    for (word, octets) in words.iter_mut().zip(octets.chunks_exact(4)) {
-        *word = octets
-            .iter()
-            .rev()
-            .fold(0, |word, &o| word << 8 | u32::from(o));
-    }
 }
 
 /// Checks the offset of a register.

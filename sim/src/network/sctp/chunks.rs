@@ -20,7 +20,7 @@ use warpline_wire::sctp::SSN_LEN;
 
 use crate::error::{Error, Rule};
 use crate::options::BackPressure;
-use crate::simulation::set_octets;
+use crate::ports::set_octets;
 use crate::watch::Watch;
 
 /// Name of the port in violations.
