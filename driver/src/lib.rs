@@ -50,7 +50,8 @@
 //! let queue = WorkQueue::new(&context, 64)?;
 //! let mut options = ConnectOptions::default();
 //! options.pair.buffers = context.buffers(16, 512)?; // for Sends of the peer
-//! let (pair, reply) = connect(&domain, &queue, "192.0.2.1:7000".parse().expect("an address"), options)?;
+//! let peer: Endpoint = "192.0.2.1:7000".parse().expect("an address"); // or sctp://192.0.2.1:9899
+//! let (pair, reply) = connect(&domain, &queue, peer, options)?;
 //! println!("the peer says {reply:?}");
 //! let memory = DmaMemory::new(4096)?;
 //! let region = Arc::new(domain.register(memory, Registration::local())?);
