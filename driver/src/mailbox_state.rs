@@ -170,11 +170,11 @@ impl MailboxState {
             CardMessage::Listening { .. } | CardMessage::ListenFailed { .. } => {
                 self.push_listener(number, message);
             }
-            CardMessage::Refused { kind, .. }
-                if [HostKind::Listen as u8, HostKind::Unlisten as u8].contains(&kind) =>
-            {
+            CardMessage::Refused { kind, .. } if kind == HostKind::Listen as u8 => {
                 self.push_listener(number, message);
             }
+            // Of a listener that the card never had. Its number may be the next one's, who must not take this for the answer.
+            CardMessage::Refused { kind, .. } if kind == HostKind::Unlisten as u8 => {}
             CardMessage::Requested(Requested {
                 connection,
                 listener,

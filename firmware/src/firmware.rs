@@ -271,13 +271,12 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
             return false;
         }
         let words = Port::take(bus);
-        let has = |bus: &mut _, transport| registers::has(bus, transport);
         let outcome = match HostMessage::parse(&words) {
             Ok(HostMessage::Configure(settings)) => self.configure(settings),
-            Ok(HostMessage::Listen(listen)) if !has(bus, listen.transport) => {
+            Ok(HostMessage::Listen(listen)) if !registers::has(bus, listen.transport) => {
                 Err(Refusal::Transport)
             }
-            Ok(HostMessage::Connect(connect)) if !has(bus, connect.transport) => {
+            Ok(HostMessage::Connect(connect)) if !registers::has(bus, connect.transport) => {
                 Err(Refusal::Transport)
             }
             Ok(HostMessage::Listen(listen)) => self.listen(network, &listen),

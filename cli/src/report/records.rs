@@ -280,7 +280,7 @@ fn syntheses(root: &Path, texts: &mut Texts) -> Result<Vec<Record<Synthesis>>, E
     required.into_iter().chain(others).map(read).collect()
 }
 
-/// What a report is of is told by the fields it has.
+/// The fields of a report show what it describes.
 fn synthesis(value: Value) -> Result<Synthesis, String> {
     fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
         serde_json::from_value(value).map_err(|error| error.to_string())

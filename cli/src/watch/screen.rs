@@ -45,7 +45,7 @@ pub enum Input {
     Other,
 }
 
-/// Gives the terminal back, once. What cannot be written is lost: nobody could be told.
+/// Restores the terminal, once. Write errors are ignored: there is no place left to report them.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), LeaveAlternateScreen, Show);

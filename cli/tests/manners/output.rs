@@ -76,7 +76,7 @@ fn what_a_program_reads_is_json() {
         (&true.into(), &4.into())
     );
 
-    // While a program uses the card, nobody else is told anything.
+    // While a program uses the card, other programs get no answer.
     let device = VfioUser::connect(&socket, TIMEOUT).unwrap();
     let _context = Context::open(Box::new(device), Options::default()).unwrap();
     for name in ["stat", "doctor"] {

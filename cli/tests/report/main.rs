@@ -250,7 +250,7 @@ fn the_file_is_what_standard_output_is_and_no_record_is_replaced() {
     assert_eq!(fs::read(records.path().join(MUTANTS)).unwrap(), before);
 }
 
-/// Each long run has a configuration of its own, and the page compares the record's key with the text of that one.
+/// Each long run has its own configuration; the page compares the key of the record with the text of that configuration.
 #[test]
 fn a_record_says_whether_it_is_of_the_text_that_this_program_writes() {
     const WIDTHS: [usize; 4] = [64, 128, 256, 512];

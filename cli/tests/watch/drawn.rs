@@ -238,7 +238,7 @@ fn the_last_error_stays() {
     let lost = "at 0: TCP connection closed, terminated or lost (0x3/0x01)";
     assert_eq!((error.stream, error.text.as_str()), (3, lost));
     assert_eq!(report.streams[3].error.as_deref(), Some(lost));
-    // A record that no device writes is told as such.
+    // A record that no device can write is reported as such.
     let mut later = now();
     later.card.streams[0].error = Some([u32::MAX; 12]);
     let text = watcher.see(later).streams[0].error.clone().unwrap();

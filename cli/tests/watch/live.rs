@@ -89,7 +89,7 @@ impl OnTerminal {
             let screen = Arc::clone(&screen);
             move || {
                 let mut room = [0; 4096];
-                // the end is an error: nobody has the other end open
+                // a read fails once every handle of the other end is closed
                 while let Ok(length @ 1..) = output.read(&mut room) {
                     screen.lock().unwrap().process(&room[..length]);
                 }
@@ -142,7 +142,7 @@ impl OnTerminal {
             thread::sleep(Duration::from_millis(20));
         };
         let after = flags(&self.master);
-        // All that it has written is read when its end of the terminal is closed.
+        // Its output is complete once its end of the terminal is closed.
         self.reader.take().unwrap().join().unwrap();
         let screen = self.screen.lock().unwrap();
         assert!(

@@ -45,8 +45,6 @@ pub struct Listener {
     signal: Arc<Signal>,
     number: u16,
     endpoint: Endpoint,
-    /// The card knows it, or may: it is told of the end.
-    open: bool,
 }
 
 impl Listener {
@@ -72,7 +70,6 @@ impl Listener {
             signal,
             number,
             endpoint,
-            open: true,
         };
         let listen = Listen {
             listener: number,
@@ -86,13 +83,10 @@ impl Listener {
                 listener.endpoint.address.set_port(port);
                 Ok(listener)
             }
-            // The card has no such listener: an `UNLISTEN` would be refused, and the answer be taken for that to the next `LISTEN`.
             Some(CardMessage::ListenFailed { reason, .. }) => {
-                listener.open = false;
                 Err(Error::Listen { address, reason })
             }
             Some(CardMessage::Refused { kind, reason, .. }) => {
-                listener.open = false;
                 Err(Error::MessageRefused { kind, reason })
             }
             _ => Err(Error::ListenTimeout { address }),
@@ -140,9 +134,6 @@ impl Drop for Listener {
         let listener = self.number;
         let mut state = mailbox::lock(&self.shared);
         state.forget_listener(listener);
-        if !self.open {
-            return;
-        }
         state.send(&HostMessage::Unlisten { listener });
         drop(state);
         if let Err(error) = mailbox::pump(&self.shared) {

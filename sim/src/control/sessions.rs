@@ -50,6 +50,28 @@ struct Session {
     closed: bool,
 }
 
+impl Session {
+    fn new(
+        end: usize,
+        association: AssociationHandle,
+        pair: u16,
+        peer: SocketAddr,
+        active: bool,
+    ) -> Self {
+        Self {
+            end,
+            association,
+            pair,
+            peer,
+            active,
+            private_data: Vec::new(),
+            asked: false,
+            finished: false,
+            closed: false,
+        }
+    }
+}
+
 /// All sessions of a control program.
 pub(super) struct Sessions {
     card: Card,
@@ -161,17 +183,7 @@ impl Sessions {
             }
         };
         let number = self.number();
-        let session = Session {
-            end,
-            association,
-            pair: PAIR,
-            peer: address,
-            active: true,
-            private_data: Vec::new(),
-            asked: false,
-            finished: false,
-            closed: false,
-        };
+        let session = Session::new(end, association, PAIR, address, true);
         self.sessions.insert(number, session);
         Ok(number)
     }
@@ -317,15 +329,8 @@ impl Sessions {
         }
         let number = self.number();
         let session = Session {
-            end,
-            association,
-            pair,
-            peer,
-            active: false,
             private_data,
-            asked: false,
-            finished: false,
-            closed: false,
+            ..Session::new(end, association, pair, peer, false)
         };
         self.sessions.insert(number, session);
         self.events.push_back((number, Event::Accepted(listener)));
