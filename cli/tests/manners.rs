@@ -7,3 +7,4 @@ mod codes;
 mod help;
 #[path = "manners/output.rs"]
 mod output;
+mod process;

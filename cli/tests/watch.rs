@@ -5,3 +5,4 @@
 mod drawn;
 #[path = "watch/live.rs"]
 mod live;
+mod process;

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use warpline_driver::{Context, Options, VfioUser};
+
+use super::process::Killed;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time to build a model on a busy machine.
@@ -37,16 +39,6 @@ fn json(arguments: &[&str], code: i32) -> Value {
     let text = String::from_utf8(stdout).unwrap();
     assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
-}
-
-/// A process that is killed when the test ends.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ use warpline_driver::{
     VfioUser, Work, WorkQueue,
 };
 
+use super::process::Killed;
+
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time to build a model on a busy machine.
 const BUILT: Duration = Duration::from_secs(1200);
@@ -402,16 +404,6 @@ fn a_panic_gives_the_terminal_back() {
             text.contains("planted in a test"),
             "the message is readable: {text}"
         );
-    }
-}
-
-/// A process that is killed when the test fails.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
