@@ -7,6 +7,7 @@
 
 mod bench;
 mod connections;
+mod damage;
 mod killed_peers;
 mod reads;
 mod rtr;
