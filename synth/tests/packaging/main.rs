@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use warpline_design::{add_axi_ids, design};
-use warpline_hdl::Config;
+use warpline_hdl::{Config, Sctp};
 use warpline_sv_writer::{Design, Direction};
 use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
@@ -158,6 +158,30 @@ fn lists_of_files_name_every_part_in_order() {
             file(name).contains(which),
             "{name} does not say which device it is of"
         );
+    }
+}
+
+/// Tools show the core's description in their catalogues.
+#[test]
+fn the_core_is_described_by_what_its_device_can_do() {
+    for (transmit, sctp, begins) in [
+        (false, None, "iWARP receive offload, 64-bit"),
+        (true, None, "iWARP RNIC, 64-bit"),
+        (
+            true,
+            Some(Sctp::default()),
+            "iWARP RNIC, TCP and SCTP, 64-bit",
+        ),
+    ] {
+        let config = Config {
+            transmit,
+            sctp,
+            ..Config::simulated(64)
+        };
+        let files = packaging::files(&DEVICE, &config);
+        let described = files.iter().filter(|(_, text)| text.contains(begins));
+        let described: Vec<_> = described.map(|(name, _)| &**name).collect();
+        assert!(described.contains(&"warpline.core"), "{described:?}");
     }
 }
 
