@@ -195,6 +195,7 @@ pub enum Error {
     #[error(transparent)]
     Design(#[from] warpline_design::DesignError),
     /// Synthesis failed.
+    #[cfg(feature = "rtl")]
     #[error(transparent)]
     Synth(#[from] warpline_synth::Error),
     /// An earlier report cannot be used.
@@ -257,7 +258,10 @@ impl Error {
             Self::Driver(
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
+            #[cfg(feature = "rtl")]
             Self::Synth(error) if error.is_request() => 2,
+            #[cfg(feature = "rtl")]
+            Self::Synth(_) => 3,
             #[cfg(feature = "watch")]
             Self::View(_) => 3,
             // A waveform that cannot be written: its path is wrong.
@@ -268,7 +272,6 @@ impl Error {
                 | TransferError::GaveUp { .. }
                 | TransferError::Driver(_),
             )
-            | Self::Synth(_)
             | Self::Json(_)
             | Self::Design(_)
             | Self::Card(_)

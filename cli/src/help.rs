@@ -101,6 +101,7 @@ Exit codes:
   2  no records there, or output that cannot be written
   3  the device cannot be described, or a chart cannot be drawn";
 
+#[cfg(feature = "rtl")]
 pub(crate) const RTL: &str =
     "Files of the same names are replaced; other files in the folder are kept.
 
@@ -114,6 +115,7 @@ Exit codes:
   2  unusable options, or a folder that cannot be written
   3  the device cannot be described";
 
+#[cfg(feature = "rtl")]
 pub(crate) const SYNTH: &str = "The bitstream is DIR/warpline.bit, from the seed with the fastest clock. It holds the device of that width with 4 streams
 and 16 KiB rings, and the self-test that constraints/README.md describes. The same text, seeds and starts give the same
 bitstream. Start 0 of a seed is nextpnr's placement with that seed, start 1 is its placement with the seed plus 1000, and

@@ -14,7 +14,9 @@ use warpline_capture::Segmentation;
 use warpline_capture::explain::SctpForm;
 use warpline_capture::replay::{Choice, Role};
 use warpline_driver::Address;
+#[cfg(feature = "rtl")]
 use warpline_hdl::{Config, STREAMS};
+#[cfg(feature = "rtl")]
 use warpline_synth::{Family, Prefix};
 
 use crate::help;
@@ -24,7 +26,7 @@ const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
 /// Longest piece of any segmentation: that of a TCP segment.
 const PIECE_MAX: NonZeroUsize = NonZeroUsize::new(65535).unwrap();
 
-/// An open iWARP receive offload: its RTL, and its card in simulation.
+/// An open iWARP RNIC: its RTL, and its card in simulation.
 #[derive(Debug, Parser)]
 #[command(version, after_help = help::ALL, arg_required_else_help = true)]
 pub(crate) struct Options {
@@ -38,6 +40,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write the device as SystemVerilog, one file per module, and files for other tools: lists, C header, package, IP-XACT
+    #[cfg(feature = "rtl")]
     #[command(after_help = help::RTL)]
     Rtl(Rtl),
     /// Send captured traffic through the simulated card and compare memory with the recording
@@ -61,6 +64,7 @@ pub(crate) enum Command {
     #[command(after_help = help::BENCH)]
     Bench(Bench),
     /// Make a bitstream of the device with yosys and nextpnr, and report its size and speed
+    #[cfg(feature = "rtl")]
     #[command(after_help = help::SYNTH)]
     Synth(Synth),
     /// Serve a simulated card at a socket, as a PCI device over vfio-user, until interrupted
@@ -114,6 +118,7 @@ pub(crate) struct Man {
     pub out: Option<PathBuf>,
 }
 
+#[cfg(feature = "rtl")]
 #[derive(Debug, Args)]
 pub(crate) struct Rtl {
     /// Bits of the data path: 64, 128, 256 or 512
@@ -157,6 +162,7 @@ pub(crate) struct Rtl {
     pub out: PathBuf,
 }
 
+#[cfg(feature = "rtl")]
 #[derive(Debug, Args)]
 pub(crate) struct Synth {
     /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins unassigned)
@@ -664,6 +670,7 @@ fn interval(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
+#[cfg(feature = "rtl")]
 fn megahertz(text: &str) -> Result<f64, &'static str> {
     match text.parse::<f64>() {
         Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(clock),
@@ -677,10 +684,12 @@ fn seed<T: FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("give a whole number below 2^{most}"))
 }
 
+#[cfg(feature = "rtl")]
 fn family(text: &str) -> Result<Family, &'static str> {
     Family::of_name(text).ok_or("choose ecp5 or xcup")
 }
 
+#[cfg(feature = "rtl")]
 fn streams(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(streams) if STREAMS.contains(&streams) => Ok(streams),
@@ -688,6 +697,7 @@ fn streams(text: &str) -> Result<usize, &'static str> {
     }
 }
 
+#[cfg(feature = "rtl")]
 fn ring_octets(text: &str) -> Result<usize, String> {
     let ring_octets = text
         .parse()

@@ -16,10 +16,12 @@ mod put;
 mod replay;
 #[cfg(feature = "report")]
 mod report;
+#[cfg(feature = "rtl")]
 mod rtl;
 mod serve;
 mod serving;
 mod stat;
+#[cfg(feature = "rtl")]
 mod synth;
 mod terminal;
 mod transfer;
@@ -75,6 +77,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         None => {}
     }
     let code = match options.command {
+        #[cfg(feature = "rtl")]
         Command::Rtl(rtl) => rtl::run(&rtl),
         Command::Replay(replay) => match replay.segmentation() {
             Ok(segmentation) => replay::run(&replay, segmentation),
@@ -89,6 +92,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Get(get) => get::run(&get),
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::Stat(stat) => stat::run(&stat),
+        #[cfg(feature = "rtl")]
         Command::Synth(synth) => synth::run(&synth),
         #[cfg(feature = "report")]
         Command::Report(report) => report::run(&report),
