@@ -8,7 +8,7 @@
 //!
 //! rust-hdl's own generator loses parentheses and carries; this one computes every width and refuses what has no exact
 //! meaning. Each module is an `always_comb` for what is assigned more than once or under a condition, `assign` for the
-//! rest, and one clocked `always` per clock for its [`Dff`](crate::dff::Dff)s. A `LogicStruct` is a packed structure of the
+//! rest, and one clocked `always` per clock for its [`Dff`]s. A `LogicStruct` is a packed structure of the
 //! design's package. The text is legal IEEE 1800, free of warnings of
 //! Verilator and slang, the same on every run, and names ports as AXI does: `s_axis.tdata` is `s_axis_tdata`. What the Rust
 //! source documents, with [`Block`](macro@Block) derived, stands in the text as comments.

@@ -199,7 +199,7 @@ pub struct Run {
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Names the code of all devices: [`warpline_design::key_of`].
+    /// Names the code of all devices: `key_of` of `warpline-design`.
     pub text: String,
     /// Streams of each width.
     pub streams: usize,

@@ -6,7 +6,7 @@
 //!
 //! Each output is the XOR of some inputs, about half of them when M comes from a CRC. Outputs are taken in small groups:
 //! inputs that feed the same outputs of a group are summed once, in the first stage, for all of them. With groups of g
-//! outputs there are at most 2^g - 1 such sums a group, whatever the number of inputs. [`plan`] tries several g and takes
+//! outputs there are at most 2^g - 1 such sums a group, whatever the number of inputs. `plan` tries several g and takes
 //! the cheapest that fits the latency.
 //!
 //! No stage XORs more than [`FAN_IN`] bits. Throughput: one product a cycle, free running. Latency: [`latency`]`(I)`

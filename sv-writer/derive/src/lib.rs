@@ -9,7 +9,7 @@
 //! ```
 //!
 //! rust-hdl's visitor has no place for documentation. A namespace that is opened and closed at once is one: a probe that does
-//! not know [`DOC`] sees a namespace without members.
+//! not know this derive sees a namespace without members.
 //!
 //! The constructor is in `construct`, clocks are in `clocked`.
 #![deny(missing_docs)]

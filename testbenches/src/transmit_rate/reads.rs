@@ -29,7 +29,7 @@ const BUFFERS_LOG: u32 = 5;
 const BUFFERS: usize = 1 << BUFFERS_LOG;
 const FIRST_MSN: u32 = 1;
 /// Cycles after which the blocks that ask their streams in turn are where they were: one a stream.
-const PHASES: u64 = 16;
+pub const PHASES: u64 = 16;
 
 /// The measured latency of a single Read in an idle device. Some blocks ask their streams in turn, so it depends on the cycle in
 /// which the request comes; this is the longest one.

@@ -44,12 +44,12 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-mod fast_path;
-mod lengths;
-mod look_ahead;
-mod placed_ahead;
-mod reader;
-mod walker;
+pub mod fast_path;
+pub mod lengths;
+pub mod look_ahead;
+pub mod placed_ahead;
+pub mod reader;
+pub mod walker;
 
 use crate::parts::queue::{Queue, Store};
 use crate::parts::round_robin::RoundRobin;

@@ -11,7 +11,7 @@
 //! last one popped. So neither waits for more than one slot of the other. Each kind keeps its own order, which is all that RFC 5040
 //! §5.5 asks for. A slot that is offered stays the stream's oldest one until `pop`, whatever the other side offers meanwhile.
 //!
-//! To the consumer as [`send_queues`](crate::host::send_queues) alone: `row_data` and what comes with it follow `row_stream` and `row` by
+//! To the consumer as [`send_queues`] alone: `row_data` and what comes with it follow `row_stream` and `row` by
 //! [`ROW_LATENCY`] cycles; behind a pop `head` is low for [`POP_LATENCY`] - 1 cycles, and high in the next one if a
 //! slot of either kind is there. `consumed` counts slots of the send queue alone, and the head only if it is one of them.
 //!

@@ -13,7 +13,7 @@
 //! from its begin to that of the next one, whichever is more; that is never more than the beats in which `fetch`
 //! reads it.
 //!
-//! With markers and from [`LONG`](super::lengths::LONG) octets on, the markers inside are counted first, in 4 cycles,
+//! With markers and from [`LONG`] octets on, the markers inside are counted first, in 4 cycles,
 //! during which rows are already dropped. An FPDU that reaches [`FAR`](super::lengths::FAR) rows ends the visit:
 //! other streams are visited meanwhile, and the beats of the FPDU hide the time to visit its stream again.
 //!
