@@ -264,10 +264,11 @@ lint:
 	$(CARGO) clippy --quiet --package warpline-driver --all-targets --features iommufd,pci-driver -- -D warnings
 	$(CARGO) clippy --quiet --package warpline-driver --lib --no-default-features -- -D warnings
 
-# What crates.io would get; built from that with VERIFY=
+# What crates.io and docs.rs would get; built from that with VERIFY=
 VERIFY ?= --no-verify
 PACKAGES := verilate vfio-user usrsctp sv-writer-derive sv-writer wire regmap capture driver
 packages:
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps $(addprefix --package warpline-,$(PACKAGES))
 	$(CARGO) publish --dry-run --allow-dirty $(VERIFY) $(addprefix --package warpline-,$(PACKAGES))
 
 miri:
