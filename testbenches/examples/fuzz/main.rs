@@ -33,7 +33,7 @@ mod model;
 mod raw;
 #[path = "../../../wire/fuzz/rdmap.rs"]
 mod rdmap_body;
-#[path = "../../../wire/fuzz/body.rs"]
+#[path = "../../../wire/fuzz/receiver.rs"]
 mod receiver_body;
 #[path = "../../../vfio-user/fuzz/server_body.rs"]
 mod server_body;

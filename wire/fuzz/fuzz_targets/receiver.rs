@@ -1,9 +1,9 @@
 //! Coverage-guided run of the receiver body: `cargo +nightly fuzz run receiver` in this crate.
 #![no_main]
 
-#[path = "../body.rs"]
-mod body;
+#[path = "../receiver.rs"]
+mod receiver;
 
-libfuzzer_sys::fuzz_target!(|input: body::Input| {
-    body::run(&input);
+libfuzzer_sys::fuzz_target!(|input: receiver::Input| {
+    receiver::run(&input);
 });

@@ -1,7 +1,7 @@
-//! The fuzz body on the stable toolchain, over a few thousand pseudo-random inputs.
+//! The fuzz target of the receiver on the stable toolchain, over a few thousand pseudo-random inputs.
 
-#[path = "../fuzz/body.rs"]
-mod body;
+#[path = "../fuzz/receiver.rs"]
+mod receiver;
 
 use arbitrary::{Arbitrary, Unstructured};
 use proptest::prelude::Rng;
@@ -16,8 +16,8 @@ fn the_receiver_keeps_its_promises_on_arbitrary_streams() {
     let mut kinds = BTreeMap::<String, u32>::new();
     for _ in 0..4000 {
         random.fill_bytes(&mut octets);
-        let input = body::Input::arbitrary(&mut Unstructured::new(&octets));
-        for event in body::run(&input.expect("2048 octets make an input")) {
+        let input = receiver::Input::arbitrary(&mut Unstructured::new(&octets));
+        for event in receiver::run(&input.expect("2048 octets make an input")) {
             let number = event.split_once("number: ").map(|(_, rest)| rest);
             let kind = number.unwrap_or(&event).split([' ', ',']).next();
             *kinds.entry(kind.unwrap_or_default().into()).or_default() += 1;
