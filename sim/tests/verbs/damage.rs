@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::thread;
 
 use warpline_driver::{
-    Cause, ConnectOptions, ErrorNumber, ListenOptions, Listener, Local, PairEvent, QueuePair,
-    Registration, Revision, Settings, Work, WorkOpcode, WorkRequest, connect,
+    Cause, Endpoint, ErrorNumber, Local, PairEvent, Registration, Revision, Settings, Work,
+    WorkOpcode, WorkRequest,
 };
+use warpline_wire::{marker, start};
 
-use crate::bench::{Machine, PATIENCE, anywhere, each};
-use crate::remote;
+use crate::bench::{Machine, anywhere, each};
+use crate::{pair_through, remote};
 
-/// Octets of a start frame without private data (RFC 5044 §7.1.1).
-const START_FRAME: usize = 20;
-/// The marker that is damaged, in the stream of FPDUs (RFC 5044 §4.3: one in every 512 octets), and the low octet of its pointer.
-/// A Responder may send, a Terminate as well, once it has an FPDU (AMB-56), so the damage is not in the first one.
-const MARKER: usize = 5 * 512;
-const POINTER_LOW: usize = 3;
+/// The marker that is damaged, in the stream of FPDUs. A Responder may send, a Terminate as well, once it has an FPDU (AMB-56), so the
+/// damage is not in the first one.
+const MARKER: usize = 5 * marker::SPACING as usize;
+/// The octet that is inverted, behind a Request without private data: the low one of the marker's pointer.
+const DAMAGED: usize = start::HEADER_LEN + MARKER + marker::LEN - 1;
 
 /// Passes one connection on to `to`. The octet at `position` of what the Initiator sends is inverted.
 fn relay(to: SocketAddr, position: usize) -> SocketAddr {
@@ -46,27 +46,6 @@ fn relay(to: SocketAddr, position: usize) -> SocketAddr {
         server.shutdown(Shutdown::Write)
     });
     address
-}
-
-/// Connects both through the relay.
-fn pair(client: &Machine, server: &Machine, position: usize) -> (QueuePair, QueuePair) {
-    let listener = Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
-    let address = relay(listener.address(), position);
-    thread::scope(|scope| {
-        let accepted = scope.spawn(|| {
-            let request = listener.accept(PATIENCE).unwrap().expect("a request");
-            request
-                .accept(&server.domain, &server.queue, server.options(), b"")
-                .unwrap()
-        });
-        let options = ConnectOptions {
-            revision: Revision::One,
-            pair: client.options(),
-            ..ConnectOptions::default()
-        };
-        let (ours, _) = connect(&client.domain, &client.queue, address, options).unwrap();
-        (ours, accepted.join().unwrap())
-    })
 }
 
 /// The cause in the first Terminate that a machine makes or gets. Its Write may have ended before.
@@ -103,7 +82,9 @@ fn a_damaged_marker_ends_the_stream_at_both_ends() {
                 };
                 machine.context.configure(settings).unwrap();
             }
-            let (ours, theirs) = pair(&client, &server, START_FRAME + MARKER + POINTER_LOW);
+            let way = |at: Endpoint| relay(at.address, DAMAGED).into();
+            let (at, revision) = (anywhere().into(), Revision::One);
+            let (ours, theirs) = pair_through(way, at, &client, &server, revision, b"", b"");
             let source = client.region(&[0x5A; 6000], Registration::local());
             let target = server.region(&[0; 6000], Registration::default());
             let write = WorkRequest::write(1, Local::all(&source).unwrap(), remote(&target));

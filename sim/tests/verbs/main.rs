@@ -58,9 +58,26 @@ fn pair_at(
     question: &[u8],
     answer: &[u8],
 ) -> (QueuePair, QueuePair) {
+    let straight = |endpoint| endpoint;
+    pair_through(
+        straight, endpoint, client, server, revision, question, answer,
+    )
+}
+
+/// The same by a way to the server: the client connects to what `way` makes of the endpoint at which the server listens.
+fn pair_through(
+    way: impl FnOnce(Endpoint) -> Endpoint,
+    endpoint: Endpoint,
+    client: &Machine,
+    server: &Machine,
+    revision: Revision,
+    question: &[u8],
+    answer: &[u8],
+) -> (QueuePair, QueuePair) {
     let listener = Listener::bind(&server.context, endpoint, ListenOptions::default()).unwrap();
     let (transport, endpoint) = (endpoint.transport, listener.endpoint());
     assert_eq!(endpoint.transport, transport);
+    let endpoint = way(endpoint);
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| {
             let request = listener.accept(PATIENCE).unwrap().expect("a request");
