@@ -259,9 +259,10 @@ impl Error {
                 warpline_driver::Error::Open(_) | warpline_driver::Error::NotWarpline { .. },
             ) => 2,
             #[cfg(feature = "rtl")]
-            Self::Synth(error) if error.is_request() => 2,
-            #[cfg(feature = "rtl")]
-            Self::Synth(_) => 3,
+            Self::Synth(error) => match error.is_request() {
+                true => 2,
+                false => 3,
+            },
             #[cfg(feature = "watch")]
             Self::View(_) => 3,
             // A waveform that cannot be written: its path is wrong.

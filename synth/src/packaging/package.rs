@@ -34,18 +34,20 @@ impl<'d> Package<'d> {
             ..
         } = config;
         let top = design.top();
-        let kind = match (transmit, sctp) {
-            (true, Some(_)) => "iWARP RNIC, TCP and SCTP",
-            (true, None) => "iWARP RNIC",
-            (false, Some(_)) => "iWARP receive offload, TCP and SCTP",
-            (false, None) => "iWARP receive offload",
+        let kind = match transmit {
+            true => "iWARP RNIC",
+            false => "iWARP receive offload",
+        };
+        let transports = match sctp {
+            Some(_) => ", TCP and SCTP",
+            None => "",
         };
         let mut package = Self {
             design,
             top,
             macros: top.to_uppercase(),
             device: format!(
-                "{kind}, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
+                "{kind}{transports}, {width}-bit data path, {streams} streams, rings of {ring_octets} octets, {LICENSE}"
             ),
             transmit: *transmit,
             sctp: sctp.is_some(),
