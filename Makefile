@@ -79,7 +79,7 @@ endif
 .PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages miri setup setup-test setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
-# Without the commands that it does not need: a reader of waveforms and a netlist simulator cost half a minute of CPU time each.
+# Without the commands that it does not need: cli/Cargo.toml says what they cost.
 demo: setup
 	$(CARGO) build --package warpline --no-default-features
 	$(CARGO) run --quiet --package warpline --no-default-features -- demo

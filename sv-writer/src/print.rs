@@ -50,7 +50,7 @@ pub struct Faults {
     pub wrong_compare: bool,
 }
 
-/// What opens a combinational process: a macro, which a prefix in front of the text defines.
+/// What opens a combinational process: `COMBINATIONAL_MACRO` defines it.
 pub const COMBINATIONAL: &str = "`SV_WRITER_COMB";
 
 /// Icarus 11 wakes an `always_comb` for the events of another one and never leaves time 0; everywhere else its checks are
