@@ -41,8 +41,14 @@
 //!
 //! Assumptions: beats of different segments do not alternate; every beat of a segment but the last is full; a stream
 //! is armed again only when all beats of its previous connection have left the pipeline.
+pub mod counts;
+pub mod decide;
+pub mod island_lookup;
 pub mod shift;
 
+use self::counts::Counts;
+use self::decide::Decide;
+use self::island_lookup::IslandLookup;
 use self::shift::Shift;
 use crate::Config;
 use crate::parts::axi::{USER_ABORT, USER_FIN};
@@ -136,9 +142,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     present_then: [[Dff<Bit>; N]; S],
     begins: [Store<Bits<32>, 4>; N],
     finishes: [Store<Bits<32>, 4>; N],
-    // the same, for lookups
-    begins_asked: [Store<Bits<32>, 4>; N],
-    finishes_asked: [Store<Bits<32>, 4>; N],
     limit_of: [Dff<Bits<32>>; S],
     edge_out: [Dff<Bits<32>>; S],
     limit_out: [Dff<Bits<32>>; S],
@@ -216,7 +219,7 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     short_3: [Dff<Bit>; N],
     behind_3: [Dff<Bit>; N],
     over_3: [Dff<Bit>; N],
-    lost: Dff<Bit>,
+    decide: Decide<N>,
 
     // side information up to stage 3
     #[value(Delay::new(LATENCY - 1))]
@@ -247,21 +250,13 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     first_4: Dff<Bit>,
     drops_4: Dff<Bit>,
     segment_4: Dff<Bit>,
-    segment_5: Dff<Bit>,
-    dropped_5: Dff<Bit>,
-    octets_5: Dff<Bits<8>>,
     beyond_4: Dff<Bit>,
 
+    // stage 5
+    counts: Counts,
+
     // which island a position lies in
-    asked_present: [Signal<Local, Bit>; N],
-    asked_hit: [Dff<Bit>; N],
-    asked_begin: [Dff<Bits<32>>; N],
-    asked_finish: [Dff<Bits<32>>; N],
-    found: Dff<Bit>,
-    found_begin: Dff<Bits<32>>,
-    found_end: Dff<Bits<32>>,
-    over_begin: [Signal<Local, Bits<32>>; N],
-    over_end: [Signal<Local, Bits<32>>; N],
+    lookup: IslandLookup<S, N>,
 
     // end of the beat, in stage 1
     sum: Signal<Local, Bits<32>>,
@@ -290,32 +285,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     short_front: Signal<Local, Bit>,
     behind_front: Signal<Local, Bit>,
     over_front: Signal<Local, Bit>,
-    // decisions about the beat in stage 3
-    edge_touched: Signal<Local, Bit>,
-    /// It begins behind the island before this one, or behind the edge.
-    front: [Signal<Local, Bit>; N],
-    touched: [Signal<Local, Bit>; N],
-    /// It touches this island and begins before it, but behind the previous island.
-    joined: [Signal<Local, Bit>; N],
-    full: Signal<Local, Bit>,
-    closes: [Signal<Local, Bit>; N],
-    widens: [Signal<Local, Bit>; N],
-    grows: [Signal<Local, Bit>; N],
-    opens: [Signal<Local, Bit>; N],
-    edge_grows: Signal<Local, Bit>,
-    accept: Signal<Local, Bit>,
-    known: Signal<Local, Bit>,
-    rest: Signal<Local, Bit>,
-    drops: Signal<Local, Bit>,
-    skip: Signal<Local, Bits<8>>,
-    upto: Signal<Local, Bits<8>>,
-    // state after it
-    some_opens: Signal<Local, Bit>,
-    some_closes: Signal<Local, Bit>,
-    any_opens: Signal<Local, Bit>,
-    any_closes: Signal<Local, Bit>,
-    edge_after: Signal<Local, Bits<32>>,
-    present_after: [Signal<Local, Bit>; N],
     // for the beat in stage 2: begin and finish of each island, and the comparisons with them
     begins_near: Shift<Bits<32>, N>,
     finishes_near: Shift<Bits<32>, N>,
@@ -329,11 +298,6 @@ pub struct Admit<const W: usize, const K: usize, const S: usize, const N: usize>
     // a cycle later, for the memories
     begins_then: Shift<Bits<32>, N>,
     finishes_then: Shift<Bits<32>, N>,
-    // their selects, independent of the next beat's stream
-    begin_high: [Signal<Local, Bit>; N],
-    begin_low: [Signal<Local, Bit>; N],
-    finish_high: [Signal<Local, Bit>; N],
-    finish_low: [Signal<Local, Bit>; N],
     settles: Signal<Local, Bit>,
     #[constant(1)]
     one: Constant<Bits<32>>,
@@ -412,97 +376,24 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             }
         }
 
-        comment!(
-            "decide. Islands are ordered and disjoint, and do not touch the edge, so the comparison with one implies much of the others"
-        );
-        self.edge_touched.next = !self.gap_3.q.val();
-        self.full.next = false;
+        comment!("stage 3: decide");
+        self.decide.valid.next = self.valid_3.q.val();
+        self.decide.armed.next = self.armed_3.q.val();
+        self.decide.may.next = self.may_3.q.val();
+        self.decide.gap.next = self.gap_3.q.val();
+        self.decide.past_edge.next = self.new_3.q.val();
+        self.decide.position.next = self.position_3.q.val();
+        self.decide.end_position.next = self.end_3.q.val();
+        self.decide.count.next = self.count_3.q.val();
+        self.decide.edge_before.next = self.edge_3.q.val();
         for k in 0..N {
-            self.full.next = self.present_3[k].q.val();
-            self.touched[k].next = !self.before_3[k].q.val() & !self.behind_3[k].q.val();
-            self.joined[k].next = self.before_3[k].q.val() & !self.short_3[k].q.val();
-        }
-        for k in 1..N {
-            if self.before_3[k - 1].q.val() {
-                self.joined[k].next = false;
-            }
-        }
-        comment!(
-            "the beat closes the gap before an island, moves its begin, extends it, or becomes a new island before it"
-        );
-        for k in 0..1 {
-            self.front[k].next = self.gap_3.q.val();
-            self.closes[k].next = self.edge_touched.val() & !self.short_3[k].q.val();
-        }
-        for k in 1..N {
-            self.front[k].next = self.behind_3[k - 1].q.val();
-            self.closes[k].next = self.touched[k - 1].val() & !self.short_3[k].q.val();
-        }
-        for k in 0..N {
-            self.widens[k].next =
-                self.front[k].val() & self.before_3[k].q.val() & !self.short_3[k].q.val();
-            self.grows[k].next = self.touched[k].val() & self.over_3[k].q.val();
-            self.opens[k].next = self.front[k].val() & self.short_3[k].q.val() & !self.full.val();
-        }
-        for k in 0..(N - 1) {
-            if !self.short_3[k + 1].q.val() {
-                self.grows[k].next = false;
-            }
-        }
-
-        comment!("a new island moves the islands behind it up; a closed gap moves them down");
-        self.some_opens.next = false;
-        self.some_closes.next = false;
-        for k in 0..N {
-            if self.opens[k].val() {
-                self.some_opens.next = true;
-            }
-            if self.closes[k].val() {
-                self.some_closes.next = true;
-            }
-        }
-        self.any_opens.next = self.may_3.q.val() & self.some_opens.val();
-        self.any_closes.next = self.may_3.q.val() & self.some_closes.val();
-        for k in 0..N {
-            self.begin_high[k].next =
-                self.widens[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
-            self.begin_low[k].next = self.widens[k].val()
-                | self.opens[k].val()
-                | (self.before_3[k].q.val() & self.some_closes.val());
-            self.finish_high[k].next =
-                self.grows[k].val() | (self.short_3[k].q.val() & self.some_opens.val());
-            self.finish_low[k].next = self.grows[k].val()
-                | self.opens[k].val()
-                | (self.before_3[k].q.val() & self.some_closes.val());
-        }
-        for k in 0..(N - 1) {
-            if self.closes[k + 1].val() {
-                self.finish_low[k].next = true;
-            }
-        }
-        self.edge_grows.next = self.may_3.q.val() & self.edge_touched.val() & self.new_3.q.val();
-        self.edge_after.next = self.edge_3.q.val();
-        if self.edge_grows.val() {
-            self.edge_after.next = self.end_3.q.val();
-            if self.closes[0].val() {
-                self.edge_after.next = self.finish_3[0].q.val();
-            }
-        }
-        for k in 0..N {
-            self.present_after[k].next = self.present_3[k].q.val() | self.any_opens.val();
-            if self.any_closes.val() {
-                self.present_after[k].next = false;
-            }
-        }
-        for k in 1..N {
-            if self.any_opens.val() {
-                self.present_after[k].next = self.present_3[k - 1].q.val();
-            }
-        }
-        for k in 0..(N - 1) {
-            if self.any_closes.val() {
-                self.present_after[k].next = self.present_3[k + 1].q.val();
-            }
+            self.decide.present[k].next = self.present_3[k].q.val();
+            self.decide.begin[k].next = self.begin_3[k].q.val();
+            self.decide.finish[k].next = self.finish_3[k].q.val();
+            self.decide.before[k].next = self.before_3[k].q.val();
+            self.decide.short[k].next = self.short_3[k].q.val();
+            self.decide.behind[k].next = self.behind_3[k].q.val();
+            self.decide.over[k].next = self.over_3[k].q.val();
         }
 
         comment!(
@@ -522,38 +413,6 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finishes_then.stay[k].next = self.finish_4[k].q.val();
             self.finishes_then.items[k].next = self.finish_4[k].q.val();
         }
-
-        comment!("the result for the beat itself");
-        self.accept.next = self.edge_grows.val() | self.any_closes.val() | self.any_opens.val();
-        self.known.next = !self.new_3.q.val();
-        self.rest.next = false;
-        self.skip.next = 0.into();
-        self.upto.next = self.count_3.q.val();
-        if self.edge_touched.val() {
-            self.skip.next =
-                self.edge_3.q.val().get_bits::<8>(0) - self.position_3.q.val().get_bits::<8>(0);
-        }
-        for k in 0..N {
-            if self.may_3.q.val() & (self.grows[k].val() | self.widens[k].val()) {
-                self.accept.next = true;
-            }
-            if self.touched[k].val() {
-                self.skip.next = self.finish_3[k].q.val().get_bits::<8>(0)
-                    - self.position_3.q.val().get_bits::<8>(0);
-                if !self.over_3[k].q.val() {
-                    self.known.next = true;
-                }
-            }
-            if self.joined[k].val() {
-                self.upto.next = self.begin_3[k].q.val().get_bits::<8>(0)
-                    - self.position_3.q.val().get_bits::<8>(0);
-                self.rest.next = self.over_3[k].q.val();
-            }
-        }
-        self.drops.next = self.valid_3.q.val()
-            & self.count_3.q.val().any()
-            & (!self.armed_3.q.val()
-                | (!self.known.val() & (!self.accept.val() | self.rest.val())));
 
         comment!(
             "stage 2: stream position of lane 0, and the end: sequence - start + count in one carry chain; state of the stream"
@@ -616,11 +475,13 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.begins_far.beyond.next = self.position_3.q.val();
         self.finishes_far.beyond.next = self.end_3.q.val();
         for k in 0..N {
-            self.begins_far.high[k].next = self.may_far_3.q.val() & self.begin_high[k].val();
-            self.begins_far.low[k].next = self.may_far_3.q.val() & self.begin_low[k].val();
+            self.begins_far.high[k].next = self.may_far_3.q.val() & self.decide.begin_high[k].val();
+            self.begins_far.low[k].next = self.may_far_3.q.val() & self.decide.begin_low[k].val();
             self.begins_far.items[k].next = self.begin_3[k].q.val();
-            self.finishes_far.high[k].next = self.may_far_3.q.val() & self.finish_high[k].val();
-            self.finishes_far.low[k].next = self.may_far_3.q.val() & self.finish_low[k].val();
+            self.finishes_far.high[k].next =
+                self.may_far_3.q.val() & self.decide.finish_high[k].val();
+            self.finishes_far.low[k].next =
+                self.may_far_3.q.val() & self.decide.finish_low[k].val();
             self.finishes_far.items[k].next = self.finish_3[k].q.val();
             self.begins_far.stay[k].next = self.begins[k].out.val();
             self.finishes_far.stay[k].next = self.finishes[k].out.val();
@@ -636,9 +497,9 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.finish_2[k].d.next = self.finishes_far.out[k].val();
         }
         if self.far_1.q.val() {
-            self.edge_2.d.next = self.edge_after.val();
+            self.edge_2.d.next = self.decide.edge_after.val();
             for k in 0..N {
-                self.present_2[k].d.next = self.present_after[k].val();
+                self.present_2[k].d.next = self.decide.present_after[k].val();
             }
         }
 
@@ -672,7 +533,7 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.behind_front.next = self.to_front_end.val().get_bit(31);
         self.over_front.next = self.end_to_front_end.val().get_bit(31);
 
-        comment!("stage 3: the stored state, or the result of the beat ahead");
+        comment!("into stage 3: the stored state, or the result of the beat ahead");
         self.valid_3.d.next = self.valid_2.q.val();
         self.first_3.d.next = self.first_2.q.val();
         self.last_3.d.next = self.last_2.q.val();
@@ -704,17 +565,17 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.present_3[k].d.next = self.present_2[k].q.val();
         }
         if self.near_2.q.val() {
-            self.edge_3.d.next = self.edge_after.val();
-            if self.edge_grows.val() {
+            self.edge_3.d.next = self.decide.edge_after.val();
+            if self.decide.edge_grows.val() {
                 self.gap_3.d.next = self.behind_front.val();
                 self.new_3.d.next = self.over_front.val();
-                if self.closes[0].val() {
+                if self.decide.edge_joins.val() {
                     self.gap_3.d.next = self.behind[0].val();
                     self.new_3.d.next = self.over[0].val();
                 }
             }
             for k in 0..N {
-                self.present_3[k].d.next = self.present_after[k].val();
+                self.present_3[k].d.next = self.decide.present_after[k].val();
             }
         }
         self.begins_near.own.next = self.position_3.q.val();
@@ -731,32 +592,35 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.behinds.beyond.next = false;
         self.overs.beyond.next = false;
         for k in 0..N {
-            self.begins_near.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
-            self.begins_near.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.begins_near.high[k].next =
+                self.may_near_3.q.val() & self.decide.begin_high[k].val();
+            self.begins_near.low[k].next = self.may_near_3.q.val() & self.decide.begin_low[k].val();
             self.begins_near.items[k].next = self.begin_3[k].q.val();
             self.begins_near.stay[k].next = self.begin_2[k].q.val();
-            self.finishes_near.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
-            self.finishes_near.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.finishes_near.high[k].next =
+                self.may_near_3.q.val() & self.decide.finish_high[k].val();
+            self.finishes_near.low[k].next =
+                self.may_near_3.q.val() & self.decide.finish_low[k].val();
             self.finishes_near.items[k].next = self.finish_3[k].q.val();
             self.finishes_near.stay[k].next = self.finish_2[k].q.val();
             if self.near_2.q.val() {
                 self.begins_near.stay[k].next = self.begin_3[k].q.val();
                 self.finishes_near.stay[k].next = self.finish_3[k].q.val();
             }
-            self.befores.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
-            self.befores.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.befores.high[k].next = self.may_near_3.q.val() & self.decide.begin_high[k].val();
+            self.befores.low[k].next = self.may_near_3.q.val() & self.decide.begin_low[k].val();
             self.befores.items[k].next = self.before[k].val();
             self.befores.stay[k].next = self.before[k].val();
-            self.shorts.high[k].next = self.may_near_3.q.val() & self.begin_high[k].val();
-            self.shorts.low[k].next = self.may_near_3.q.val() & self.begin_low[k].val();
+            self.shorts.high[k].next = self.may_near_3.q.val() & self.decide.begin_high[k].val();
+            self.shorts.low[k].next = self.may_near_3.q.val() & self.decide.begin_low[k].val();
             self.shorts.items[k].next = self.short[k].val();
             self.shorts.stay[k].next = self.short[k].val();
-            self.behinds.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
-            self.behinds.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.behinds.high[k].next = self.may_near_3.q.val() & self.decide.finish_high[k].val();
+            self.behinds.low[k].next = self.may_near_3.q.val() & self.decide.finish_low[k].val();
             self.behinds.items[k].next = self.behind[k].val();
             self.behinds.stay[k].next = self.behind[k].val();
-            self.overs.high[k].next = self.may_near_3.q.val() & self.finish_high[k].val();
-            self.overs.low[k].next = self.may_near_3.q.val() & self.finish_low[k].val();
+            self.overs.high[k].next = self.may_near_3.q.val() & self.decide.finish_high[k].val();
+            self.overs.low[k].next = self.may_near_3.q.val() & self.decide.finish_low[k].val();
             self.overs.items[k].next = self.over[k].val();
             self.overs.stay[k].next = self.over[k].val();
             self.begin_3[k].d.next = self.begins_near.out[k].val();
@@ -769,30 +633,30 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         for i in 0..S {
             if self.settles.val() & (self.stream_3.q.val().get_bits::<4>(0) == self.index[i].val())
             {
-                self.edge_of[i].d.next = self.edge_after.val();
+                self.edge_of[i].d.next = self.decide.edge_after.val();
                 for k in 0..N {
-                    self.present_of[i][k].d.next = self.present_after[k].val();
+                    self.present_of[i][k].d.next = self.decide.present_after[k].val();
                 }
             }
         }
 
         comment!("stage 4: output");
-        self.valid_4.d.next = self.accept.val();
+        self.valid_4.d.next = self.decide.accept.val();
         self.data_4.d.next = self.data_3.q.val();
         self.stream_4.d.next = self.stream_3.q.val();
         self.settles_4.d.next = self.settles.val();
         for k in 0..N {
             self.begin_4[k].d.next = self.begin_3[k].q.val();
             self.finish_4[k].d.next = self.finish_3[k].q.val();
-            self.begin_high_4[k].d.next = self.may_3.q.val() & self.begin_high[k].val();
-            self.begin_low_4[k].d.next = self.may_3.q.val() & self.begin_low[k].val();
-            self.finish_high_4[k].d.next = self.may_3.q.val() & self.finish_high[k].val();
-            self.finish_low_4[k].d.next = self.may_3.q.val() & self.finish_low[k].val();
+            self.begin_high_4[k].d.next = self.may_3.q.val() & self.decide.begin_high[k].val();
+            self.begin_low_4[k].d.next = self.may_3.q.val() & self.decide.begin_low[k].val();
+            self.finish_high_4[k].d.next = self.may_3.q.val() & self.decide.finish_high[k].val();
+            self.finish_low_4[k].d.next = self.may_3.q.val() & self.decide.finish_low[k].val();
         }
         self.position_4.d.next = self.position_3.q.val();
-        self.skip_4.d.next = self.skip.val();
-        self.count_4.d.next = self.upto.val();
-        self.edge_4.d.next = self.edge_after.val();
+        self.skip_4.d.next = self.decide.skip.val();
+        self.count_4.d.next = self.decide.upto.val();
+        self.edge_4.d.next = self.decide.edge_after.val();
         self.fin_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
             & self.fin.q.val()
@@ -804,11 +668,11 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.segment_4.d.next = self.valid_3.q.val() & self.last_3.q.val();
         self.came_4.d.next = self.valid_3.q.val();
         self.first_4.d.next = self.first_3.q.val();
-        self.drops_4.d.next = self.drops.val();
+        self.drops_4.d.next = self.decide.drops.val();
         self.beyond_4.d.next = self.valid_3.q.val()
             & self.last_3.q.val()
             & self.armed_3.q.val()
-            & !self.edge_touched.val();
+            & !self.decide.edge_touched.val();
         self.beyond.next = self.beyond_4.q.val();
         self.beyond_stream.next = self.stream_4.q.val();
         self.beyond_position.next = self.position_4.q.val();
@@ -824,57 +688,35 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
         self.mark_abort.next = self.abort_4.q.val();
 
         comment!("stage 5: counters");
-        if self.came_4.q.val() {
-            self.lost.d.next = self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val());
-        }
-        self.segment_5.d.next = self.segment_4.q.val();
-        self.dropped_5.d.next = self.segment_4.q.val()
-            & (self.drops_4.q.val() | (self.lost.q.val() & !self.first_4.q.val()));
-        self.octets_5.d.next = 0.into();
-        if self.valid_4.q.val() {
-            self.octets_5.d.next = self.count_4.q.val() - self.skip_4.q.val();
-        }
-        self.segments.next = self.segment_5.q.val();
-        self.segments_dropped.next = self.dropped_5.q.val();
-        self.octets.next = self.octets_5.q.val();
+        self.counts.reset.next = self.reset.val();
+        self.counts.came.next = self.came_4.q.val();
+        self.counts.first.next = self.first_4.q.val();
+        self.counts.ends.next = self.segment_4.q.val();
+        self.counts.drops.next = self.drops_4.q.val();
+        self.counts.accept.next = self.valid_4.q.val();
+        self.counts.skip.next = self.skip_4.q.val();
+        self.counts.upto.next = self.count_4.q.val();
+        self.segments.next = self.counts.segments.val();
+        self.segments_dropped.next = self.counts.segments_dropped.val();
+        self.octets.next = self.counts.octets.val();
 
         comment!("the island that contains a position");
+        self.lookup.write.next = self.settles_4.q.val();
+        self.lookup.write_stream.next = self.stream_4.q.val().get_bits::<4>(0);
         for k in 0..N {
-            self.begins_asked[k].write.next = self.settles_4.q.val();
-            self.finishes_asked[k].write.next = self.settles_4.q.val();
-            self.begins_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.finishes_asked[k].write_row.next = self.stream_4.q.val().get_bits::<4>(0);
-            self.begins_asked[k].data.next = self.begins_then.out[k].val();
-            self.finishes_asked[k].data.next = self.finishes_then.out[k].val();
-            self.begins_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
-            self.finishes_asked[k].read_row.next = self.asked_stream.val().get_bits::<4>(0);
-            self.asked_begin[k].d.next = self.begins_asked[k].out.val();
-            self.asked_finish[k].d.next = self.finishes_asked[k].out.val();
-            self.over_begin[k].next = self.asked_position.val() - self.begins_asked[k].out.val();
-            self.over_end[k].next = self.asked_position.val() - self.finishes_asked[k].out.val();
-            self.asked_present[k].next = false;
+            self.lookup.write_begin[k].next = self.begins_then.out[k].val();
+            self.lookup.write_finish[k].next = self.finishes_then.out[k].val();
         }
         for i in 0..S {
-            if self.asked_stream.val().get_bits::<4>(0) == self.index[i].val() {
-                for k in 0..N {
-                    self.asked_present[k].next = self.present_then[i][k].q.val();
-                }
+            for k in 0..N {
+                self.lookup.present[i][k].next = self.present_then[i][k].q.val();
             }
         }
-        self.found.d.next = false;
-        for k in 0..N {
-            self.asked_hit[k].d.next = self.asked_present[k].val()
-                & !self.over_begin[k].val().get_bit(31)
-                & self.over_end[k].val().get_bit(31);
-            if self.asked_hit[k].q.val() {
-                self.found.d.next = true;
-                self.found_begin.d.next = self.asked_begin[k].q.val();
-                self.found_end.d.next = self.asked_finish[k].q.val();
-            }
-        }
-        self.island.next = self.found.q.val();
-        self.island_begin.next = self.found_begin.q.val();
-        self.island_end.next = self.found_end.q.val();
+        self.lookup.asked_stream.next = self.asked_stream.val().get_bits::<4>(0);
+        self.lookup.asked_position.next = self.asked_position.val();
+        self.island.next = self.lookup.island.val();
+        self.island_begin.next = self.lookup.island_begin.val();
+        self.island_end.next = self.lookup.island_end.val();
 
         comment!("arm and close");
         for i in 0..S {
@@ -906,11 +748,8 @@ impl<const W: usize, const K: usize, const S: usize, const N: usize> Logic for A
             self.valid_4.d.next = false;
             self.came_4.d.next = false;
             self.segment_4.d.next = false;
-            self.segment_5.d.next = false;
             self.fin_4.d.next = false;
             self.abort_4.d.next = false;
-            self.dropped_5.d.next = false;
-            self.octets_5.d.next = 0.into();
             self.beyond_4.d.next = false;
         }
     }
