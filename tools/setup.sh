@@ -9,7 +9,8 @@
 #   6. with the argument `host-cost`, also valgrind
 #   7. with the argument `mutants`, also cargo-mutants, built once and kept beside what is kept of tests
 #   8. with the argument `book`, also mdBook, built and kept in the same way
-#   9. with the argument `browser`, also Chromium
+#   9. with the argument `deny`, also cargo-deny, built and kept in the same way
+#  10. with the argument `browser`, also Chromium
 #
 # May be run again at any time, says nothing when all is in place.
 # Root installs what is missing; anybody else is told what to install.
@@ -25,6 +26,7 @@ requirements_cocotb=$root/tools/requirements-cocotb.txt
 installed_cocotb=$venv/requirements-cocotb.txt
 cargo_mutants=27.1.0 # a release of cargo-mutants, from the registry
 mdbook=0.5.4 # a release of mdBook, from the registry
+cargo_deny=0.20.2 # a release of cargo-deny, from the registry
 wants_valgrind= # set by the argument host-cost
 wants_usrsctp= # set by the arguments test and interop
 wants_browser= # set by the argument browser
@@ -187,12 +189,12 @@ install_tool() {
 }
 
 case ${1:-} in
-'' | fpga | cocotb | mutants | book) ;;
+'' | fpga | cocotb | mutants | book | deny) ;;
 test | interop) wants_usrsctp=yes ;;
 host-cost) wants_valgrind=yes ;;
 browser) wants_browser=yes ;;
 *)
-    say "unknown argument $1: give none, test, interop, fpga, cocotb, host-cost, mutants, book or browser"
+    say "unknown argument $1: give none, test, interop, fpga, cocotb, host-cost, mutants, book, deny or browser"
     exit 1
     ;;
 esac
@@ -202,5 +204,6 @@ case ${1:-} in
 fpga) install_fpga ;;
 cocotb) install_cocotb ;;
 mutants) install_tool cargo-mutants "$cargo_mutants" ;;
+deny) install_tool cargo-deny "$cargo_deny" ;;
 book) install_tool mdbook "$mdbook" --no-default-features ;; # no server, no watcher, no search
 esac
