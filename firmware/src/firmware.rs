@@ -4,7 +4,7 @@ use crate::arming::{self, Job, NO_COMMAND};
 use crate::bus::Bus;
 use crate::closing::{self, Leave, forget, leave};
 use crate::entry::{Entry, Notes, State, Step};
-use crate::left::Left;
+use crate::former_run::FormerRun;
 use crate::listeners::{Listener, Listeners};
 use crate::machine::Machine;
 use crate::network::{Event, Network, OpenError};
@@ -51,9 +51,9 @@ pub struct Firmware<N: Network, const CONNECTIONS: usize, const LISTENERS: usize
     /// Streams of the device; not known before the first turn.
     streams: Option<u8>,
     /// What a former run of the program has left.
-    left: Left,
+    former_run: FormerRun,
     /// Place of the connection that has armed a stream, or is at it, and whose host is not told: until then no other command is
-    /// started, so that a next run of the program finds the stream (`left`).
+    /// started, so that a next run of the program finds the stream (`former_run`).
     untold: Option<usize>,
     /// Place of the connection whose command runs, and what for.
     running: Option<(usize, Job)>,
@@ -88,7 +88,7 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
             settings: Settings::DEFAULT,
             port: Port::new(),
             streams: None,
-            left: Left::Unknown,
+            former_run: FormerRun::Unknown,
             untold: None,
             running: None,
             next_command: 0,
@@ -111,7 +111,7 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         }
         (self.settings, self.port) = (Settings::DEFAULT, Port::new());
         (self.streams, self.running, self.answer) = (None, None, None);
-        (self.left, self.untold) = (Left::Unknown, None);
+        (self.former_run, self.untold) = (FormerRun::Unknown, None);
     }
 
     /// What it holds now.
@@ -138,11 +138,11 @@ impl<N: Network, const CONNECTIONS: usize, const LISTENERS: usize>
         if doorbell == Doorbell::Reset {
             Port::noticed(bus); // before the rest, so that another reset shows again
             self.reset(network);
-            self.left = Left::Nothing;
+            self.former_run = FormerRun::Nothing;
             doorbell = Port::doorbell(bus);
         }
         let streams = *self.streams.get_or_insert_with(|| registers::streams(bus));
-        if !self.left.clear(bus, streams) {
+        if !self.former_run.clear(bus, streams) {
             return Some(now.saturating_add(1));
         }
         let events = self.events(network, now);

@@ -50,7 +50,7 @@ mod bus;
 mod closing;
 mod entry;
 mod firmware;
-mod left;
+mod former_run;
 mod listeners;
 mod machine;
 mod network;

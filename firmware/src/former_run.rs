@@ -20,9 +20,9 @@ use warpline_regmap::layout::stream_context;
 use warpline_regmap::register::command::{ARM_STREAM, CLOSE_STREAM};
 use warpline_regmap::transmit::{ARM_TRANSMIT, transmit_context};
 
-/// How much is known of it.
+/// How much is known of what it has left.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum FormerRun {
     /// Nobody has looked.
     Unknown,
     /// A stream is being closed.
@@ -31,7 +31,7 @@ pub(crate) enum Left {
     Nothing,
 }
 
-impl Left {
+impl FormerRun {
     /// Goes on with it. Returns whether nothing is left; otherwise a command runs.
     pub fn clear(&mut self, bus: &mut impl Bus, streams: u8) -> bool {
         if *self == Self::Nothing {
