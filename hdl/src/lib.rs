@@ -22,8 +22,6 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod util;
-
 mod config;
 
 pub mod core;

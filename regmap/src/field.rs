@@ -55,6 +55,16 @@ impl Field {
         debug_assert!(self.lsb + self.width <= 32 * words.len(), "{}", self.name);
     }
 
+    /// Its lowest bit in word `word` of its record, in which it has to begin: for hardware, which has the word.
+    ///
+    /// # Panics
+    /// When it begins in another word.
+    #[must_use]
+    pub const fn in_word(&self, word: usize) -> usize {
+        assert!(self.lsb / 32 == word, "the field begins in another word");
+        self.lsb % 32
+    }
+
     /// The largest value that the field can hold.
     #[must_use]
     pub const fn max(&self) -> u64 {
@@ -88,4 +98,27 @@ pub struct Value {
     pub value: u32,
     /// What it means.
     pub doc: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Field;
+
+    const FIELD: Field = Field {
+        name: "field",
+        lsb: 37,
+        width: 3,
+        doc: "Bits 7:5 of word 1.",
+    };
+
+    #[test]
+    fn a_field_has_a_place_in_its_word() {
+        assert_eq!(FIELD.in_word(1), 5);
+    }
+
+    #[test]
+    #[should_panic(expected = "begins in another word")]
+    fn and_none_in_another_one() {
+        let _ = FIELD.in_word(0);
+    }
 }

@@ -53,7 +53,6 @@ use crate::parts::axi::{AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DA
 use crate::parts::queue::Queue;
 use crate::tables::stag_table::{self, StagEntry};
 use crate::tables::tagged_checks::{self, TaggedChecks};
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::{completion, kind};
 use warpline_regmap::transmit::{
@@ -372,7 +371,7 @@ pub struct ReadResponder<const W: usize, const K: usize, const S: usize> {
     read_request: Constant<Bits<8>>,
     #[constant(HEAD)]
     response: Constant<Bits<32>>,
-    #[constant(in_word(send_slot::COUNT, 0))]
+    #[constant(send_slot::COUNT.in_word(0))]
     count_at: Constant<Bits<8>>,
     #[constant(READ_BUFFER_OCTETS.ilog2())]
     buffer_bits: Constant<Bits<8>>,

@@ -15,7 +15,6 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::parts::record_ram::{self, RecordRam};
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stag_entry;
 use warpline_regmap::register::STAG_KEY_BITS;
@@ -99,15 +98,15 @@ pub struct StagTable {
     nothing: Constant<StagEntry>,
     #[constant(STAG_KEY_BITS)]
     slot_at: Constant<Bits<8>>,
-    #[constant(in_word(stag_entry::PROTECTION_DOMAIN, 1))]
+    #[constant(stag_entry::PROTECTION_DOMAIN.in_word(1))]
     domain_at: Constant<Bits<8>>,
-    #[constant(in_word(stag_entry::STREAM, 1))]
+    #[constant(stag_entry::STREAM.in_word(1))]
     stream_at: Constant<Bits<8>>,
-    #[constant(in_word(stag_entry::STREAM_SCOPE, 1))]
+    #[constant(stag_entry::STREAM_SCOPE.in_word(1))]
     scope_at: Constant<Bits<8>>,
-    #[constant(in_word(stag_entry::REMOTE_WRITE, 1))]
+    #[constant(stag_entry::REMOTE_WRITE.in_word(1))]
     write_at: Constant<Bits<8>>,
-    #[constant(in_word(REMOTE_READ, 1))]
+    #[constant(REMOTE_READ.in_word(1))]
     read_at: Constant<Bits<8>>,
 }
 

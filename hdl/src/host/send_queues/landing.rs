@@ -17,7 +17,6 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::host::send_queues::bursts::{FIRST, SlotBurst};
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{ELEMENTS_MAX, INLINE_MAX, PAYLOAD_WORD, send_element, send_slot};
 use warpline_sv_writer::dff::Dff;
@@ -121,9 +120,9 @@ pub struct Landing<const W: usize, const K: usize> {
     element_last: Constant<Bits<8>>,
     #[constant(K.ilog2())]
     beat_bits: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::INLINE, 0))]
+    #[constant(send_slot::INLINE.in_word(0))]
     inline_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::COUNT, 0))]
+    #[constant(send_slot::COUNT.in_word(0))]
     count_at: Constant<Bits<8>>,
 }
 

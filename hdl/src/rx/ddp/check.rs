@@ -61,7 +61,6 @@ use crate::parts::queue::{Queue, Store};
 use crate::records::{self, DdpSegment, Delivery, Placement, Verdict};
 use crate::tables::stag_table::{self, StagEntry, StagTable};
 use crate::tables::tagged_checks::TaggedChecks;
-use crate::util::in_word;
 use error_records::ErrorRecords;
 use event::{Completion, ErrorEvent};
 use judge::Judge;
@@ -485,15 +484,15 @@ pub struct Check<const S: usize> {
     queue_at: Constant<Bits<8>>,
     #[constant(receive_buffer::QUEUE.lsb + 2)]
     queue_rest_at: Constant<Bits<8>>,
-    #[constant(in_word(stream_context::TAGGED_COMPLETIONS, 0))]
+    #[constant(stream_context::TAGGED_COMPLETIONS.in_word(0))]
     completions_at: Constant<Bits<8>>,
-    #[constant(in_word(stream_context::STRICT_MO, 0))]
+    #[constant(stream_context::STRICT_MO.in_word(0))]
     strict_at: Constant<Bits<8>>,
-    #[constant(in_word(stream_context::MSN_WINDOW, 0))]
+    #[constant(stream_context::MSN_WINDOW.in_word(0))]
     window_at: Constant<Bits<8>>,
-    #[constant(in_word(stream_context::QUEUES, 0))]
+    #[constant(stream_context::QUEUES.in_word(0))]
     queues_at: Constant<Bits<8>>,
-    #[constant(in_word(stream_context::PROTECTION_DOMAIN, 1))]
+    #[constant(stream_context::PROTECTION_DOMAIN.in_word(1))]
     domain_at: Constant<Bits<8>>,
     #[constant(ErrorNumber::MpaMarker as u16)]
     mpa_marker: Constant<Bits<12>>,

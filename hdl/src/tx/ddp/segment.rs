@@ -60,7 +60,6 @@ use crate::tx::ddp::segment::mulpdu::Mulpdu;
 use crate::tx::ddp::segment::payload::Payload;
 use crate::tx::ddp::segment::request::Request;
 use crate::tx::ddp::segment::turns::{StreamEvent, Turns};
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{ELEMENTS_MAX, QUEUES, send_slot, status};
 use warpline_sv_writer::dff::Dff;
@@ -396,11 +395,11 @@ pub struct Segment<const S: usize> {
     second_bank: Constant<Bits<4>>,
     #[constant(usize::from(u8::MAX) - QUICK_ELEMENTS)]
     beyond_quick: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::FENCE, 0))]
+    #[constant(send_slot::FENCE.in_word(0))]
     fence_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::INLINE, 0))]
+    #[constant(send_slot::INLINE.in_word(0))]
     inline_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::COUNT, 0))]
+    #[constant(send_slot::COUNT.in_word(0))]
     count_at: Constant<Bits<8>>,
     #[constant(ddp::UNTAGGED_HEADER_LEN)]
     untagged_header: Constant<Bits<16>>,

@@ -10,7 +10,6 @@
 //! clears every row.
 use crate::parts::record_ram::RecordRam;
 use crate::records::{DdpSegment, Verdict};
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::error_record;
 use warpline_sv_writer::dff::Dff;
@@ -63,11 +62,11 @@ pub struct ErrorRecords {
     index: [Constant<Bits<4>>; 12],
     #[constant(error_record::VALID.max() << error_record::VALID.lsb)]
     valid_bit: Constant<Bits<32>>,
-    #[constant(in_word(error_record::REFUSED, 0))]
+    #[constant(error_record::REFUSED.in_word(0))]
     refused_at: Constant<Bits<8>>,
-    #[constant(in_word(error_record::CRC_ZEROS, 2))]
+    #[constant(error_record::CRC_ZEROS.in_word(2))]
     zeros_at: Constant<Bits<8>>,
-    #[constant(in_word(error_record::MARKER_RECEIVED, 9))]
+    #[constant(error_record::MARKER_RECEIVED.in_word(9))]
     received_at: Constant<Bits<8>>,
     #[constant(error_record::WORDS - 1)]
     last_word: Constant<Bits<4>>,

@@ -16,7 +16,6 @@
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
-use crate::util::in_word;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{ELEMENTS_MAX, HEAD_BITS, INLINE_MAX, QUEUES, send_slot, target};
 use warpline_sv_writer::dff::Dff;
@@ -126,17 +125,17 @@ pub struct Request {
     untagged_header: Constant<Bits<16>>,
     #[constant(QUEUES.ilog2())]
     queue_bits: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::KIND, 0))]
+    #[constant(send_slot::KIND.in_word(0))]
     kind_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::SIGNALLED, 0))]
+    #[constant(send_slot::SIGNALLED.in_word(0))]
     signalled_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::FENCE, 0))]
+    #[constant(send_slot::FENCE.in_word(0))]
     fence_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::TERMINATE, 0))]
+    #[constant(send_slot::TERMINATE.in_word(0))]
     terminate_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::INLINE, 0))]
+    #[constant(send_slot::INLINE.in_word(0))]
     inline_at: Constant<Bits<8>>,
-    #[constant(in_word(send_slot::COUNT, 0))]
+    #[constant(send_slot::COUNT.in_word(0))]
     count_at: Constant<Bits<8>>,
 }
 
