@@ -23,6 +23,9 @@
 #   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
+#                     BOARD=ulx3s-85f in place of PART: ecp5-evn, ecpix5, ulx3s-85f or colorlight-i9
+#   make hello        a small design for a board, which shows that its clock, pins and UART work; renews constraints/BOARD/hello.json: BOARD=ulx3s-85f
+#   make boards       top modules and pins of all boards, constraints/*/warpline_*, from the table in synth/src/board
 #   make transmit-bitstream  the same of the device that sends; renews its report in constraints/reports/
 #   make synth-all    bitstreams of all widths, three seeds each; takes hours, renews constraints/reports/
 #   make mutants      plants faults in the text of blocks and runs their benches, renews docs/mutants.md: MUTANTS=12 BENCHES=all
@@ -53,6 +56,7 @@ CARGO ?= cargo
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 WIDTH ?= 512
 PART ?= lfe5um5g-85f
+BOARD ?=
 SEEDS ?= 1,2,3
 STARTS ?= 1
 FIRST ?= 0
@@ -77,7 +81,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -90,7 +94,7 @@ test: setup-test lint
 	$(CARGO) test --quiet --workspace --doc
 
 test-fpga: setup-fpga area
-	$(CARGO) test --package warpline-synth --test packaging --test selftest -- --include-ignored
+	$(CARGO) test --package warpline-synth --test packaging --test selftest --test boards -- --include-ignored
 	$(CARGO) test --package warpline-synth --lib netlist -- --include-ignored
 	$(CARGO) test --package warpline-testbenches --test netlist -- --include-ignored
 	WARPLINE_NETLIST=1 $(CARGO) test --package warpline-testbenches --test crc32c
@@ -149,8 +153,16 @@ bench-transmit: setup
 # WIDTH's default is that of `make long`.
 bitstream: WIDTH = 64
 bitstream: setup-fpga
-	$(CARGO) run --quiet --package warpline -- synth --part $(PART) --width $(WIDTH) --seeds $(SEEDS) --starts $(STARTS) \
-		--out $(TARGET)/synth/$(PART)-w$(WIDTH)
+	$(CARGO) run --quiet --package warpline -- synth $(if $(BOARD),--board $(BOARD),--part $(PART)) \
+		--width $(WIDTH) --seeds $(SEEDS) --starts $(STARTS) --out $(TARGET)/synth/$(or $(BOARD),$(PART))-w$(WIDTH)
+
+hello: BOARD = ecp5-evn
+hello: setup-fpga
+	$(CARGO) run --quiet --package warpline -- synth --board $(BOARD) --width 64 --hello \
+		--out $(TARGET)/synth/hello-$(BOARD) --report constraints/$(BOARD)/hello.json
+
+boards:
+	$(CARGO) run --quiet --package warpline-synth --example boards
 
 transmit-bitstream: WIDTH = 64
 transmit-bitstream: setup-fpga

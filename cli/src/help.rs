@@ -124,6 +124,7 @@ so on.
 Examples:
   warpline synth --width 64 --seeds 1,2,3 --at-least 156.25
   warpline synth --width 64 --estimate ecp5 --against constraints/reports/ecp5-w64.json --json
+  warpline synth --width 64 --board ulx3s-85f --hello
 
 Exit codes:
   0  made

@@ -168,6 +168,12 @@ pub(crate) struct Synth {
     /// Part: lfe5um5g-85f (pins of Lattice's ECP5 Evaluation Board), lfe5um5g-45f or lfe5um5g-25f (pins unassigned)
     #[arg(long, value_name = "PART", default_value = "lfe5um5g-85f")]
     pub part: String,
+    /// Board, in place of a part: ecp5-evn, ecpix5, ulx3s-85f or colorlight-i9; its pins, clock and UART
+    #[arg(long, value_name = "BOARD", conflicts_with = "part")]
+    pub board: Option<String>,
+    /// Only a small design that shows that the board's clock, pins and UART work
+    #[arg(long, requires = "board", conflicts_with_all = ["seeds", "starts", "jobs", "at_least", "against", "transmit"])]
+    pub hello: bool,
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width, allow_negative_numbers = true)]
     pub width: usize,
@@ -198,7 +204,7 @@ pub(crate) struct Synth {
     #[arg(long, value_name = "MHZ", value_parser = megahertz, allow_hyphen_values = true)]
     pub at_least: Option<f64>,
     /// Only count cells and LUTs in a row, by yosys without placement: ecp5, or xcup for UltraScale+
-    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "seeds", "starts", "jobs", "at_least"])]
+    #[arg(long, value_name = "FAMILY", value_parser = family, conflicts_with_all = ["part", "board", "hello", "seeds", "starts", "jobs", "at_least"])]
     pub estimate: Option<Family>,
     /// The device that sends, too
     #[arg(long)]
@@ -755,6 +761,28 @@ mod tests {
             let said = said(&["synth", "--width", "64", "--seeds", wrong]);
             assert!(said.contains("below 2^32"), "{said}");
         }
+    }
+
+    #[cfg(feature = "rtl")]
+    #[test]
+    fn a_board_is_in_place_of_a_part_and_a_small_design_is_for_a_board() {
+        let parsed = |arguments: &[&str]| {
+            let synth = ["warpline", "synth", "--width", "64"];
+            Options::try_parse_from(synth.iter().chain(arguments))
+        };
+        let board = ["--board", "ecpix5"];
+        assert!(parsed(&board).is_ok());
+        assert!(parsed(&[&board[..], &["--hello"]].concat()).is_ok());
+        for wrong in [
+            &["--part", "lfe5um5g-45f"][..],
+            &["--estimate", "ecp5"],
+            &["--hello", "--transmit"],
+            &["--hello", "--seeds", "1,2"],
+        ] {
+            let said = parsed(&[&board, wrong].concat()).unwrap_err().to_string();
+            assert!(said.contains("cannot be used with"), "{said}");
+        }
+        assert!(parsed(&["--hello"]).is_err());
     }
 
     fn segmentation(arguments: &[&str]) -> Option<Segmentation> {

@@ -1,12 +1,12 @@
-// Self-test of warpline on the Lattice ECP5 Evaluation Board (LFE5UM5G-85F-8BG381).
+// Self-test of warpline on the Lattice ECP5 Evaluation Board (LFE5UM5G-85F).
 //
 //   clk12 ─► PLL ─► 156 MHz, 120 MHz at 512 bits ─► warpline_selftest ─► uart_tx, led
 //
 // 12 MHz is the board's FTDI clock. 12 × 13 = 156 MHz is the nearest clock to 156.25 MHz with a phase detector frequency
-// in the data sheet's range (10 MHz and more); the VCO runs at 156 × 4 = 624 MHz, or at 120 × 5 = 600 MHz.
+// in the data sheet's range (10 MHz and more); the VCO runs at 624 MHz, or at 600 MHz.
 //
 // The LEDs blink slowly when the test has passed, fast when it has failed, and stand still while it runs, so that their
-// polarity does not matter. Pins: warpline_ecp5_evn.lpf.
+// polarity does not matter. Pins: warpline_ecp5_evn.lpf. Both files are written from the table in synth/src/board/mod.rs.
 /* verilator lint_off PROCASSINIT */ // values at power-up, which an FPGA has
 module warpline_ecp5_evn #(
     parameter integer W           = 64,

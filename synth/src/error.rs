@@ -15,6 +15,14 @@ pub enum Error {
         /// The parts that there are.
         known: String,
     },
+    /// No such board.
+    #[error("no board {name:?}: choose one of {known}")]
+    Board {
+        /// The name given.
+        name: String,
+        /// The boards that there are.
+        known: String,
+    },
     /// No such width.
     #[error("no {width} bits: choose 64, 128, 256 or 512")]
     Width {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use warpline_design::{design, key_of};
 use warpline_hdl::Config;
 
+use crate::board::{BOARDS, Board};
 use crate::device::config;
 use crate::error::Error;
 use crate::folder_lock::{self, acquire};
@@ -18,7 +19,7 @@ use crate::part::Part;
 use crate::place::{PINS_LPF, Placer, TIMING_WEIGHT, default_placer, settings};
 use crate::process::call;
 use crate::report::{Late, Placed, Report, WorstPath, late, rounded, worst_path};
-use crate::selftest::{BOARD, PINS, sources};
+use crate::selftest::sources;
 use crate::side_by_side::side_by_side;
 use crate::tools::Tools;
 
@@ -43,19 +44,27 @@ fn placement(width: usize) -> Vec<String> {
 
 /// Target clock of nextpnr: 156.25 MHz and a margin, 10 % at 64 bits and 2 % at the widths above. The device of 512 bits has no
 /// required clock, and is not rerouted.
-const fn target_mhz(width: usize) -> u32 {
+///
+/// A board of a slower part has a slower PLL: its clock, and 2 %.
+fn target_mhz(board: &Board, width: usize) -> u32 {
     match width {
+        _ if board.clock_mhz(64) < TARGET_MHZ => (board.clock_mhz(width) * 1.02).ceil() as u32,
         64 => 172,
         512 => 100,
         _ => 160,
     }
 }
 
+/// The clocks of boards that are to reach 156.25 MHz are not below this one.
+const TARGET_MHZ: f64 = 156.0;
+
 /// A bitstream to make.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The part.
     pub part: &'static Part,
+    /// The board whose pins, clock and top module it has; without one, pins are chosen by nextpnr, for a look at size and clock.
+    pub board: Option<&'static Board>,
     /// Bits of the data path.
     pub width: usize,
     /// The device sends, too.
@@ -85,6 +94,13 @@ pub enum Stage {
     Pack,
 }
 
+impl Job {
+    /// The board of the top module: a part without a board borrows one.
+    fn top(&self) -> &'static Board {
+        self.board.unwrap_or(&BOARDS[0])
+    }
+}
+
 /// Makes [`BITSTREAM`] in `out` from the seed with the fastest clock, and reports all seeds.
 ///
 /// # Errors
@@ -98,17 +114,15 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     };
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
-    let files = sources(&design, &device, None)?;
+    let board = job.top();
+    let files = sources(&design, &device, board, None)?;
     let _lock = acquire(&job.out)?;
-    let pins = job.out.join(PINS_LPF);
-    let text = if job.part.board { PINS } else { "" };
-    let target = target_mhz(job.width);
-    let text = format!("{text}\nFREQUENCY NET \"clk\" {target} MHZ;\n");
-    fs::write(&pins, text).map_err(Error::at(&pins))?;
+    let target = target_mhz(board, job.width);
+    write_pins(&job.out, job.board, target)?;
 
     progress(Stage::Synthesise);
     let source = Source {
-        top: BOARD,
+        top: &board.top(),
         files: &files,
         parameters: &[("W", job.width)],
         named: true,
@@ -119,7 +133,7 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
     )?;
 
     let blocks: Vec<_> = files.iter().filter_map(|(_, text)| block(text)).collect();
-    let mut settings = settings(job.part, job.part.board);
+    let mut settings = settings(job.part, job.board.is_some());
     settings.extend(placement(job.width));
     let placer = Placer::new(&job.out, &tools.nextpnr, &settings)?;
     // each seed of nextpnr once: 1001 is also the second start of seed 1
@@ -157,11 +171,12 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
 
     progress(Stage::Pack);
     let placed = fastest.placed;
-    pack(job, tools, tools_seed(placed.seed, placed.start))?;
+    pack(&job.out, tools, tools_seed(placed.seed, placed.start))?;
 
     let megahertz = slowest.placed.fmax_mhz;
     Ok(Report {
         part: job.part.name.into(),
+        board: job.board.map(|board| board.name.into()),
         speed: job.part.speed,
         width: job.width,
         transmit: job.transmit,
@@ -183,6 +198,14 @@ pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<
         settings,
         tools: versions,
     })
+}
+
+/// Writes the pins of `board` and the clock of its PLL for the placer.
+pub(crate) fn write_pins(out: &Path, board: Option<&Board>, target: u32) -> Result<(), Error> {
+    let pins = out.join(PINS_LPF);
+    let text = board.map_or(String::new(), Board::lpf);
+    let text = format!("{text}\nFREQUENCY NET \"clk\" {target} MHZ;\n");
+    fs::write(&pins, text).map_err(Error::at(&pins))
 }
 
 /// Whether `path`, relative to the folder of a [`Job`] or an estimate, is a file of the flow.
@@ -262,7 +285,7 @@ fn run_of(report: &Value, blocks: &[String]) -> Result<Run, String> {
 }
 
 /// Number of `kind` that a placement uses, from the report of nextpnr.
-fn used(report: &Value, kind: &str) -> Result<u64, String> {
+pub(crate) fn used(report: &Value, kind: &str) -> Result<u64, String> {
     let used = report["utilization"][kind]["used"].as_u64();
     used.ok_or_else(|| format!("no utilization of {kind}"))
 }
@@ -270,12 +293,12 @@ fn used(report: &Value, kind: &str) -> Result<u64, String> {
 /// File name of the bitstream. It appears only when it is complete.
 pub const BITSTREAM: &str = "warpline.bit";
 
-fn pack(job: &Job, tools: &Tools, seed: u32) -> Result<(), Error> {
+pub(crate) fn pack(out: &Path, tools: &Tools, seed: u32) -> Result<(), Error> {
     let unfinished = format!("{BITSTREAM}.unfinished");
     let mut ecppack = Command::new(&tools.ecppack);
     ecppack.args(["--compress", &format!("placed-{seed}.config"), &unfinished]);
-    call("ecppack", &mut ecppack, &job.out, "ecppack.log")?;
-    let (made, path) = (job.out.join(unfinished), job.out.join(BITSTREAM));
+    call("ecppack", &mut ecppack, out, "ecppack.log")?;
+    let (made, path) = (out.join(unfinished), out.join(BITSTREAM));
     if !fs::metadata(&made).is_ok_and(|made| made.len() > 0) {
         return Err(Error::output(&made)("ecppack wrote no bitstream".into()));
     }
@@ -324,6 +347,7 @@ mod tests {
     fn job(part: &str) -> Job {
         Job {
             part: crate::part::part(part).unwrap(),
+            board: None,
             width: 512,
             transmit: false,
             seeds: vec![1],

@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod artifact;
+mod board;
 pub mod comparison;
 mod depth;
 mod device;
@@ -21,6 +22,7 @@ mod error;
 mod estimate;
 mod flow;
 mod folder_lock;
+mod hello;
 mod json;
 mod module;
 mod netlist;
@@ -36,15 +38,17 @@ mod side_by_side;
 mod simulate;
 mod tools;
 
+pub use board::{BOARDS, Board, Pin, Pll, board, board_of};
 pub use depth::LongestPath;
 pub use device::config;
 pub use error::Error;
 pub use estimate::{Estimate, estimate};
 pub use flow::{BITSTREAM, Job, Stage, is_of_flow, run};
+pub use hello::{Hello, HelloReport, hello_sources, say_hello};
 pub use netlist::{Family, Netlist, netlist_of};
 pub use part::{Part, part};
 pub use prefix::{Prefix, PrefixError, prefixed};
 pub use report::{Hop, Late, PERIOD_NS, Placed, Report, Tool, WorstPath};
-pub use selftest::{BOARD, DuplexTest, Fault, SelfTest, board_mhz, sources};
+pub use selftest::{DuplexTest, Fault, SelfTest, sources};
 pub use simulate::{NETLIST, mapped, side_by_side, simulation};
 pub use tools::{Tools, tool};

@@ -19,17 +19,9 @@ pub struct Part {
     pub lut4: u64,
     /// Block RAMs of 18 kbit.
     pub ebr: u64,
-    /// Whether the pins of a board are known.
-    pub board: bool,
 }
 
-const fn ecp5_5g(
-    name: &'static str,
-    device: &'static str,
-    lut4: u64,
-    ebr: u64,
-    board: bool,
-) -> Part {
+const fn ecp5_5g(name: &'static str, device: &'static str, lut4: u64, ebr: u64) -> Part {
     Part {
         name,
         device,
@@ -37,15 +29,28 @@ const fn ecp5_5g(
         speed: 8, // the only grade of ECP5-5G
         lut4,
         ebr,
-        board,
+    }
+}
+
+/// Speed grade 6, the slowest: that of the boards.
+const fn ecp5(name: &'static str, device: &'static str, lut4: u64, ebr: u64) -> Part {
+    Part {
+        speed: 6,
+        ..ecp5_5g(name, device, lut4, ebr)
     }
 }
 
 /// All parts.
-const PARTS: [Part; 3] = [
-    ecp5_5g("lfe5um5g-85f", "--um5g-85k", 83_640, 208, true),
-    ecp5_5g("lfe5um5g-45f", "--um5g-45k", 43_848, 108, false),
-    ecp5_5g("lfe5um5g-25f", "--um5g-25k", 24_288, 56, false),
+const PARTS: [Part; 6] = [
+    ecp5_5g("lfe5um5g-85f", "--um5g-85k", 83_640, 208),
+    ecp5_5g("lfe5um5g-45f", "--um5g-45k", 43_848, 108),
+    ecp5_5g("lfe5um5g-25f", "--um5g-25k", 24_288, 56),
+    Part {
+        package: "CABGA554",
+        ..ecp5_5g("lfe5um5g-85f-bg554", "--um5g-85k", 83_640, 208)
+    },
+    ecp5("lfe5u-85f", "--85k", 83_640, 208),
+    ecp5("lfe5u-45f", "--45k", 43_848, 108),
 ];
 
 /// The part of that name.
@@ -72,7 +77,7 @@ mod tests {
         let said = part("xc7a35t").unwrap_err().to_string();
         assert_eq!(
             said,
-            "no part \"xc7a35t\": choose one of lfe5um5g-85f, lfe5um5g-45f, lfe5um5g-25f"
+            "no part \"xc7a35t\": choose one of lfe5um5g-85f, lfe5um5g-45f, lfe5um5g-25f, lfe5um5g-85f-bg554, lfe5u-85f, lfe5u-45f"
         );
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::board::BOARDS;
 use crate::regression::{TOLERANCE, growth, summary};
 
 /// A placed and routed device, as `constraints/reports` keeps it.
@@ -12,6 +13,9 @@ use crate::regression::{TOLERANCE, growth, summary};
 pub struct Report {
     /// Part.
     pub part: String,
+    /// Board, in reports since there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
     /// Speed grade.
     pub speed: u8,
     /// Bits of the data path.
@@ -148,7 +152,10 @@ pub(crate) fn rounded(value: f64) -> f64 {
 pub(crate) fn worst_path(report: &Value, blocks: &[String]) -> Result<(f64, WorstPath), String> {
     let clocks = report["fmax"].as_object().ok_or("no clocks")?;
     let achieved = |clock: &Value| clock["achieved"].as_f64();
-    let slowest = clocks.iter().filter(|(name, _)| !name.contains("clk12"));
+    // the PLL's input has its own name
+    let inputs = BOARDS.map(|board| board.clock_port());
+    let of_input = |name: &str| inputs.iter().any(|input| name.contains(input));
+    let slowest = clocks.iter().filter(|(name, _)| !of_input(name));
     let slowest = slowest.filter_map(|(name, clock)| Some((name, achieved(clock)?)));
     let (name, fmax) = slowest
         .min_by(|a, b| a.1.total_cmp(&b.1))

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use warpline_synth::{BOARD, config};
+use warpline_synth::{BOARDS, Board, config};
 
-const LPF: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.lpf");
-const BOARD_TEXT: &str = include_str!("../../constraints/ecp5-evn/warpline_ecp5_evn.sv");
 const XDC: &str = include_str!("../../constraints/ultrascale/warpline.xdc");
 const SCRIPT: &str = include_str!("../../constraints/ultrascale/warpline.tcl");
 
-/// Pins of the board's top module, each bit of a vector on its own.
-fn pins() -> BTreeSet<String> {
-    let start = BOARD_TEXT.find(&format!("module {BOARD}")).unwrap();
-    let ports = BOARD_TEXT[start..].split_once(") (").unwrap().1;
+/// Pins of a board's top module, each bit of a vector on its own.
+fn pins(board: &Board) -> BTreeSet<String> {
+    let text = board.sv();
+    let start = text.find(&format!("module {} ", board.top())).unwrap();
+    let ports = text[start..].split_once(") (").unwrap().1;
     let ports = ports.split_once(");").unwrap().0;
     let mut pins = BTreeSet::new();
     for port in ports.split(',') {
@@ -47,16 +46,16 @@ fn unlike(pins: &BTreeSet<String>, lpf: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_pin_of_the_board_has_its_site_and_no_site_two_pins() {
-    let pins = pins();
-    assert!(
-        pins.contains("led[7]") && pins.contains("clk12"),
-        "{pins:?}"
-    );
-    assert_eq!(unlike(&pins, LPF), [""; 0]);
-    let sites = named(LPF, "SITE");
-    assert_eq!(sites.iter().collect::<BTreeSet<_>>().len(), sites.len());
-    assert_eq!(unlike(&pins, &LPF.replace("led[3]", "led[9]")).len(), 4);
+fn every_pin_of_a_board_has_its_site_and_no_site_two_pins() {
+    for board in &BOARDS {
+        let (pins, lpf) = (pins(board), board.lpf());
+        let clock = format!("clk{}", board.mhz);
+        assert!(pins.contains("led[0]") && pins.contains(&clock), "{pins:?}");
+        assert_eq!(unlike(&pins, &lpf), [""; 0], "{}", board.name);
+        let sites = named(&lpf, "SITE");
+        assert_eq!(sites.iter().collect::<BTreeSet<_>>().len(), sites.len());
+        assert_eq!(unlike(&pins, &lpf.replace("led[0]", "led[19]")).len(), 4);
+    }
 }
 
 /// Names in `get_ports` and after options of `text` that `ports` lacks.

@@ -6,28 +6,12 @@ use warpline_design::{TOP, design};
 use warpline_hdl::Config;
 use warpline_regmap::register;
 use warpline_sv_writer::{Design, Direction};
-use warpline_synth::{BOARD, DuplexTest, Fault, SelfTest, config, sources};
+use warpline_synth::{BOARDS, DuplexTest, Fault, SelfTest, config, sources};
 use warpline_verilate::{Build, Model};
 use warpline_wire::crc::crc32c;
 
-/// A model of the PLL that passes the clock through.
-const PLL: &str = "
-/* verilator lint_off DECLFILENAME */
-/* verilator lint_off UNUSEDSIGNAL */
-/* verilator lint_off UNUSEDPARAM */
-module EHXPLLL #(
-    parameter PLLRST_ENA = \"\", INTFB_WAKE = \"\", STDBY_ENABLE = \"\", DPHASE_SOURCE = \"\",
-    parameter OUTDIVIDER_MUXA = \"\", OUTDIVIDER_MUXB = \"\", OUTDIVIDER_MUXC = \"\", OUTDIVIDER_MUXD = \"\",
-    parameter FEEDBK_PATH = \"\", CLKOP_ENABLE = \"\",
-    parameter integer CLKI_DIV = 1, CLKFB_DIV = 1, CLKOP_DIV = 1, CLKOP_CPHASE = 0, CLKOP_FPHASE = 0
-) (
-    input wire CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP, PHASELOADREG, PLLWAKESYNC, ENCLKOP,
-    output wire CLKOP, LOCK
-);
-    assign CLKOP = CLKI;
-    assign LOCK = 1'b1;
-endmodule
-";
+/// A PLL that passes the clock through.
+const PLL: &str = include_str!("models/EHXPLLL.sv");
 
 /// Clock cycles of a UART bit in simulation.
 const DIVISOR: u64 = 4;
@@ -51,9 +35,9 @@ fn build(device: &Design, config: &Config, fault: Option<Fault>) -> Build {
         format!("-GTIMEOUT_LOG={}", if config.transmit { 16 } else { 13 }),
         "-GREPEAT_LOG=13".into(),
     ];
-    let build = Build::new(BOARD).source("EHXPLLL.sv", PLL);
+    let build = Build::new(BOARDS[0].top()).source("EHXPLLL.sv", PLL);
     let build = parameters.into_iter().fold(build, Build::verilator_arg);
-    let sources = sources(device, config, fault).unwrap();
+    let sources = sources(device, config, &BOARDS[0], fault).unwrap();
     sources
         .into_iter()
         .fold(build, |build, (name, text)| build.source(name, text))

@@ -8,8 +8,8 @@ use std::{slice, thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use warpline_synth::{
-    BITSTREAM, Estimate, Family, Job, PERIOD_NS, Report, Stage, Tools, board_mhz, is_of_flow, part,
-    tool,
+    BITSTREAM, Estimate, Family, Hello, HelloReport, Job, PERIOD_NS, Report, Stage, Tools, board,
+    board_of, is_of_flow, part, say_hello, tool,
 };
 
 use super::exit_code::{DIFFERENT, OK};
@@ -25,10 +25,51 @@ const CYCLES: &str = include_str!("../../../docs/bench/receive-cycles.json");
 const ULPDU: usize = 1442;
 
 pub(super) fn run(options: &Synth) -> Result<u8, Error> {
-    match options.estimate {
-        Some(family) => count(options, family),
-        None => place(options),
+    match (options.estimate, &options.board) {
+        (Some(family), _) => count(options, family),
+        (None, Some(name)) if options.hello => hello(options, name),
+        _ => place(options),
     }
+}
+
+/// A small design for a board.
+fn hello(options: &Synth, name: &str) -> Result<u8, Error> {
+    let design = Hello {
+        board: board(name)?,
+        width: options.width,
+        out: options.out.clone(),
+    };
+    check_report(options)?;
+    let tools = Tools::find()?;
+    let spinner = spinner();
+    spinner.set_message("yosys, nextpnr and ecppack (a minute)");
+    let made = say_hello(&design, &tools);
+    spinner.finish_and_clear();
+    let report = made?;
+    show_result(options, &report, || said(&report, &design))?;
+    Ok(OK)
+}
+
+fn said(report: &HelloReport, design: &Hello) -> String {
+    let HelloReport {
+        board,
+        part,
+        clock_mhz,
+        fmax_mhz,
+        lut4,
+        ff,
+        pins,
+        ..
+    } = report;
+    format!(
+        "{STRONG}hello on {board} ({part}): {fmax_mhz} MHz, the PLL makes {clock_mhz} MHz{STRONG:#}
+  {lut4} LUT4, {ff} flip-flops, {pins} pins
+  bitstream {}
+            openFPGALoader -b {} loads it; the UART, 115200 8N1, repeats \"warpline hello\" and cycles
+",
+        design.out.join(BITSTREAM).display(),
+        design.board.loader,
+    )
 }
 
 /// Counts cells only.
@@ -62,8 +103,19 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
 }
 
 fn place(options: &Synth) -> Result<u8, Error> {
+    let (part, board) = match &options.board {
+        Some(name) => {
+            let board = board(name)?;
+            (board.part()?, Some(board))
+        }
+        None => {
+            let part = part(&options.part)?;
+            (part, board_of(part))
+        }
+    };
     let job = Job {
-        part: part(&options.part)?,
+        part,
+        board,
         width: options.width,
         transmit: options.transmit,
         seeds: options.seeds.clone(),
@@ -278,10 +330,13 @@ fn text(report: &Report, job: &Job) -> String {
         .iter()
         .map(|of| format!("{} {} ({} ns)", of.block, grouped(of.inputs as u64), of.ns))
         .collect();
-    let made = board_mhz(report.width);
-    let too_slow = match part.board && report.fmax_mhz < made {
-        true => format!(", not for the board, whose PLL makes {made} MHz"),
-        false => String::new(),
+    let made = job.board.map(|board| board.clock_mhz(report.width));
+    let too_slow = match made.filter(|made| report.fmax_mhz < *made) {
+        Some(made) => format!(
+            ", not for the board, whose PLL makes {} MHz",
+            (made * 100.0).round() / 100.0
+        ),
+        None => String::new(),
     };
     let inputs: usize = report.late.iter().map(|of| of.inputs).sum();
     let late = match late.is_empty() {
@@ -331,6 +386,7 @@ mod tests {
     fn report(fmax_mhz: f64, lut4: u64) -> Report {
         Report {
             part: "lfe5um5g-85f".into(),
+            board: None,
             speed: 8,
             width: 64,
             transmit: false,
@@ -382,6 +438,7 @@ mod tests {
         let mut before = report(150.0, 1000);
         let mut job = Job {
             part: part("lfe5um5g-85f").unwrap(),
+            board: None,
             width: 64,
             transmit: false,
             seeds: vec![1],
