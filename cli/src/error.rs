@@ -139,6 +139,12 @@ pub enum Error {
         /// The most.
         most: u64,
     },
+    /// What is to be transferred is no regular file.
+    #[error("{}: is a folder, pipe or device: give a regular file", path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// A file to transfer has no octets.
     #[error("{}: is empty: give a file with at least one octet", path.display())]
     Empty {

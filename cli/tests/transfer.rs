@@ -253,9 +253,17 @@ fn what_cannot_be_done_is_said_in_one_line() {
         .to_string();
     let server = Server::start(&["--size", "1000"]);
     let there = &server.address;
-    let cases: [(&[&str], i32, &str); 10] = [
+    let cases: [(&[&str], i32, &str); 13] = [
         (&["put", &missing, there], 2, "missing: cannot read"),
         (&["put", &empty, there], 2, "empty: is empty"),
+        // Without an end, a device would be read until memory is full.
+        (&["put", "/dev/zero", there], 2, "give a regular file"),
+        (&["put", "/", there], 2, "give a regular file"),
+        (
+            &["serve", "--listen", there, "--file", "/dev/zero"],
+            2,
+            "give a regular file",
+        ),
         (&["put", &source, "nowhere"], 2, "give ADDRESS:PORT"),
         (
             &["put", &source, there, "--offset", "1"],

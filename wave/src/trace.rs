@@ -229,7 +229,16 @@ fn end(name: &str, scopes: usize) -> &str {
 
 /// Reads a file. Its outer structure is checked before wellen reads it, which loops on some of what is no waveform.
 fn read(path: &Path) -> Result<Waveform, Error> {
-    let octets = fs::read(path).map_err(|source| Error::Read {
+    // A device may be endless, and opening a pipe may block.
+    let regular = fs::metadata(path).and_then(|found| match found.is_file() {
+        true => Ok(()),
+        false => {
+            let what = "a folder, pipe or device, give a regular file";
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
+        }
+    });
+    let octets = regular.and_then(|()| fs::read(path));
+    let octets = octets.map_err(|source| Error::Read {
         path: path.into(),
         source,
     })?;

@@ -45,10 +45,15 @@ pub(super) fn machine(peer: &Peer) -> Result<Machine, Error> {
 
 /// A file in memory that the card can reach.
 pub(super) fn loaded(path: &Path) -> Result<(DmaMemory, Vec<u8>), Error> {
-    let octets = fs::read(path).map_err(|source| Error::Read {
+    let unread = |source| Error::Read {
         path: path.into(),
         source,
-    })?;
+    };
+    // A device may be endless, and opening a pipe may block.
+    if !fs::metadata(path).map_err(unread)?.is_file() {
+        return Err(Error::NoFile { path: path.into() });
+    }
+    let octets = fs::read(path).map_err(unread)?;
     if octets.is_empty() {
         return Err(Error::Empty { path: path.into() });
     }
