@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, Target};
 use warpline_wire::rdmap::{
-    Address, Cause, InboundRead, OutboundRead, Outgoing, RdmaError, ReadRequest, SourceRegion,
-    Stream as Rdmap, Terminate, Version,
+    Address, Cause, Control, InboundRead, OutboundRead, Outgoing, RdmaError, ReadRequest,
+    SourceRegion, Stream as Rdmap, Terminate, Version,
 };
 
 use super::options::PairOptions;
@@ -279,6 +279,14 @@ impl Machine {
     fn respond(&mut self, state: &mut State) -> Result<(), Error> {
         while let Some(&read) = self.rdmap.next_request() {
             let request = read.request;
+            // The device answers in the version of RFC 5040 alone, and hands over a request of another one.
+            let version = Control(read.rsvd_ulp[0]).version();
+            if self.device_reads && version != Version::Ietf as u8 {
+                let error = RdmaError::OperationVersion;
+                let terminate = self.rdmap.refuse_read(&read, 0, error);
+                self.end(terminate);
+                return Ok(());
+            }
             let holder = state.stags.find(request.source_stag);
             let region = holder.map(|holder| SourceRegion {
                 base: holder.rights.base,
