@@ -182,7 +182,7 @@ impl Network<'_> {
         match completion {
             None => Ok(false),
             Some(Completion::Tagged(_)) => Ok(true),
-            Some(other) => Err(self.wrong(format!("{other:?} instead of a completion"))),
+            Some(other) => Err(self.wrong(format!("{other} instead of a tagged message"))),
         }
     }
 

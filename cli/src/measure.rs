@@ -239,8 +239,9 @@ fn run(
         match context.completion_queue().poll()? {
             Some(Completion::Tagged(_)) => {}
             other => {
+                let other = other.map_or("nothing".into(), |other| other.to_string());
                 return Err(wrong(format!(
-                    "expected a completion of each message, got {other:?}"
+                    "expected a completion of each message, got {other}"
                 )));
             }
         }

@@ -7,6 +7,7 @@
 //!
 //! Polling reads no register: an entry is new when its phase differs from the one that the last round left there.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -43,6 +44,19 @@ pub enum Completion {
     Flushed(FlushedReceive),
     /// A send request is done.
     Sent(SentCompletion),
+}
+
+impl fmt::Display for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tagged(_) => f.write_str("a tagged message"),
+            Self::Untagged(_) => f.write_str("an untagged message"),
+            Self::Closed(_) => f.write_str("the end of the peer's stream"),
+            Self::Error(event) => write!(f, "an error of the stream, {}", event.number.name()),
+            Self::Flushed(_) => f.write_str("an unused buffer"),
+            Self::Sent(_) => f.write_str("a send request"),
+        }
+    }
 }
 
 impl Completion {

@@ -9,6 +9,7 @@ use warpline_regmap::transmit::SlotError;
 
 use crate::device::BackendError;
 use crate::open_error::OpenError;
+use crate::words::{hex, meaning};
 
 /// What the driver reports instead of a result.
 #[derive(Debug, thiserror::Error)]
@@ -148,11 +149,17 @@ pub enum Error {
         /// What is wrong with it.
         source: MessageError,
     },
+    /// The card's control program writes messages without end.
+    #[error("the card has passed {count} messages without a pause: reset the device")]
+    CardMessages {
+        /// Messages that were taken.
+        count: usize,
+    },
     /// The private data is too long.
     #[error("private data: {0}")]
     PrivateData(#[from] MessageError),
     /// The card's control program did not carry a message out.
-    #[error("the card refuses a message of kind {kind}: {reason:?}")]
+    #[error("the card refuses a message of kind {kind}: {}", meaning(Refusal::VALUES, *reason as u8))]
     MessageRefused {
         /// Kind of the message: see `warpline_regmap::mailbox::HostKind`.
         kind: u8,
@@ -160,7 +167,7 @@ pub enum Error {
         reason: Refusal,
     },
     /// The card cannot listen there.
-    #[error("listening at {address}: {reason:?}; use an address of the card and a free port")]
+    #[error("listening at {address}: {}; use an address of the card and a free port", meaning(ListenFailure::VALUES, *reason as u8))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -183,13 +190,13 @@ pub enum Error {
         private_data: Vec<u8>,
     },
     /// Start-up failed.
-    #[error("start-up failed: {cause:?}")]
+    #[error("start-up failed: {}", meaning(FailureCause::VALUES, *cause as u8))]
     StartUp {
         /// Why.
         cause: FailureCause,
     },
     /// The connection ended during start-up.
-    #[error("the connection ended during start-up: {reason:?}")]
+    #[error("the connection ended during start-up: {}", meaning(CloseReason::VALUES, *reason as u8))]
     ConnectionClosed {
         /// How.
         reason: CloseReason,
@@ -352,7 +359,8 @@ pub enum Error {
     Random(getrandom::Error),
     /// The device refused a command that the driver considers legal.
     #[error(
-        "the device refused {command} with {arguments:#010x?}: reset the device, its state is not the one that the driver expects"
+        "the device refused {command} with the words {}: reset the device, its state is not the one that the driver expects",
+        hex(arguments)
     )]
     Refused {
         /// Name of the command.
@@ -388,7 +396,10 @@ pub enum Error {
     )]
     CompletionFault,
     /// The device wrote a malformed completion.
-    #[error("completion {index} {words:08x?}: {reason}; reset the device")]
+    #[error(
+        "completion {index} with the words {}: {reason}; reset the device",
+        hex(words)
+    )]
     Completion {
         /// Number of the entry since the queue was started, modulo 2^32.
         index: u32,
@@ -398,7 +409,10 @@ pub enum Error {
         reason: &'static str,
     },
     /// A stream's error record is malformed.
-    #[error("error record of stream {stream} {words:08x?}: {reason}; reset the device")]
+    #[error(
+        "error record of stream {stream} with the words {}: {reason}; reset the device",
+        hex(words)
+    )]
     Record {
         /// The stream.
         stream: u8,

@@ -102,6 +102,7 @@ mod shape;
 mod shared;
 mod stag;
 mod stream;
+mod words;
 
 pub use address::{Address, open};
 #[cfg(all(target_arch = "x86_64", feature = "kernel"))]

@@ -10,6 +10,7 @@
 //! So that they are freed at all, the driver signals at least one request in every quarter of the ring.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use warpline_regmap::transmit::{Flags, Payload, SendRequest, SlotError, Target};
 
@@ -34,6 +35,21 @@ pub enum SendStatus {
     Bounds,
     /// The bus refused a read.
     Bus,
+}
+
+impl fmt::Display for SendStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "sent",
+            Self::Flushed => "the stream ended before",
+            Self::Malformed => "the device does not accept the request",
+            Self::Stag => "its STag names no region",
+            Self::NotAssociated => "its region belongs to another stream or protection domain",
+            Self::Access => "its region may not be read by the peer",
+            Self::Bounds => "it leaves its region",
+            Self::Bus => "the bus refused a read",
+        })
+    }
 }
 
 /// An event of the device, each field checked by itself.

@@ -12,7 +12,7 @@ use crate::{messages::Warning, stopped::Stopped};
 pub enum Error {
     /// Verilator was not found.
     #[error(
-        "Verilator not found, looked at {searched:?}: run `make setup`, or set VERILATOR_ROOT, or install the package `verilator`"
+        "Verilator not found, looked at {}: run `make setup`, or set VERILATOR_ROOT, or install the package `verilator`", listed(searched.iter().map(|path| path.display()))
     )]
     NoVerilator {
         /// Programs that were looked for, in this order.
@@ -20,7 +20,8 @@ pub enum Error {
     },
     /// No C++ compiler was found.
     #[error(
-        "C++ compiler not found, looked for {searched:?}: run `make setup`, or install the package `clang`, or name another one in WARPLINE_CXX"
+        "C++ compiler not found, looked for {}: run `make setup`, or install the package `clang`, or name another one in WARPLINE_CXX",
+        listed(searched)
     )]
     NoCompiler {
         /// Program names that were looked for, in this order.
@@ -81,7 +82,7 @@ pub enum Error {
         reason: String,
     },
     /// No port of that name.
-    #[error("no port {name:?}; there are {known:?}")]
+    #[error("no port {name}; there are {}", listed(known))]
     UnknownPort {
         /// The name asked for.
         name: String,
@@ -129,6 +130,12 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// Items with commas between them.
+fn listed(items: impl IntoIterator<Item: fmt::Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
 }
 
 /// `map_err` argument that adds the path to an I/O error.

@@ -9,6 +9,8 @@ use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use warpline_driver::PairEvent;
+
 use super::exit_code::OK;
 use super::output::{apart, writable, write_octets};
 use super::terminal::{remark, show};
@@ -84,7 +86,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         let stopped = || stop.load(Ordering::Relaxed);
         let served = serve(&server, count, &stopped, &|peer, end| {
             let (closed, text) = match end {
-                Ok(Some(reason)) => (true, format!("closed, {reason:?}")),
+                Ok(Some(reason)) => (true, PairEvent::Closed(*reason).to_string()),
                 Ok(None) => (false, "reset, since the server ends".to_owned()),
                 Err(error) => (false, error.to_string()),
             };

@@ -196,7 +196,10 @@ impl Records {
 fn known(width: usize) -> Result<(), String> {
     match WIDTHS.contains(&width) {
         true => Ok(()),
-        false => Err(format!("a width of {width} bits; there are {WIDTHS:?}")),
+        false => Err(format!(
+            "a width of {width} bits; there are {}",
+            WIDTHS.map(|width| width.to_string()).join(", ")
+        )),
     }
 }
 

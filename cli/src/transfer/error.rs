@@ -39,7 +39,7 @@ pub enum TransferError {
         now: u64,
     },
     /// The connection ended before the transfer did.
-    #[error("the connection ended ({event:?})")]
+    #[error("the connection ended{}", event.as_ref().map(|event| format!(": {event}")).unwrap_or_default())]
     Ended {
         /// What ended it, if it was said.
         event: Option<PairEvent>,

@@ -162,8 +162,12 @@ impl KernelVfio {
         let mapped = mappable.then(|| Mapping::new(file.as_fd(), at, register::SPACE.into()));
         let registers = match mapped {
             Some(Ok(mapping)) => Registers::Mapped(mapping),
-            refused => {
-                tracing::warn!(?refused, "registers are not mapped: accesses are slow");
+            Some(Err(error)) => {
+                tracing::warn!(%error, "registers are not mapped: accesses are slow");
+                Registers::File { at }
+            }
+            None => {
+                tracing::warn!("the kernel maps no registers: accesses are slow");
                 Registers::File { at }
             }
         };

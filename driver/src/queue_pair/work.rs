@@ -1,11 +1,14 @@
 //! What queue pairs report.
 
+use std::fmt;
+
 use warpline_regmap::mailbox::{CloseReason, FailureCause};
 use warpline_wire::rdmap::Terminate;
 
 use crate::buffer::Buffer;
 use crate::completion::ErrorEvent;
 use crate::posted_sends::SendStatus;
+use crate::words::{cause, meaning};
 
 /// State of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,4 +102,68 @@ pub enum Work {
         /// What.
         event: PairEvent,
     },
+}
+
+impl fmt::Display for PairEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Terminating(terminate) => {
+                let cause = cause(terminate.cause);
+                write!(f, "this end has ended the stream: {cause}")
+            }
+            Self::Terminated(terminate) => {
+                let cause = cause(terminate.cause);
+                write!(f, "the peer has ended the stream: {cause}")
+            }
+            Self::StreamError(event) => write!(
+                f,
+                "the peer's octets at stream position {} are refused: {} (type {:#x}, code {:#04x})",
+                event.position,
+                event.number.name(),
+                event.number.error_type(),
+                event.number.code()
+            ),
+            Self::ResponseFailed(status) => {
+                write!(f, "a Read Response could not be sent: {status}")
+            }
+            Self::HalfClosed => f.write_str("the peer sends nothing more"),
+            Self::Closed(reason) => {
+                let reason = meaning(CloseReason::VALUES, *reason as u8);
+                write!(f, "closed: {reason}")
+            }
+            Self::Failed(cause) => {
+                let cause = meaning(FailureCause::VALUES, *cause as u8);
+                write!(f, "start-up failed: {cause}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpline_wire::rdmap::{Cause, RdmaError};
+
+    use super::*;
+
+    #[test]
+    fn events_have_plain_words() {
+        let cause = Cause::Rdma(RdmaError::OperationVersion);
+        let cases = [
+            (
+                PairEvent::Closed(CloseReason::Finished),
+                "closed: both ends have sent their FIN",
+            ),
+            (
+                PairEvent::Terminated(Terminate::new(cause)),
+                "the peer has ended the stream: invalid RDMAP version (RDMAP, layer 0x0, type 0x2, code 0x05)",
+            ),
+            (
+                PairEvent::ResponseFailed(SendStatus::Bus),
+                "a Read Response could not be sent: the bus refused a read",
+            ),
+        ];
+        for (event, words) in cases {
+            assert_eq!(event.to_string(), words);
+        }
+    }
 }
