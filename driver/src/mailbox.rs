@@ -21,6 +21,10 @@ use crate::mailbox_state::MailboxState;
 use crate::route::Signal;
 use crate::shared::Shared;
 
+/// Most messages that are taken or passed at a time. A control program has far fewer for all its connections: one that always has
+/// another would keep the caller for ever.
+const MOST_MESSAGES: usize = 1 << 14;
+
 /// Checks that there is a mailbox, and that its interrupt reaches the driver.
 pub(crate) fn check(shared: &Shared) -> Result<(), Error> {
     if shared.mailbox_interrupt() {
@@ -49,7 +53,7 @@ pub(crate) fn pump(shared: &Shared) -> Result<(), Error> {
     drained.map_err(|error| Error::device("draining an eventfd")(error.into()))?;
     let bit = 1 << mailbox::INTERRUPT;
     shared.write(register::INTERRUPT_STATE, 0, bit)?;
-    loop {
+    for _ in 0..MOST_MESSAGES {
         let sent = send(shared, &mut state)?;
         let Some(words) = receive(shared)? else {
             if sent {
@@ -65,6 +69,8 @@ pub(crate) fn pump(shared: &Shared) -> Result<(), Error> {
             }
         }
     }
+    let count = MOST_MESSAGES;
+    Err(Error::CardMessages { count })
 }
 
 /// Passes the next message; whether there was one, and room.

@@ -53,7 +53,10 @@ impl Party {
         } else if self.messages.len() < MOST_MESSAGES {
             self.messages.push_back(message);
         } else {
-            tracing::warn!(?message, "message of the card dropped: too many wait");
+            tracing::warn!(
+                kind = message.kind().name(),
+                "message of the card dropped: too many wait"
+            );
         }
         self.signal.raise();
     }
@@ -180,7 +183,10 @@ impl MailboxState {
                 listener,
                 ..
             }) => {
-                if let Some(party) = self.listeners.get(&listener) {
+                // One that is too much gets no answer: the card ends it in time.
+                let room = |party: &&Party| party.messages.len() < MOST_MESSAGES;
+                let own = HOST_CONNECTIONS.contains(&connection);
+                if let Some(party) = self.listeners.get(&listener).filter(room).filter(|_| !own) {
                     let party = Party::new(Arc::clone(&party.signal));
                     self.connections.insert(connection, party);
                     self.push_listener(listener, message);
