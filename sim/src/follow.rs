@@ -103,6 +103,8 @@ pub(crate) enum Followed {
 #[derive(Debug, Default)]
 pub(crate) struct Follow {
     argument: [u32; ARGUMENTS],
+    /// A command was started, and is not seen done. The device ignores further ones and their arguments until it is.
+    running: bool,
     /// A command under way: what has happened when it is done.
     under_way: Option<Followed>,
     /// Bus address of the completion queue, low word first.
@@ -118,8 +120,15 @@ impl Follow {
         if offset != register::COMMAND.offset || busy {
             return None;
         }
+        self.running = false;
         let done = self.under_way.take()?;
         (register::COMMAND_FAILED.get(&[found]) == 0).then_some(done)
+    }
+
+    /// Whether a write may meet a command that is still running: its user has not waited.
+    pub fn meets_command(&self, offset: u32) -> bool {
+        let argument = element(&register::ARGUMENT, offset).is_some();
+        self.running && (argument || offset == register::COMMAND.offset)
     }
 
     /// The stream that a write is about to close.
@@ -142,6 +151,7 @@ impl Follow {
             return None; // the relevant bits of the others are in the lowest octet
         }
         if offset == register::COMMAND.offset {
+            self.running = true;
             let words = &self.argument;
             let stream = words[0] as u8; // in all commands
             match value & 0xFF {
@@ -250,6 +260,22 @@ mod tests {
         let done = follow.read(COMMAND, command::CLOSE_STREAM);
         assert_eq!(done, Some(Followed::Closed { stream: 3 }));
         assert_eq!(follow.written(COMMAND, command::CLOSE_STREAM, 0b1110), None);
+    }
+
+    #[test]
+    fn what_may_meet_a_running_command_is_known() {
+        let mut follow = Follow::default();
+        let revoke = command::REVOKE_STAG;
+        assert!(!follow.meets_command(COMMAND));
+        follow.written(COMMAND, revoke, 0b1110);
+        assert!(!follow.meets_command(COMMAND), "nothing was started");
+        follow.written(COMMAND, revoke, 1);
+        assert!(follow.meets_command(COMMAND) && follow.meets_command(ARGUMENT + 28));
+        assert!(!follow.meets_command(ARGUMENT + 32) && !follow.meets_command(COMMAND + 4));
+        follow.read(COMMAND, BUSY | revoke);
+        assert!(follow.meets_command(COMMAND));
+        follow.read(COMMAND, FAILED | revoke);
+        assert!(!follow.meets_command(COMMAND) && !follow.meets_command(ARGUMENT));
     }
 
     #[test]

@@ -515,6 +515,12 @@ impl Simulation {
         while self.lite(side).is_busy() {
             self.cycle()?;
         }
+        if write.is_some() && self.commands[side as usize].meets_command(offset) {
+            let found = self.access(side, register::COMMAND.offset, None)?;
+            if register::COMMAND_BUSY.get(&[found]) == 1 {
+                return Ok(0); // the device ignores it
+            }
+        }
         if let Some((value, strobes)) = write
             && let Some(stream) = self.commands[side as usize].closes(offset, value, strobes)
         {
@@ -547,6 +553,12 @@ impl Simulation {
                 Followed::Send(event) => {
                     if let Some((ring, _)) = &mut self.ring {
                         ring.follow(event);
+                    }
+                }
+                // It may have been armed between the start of this command and its end.
+                Followed::Closed { stream } => {
+                    if let Some((ring, _)) = &mut self.ring {
+                        ring.close(stream);
                     }
                 }
                 Followed::Completions { base, entries } => {

@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod endings;
+mod hurried_host;
 mod messages;
 mod mixed;
 mod resets;

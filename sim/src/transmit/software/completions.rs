@@ -13,12 +13,16 @@
 use std::collections::VecDeque;
 
 use warpline_regmap::layout::completion;
+use warpline_regmap::register;
 
 use crate::host::Host;
 use crate::transmit::octets::merged;
 
 /// Octets of an entry.
 pub(crate) const ENTRY: usize = 4 * completion::WORDS;
+
+/// Alignment of the queue's base.
+const BASE_OCTETS: u64 = 64;
 
 /// A completion entry, word 0 first.
 pub(crate) type Entry = [u32; completion::WORDS];
@@ -68,18 +72,23 @@ impl Completions {
         };
     }
 
-    /// The host has written `entries`: those of the RTL's queue. 3 is a number that the RTL refuses.
+    /// The host has written `entries`: those of the RTL's queue. 3 is a number that the RTL refuses. The RTL refuses a base that is
+    /// not aligned, too.
     pub fn begin(&mut self, entries: u32) -> u32 {
         let base = self.base;
+        let sizes = 2..=register::COMPLETION_ENTRIES_MAX;
+        let good = entries.is_power_of_two()
+            && sizes.contains(&entries)
+            && base.is_multiple_of(BASE_OCTETS);
         *self = Self {
             base,
-            entries,
+            entries: if good { entries } else { 0 },
             ..Self::default()
         };
         match entries {
             0 => 0,
-            1 => 3,
-            entries => entries / 2 + entries % 2,
+            _ if good => entries / 2,
+            _ => 3,
         }
     }
 
@@ -150,11 +159,16 @@ impl Completions {
     }
 
     fn put(&mut self, host: &Host, mut entry: Entry, rtl: bool) -> bool {
-        let place = self.produced & (self.entries - 1);
+        // The queue may have ended since the entry left.
+        let Some(most) = self.entries.checked_sub(1) else {
+            return false;
+        };
+        let place = self.produced & most;
         let phase = (self.produced / self.entries) & 1 == 0;
         completion::PHASE.put(&mut entry, phase.into());
         let octets: Vec<u8> = entry.iter().flat_map(|word| word.to_le_bytes()).collect();
-        if !host.store(self.base + u64::from(place) * ENTRY as u64, &octets) {
+        let address = self.base.wrapping_add(u64::from(place) * ENTRY as u64);
+        if !host.store(address, &octets) {
             return false;
         }
         self.produced = self.produced.wrapping_add(1);

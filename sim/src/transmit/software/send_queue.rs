@@ -251,7 +251,9 @@ impl SendQueue {
     fn fetch(&mut self, around: &mut Surroundings<'_>) {
         let Some(ring) = &mut self.ring else { return };
         let mut octets = [0; SLOT_OCTETS as usize];
-        let address = ring.base + slot_offset(ring.consumed, ring.entries);
+        let address = ring
+            .base
+            .wrapping_add(slot_offset(ring.consumed, ring.entries));
         let read = around.host.load(address, &mut octets);
         ring.consumed = ring.consumed.wrapping_add(1);
         let mut slot: Slot = [0; send_slot::WORDS];
