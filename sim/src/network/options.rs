@@ -1,6 +1,7 @@
 //! How a network side works, and its limits.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::network::path::PathOptions;
 
@@ -16,6 +17,9 @@ pub struct NetworkOptions {
     pub pending: usize,
     /// Most connections that wait in the kernel for a listener.
     pub waiting: i32,
+    /// Longest time for which a peer may accept nothing of what there is to send, because it acknowledges nothing or keeps its
+    /// window at zero: then the connection is lost, as RFC 6429 allows. It would hold its stream for ever otherwise.
+    pub send_timeout: Duration,
     /// Octets of a connection's receive buffer in the kernel, as for `SO_RCVBUF`.
     pub receive_buffer: usize,
     /// Octets of its send buffer, as for `SO_SNDBUF`.
@@ -32,14 +36,18 @@ pub struct NetworkOptions {
 }
 
 impl Default for NetworkOptions {
-    /// 64 connections, 8 listeners with 16 pending connections each and 16 in the kernel, 128 KiB in each buffer and backlog,
-    /// a smooth path, seed 1, no record.
+    /// 80 connections, all of which may be pending, 8 listeners, 16 connections that wait in the kernel, a minute without any
+    /// acknowledgement, 128 KiB in each buffer and backlog, a smooth path, seed 1, no record.
+    ///
+    /// These are more connections than the control program has places for: it sees each one that comes, and lets it take the place
+    /// of one whose peer is silent.
     fn default() -> Self {
         Self {
-            connections: 64,
+            connections: 80,
             listeners: 8,
-            pending: 16,
+            pending: 80,
             waiting: 16,
+            send_timeout: Duration::from_secs(60),
             receive_buffer: 128 << 10,
             send_buffer: 128 << 10,
             backlog: 128 << 10,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -14,11 +15,13 @@ use socket2::SockRef;
 /// Flags of each socket.
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// Octets of buffers in the kernel.
+/// What the kernel holds of a connection, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
     pub receive: usize,
     pub send: usize,
+    /// Time for which the peer may accept nothing.
+    pub timeout: Duration,
 }
 
 fn open(address: &SocketAddr, buffers: Buffers) -> io::Result<OwnedFd> {
@@ -27,9 +30,11 @@ fn open(address: &SocketAddr, buffers: Buffers) -> io::Result<OwnedFd> {
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
     let socket = socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?;
-    // Before the handshake: the window's scale depends on it. What is accepted inherits both.
+    // Before the handshake: the window's scale depends on it. What is accepted inherits all three.
     sockopt::set_socket_recv_buffer_size(&socket, buffers.receive)?;
     sockopt::set_socket_send_buffer_size(&socket, buffers.send)?;
+    let timeout = u32::try_from(buffers.timeout.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_tcp_user_timeout(&socket, timeout.max(1))?; // 0 is the kernel's own
     Ok(socket)
 }
 
@@ -120,5 +125,5 @@ pub(crate) fn finish(socket: &OwnedFd) -> io::Result<()> {
 /// Closes with RST instead of FIN.
 pub(crate) fn abort(socket: OwnedFd) {
     // If it fails, the peer gets a FIN: the connection ends in either case.
-    let _ = sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO));
+    let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
 }

@@ -102,6 +102,7 @@ impl Table {
         Buffers {
             receive: self.options.receive_buffer,
             send: self.options.send_buffer,
+            timeout: self.options.send_timeout,
         }
     }
 

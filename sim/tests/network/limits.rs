@@ -1,6 +1,6 @@
 //! What peers cannot do: fill memory, or stop other peers.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -9,7 +9,7 @@ use fastrand::Rng;
 use warpline_driver::Completion;
 use warpline_sim::{Event, NetworkError, NetworkOptions};
 
-use crate::bench::{Bench, fpdus, pattern, peer, rough, tagged, until, writes};
+use crate::bench::{Bench, PATIENCE, fpdus, pattern, peer, rough, tagged, until, writes};
 
 /// Time for which a socket that accepts nothing more counts as full.
 const STILL: Duration = Duration::from_millis(300);
@@ -141,6 +141,42 @@ fn a_full_completion_queue_stops_the_peer_and_loses_nothing() {
     expect(&bench, 0, 600);
     assert!(region.to_vec().unwrap() == memory);
     writer.join().unwrap();
+}
+
+/// A peer that reads nothing holds neither its stream nor what is queued for it for ever; others are not concerned.
+#[test]
+fn a_peer_that_accepts_nothing_is_given_up() {
+    let bench = Bench::open(NetworkOptions {
+        send_timeout: Duration::from_secs(1),
+        ..small()
+    });
+    let (_, address) = bench.listen("127.0.0.1:0");
+    let deaf = small_peer(address);
+    let (handle, _stream) = bench.attach(0);
+    let (mut reads, quiet) = (peer(address), bench.attach(1));
+    let octets = [0x5A; 4096];
+    let (mut sent, start) = (0, Instant::now());
+    let kind = loop {
+        match bench.connections.send(handle, &octets) {
+            Ok(count) => sent += count,
+            Err(NetworkError::Lost(kind)) => break kind,
+            Err(error) => panic!("{error}"),
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "still there behind {sent} octets"
+        );
+        thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(kind, ErrorKind::TimedOut);
+    let lost = Event::Lost(ErrorKind::TimedOut);
+    bench.event(|of, event| (of == handle && event == lost).then_some(()));
+    bench.connections.close(handle);
+    assert_eq!(bench.connections.send(quiet.0, b"warp").unwrap(), 4);
+    let mut found = [0; 4];
+    reads.read_exact(&mut found).unwrap();
+    assert_eq!(&found, b"warp");
+    drop(deaf);
 }
 
 #[test]
