@@ -177,3 +177,48 @@ impl Completions {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `COMPLETION_ENTRIES` has it: any other number is refused, and so is a queue whose base is not aligned.
+    #[test]
+    fn a_queue_that_the_registers_refuse_is_none_for_the_engine() {
+        for (base, entries) in [
+            (0x1000, 3),
+            (0x1000, 5),
+            (0x1000, 6),
+            (0x1000, 7),
+            (0x1000, 1 << 17),
+            (0x1000, u32::MAX),
+            (0x1020, 64),
+        ] {
+            let mut queue = Completions::default();
+            queue.set_base(false, base, 0xF);
+            assert_eq!(queue.begin(entries), 3, "{entries} at {base:#x}");
+            assert!(!queue.has_room(), "{entries} at {base:#x}");
+        }
+        let mut queue = Completions::default();
+        queue.set_base(false, 0x1000, 0xF);
+        assert_eq!(queue.begin(64), 32);
+        assert!(queue.has_room());
+        assert_eq!(queue.begin(0), 0);
+        assert!(!queue.has_room());
+    }
+
+    /// An entry that left for a queue that has ended since, or that lies at the end of all addresses.
+    #[test]
+    fn an_entry_without_a_place_is_refused() {
+        let host = Host::default();
+        let mut queue = Completions::default();
+        assert!(!queue.redirect(&host, &[0; ENTRY]));
+        queue.set_base(false, 0xFFFF_FFC0, 0xF);
+        queue.set_base(true, u32::MAX, 0xF);
+        queue.begin(1 << 16);
+        queue.produced = 7;
+        assert!(!queue.redirect(&host, &[0; ENTRY]));
+        queue.push(&host, Entry::default());
+        assert!(queue.fault && !queue.has_room());
+    }
+}
