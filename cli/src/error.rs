@@ -276,6 +276,7 @@ impl Error {
             Self::Transfer(
                 TransferError::Ended { .. }
                 | TransferError::Silent(_)
+                | TransferError::Thread(_)
                 | TransferError::GaveUp { .. }
                 | TransferError::Driver(_),
             )

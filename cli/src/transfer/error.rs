@@ -1,5 +1,6 @@
 //! What can go wrong with a transfer.
 
+use std::io;
 use std::net::SocketAddr;
 
 use warpline_driver::PairEvent;
@@ -44,6 +45,9 @@ pub enum TransferError {
         /// What ended it, if it was said.
         event: Option<PairEvent>,
     },
+    /// The system refuses a thread.
+    #[error("the system refuses a thread for the connection: {0}")]
+    Thread(io::Error),
     /// Nothing happened for a long time.
     #[error("nothing happened for {0} s: is the peer still there?")]
     Silent(u64),

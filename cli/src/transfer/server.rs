@@ -92,10 +92,15 @@ pub fn serve(
                 continue;
             };
             accepted += 1;
-            scope.spawn(move || {
-                let peer = request.peer();
+            let peer = request.peer();
+            let thread = thread::Builder::new().name("connection".into());
+            let served = thread.spawn_scoped(scope, move || {
                 said(peer, &connection(server, request, stop));
             });
+            // The request is dropped, and so rejected.
+            if let Err(error) = served {
+                said(peer, &Err(TransferError::Thread(error)));
+            }
         }
         Ok(())
     })
