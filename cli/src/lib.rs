@@ -31,6 +31,7 @@ mod play;
 pub mod replay;
 #[cfg(feature = "report")]
 mod report;
+mod size;
 pub mod transfer;
 #[cfg(feature = "watch")]
 pub mod watch;

@@ -1,25 +1,29 @@
 //! The options of the command line.
 
 use std::ffi::OsString;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 #[cfg(feature = "watch")]
 use std::time::Duration;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
 use warpline_capture::explain::SctpForm;
 use warpline_capture::replay::{Choice, Role};
 use warpline_driver::Address;
 #[cfg(feature = "rtl")]
-use warpline_hdl::{Config, STREAMS};
-#[cfg(feature = "rtl")]
 use warpline_synth::{Family, Prefix};
 
-use crate::help;
+use crate::{help, size};
+
+mod values;
+
+#[cfg(feature = "watch")]
+use values::interval;
+use values::{address, connection, endpoint, from_one, position, seed, width};
+#[cfg(feature = "rtl")]
+use values::{family, megahertz, ring_octets, slot_octets, streams};
 
 /// Longest piece of a random segmentation: two full TCP segments on Ethernet.
 const RANDOM_MAX: NonZeroUsize = NonZeroUsize::new(2 * 1460).unwrap();
@@ -141,7 +145,7 @@ pub(crate) struct Rtl {
     #[arg(long)]
     pub sctp: bool,
     /// With --sctp: octets of a slot, which holds the user data of one chunk; a power of two from 512 to a quarter of the ring
-    #[arg(long, value_name = "OCTETS", requires = "sctp")]
+    #[arg(long, value_name = "OCTETS", value_parser = slot_octets, requires = "sctp")]
     #[arg(allow_negative_numbers = true, default_value = "2048")]
     pub sctp_slot_octets: usize,
     /// With --sctp: DDP-SSNs from the next one on that are accepted, 1 to 32767
@@ -444,8 +448,8 @@ pub(crate) struct Serve {
     /// Address to listen at; port 0 takes any
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = endpoint)]
     pub listen: SocketAddr,
-    /// Octets of the memory, which begins as zeros
-    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    /// Octets of the memory, which begins as zeros; K, M and G count 1024 each: 64K is 65536
+    #[arg(long, value_name = "OCTETS", value_parser = size::memory)]
     #[arg(
         allow_negative_numbers = true,
         required_unless_present = "file",
@@ -491,8 +495,8 @@ pub(crate) struct Get {
     /// File for the octets
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Octets to read [default: to the end of the memory]
-    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u64).range(1..=1 << 32), allow_negative_numbers = true)]
+    /// Octets to read, as 1000 or 64K [default: to the end of the memory]
+    #[arg(long, value_name = "OCTETS", value_parser = size::memory, allow_negative_numbers = true)]
     pub length: Option<u64>,
     #[command(flatten)]
     pub transfer: Transfer,
@@ -501,10 +505,11 @@ pub(crate) struct Get {
 /// What `put` and `get` share.
 #[derive(Debug, Args)]
 pub(crate) struct Transfer {
-    /// Offset in the served memory
+    /// Offset in the served memory, as 1000 or 64K
     #[arg(
         long,
         value_name = "OCTETS",
+        value_parser = size::octets,
         default_value = "0",
         allow_negative_numbers = true
     )]
@@ -622,106 +627,6 @@ impl Replay {
             (None, None) => Ok(Segmentation::AsCaptured),
         }
     }
-}
-
-fn width(text: &str) -> Result<usize, &'static str> {
-    match text.parse() {
-        Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
-        _ => Err("choose 64, 128, 256 or 512"),
-    }
-}
-
-/// Names are resolved; the first address counts.
-fn endpoint(text: &str) -> Result<SocketAddr, String> {
-    let found = text
-        .to_socket_addrs()
-        .map_err(|error| format!("{error}; give ADDRESS:PORT"));
-    found?
-        .next()
-        .ok_or_else(|| "the name has no address".into())
-}
-
-fn connection(text: &str) -> Result<usize, &'static str> {
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("give a number from 1 on"),
-    }
-}
-
-fn from_one(text: &str) -> Result<u64, &'static str> {
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("give a number from 1 on"),
-    }
-}
-
-/// A stream position, in decimal or with 0x.
-fn position(text: &str) -> Result<u32, &'static str> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) if !digits.starts_with('+') => u32::from_str_radix(digits, 16),
-        _ => text.parse(),
-    };
-    match parsed {
-        Ok(position) if position.is_multiple_of(4) => Ok(position),
-        Ok(_) => Err("give a multiple of 4: FPDUs begin at none other (MPA-FMT-11)"),
-        Err(_) => Err("give a whole number below 2^32"),
-    }
-}
-
-#[cfg(feature = "watch")]
-fn interval(text: &str) -> Result<Duration, &'static str> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("give seconds, from 0.1 to 3600"),
-    }
-}
-
-#[cfg(feature = "rtl")]
-fn megahertz(text: &str) -> Result<f64, &'static str> {
-    match text.parse::<f64>() {
-        Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(clock),
-        _ => Err("give a clock above 0, in MHz"),
-    }
-}
-
-fn seed<T: FromStr>(text: &str) -> Result<T, String> {
-    let most = 8 * size_of::<T>();
-    text.parse()
-        .map_err(|_| format!("give a whole number below 2^{most}"))
-}
-
-#[cfg(feature = "rtl")]
-fn family(text: &str) -> Result<Family, &'static str> {
-    Family::of_name(text).ok_or("choose ecp5 or xcup")
-}
-
-#[cfg(feature = "rtl")]
-fn streams(text: &str) -> Result<usize, &'static str> {
-    match text.parse() {
-        Ok(streams) if STREAMS.contains(&streams) => Ok(streams),
-        _ => Err("choose 4 or 16"),
-    }
-}
-
-#[cfg(feature = "rtl")]
-fn ring_octets(text: &str) -> Result<usize, String> {
-    let ring_octets = text
-        .parse()
-        .map_err(|_| "give a power of two from 4096 to 131072")?;
-    let config = Config {
-        ring_octets,
-        commit_octets: ring_octets,
-        ..Config::simulated(64)
-    };
-    match config.validate() {
-        Ok(()) => Ok(ring_octets),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A path need not be Unicode.
-fn address() -> impl TypedValueParser<Value = Address> {
-    OsStringValueParser::new().try_map(|text| Address::try_from(text.as_os_str()))
 }
 
 fn segment(text: &str) -> Result<SegmentLength, &'static str> {
