@@ -47,7 +47,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
                 messages += 1;
             }
             Completion::Error(event) => {
-                println!("stream {} failed: {:?}", event.stream, event.number);
+                println!("stream {} failed: {}", event.stream, event.number.name());
                 break;
             }
             _ => {}

@@ -87,7 +87,8 @@ fn establish(
     if listens {
         let listener = Listener::bind(context, address, ListenOptions::default())?;
         let request = listener.accept(PATIENCE)?.ok_or("nobody connects")?;
-        println!("{} says {:?}", request.peer(), request.private_data());
+        let said = String::from_utf8_lossy(request.private_data());
+        println!("{} says {said}", request.peer());
         return Ok(request.accept(&domain, queue, options, b"pong")?);
     }
     let options = ConnectOptions {
@@ -96,6 +97,6 @@ fn establish(
         ..ConnectOptions::default()
     };
     let (pair, reply) = connect(&domain, queue, address, options)?;
-    println!("the peer says {reply:?}");
+    println!("the peer says {}", String::from_utf8_lossy(&reply));
     Ok(pair)
 }

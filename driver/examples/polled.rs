@@ -48,7 +48,7 @@ pub fn receive(address: &str, quiet: Duration) -> Result<u64, Error> {
                     last = Instant::now();
                 }
                 Some(Completion::Error(event)) => {
-                    println!("stream {} failed: {:?}", event.stream, event.number);
+                    println!("stream {} failed: {}", event.stream, event.number.name());
                     return Ok(messages);
                 }
                 Some(_) => {}
