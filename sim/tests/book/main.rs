@@ -4,6 +4,9 @@
 #[allow(dead_code, reason = "of the tests of verbs, which use all of it")]
 #[path = "../verbs/bench.rs"]
 mod bench;
+#[allow(dead_code, reason = "its `main`")]
+#[path = "../../../driver/examples/two_programs.rs"]
+mod two_programs;
 
 use std::net::{AddrParseError, SocketAddr};
 use std::sync::Arc;
@@ -545,4 +548,23 @@ fn two_programs_connect_and_end() {
         client.context.connections() + server.context.connections(),
         0
     );
+}
+
+#[test]
+fn the_whole_program_writes_into_the_memory_of_the_other_one() {
+    let [client, server] = [1, 2].map(|seed| Machine::new(Engine::Software, seed));
+    let listen = || Listener::bind(&server.context, anywhere(), ListenOptions::default()).unwrap();
+    let listener = listen();
+    let address = listener.address();
+    let written = std::thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let text = two_programs::serve(&server.context, &listener);
+            text.map_err(|error| error.to_string())
+        });
+        two_programs::put(&client.context, address, b"hello there").unwrap();
+        served.join().unwrap().unwrap()
+    });
+    assert_eq!(written, b"hello there");
+    let too_long = two_programs::put(&client.context, address, &[0; 4097]).unwrap_err();
+    assert!(too_long.to_string().contains("4097 octets"), "{too_long}");
 }
