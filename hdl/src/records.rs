@@ -166,6 +166,8 @@ pub struct ChunkKey {
     pub ssn: Bits<16>,
     /// A session control message.
     pub control: Bit,
+    /// With `control`: it ends the peer's half of the session.
+    pub terminate: Bit,
     /// The chunk ends within the DDP-SSN.
     pub missing: Bit,
 }
@@ -190,6 +192,8 @@ pub struct ChunkEnd {
     pub number: Bits<32>,
     /// A session control message: nothing of it is in the slot.
     pub control: Bit,
+    /// As in [`ChunkKey`].
+    pub terminate: Bit,
     /// As in [`ChunkAnswer`]; the other fields but `stream` and `number` are not valid then.
     pub invalid: Bit,
     /// It is longer than its slot, and `length` not valid.

@@ -36,6 +36,8 @@ pub const USER_FIN: usize = 32;
 pub const USER_ABORT: usize = 33;
 /// Bit of a chunk's `tuser`: a session control message (PPID 17), not a DDP segment (PPID 16).
 pub const USER_CONTROL: usize = 0;
+/// Bit of a chunk's `tuser`, with [`USER_CONTROL`]: it is the last one of the peer's half of the session, a Terminate.
+pub const USER_TERMINATE: usize = 1;
 /// No burst crosses a multiple of this many octets.
 pub const BOUNDARY: usize = 4096;
 /// No read burst crosses a multiple of this many octets.
@@ -137,8 +139,8 @@ pub struct ChunkStreamIn<const W: usize, const K: usize> {
     pub tlast: Signal<In, Bit>,
     /// Stream number, the same in all beats of a chunk.
     pub tdest: Signal<In, Bits<8>>,
-    /// [`USER_CONTROL`], the same in all beats of a chunk.
-    pub tuser: Signal<In, Bits<1>>,
+    /// [`USER_CONTROL`] and [`USER_TERMINATE`], the same in all beats of a chunk.
+    pub tuser: Signal<In, Bits<2>>,
     /// The beat is valid.
     pub tvalid: Signal<In, Bit>,
     /// It is accepted.
@@ -157,8 +159,8 @@ pub struct ChunkStreamOut<const W: usize, const K: usize> {
     pub tlast: Signal<Out, Bit>,
     /// Stream number.
     pub tdest: Signal<Out, Bits<8>>,
-    /// [`USER_CONTROL`].
-    pub tuser: Signal<Out, Bits<1>>,
+    /// [`USER_CONTROL`] and [`USER_TERMINATE`].
+    pub tuser: Signal<Out, Bits<2>>,
     /// The beat is valid.
     pub tvalid: Signal<Out, Bit>,
     /// It is accepted.

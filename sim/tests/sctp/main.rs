@@ -3,6 +3,7 @@
 
 mod bench;
 mod chunks;
+mod lossy;
 mod sessions;
 mod stand_in;
 mod traffic;

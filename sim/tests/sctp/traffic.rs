@@ -7,9 +7,10 @@ use warpline_regmap::transmit::{Element, Flags, Gather, Payload, SendRequest, Ta
 use warpline_sim::{AssociationEvent, AssociationHandle};
 
 use crate::bench::{
-    Bench, Completion, Lossy, PATIENCE, PORT, REGION, SOURCE, SOURCE_STAG, TARGET, TARGET_STAG,
-    options, pattern,
+    Bench, Completion, PATIENCE, PORT, REGION, SOURCE, SOURCE_STAG, TARGET, TARGET_STAG, options,
+    pattern,
 };
+use crate::lossy::Lossy;
 
 /// The session, and streams of the two devices.
 const SESSION: u16 = 3;

@@ -9,6 +9,9 @@ mod bench;
 mod connections;
 mod damage;
 mod killed_peers;
+#[cfg(feature = "sctp")]
+#[path = "../sctp/lossy.rs"]
+mod lossy;
 mod reads;
 mod rtr;
 #[cfg(feature = "sctp")]

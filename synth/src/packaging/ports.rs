@@ -47,8 +47,8 @@ of ARGUMENT and COMMAND of its own. Registers that belong to the host can be rea
     (
         "s_axis_sctp_",
         "User data of SCTP DATA chunks of DDP, AXI4-Stream, one whole chunk per packet: fragments are joined in front. tdest: stream. \
-tuser[0]: 1 for a session control message (PPID 17), 0 for a DDP segment (PPID 16), the same in all its beats. First octet: DDP-SSN, high \
-half. tkeep: contiguous from octet 0, all ones except in the last beat. Packets are not interleaved. tready depends on m_axis_chunk.",
+tuser[0]: 1 for a session control message (PPID 17), 0 for a DDP segment (PPID 16); tuser[1]: 1 for the control message that ends the \
+peer's half of the session, Terminate; both the same in all its beats. First octet: DDP-SSN, high half. tkeep: contiguous from octet 0, all ones except in the last beat. Packets are not interleaved. tready depends on m_axis_chunk.",
     ),
     (
         "m_axis_chunk_",

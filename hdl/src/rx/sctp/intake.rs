@@ -22,7 +22,7 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::Sctp;
-use crate::parts::axi::{ChunkStreamIn, USER_CONTROL};
+use crate::parts::axi::{ChunkStreamIn, USER_CONTROL, USER_TERMINATE};
 use crate::parts::keep_count::KeepCount;
 use crate::parts::queue::Queue;
 use crate::records::{ChunkAnswer, ChunkEnd, ChunkKey, RingBeat};
@@ -60,6 +60,8 @@ pub struct ChunkPlace {
     pub number: Bits<32>,
     /// A session control message.
     pub control: Bit,
+    /// As in [`ChunkKey`].
+    pub terminate: Bit,
     /// As in [`ChunkAnswer`].
     pub invalid: Bit,
 }
@@ -156,6 +158,8 @@ pub struct Intake<const W: usize, const K: usize, const LOGK: usize> {
     ssn_len_16: Constant<Bits<16>>,
     #[constant(USER_CONTROL)]
     control_at: Constant<Bits<8>>,
+    #[constant(USER_TERMINATE)]
+    terminate_at: Constant<Bits<8>>,
     #[constant(LOGK)]
     lane_bits: Constant<Bits<8>>,
     #[constant(sctp.slot_octets.ilog2())]
@@ -216,6 +220,11 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
             .tuser
             .val()
             .get_bit(self.control_at.val().index());
+        self.keys.s_data.next.terminate = self
+            .s_axis_sctp
+            .tuser
+            .val()
+            .get_bit(self.terminate_at.val().index());
         self.keys.s_data.next.missing = self.keep_count.count.val() < self.ssn_len.val();
         self.keys.s_valid.next = self.enters.val() & self.begins.q.val();
 
@@ -230,6 +239,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
             self.asked.d.next = true;
             self.follows.next.stream = self.keys.m_data.val().stream;
             self.follows.next.control = self.keys.m_data.val().control;
+            self.follows.next.terminate = self.keys.m_data.val().terminate;
         }
         self.answers.next = self.asked.q.val() & self.answer_valid.val();
         if self.answers.val() {
@@ -317,6 +327,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Logic for Intake<W, K, L
             self.end_now.d.next.stream = self.now.q.val().stream;
             self.end_now.d.next.number = self.now.q.val().number;
             self.end_now.d.next.control = self.now.q.val().control;
+            self.end_now.d.next.terminate = self.now.q.val().terminate;
             self.end_now.d.next.invalid = self.now.q.val().invalid;
             self.end_now.d.next.too_long = self.filled.q.val() & !self.now.q.val().control;
             self.end_now.d.next.length = self.octets.val() - self.ssn_len_16.val();

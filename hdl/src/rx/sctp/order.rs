@@ -16,7 +16,8 @@
 //! chunk is taken only if its number lies less than the number of slots beyond what `fetch` has read (`tail`).
 //!
 //! A chunk that ends at `next` is issued in order, and so are the chunks behind it that are whole. Any other one is issued
-//! `ahead`, once. Control messages count, and are not issued. A chunk whose DDP-SSN cannot be (RFC 5043 §10, AMB-34), or that is
+//! `ahead`, once. Control messages count, and are not issued; but for the one that ends the peer's half of the session, an FPDU
+//! refused with `CLOSED` is issued when it is its turn, as for TCP's FIN, and nothing behind it. A chunk whose DDP-SSN cannot be (RFC 5043 §10, AMB-34), or that is
 //! longer than its slot, is issued as a refused FPDU when it ends, so behind all chunks that came before, which may still be
 //! written when it is judged; later chunks of the stream are dropped. A stream is told apart from its previous session by its slots, which are swept when it is armed.
 //!
@@ -83,6 +84,8 @@ pub struct SessionProgress {
 pub struct SlotContent {
     /// A session control message.
     pub control: Bit,
+    /// It ends the peer's half of the session.
+    pub terminate: Bit,
     /// Octets of its DDP segment.
     pub length: Bits<16>,
 }
@@ -253,6 +256,7 @@ pub struct Order<const S: usize> {
     counts: Signal<Local, Bit>,
     issues: Signal<Local, Bit>,
     fails: Signal<Local, Bit>,
+    closes: Signal<Local, Bit>,
     writes: Signal<Local, Bit>,
     becomes: Signal<Local, Bits<2>>,
     advanced: Signal<Local, Bits<32>>,
@@ -294,6 +298,8 @@ pub struct Order<const S: usize> {
     refused_dwords: Constant<Bits<16>>,
     #[constant(refused::TOO_LARGE)]
     too_large: Constant<Bits<3>>,
+    #[constant(refused::CLOSED)]
+    ends_closed: Constant<Bits<3>>,
     #[constant(refused::SSN)]
     invalid_ssn: Constant<Bits<3>>,
     #[constant(chunk_status::TAKEN)]
@@ -499,6 +505,7 @@ impl<const S: usize> Logic for Order<S> {
         self.content.next = self.contents.read_data.val();
         if self.subject.q.val() == Subject::End {
             self.content.next.control = self.finished.q.val().control;
+            self.content.next.terminate = self.finished.q.val().terminate;
             self.content.next.length = self.finished.q.val().length;
         }
         self.fails.next = false;
@@ -562,7 +569,12 @@ impl<const S: usize> Logic for Order<S> {
             self.subject.d.next = Subject::Chain;
             self.next_step.next = Step::Read;
         }
-        if self.issues.val() | self.fails.val() {
+        self.closes.next =
+            self.counts.val() & self.content.val().control & self.content.val().terminate;
+        if self.closes.val() {
+            self.cause.next = self.ends_closed.val();
+        }
+        if self.issues.val() | self.fails.val() | self.closes.val() {
             self.next_step.next = Step::Give;
         }
 
@@ -570,21 +582,20 @@ impl<const S: usize> Logic for Order<S> {
         self.dwords.next =
             (bit_cast::<17, 16>(self.content.val().length) + self.with_ssn.val()) >> 2;
         if self.decides.val() {
-            self.out_valid.d.next = self.issues.val() | self.fails.val();
+            self.out_valid.d.next = self.issues.val() | self.fails.val() | self.closes.val();
             self.out_fpdu.d.next.stream = self.owner.q.val();
             self.out_fpdu.d.next.position = self.number.q.val() << self.slot_bits.val();
             self.out_fpdu.d.next.dwords = self.dwords.val().get_bits::<16>(0);
             self.out_fpdu.d.next.markers = false;
             self.out_fpdu.d.next.crc = self.behind_gap.val();
-            self.out_fpdu.d.next.refused = 0.into();
+            self.out_fpdu.d.next.refused = self.cause.val();
             self.out_fpdu.d.next.ulpdu = self.content.val().length;
             self.out_fpdu.d.next.ahead = self.behind_gap.val();
             self.out_fpdu.d.next.placed = self.was_placed.val();
             self.out_fpdu.d.next.header_only =
                 self.was_placed.val() & (self.dwords.val().get_bits::<16>(0) > self.header.val());
-            if self.fails.val() {
+            if self.fails.val() | self.closes.val() {
                 self.out_fpdu.d.next.dwords = self.refused_dwords.val();
-                self.out_fpdu.d.next.refused = self.cause.val();
                 self.out_fpdu.d.next.ulpdu = 0.into();
             }
         }
@@ -652,6 +663,9 @@ impl<const S: usize> Logic for Order<S> {
                 }
                 if self.fails.val() {
                     self.ended[i].d.next = true;
+                    self.over[i].d.next = true;
+                }
+                if self.closes.val() {
                     self.over[i].d.next = true;
                 }
             }

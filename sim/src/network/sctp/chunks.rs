@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use fastrand::Rng;
-use warpline_hdl::parts::axi::USER_CONTROL;
+use warpline_hdl::parts::axi::{USER_CONTROL, USER_TERMINATE};
 use warpline_hdl::records::chunk_status;
 use warpline_hdl::rx::sctp::receive::STATUS_LSB;
 use warpline_verilate::{Model, Port, ports};
@@ -51,6 +51,8 @@ ports! {
 pub(crate) struct Chunk {
     /// A session control message (PPID 17), not a DDP segment.
     pub control: bool,
+    /// With `control`: the peer's last chunk of the session, behind which the device reports its end.
+    pub terminate: bool,
     /// User data, from the DDP-SSN on.
     pub octets: Vec<u8>,
 }
@@ -261,8 +263,9 @@ impl Chunks {
         model.set(ports.s_axis_sctp_tkeep, keep);
         model.set(ports.s_axis_sctp_tlast, (count == octets.len()).into());
         model.set(ports.s_axis_sctp_tdest, *stream as u64);
-        let user = u64::from(chunk.control) << USER_CONTROL;
-        model.set(ports.s_axis_sctp_tuser, user);
+        let control = u64::from(chunk.control) << USER_CONTROL;
+        let terminate = u64::from(chunk.terminate) << USER_TERMINATE;
+        model.set(ports.s_axis_sctp_tuser, control | terminate);
     }
 
     /// Takes the next chunk, of the streams in turn.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use warpline_wire::sctp::ppid;
+use warpline_wire::sctp::{ControlChunk, Function, ppid};
 
 use crate::network::inlets::Token;
 use crate::network::sctp::chunks::Chunk;
@@ -64,8 +64,14 @@ impl Session {
 
 /// A chunk of `ppid` for the device.
 pub(super) fn chunk(id: u32, octets: Vec<u8>) -> Chunk {
+    let control = id == ppid::CONTROL;
+    let function = |chunk: ControlChunk<_>| Function::from_code(chunk.function_code());
+    let terminate = ControlChunk::new_checked(&octets)
+        .and_then(function)
+        .is_ok_and(|function| control && function == Function::Terminate);
     Chunk {
-        control: id == ppid::CONTROL,
+        control,
+        terminate,
         octets,
     }
 }

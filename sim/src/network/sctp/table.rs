@@ -502,8 +502,16 @@ impl Table {
             return;
         };
         let mut found = vec![];
+        for (session, id) in sessions.iter_mut().zip(0_u16..) {
+            send_pending(sctp, session, id);
+        }
         while let Some(output) = ddp.output() {
             let (id, octets) = (output.stream, output.user_data.to_vec());
+            // A Terminate that goes first, and is acknowledged, would end the session without the chunk that still waits for room.
+            let session = sessions.get(usize::from(id));
+            if session.is_some_and(|session| session.pending.is_some()) {
+                break;
+            }
             if sctp.send(id, output.ppid, true, &octets).is_err() {
                 break; // no room, or an end that is reported soon
             }
@@ -554,6 +562,15 @@ fn is_dry(sctp: &sctp::Association) -> bool {
     sctp.status().is_ok_and(|status| status.unacknowledged == 0)
 }
 
+/// Sends the chunk that SCTP had no room for.
+fn send_pending(sctp: &mut sctp::Association, session: &mut Session, id: u16) {
+    if let Some(chunk) = &session.pending
+        && sctp.send(id, ppid::SEGMENT, true, chunk).is_ok()
+    {
+        session.pending = None;
+    }
+}
+
 /// Sends the DDP segments that a session's stream of the device has ready, as far as SCTP accepts them.
 fn send_segments(
     card: &Card,
@@ -566,11 +583,8 @@ fn send_segments(
     if session.failed {
         return None;
     }
-    if let Some(chunk) = &session.pending {
-        if sctp.send(id, ppid::SEGMENT, true, chunk).is_err() {
-            return None;
-        }
-        session.pending = None;
+    if session.pending.is_some() {
+        return None;
     }
     let pending = &mut session.pending;
     let sent = card.send(token.stream(), token, |octets| {

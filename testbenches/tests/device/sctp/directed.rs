@@ -5,7 +5,7 @@ use warpline_regmap::layout::refused;
 use warpline_regmap::sctp::sctp_capabilities;
 use warpline_wire::error::ErrorNumber;
 use warpline_wire::mpa::MAX_ULPDU;
-use warpline_wire::sctp::{Sender, Ssn};
+use warpline_wire::sctp::{Control, Function, Sender, Ssn};
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 
 use crate::reference::Reference;
@@ -86,9 +86,27 @@ pub fn chunks(stream: u8, first: u16, messages: &[(Message, Vec<u8>)], most: u16
     let chunk = |octets| Chunk {
         stream,
         control: false,
+        terminate: false,
         octets,
     };
     all.into_iter().map(chunk).collect()
+}
+
+/// The Terminate with this number.
+pub fn terminate(stream: u8, ssn: Ssn) -> Chunk {
+    let control = Control {
+        ssn,
+        function: Function::Terminate,
+        private_data: &[],
+    };
+    let mut octets = vec![0; control.total_len()];
+    control.emit(&mut octets).unwrap();
+    Chunk {
+        stream,
+        control: true,
+        terminate: true,
+        octets,
+    }
 }
 
 fn write(to: u64) -> Message {
@@ -122,6 +140,7 @@ fn in_order(width: usize) {
     let control = Chunk {
         stream: 1,
         control: true,
+        terminate: false,
         octets: vec![0, 0, 0, 1, 9, 9],
     };
     bench.arrives(&control);
@@ -243,6 +262,7 @@ pub fn chunks_that_are_too_short_or_too_long_are_refused() {
         bench.device.chunk(Chunk {
             stream: 0,
             control: false,
+            terminate: false,
             octets,
         });
         bench.device.settle();
@@ -420,6 +440,41 @@ fn tcp_and_sctp_share_the_device() {
         assert_eq!(bench.agree().len(), 48);
         bench.close(sctp);
         bench.device.close(tcp);
+    }
+}
+
+/// The end of a session is told behind all that its peer has sent, whatever arrives first; what arrives again is old. Behind it the stream is
+/// armed anew.
+// req: SCTP-SES-07, SCTP-SES-22, SCTP-SSN-03
+#[test]
+fn a_terminate_is_the_end_of_its_session_in_ddp_ssn_order() {
+    let mut bench = Bench::new(64);
+    for (stream, first) in [(3, 1), (3, 0), (0, 1)] {
+        bench.arm(stream, first);
+        bench.post(stream, 0, 0x3000, 3000);
+        let messages = [
+            (write(0), pattern(1, 700)),
+            (send(0, 1), pattern(2, 2500)),
+            (write(4096), pattern(3, 1200)),
+        ];
+        let mut chunks = chunks(stream, first, &messages, 1440);
+        let last = chunks.len() as u16;
+        chunks.push(terminate(stream, Ssn(first + last)));
+        assert_eq!(chunks.len(), 5);
+        // it comes first, and again; and behind others of which one is missing
+        bench.arrive(&chunks, [4, 4, 3, 1]);
+        assert_eq!(bench.agree(), []);
+        bench.arrive(&chunks, [0]);
+        assert_eq!(bench.agree().len(), 1);
+        bench.arrive(&chunks, [2]);
+        let entries = bench.agree();
+        assert_eq!(entries.len(), 3);
+        let position = (u32::from(first) + u32::from(last)) * 2048;
+        assert_eq!(entries[2], (stream, Entry::Closed { position }));
+        bench.arrive(&chunks, [2, 4, 0]);
+        assert_eq!(bench.agree(), []);
+        assert_eq!(bench.device.record(stream), None);
+        bench.close(stream);
     }
 }
 

@@ -255,6 +255,7 @@ impl Bench {
             let chunk = |octets| Chunk {
                 stream: to,
                 control: false,
+                terminate: false,
                 octets,
             };
             arrivals.extend(chunks.into_iter().map(chunk));

@@ -8,6 +8,7 @@ use warpline_testbenches::stimulus::Pace;
 use warpline_wire::sctp::{Sender, Ssn};
 use warpline_wire::send::{CrcField, FpduWriter, Message, ddp_segments};
 
+use crate::directed::terminate;
 use crate::reference::Reference;
 use crate::support::{Chunk, Device, Entry, Kind, Paces, STREAMS, Segment};
 
@@ -93,6 +94,7 @@ fn chunks(rng: &mut Rng, stream: u8, first: u16, messages: &[Sent]) -> Vec<Chunk
             chunks.push(Chunk {
                 stream,
                 control: true,
+                terminate: false,
                 octets,
             });
             sender = Sender::new(ssn.next());
@@ -104,10 +106,14 @@ fn chunks(rng: &mut Rng, stream: u8, first: u16, messages: &[Sent]) -> Vec<Chunk
         chunks.extend(all.into_iter().map(|octets| Chunk {
             stream,
             control: false,
+            terminate: false,
             octets,
         }));
         // nothing is unacknowledged for long
         sender = Sender::new(sender.next());
+    }
+    if rng.bool() {
+        chunks.push(terminate(stream, sender.next()));
     }
     chunks
 }
@@ -361,6 +367,7 @@ impl Sessions {
             let chunk = Chunk {
                 stream,
                 control,
+                terminate: false,
                 octets,
             };
             self.due.chunk(&chunk);

@@ -31,6 +31,10 @@ struct Session {
     number: u32,
     /// Segments that are judged when it is their turn.
     kept: BTreeMap<u16, (u32, Vec<u8>)>,
+    /// Number of the chunk behind which none follows.
+    end: Option<u32>,
+    /// All in front of it has come.
+    over: bool,
 }
 
 /// What the reference does.
@@ -94,6 +98,8 @@ impl Reference {
             ended: false,
             number: first.into(),
             kept: BTreeMap::new(),
+            end: None,
+            over: false,
         };
         for ssn in 0..first {
             self.receiver
@@ -134,6 +140,7 @@ impl Reference {
         let Chunk {
             stream,
             control,
+            terminate,
             octets,
         } = chunk;
         let ssn = octets.get(..SSN_LEN);
@@ -167,6 +174,9 @@ impl Reference {
             let mut log = Log::default();
             self.receiver.control(stream.into(), ssn, &mut log).unwrap();
             self.account(stream, number, log);
+            if *terminate {
+                self.sessions.get_mut(&stream).unwrap().end = Some(number);
+            }
         } else if self.is_kept(stream, ssn, octets) {
             self.kept += 1;
             let session = self.sessions.get_mut(&stream).unwrap();
@@ -186,13 +196,29 @@ impl Reference {
                 None => break,
             }
         }
+        self.close_if_over(stream);
+    }
+
+    /// Behind a Terminate, all chunks in front of it are delivered: the host is told, unless the stream has failed.
+    fn close_if_over(&mut self, stream: u8) {
+        let session = self.sessions.get_mut(&stream).unwrap();
+        let Some(end) = session.end.filter(|end| *end < session.number) else {
+            return;
+        };
+        if !std::mem::replace(&mut session.over, true)
+            && !self.receiver.is_frozen(stream.into()).unwrap()
+        {
+            let position = end << slot_bits();
+            let entries = self.entries.entry(stream).or_default();
+            entries.push(Entry::Closed { position });
+        }
     }
 
     /// An invalid DDP-SSN, or none, freezes the stream.
     fn invalid(&mut self, stream: u8, ssn: u16, missing: bool) {
         let session = self.sessions.get_mut(&stream).unwrap();
         session.ended = true;
-        if self.receiver.is_frozen(stream.into()).unwrap() {
+        if session.over || self.receiver.is_frozen(stream.into()).unwrap() {
             return;
         }
         // RFC 5043 §10, AMB-34: the session is to be ended, as if its connection were lost

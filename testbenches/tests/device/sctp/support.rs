@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use warpline_design::{TOP, design};
+use warpline_hdl::parts::axi::{USER_CONTROL, USER_TERMINATE};
 use warpline_hdl::reset::RESET_CYCLES;
 use warpline_hdl::rx::sctp::receive::STATUS_LSB;
 use warpline_hdl::{Config, Sctp};
 use warpline_regmap::Field;
 use warpline_regmap::layout::{
-    close, completion, error_event, error_record, kind, receive_buffer, stag_entry, stream_context,
+    close, close_event, completion, error_event, error_record, kind, receive_buffer, stag_entry,
+    stream_context,
 };
 use warpline_regmap::register::{self, command};
 use warpline_regmap::sctp::sctp_context;
@@ -70,6 +72,8 @@ pub fn duplex(width: usize) -> Config {
 pub struct Chunk {
     pub stream: u8,
     pub control: bool,
+    /// With `control`: the last chunk of the session.
+    pub terminate: bool,
     /// User data.
     pub octets: Vec<u8>,
 }
@@ -114,6 +118,9 @@ pub enum Entry {
         checks: u16,
         position: u32,
         length: u32,
+    },
+    Closed {
+        position: u32,
     },
 }
 
@@ -503,7 +510,9 @@ impl Device {
             let chunk = self.chunks.pop_front().expect("it is held");
             chunk_ends = self.set_beat(data, keep, last, &chunk.octets[self.chunk_at..]);
             self.model.set(p.s_axis_sctp_tdest, chunk.stream.into());
-            self.model.set(p.s_axis_sctp_tuser, chunk.control.into());
+            let control = u64::from(chunk.control) << USER_CONTROL;
+            let terminate = u64::from(chunk.terminate) << USER_TERMINATE;
+            self.model.set(p.s_axis_sctp_tuser, control | terminate);
             self.chunks.push_front(chunk);
         }
         let sends = !self.segments.is_empty() && self.rhythms[1].go(&mut self.rng);
@@ -676,6 +685,9 @@ fn entry(words: &[u32]) -> (u8, Entry) {
             checks: get(error_event::CHECKS) as u16,
             position: get(error_event::POSITION) as u32,
             length: get(error_event::LENGTH) as u32,
+        },
+        kind::CLOSED => Entry::Closed {
+            position: get(close_event::POSITION) as u32,
         },
         other => panic!("kind {other}: {words:x?}"),
     };

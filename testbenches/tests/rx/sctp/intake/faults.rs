@@ -68,6 +68,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if (cut & reset) begin",
     ),
     (
+        "end_of_the_session_is_lost",
+        "end_now_d.terminate = now_q.terminate;",
+        "end_now_d.terminate = now_q.terminate & reset;",
+    ),
+    (
+        "every_message_ends_the_session",
+        "keys_s_data.terminate = s_axis_sctp_tuser[1];",
+        "keys_s_data.terminate = s_axis_sctp_tuser[0];",
+    ),
+    (
         "two_questions",
         "(keys_m_valid & (~asked_q))",
         "(keys_m_valid & (~(asked_q & reset)))",

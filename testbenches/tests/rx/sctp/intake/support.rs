@@ -4,7 +4,7 @@ use fastrand::Rng;
 use rust_hdl_core::prelude::*;
 use std::collections::VecDeque;
 use warpline_hdl::Sctp;
-use warpline_hdl::parts::axi::USER_CONTROL;
+use warpline_hdl::parts::axi::{USER_CONTROL, USER_TERMINATE};
 use warpline_hdl::records::{ChunkAnswer, ChunkEnd, ChunkKey, RingBeat};
 use warpline_hdl::rx::sctp::intake::Intake;
 use warpline_testbenches::lockstep::Lockstep;
@@ -25,6 +25,8 @@ pub const SCTP: Sctp = Sctp {
 pub struct Chunk {
     pub stream: usize,
     pub control: bool,
+    /// The bit that says so of a control message; it passes through.
+    pub terminate: bool,
     /// Its user data.
     pub octets: Vec<u8>,
 }
@@ -37,6 +39,7 @@ impl Chunk {
             stream: (self.stream as u64).into(),
             ssn: u64::from(view.ssn().0).into(),
             control: self.control,
+            terminate: self.terminate,
             missing: false,
         })
     }
@@ -159,6 +162,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
         Chunk {
             stream: rng.usize(0..4),
             control,
+            terminate: rng.bool(),
             octets: (0..octets).map(|_| rng.u8(..)).collect(),
         }
     }
@@ -203,7 +207,9 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
                 b.s_axis_sctp.tkeep.next = lowest(*count);
                 b.s_axis_sctp.tlast.next = self.at + count == chunk.octets.len();
                 b.s_axis_sctp.tdest.next = (chunk.stream as u64).into();
-                b.s_axis_sctp.tuser.next = (u64::from(chunk.control) << USER_CONTROL).into();
+                let control = u64::from(chunk.control) << USER_CONTROL;
+                let terminate = u64::from(chunk.terminate) << USER_TERMINATE;
+                b.s_axis_sctp.tuser.next = (control | terminate).into();
             }
             _ => {
                 b.s_axis_sctp.tdata.next = stimulus::bits(rng);
@@ -280,6 +286,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             stream,
             number: u64::from(number).into(),
             control: chunk.control,
+            terminate: chunk.terminate,
             invalid,
             too_long,
             length: (chunk.octets.len().saturating_sub(SSN_LEN) as u64).into(),
@@ -312,6 +319,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
             };
             if end.invalid {
                 found.control = end.control;
+                found.terminate = end.terminate;
                 found.too_long = end.too_long;
             }
             if end.too_long || end.invalid {
@@ -341,6 +349,7 @@ impl<const W: usize, const K: usize, const LOGK: usize> Bench<W, K, LOGK> {
                 stream: (chunk.stream as u64).into(),
                 ssn: 0.into(),
                 control: chunk.control,
+                terminate: chunk.terminate,
                 missing: true,
             });
             if due.missing {

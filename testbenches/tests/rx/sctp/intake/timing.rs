@@ -19,6 +19,7 @@ fn chunk(octets: usize) -> Chunk {
     Chunk {
         stream: 1,
         control: false,
+        terminate: false,
         octets: (0..octets).map(|i| i as u8).collect(),
     }
 }

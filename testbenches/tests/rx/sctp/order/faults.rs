@@ -45,6 +45,31 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "issues = counts & (~(content.control & reset));",
     ),
     (
+        "end_is_not_told",
+        "closes = (counts & content.control) & content.terminate;",
+        "closes = ((counts & content.control) & content.terminate) & reset;",
+    ),
+    (
+        "every_message_is_an_end",
+        "closes = (counts & content.control) & content.terminate;",
+        "closes = counts & content.control;",
+    ),
+    (
+        "a_segment_is_an_end",
+        "closes = (counts & content.control) & content.terminate;",
+        "closes = counts & content.terminate;",
+    ),
+    (
+        "end_before_its_turn",
+        "closes = (counts & content.control) & content.terminate;",
+        "closes = (writes & content.control) & content.terminate;",
+    ),
+    (
+        "end_as_an_error",
+        "cause = ends_closed;",
+        "cause = invalid_ssn;",
+    ),
+    (
         "placed_without_a_verdict",
         "was_placed = states_read_data == slot_placed;",
         "was_placed = states_read_data == slot_whole;",

@@ -34,6 +34,7 @@ fn chunk<const S: usize>(bench: &mut Bench<S>, stream: usize) -> ChunkKey {
     };
     ChunkKey {
         control: chance(rng, 2),
+        terminate: chance(rng, 15),
         missing: rng.u32(0..2000) == 0,
         ..key(stream, next.wrapping_add(ahead))
     }
@@ -73,7 +74,7 @@ pub fn run<const S: usize>(bench: &mut Bench<S>, cycles: usize) -> Seen {
                     act.arm = Some((stream, first));
                 }
                 Some(session) => {
-                    let percent = if session.ended { 3 } else { 1 };
+                    let percent = if session.over { 3 } else { 1 };
                     if bench.rng.u32(0..1000) < percent {
                         act.close = Some(stream);
                     }
@@ -103,6 +104,7 @@ fn has_met(met: Met, least: usize) {
         met.refused > least / 10 && met.controls > least / 10,
         "{met:?}"
     );
+    assert!(met.terminated > 5 && met.early > 2, "{met:?}");
     assert!(
         met.stale > 0 && met.withdrawn > 0 && met.closes > 10,
         "{met:?}"

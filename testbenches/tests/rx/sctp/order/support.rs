@@ -41,6 +41,7 @@ pub fn sctp(window: usize) -> Sctp {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     control: bool,
+    terminate: bool,
     length: u16,
     placed: bool,
 }
@@ -94,6 +95,9 @@ pub struct Met {
     pub header_only: usize,
     pub refused: usize,
     pub controls: usize,
+    pub terminated: usize,
+    /// Terminates that came in front of other chunks of their session.
+    pub early: usize,
     pub stale: usize,
     pub withdrawn: usize,
     pub closes: usize,
@@ -461,6 +465,7 @@ impl<const S: usize> Bench<S> {
                 stream: key.stream,
                 number: u64::from(number).into(),
                 control: key.control,
+                terminate: key.terminate,
                 invalid,
                 too_long,
                 length: (length as u64).into(),
@@ -492,11 +497,14 @@ impl<const S: usize> Bench<S> {
         session.claimed.remove(&number);
         let known = Known {
             control: end.control,
+            terminate: end.terminate,
             length: end.length.to_u64() as u16,
             placed: false,
         };
         session.whole.insert(number, known);
         self.met.controls += usize::from(end.control);
+        let ends = |known: &Known| known.control && known.terminate;
+        self.met.early += usize::from(ends(&known) && number != session.next);
         if session.order.take(Ssn(number as u16)) != Ok(true) {
             return Err(format!("chunk {number} is taken and not new"));
         }
@@ -508,6 +516,14 @@ impl<const S: usize> Bench<S> {
         }
         while session.order.next() != Ssn(session.next as u16) {
             let known = session.whole.remove(&session.next).unwrap();
+            if ends(&known) {
+                session.over = true;
+                self.met.terminated += 1;
+                self.due
+                    .push_back(refused_fpdu(stream, session.next, refused::CLOSED));
+                session.next = session.next.wrapping_add(1);
+                break;
+            }
             if !known.control {
                 self.due
                     .push_back(fpdu(stream, session.next, &known, false));
@@ -550,6 +566,7 @@ pub fn key(stream: usize, ssn: u16) -> ChunkKey {
         stream: (stream as u64).into(),
         ssn: u64::from(ssn).into(),
         control: false,
+        terminate: false,
         missing: false,
     }
 }
