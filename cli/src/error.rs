@@ -97,6 +97,14 @@ pub enum Error {
         /// What it is for, and what the input says of it.
         other: &'static str,
     },
+    /// This program has no SCTP.
+    #[error(
+        "{endpoint}: this program is built without SCTP: build it with `cargo build -p warpline --features sctp`, which needs libusrsctp"
+    )]
+    NoSctp {
+        /// The address given.
+        endpoint: warpline_driver::Endpoint,
+    },
     /// The stream has not so many FPDUs.
     #[error("{input}: there is no FPDU {number}: the last one is {last}")]
     NoFpdu {

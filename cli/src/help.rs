@@ -198,11 +198,14 @@ Exit codes:
   3  the simulation failed, for instance because Verilator is missing";
 
 pub(crate) const SERVE: &str = "Each connection is reported on standard error when it ends. The program itself neither sees nor moves the data.
+At an address with sctp:// in front DDP runs over SCTP (RFC 5043) in UDP datagrams (RFC 6951), if the program was built with the
+feature sctp.
 
 Examples:
   warpline serve --listen 127.0.0.1:7471 --size 1048576 --output after.bin
   warpline put before.bin 127.0.0.1:7471 --verify
   warpline get 127.0.0.1:7471 back.bin
+  warpline serve --listen sctp://127.0.0.1:9899 --size 1048576
 
 Exit codes:
   0  --count connections have ended, or interrupted (SIGINT, SIGTERM)

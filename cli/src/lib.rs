@@ -21,6 +21,7 @@
 
 mod chart;
 mod command;
+mod endpoint;
 mod error;
 mod help;
 pub mod host_path;

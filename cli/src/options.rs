@@ -1,7 +1,6 @@
 //! The options of the command line.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 #[cfg(feature = "watch")]
@@ -11,17 +10,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
 use warpline_capture::explain::SctpForm;
 use warpline_capture::replay::{Choice, Role};
-use warpline_driver::Address;
+use warpline_driver::{Address, Endpoint};
 #[cfg(feature = "rtl")]
 use warpline_synth::{Family, Prefix};
 
-use crate::{help, size};
+use crate::{endpoint, help, size};
 
 mod values;
 
 #[cfg(feature = "watch")]
 use values::interval;
-use values::{address, connection, endpoint, from_one, position, seed, width};
+use values::{address, connection, from_one, position, seed, width};
 #[cfg(feature = "rtl")]
 use values::{family, megahertz, ring_octets, slot_octets, streams};
 
@@ -445,9 +444,9 @@ pub(crate) struct Peer {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Address to listen at; port 0 takes any
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = endpoint)]
-    pub listen: SocketAddr,
+    /// Address to listen at; port 0 takes any. With sctp:// in front it is one of SCTP in UDP
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = endpoint::parse)]
+    pub listen: Endpoint,
     /// Octets of the memory, which begins as zeros; K, M and G count 1024 each: 64K is 65536
     #[arg(long, value_name = "OCTETS", value_parser = size::memory)]
     #[arg(
@@ -477,9 +476,9 @@ pub(crate) struct Put {
     /// File to write
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The server
-    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint)]
-    pub address: SocketAddr,
+    /// The server; with sctp:// in front at its address of SCTP
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::parse)]
+    pub address: Endpoint,
     /// Read it back and compare
     #[arg(long)]
     pub verify: bool,
@@ -489,9 +488,9 @@ pub(crate) struct Put {
 
 #[derive(Debug, Args)]
 pub(crate) struct Get {
-    /// The server
-    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint)]
-    pub address: SocketAddr,
+    /// The server; with sctp:// in front at its address of SCTP
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::parse)]
+    pub address: Endpoint,
     /// File for the octets
     #[arg(value_name = "FILE")]
     pub file: PathBuf,

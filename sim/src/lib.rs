@@ -58,6 +58,9 @@ mod transmit;
 mod watch;
 mod writes;
 
+/// Whether cards have associations of SCTP: the feature `sctp`, which any crate of a build may turn on.
+pub const HAS_SCTP: bool = cfg!(feature = "sctp");
+
 pub use card::Card;
 pub use clock::Clock;
 pub use control::program::{ControlOptions, ControlProgram};

@@ -17,9 +17,9 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         length,
         transfer: how,
     } = options;
-    transfer::check(&how.peer, &[file])?;
+    transfer::check(&how.peer, *address, &[file])?;
     writable(file)?;
-    let machine = transfer::machine(&how.peer)?;
+    let machine = transfer::machine(&how.peer, *address)?;
     let length = match length {
         Some(length) => *length,
         None => {

@@ -16,10 +16,10 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         verify,
         transfer: how,
     } = options;
-    transfer::check(&how.peer, &[file])?;
+    transfer::check(&how.peer, *address, &[file])?;
     let (memory, octets) = transfer::loaded(file)?;
     let length = octets.len() as u64;
-    let machine = transfer::machine(&how.peer)?;
+    let machine = transfer::machine(&how.peer, *address)?;
     let retries = Retries(how.retries);
     let mut client = Client::new(&machine, *address, memory)?;
     let start = Instant::now();

@@ -1,6 +1,5 @@
 //! `warpline serve`: memory for iWARP peers.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -26,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Serialize)]
 struct Serving {
     octets: u64,
-    address: SocketAddr,
+    address: String,
 }
 
 /// A line for each connection that has ended.
@@ -49,7 +48,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         .chain(&options.output)
         .map(|p| p.as_path())
         .collect();
-    transfer::check(&options.peer, &files)?;
+    transfer::check(&options.peer, options.listen, &files)?;
     if let Some(path) = &options.output {
         apart(path, &options.file.iter().cloned().collect::<Vec<_>>())?;
         writable(path)?;
@@ -60,15 +59,15 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     };
     let length = memory.len();
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(Error::Signals)?;
-    let machine = transfer::machine(&options.peer)?;
+    let machine = transfer::machine(&options.peer, options.listen)?;
     let server = Server::open(&machine, memory, options.listen)?;
     let json = options.json;
     show(&match json {
         true => line(&Serving {
             octets: length as u64,
-            address: server.address(),
+            address: server.endpoint().to_string(),
         })?,
-        false => format!("serving {length} octets at {}\n", server.address()),
+        false => format!("serving {length} octets at {}\n", server.endpoint()),
     })?;
 
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -5,17 +5,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use warpline_driver::DmaMemory;
-use warpline_sim::PathOptions;
+use warpline_driver::{DmaMemory, Endpoint, Transport};
+use warpline_sim::{HAS_SCTP, PathOptions};
 
 use super::output::{apart, writable};
 use super::terminal::{STRONG, grouped, show, spinner};
-use crate::Error;
 use crate::options::Peer;
 use crate::transfer::{Machine, MachineOptions, TransferError};
+use crate::{Error, endpoint};
 
-/// Checks the file of the record, which is none of `others`.
-pub(super) fn check(peer: &Peer, others: &[&Path]) -> Result<(), Error> {
+/// Checks the address, and the file of the record, which is none of `others`.
+pub(super) fn check(peer: &Peer, address: Endpoint, others: &[&Path]) -> Result<(), Error> {
+    let of_tcp = [
+        ("--markers", peer.markers),
+        ("--rough", peer.rough.is_some()),
+        ("--pcap", peer.pcap.is_some()),
+    ];
+    endpoint::check(address, HAS_SCTP, &of_tcp)?;
     if let Some(path) = &peer.pcap {
         let others: Vec<_> = others.iter().map(|path| path.to_path_buf()).collect();
         apart(path, &others)?;
@@ -24,8 +30,8 @@ pub(super) fn check(peer: &Peer, others: &[&Path]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The card.
-pub(super) fn machine(peer: &Peer) -> Result<Machine, Error> {
+/// The card, for connections over what carries `address`.
+pub(super) fn machine(peer: &Peer, address: Endpoint) -> Result<Machine, Error> {
     let spinner = spinner();
     spinner.set_message(format!(
         "building the {}-bit card (once; the model is kept)",
@@ -34,6 +40,7 @@ pub(super) fn machine(peer: &Peer) -> Result<Machine, Error> {
     let machine = Machine::open(&MachineOptions {
         width: peer.width,
         markers: peer.markers,
+        sctp: address.transport == Transport::Sctp,
         path: peer
             .rough
             .map_or_else(PathOptions::default, PathOptions::rough),

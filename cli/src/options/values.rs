@@ -1,6 +1,5 @@
 //! Values of options: text that a person gives, and what is said when it is no such value.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 #[cfg(feature = "watch")]
 use std::time::Duration;
@@ -20,16 +19,6 @@ pub(super) fn width(text: &str) -> Result<usize, &'static str> {
         Ok(width @ (64 | 128 | 256 | 512)) => Ok(width),
         _ => Err("choose 64, 128, 256 or 512"),
     }
-}
-
-/// Names are resolved; the first address counts.
-pub(super) fn endpoint(text: &str) -> Result<SocketAddr, String> {
-    let found = text
-        .to_socket_addrs()
-        .map_err(|error| format!("{error}; give ADDRESS:PORT"));
-    found?
-        .next()
-        .ok_or_else(|| "the name has no address".into())
 }
 
 pub(super) fn connection(text: &str) -> Result<usize, &'static str> {

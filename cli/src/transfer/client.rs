@@ -1,13 +1,12 @@
 //! The end that writes and reads the peer's memory.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use warpline_driver::{
-    ConnectOptions, DmaMemory, Local, MemoryRegion, PairEvent, QueuePair, Registration, Remote,
-    Work, WorkQueue, WorkRequest, WorkStatus, connect,
+    ConnectOptions, DmaMemory, Endpoint, Local, MemoryRegion, PairEvent, QueuePair, Registration,
+    Remote, Work, WorkQueue, WorkRequest, WorkStatus, connect,
 };
 
 use super::error::TransferError;
@@ -36,10 +35,10 @@ struct Connection {
     offer: Offer,
 }
 
-/// Transfers between local memory and the region at an address.
+/// Transfers between local memory and the region at an endpoint.
 pub struct Client<'m> {
     machine: &'m Machine,
-    address: SocketAddr,
+    endpoint: Endpoint,
     region: Arc<MemoryRegion>,
     length: u64,
     /// Sink of the Read that follows Writes.
@@ -55,7 +54,7 @@ impl<'m> Client<'m> {
     /// Those of the driver.
     pub fn new(
         machine: &'m Machine,
-        address: SocketAddr,
+        endpoint: impl Into<Endpoint>,
         memory: DmaMemory,
     ) -> Result<Self, TransferError> {
         let length = memory.len() as u64;
@@ -66,7 +65,7 @@ impl<'m> Client<'m> {
         };
         Ok(Self {
             machine,
-            address,
+            endpoint: endpoint.into(),
             region: register(memory)?,
             length,
             probe: register(DmaMemory::new(1)?)?,
@@ -187,9 +186,9 @@ impl<'m> Client<'m> {
             context, domain, ..
         } = self.machine;
         let queue = WorkQueue::new(context, 4 * DEPTH as usize)?;
-        let (pair, reply) = connect(domain, &queue, self.address, ConnectOptions::default())?;
+        let (pair, reply) = connect(domain, &queue, self.endpoint, ConnectOptions::default())?;
         let offer = Offer::parse(&reply).ok_or(TransferError::NoOffer {
-            address: self.address,
+            endpoint: self.endpoint,
             octets: reply.len(),
         })?;
         let before = *self.size.get_or_insert(offer.length);

@@ -1,9 +1,8 @@
 //! What can go wrong with a transfer.
 
 use std::io;
-use std::net::SocketAddr;
 
-use warpline_driver::PairEvent;
+use warpline_driver::{Endpoint, PairEvent};
 
 /// A transfer failed.
 #[derive(Debug, thiserror::Error)]
@@ -11,11 +10,11 @@ use warpline_driver::PairEvent;
 pub enum TransferError {
     /// The peer speaks iWARP, but is no server of this kind.
     #[error(
-        "{address}: the Reply has {octets} octets of private data that are no offer: is `warpline serve` of this version there?"
+        "{endpoint}: the Reply has {octets} octets of private data that are no offer: is `warpline serve` of this version there?"
     )]
     NoOffer {
         /// The peer.
-        address: SocketAddr,
+        endpoint: Endpoint,
         /// Octets of its private data.
         octets: usize,
     },

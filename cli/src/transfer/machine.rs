@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warpline_driver::{Context, Options, ProtectionDomain, Settings, VfioUser};
-use warpline_hdl::Config;
+use warpline_hdl::{Config, Sctp};
 use warpline_sim::{
     Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
     PathOptions,
@@ -23,13 +23,15 @@ pub struct MachineOptions {
     pub width: usize,
     /// The card asks its peers for markers.
     pub markers: bool,
-    /// What happens between socket and card.
+    /// The card has sessions of SCTP, too.
+    pub sctp: bool,
+    /// What happens between socket and card, over TCP.
     pub path: PathOptions,
-    /// Where to record what passes, as pcapng.
+    /// Where to record what passes over TCP, as pcapng.
     pub record: Option<PathBuf>,
 }
 
-/// A simulated card with its control program and TCP, and the driver's handles of it. Fields are dropped in this order.
+/// A simulated card with its control program and network, and the driver's handles of it. Fields are dropped in this order.
 pub struct Machine {
     /// The protection domain of all connections.
     pub domain: ProtectionDomain,
@@ -48,6 +50,7 @@ impl Machine {
     pub fn open(options: &MachineOptions) -> Result<Self, Error> {
         let config = Config {
             transmit: true,
+            sctp: options.sctp.then(Sctp::default),
             ..Config::simulated(options.width)
         };
         let card = CardOptions {

@@ -9,7 +9,8 @@
 //!   disconnect ──────── FIN ──────────────────────────────► HalfClosed, disconnect
 //! ```
 //!
-//! Each end runs a simulated card with its control program and TCP. A program of your own needs what [`Client`] and [`serve`]
+//! Each end runs a simulated card with its control program and TCP, or SCTP: then Initiate, Accept and Terminate are what Request, Reply
+//! and FIN are in the figure. A program of your own needs what [`Client`] and [`serve`]
 //! show, over any card.
 
 mod client;

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use warpline_driver::{
-    CloseReason, ConnectRequest, DmaMemory, ListenOptions, Listener, MemoryRegion, PairEvent,
-    QpOptions, QueuePair, Registration, Work, WorkQueue,
+    CloseReason, ConnectRequest, DmaMemory, Endpoint, ListenOptions, Listener, MemoryRegion,
+    PairEvent, QpOptions, QueuePair, Registration, Work, WorkQueue,
 };
 
 use super::error::TransferError;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Items of a connection's queue.
 const ITEMS: usize = 64;
 
-/// A region and an address at which it is offered.
+/// A region and an endpoint at which it is offered.
 pub struct Server<'m> {
     machine: &'m Machine,
     listener: Listener,
@@ -28,14 +28,14 @@ pub struct Server<'m> {
 }
 
 impl<'m> Server<'m> {
-    /// Registers `memory` for reads and writes of peers, and listens at `address`; port 0 takes any port.
+    /// Registers `memory` for reads and writes of peers, and listens at `endpoint`; port 0 takes any port.
     ///
     /// # Errors
     /// Those of the driver: the address is in use, the memory cannot be registered.
     pub fn open(
         machine: &'m Machine,
         memory: DmaMemory,
-        address: SocketAddr,
+        endpoint: impl Into<Endpoint>,
     ) -> Result<Self, TransferError> {
         let length = memory.len() as u64;
         let registration = Registration {
@@ -51,7 +51,7 @@ impl<'m> Server<'m> {
         };
         Ok(Self {
             machine,
-            listener: Listener::bind(&machine.context, address, ListenOptions::default())?,
+            listener: Listener::bind(&machine.context, endpoint, ListenOptions::default())?,
             region: Arc::new(region),
             offer,
         })
@@ -59,8 +59,8 @@ impl<'m> Server<'m> {
 
     /// Where it listens.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.listener.address()
+    pub fn endpoint(&self) -> Endpoint {
+        self.listener.endpoint()
     }
 
     /// The memory as it is now.

@@ -1,0 +1,201 @@
+//! `warpline serve`, `put` and `get` over SCTP: two cards in two processes, with UDP datagrams of this machine between them (RFC 6951).
+//!
+//! ```text
+//!   put, get ─► card ─► usrsctp ─► UDP ─► usrsctp ─► card ◄─ serve
+//! ```
+//!
+//! A program built without the feature `sctp` says so: `cargo test --workspace` has it, by `warpline-sim`'s.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use warpline_sim::HAS_SCTP;
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end; returns the exit code, what it printed and what it complained.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = command(arguments).output().unwrap();
+    let text = |octets| String::from_utf8(octets).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// A server in another process. It ends after its connections, or is killed.
+struct Server {
+    process: Child,
+    address: String,
+    /// Lines behind the first.
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    /// At any port of this machine.
+    fn start(arguments: &[&str]) -> Self {
+        let all = [
+            &["serve", "--listen", "sctp://127.0.0.1:0", "--json"],
+            arguments,
+        ]
+        .concat();
+        let mut process = command(&all).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        let address = said["address"].as_str().unwrap().to_owned();
+        assert!(address.starts_with("sctp://127.0.0.1:"), "{address}");
+        Self {
+            process,
+            address,
+            lines,
+        }
+    }
+
+    /// Waits for its end: the exit code, and what it said of its connections.
+    fn ends(&mut self) -> (Option<i32>, Vec<Value>) {
+        let end = Instant::now() + TIMEOUT;
+        let status = loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < end, "the server does not end");
+            thread::sleep(Duration::from_millis(20));
+        };
+        let lines = self.lines.by_ref().lines();
+        let said = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        (status.code(), said.collect())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill(); // it has ended, unless the test failed
+        let _ = self.process.wait();
+    }
+}
+
+fn octets(length: usize, seed: u64) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..length).map(|_| rng.u8(..)).collect()
+}
+
+/// A path in a folder, as an argument.
+fn path(folder: &Path, name: &str) -> String {
+    let path: PathBuf = folder.join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+// req: SCTP-SES-06, SCTP-SES-07, SCTP-SES-08
+#[test]
+fn sixteen_mebibytes_are_written_and_read_back() {
+    if !HAS_SCTP {
+        return it_is_said_that_there_is_no_sctp();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let before = octets(16 << 20, 1);
+    let (source, after, back) = (
+        path(folder.path(), "before"),
+        path(folder.path(), "after"),
+        path(folder.path(), "back"),
+    );
+    fs::write(&source, &before).unwrap();
+    let served = ["--size", "16777216", "--count", "3", "--output", &after];
+    let mut server = Server::start(&served);
+    let (code, report, said) = run(&["put", &source, &server.address, "--json"]);
+    assert_eq!((code, &said[..]), (Some(0), ""), "{report}");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["octets"], before.len());
+    // A first connection asks for the length.
+    let (code, report, said) = run(&["get", &server.address, &back, "--json"]);
+    assert_eq!((code, &said[..]), (Some(0), ""), "{report}");
+    assert!(fs::read(&back).unwrap() == before, "what was read differs");
+    let (code, ends) = server.ends();
+    assert_eq!((code, ends.len()), (Some(0), 3));
+    // Terminate in both directions, not an end of the association.
+    for end in ends {
+        assert_eq!(
+            (&end["closed"], &end["end"]),
+            (
+                &true.into(),
+                &"closed: both ends have sent their FIN".into()
+            ),
+            "{end}"
+        );
+    }
+    assert!(
+        fs::read(&after).unwrap() == before,
+        "what was written differs"
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    if !HAS_SCTP {
+        return it_is_said_that_there_is_no_sctp();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = path(folder.path(), "before");
+    fs::write(&source, octets(1000, 2)).unwrap();
+    let server = Server::start(&["--size", "1000"]);
+    let there = &server.address;
+    let cases: [(&[&str], i32, &str); 5] = [
+        (
+            &["put", &source, "sctp://nowhere"],
+            2,
+            "give ADDRESS:PORT, or sctp://ADDRESS:PORT",
+        ),
+        (
+            &["put", &source, there, "--markers"],
+            2,
+            "--markers is for TCP",
+        ),
+        (
+            &["get", there, "/dev/null", "--rough", "1"],
+            2,
+            "--rough is for TCP",
+        ),
+        (
+            &["put", &source, there, "--offset", "1"],
+            2,
+            "1000 octets at offset 1 are not in",
+        ),
+        (&["serve", "--listen", there, "--size", "1"], 3, "address"),
+    ];
+    for (arguments, code, text) in cases {
+        let (found, _, said) = run(arguments);
+        assert_eq!(found, Some(code), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        assert!(said.contains(text), "{arguments:?}: {said}");
+    }
+}
+
+/// One line, before anything is listened at or written.
+fn it_is_said_that_there_is_no_sctp() {
+    let there = "sctp://127.0.0.1:1";
+    let missing = "there-is-no-such-file";
+    for arguments in [
+        &["serve", "--listen", there, "--size", "1"][..],
+        &["put", missing, there],
+        &["get", there, missing],
+    ] {
+        let (code, printed, said) = run(arguments);
+        assert_eq!((code, &printed[..]), (Some(2), ""), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains("--features sctp"), "{said}");
+    }
+    assert!(!Path::new(missing).exists());
+}
