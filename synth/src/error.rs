@@ -118,6 +118,7 @@ impl Error {
         matches!(
             self,
             Self::Part { .. }
+                | Self::Board { .. }
                 | Self::Width { .. }
                 | Self::TooLarge { .. }
                 | Self::InUse { .. }

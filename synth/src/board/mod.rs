@@ -310,9 +310,10 @@ mod tests {
     #[test]
     fn a_board_that_is_unknown_is_told_with_those_that_are_not() {
         assert_eq!(board("ULX3S-85F").unwrap(), &BOARDS[2]);
-        let said = board("arty").unwrap_err().to_string();
+        let said = board("arty").unwrap_err();
+        assert!(said.is_request());
         assert_eq!(
-            said,
+            said.to_string(),
             "no board \"arty\": choose one of ecp5-evn, ecpix5, ulx3s-85f, colorlight-i9"
         );
     }
