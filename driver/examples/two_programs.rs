@@ -34,7 +34,14 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const PATIENCE: Duration = Duration::from_secs(60);
 const ROOM: usize = 4096;
 
-fn main() -> Result<()> {
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
