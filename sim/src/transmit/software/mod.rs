@@ -21,6 +21,7 @@ use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{
     self, ARM_TRANSMIT, CAPABILITIES, SEND_PRODUCER, SET_EMSS, SET_SEND_RING, TRANSMIT_STATE,
 };
+use warpline_wire::marker;
 
 use super::octets::{ALL, element, merged};
 use super::outgoing::Outgoing;
@@ -158,7 +159,7 @@ impl Software {
         }
     }
 
-    /// An entry of the RTL: an error freezes its stream. One that MPA did not find opens the gate (AMB-56).
+    /// An entry of the RTL: an error freezes its stream. One that MPA did not find, or not in the first FPDU, opens the gate (AMB-56).
     fn landed(&mut self, entry: &completions::Entry) {
         if completion::KIND.get(entry) != u64::from(kind::ERROR) {
             return;
@@ -168,7 +169,8 @@ impl Software {
             return;
         };
         stream.opens = None;
-        if error_event::TYPE.get(entry) != LLP {
+        let first = error_event::POSITION.get(entry) <= marker::LEN as u64;
+        if error_event::TYPE.get(entry) != LLP || !first {
             stream.queue.open_gate();
         }
         stream.queue.freeze();
@@ -311,6 +313,8 @@ impl Software {
 
 #[cfg(test)]
 mod tests {
+    use warpline_regmap::transmit::transmit_context;
+
     use super::*;
 
     // req: AMB-56
@@ -330,5 +334,27 @@ mod tests {
         assert_eq!(opens(&[77, limit, limit]), None);
         assert_eq!(opens(&[limit, limit, limit + 28]), Some(12 + VERDICT));
         assert_eq!(opens(&[limit + 28, limit + 28]), Some(11 + VERDICT));
+    }
+
+    /// The FPDU in front of the one that fails was valid, however soon the error follows.
+    // req: AMB-56
+    #[test]
+    fn an_error_of_mpa_behind_the_first_fpdu_opens_the_gate() {
+        for (position, open) in [(0, 0), (4, 0), (12, 1)] {
+            let mut software = Software::new(&Config::simulated(64));
+            software.arm_stream(2, 0, 1000);
+            let mut context = [0; transmit_context::WORDS];
+            transmit_context::GATE.put(&mut context, 1);
+            transmit_context::EMSS.put(&mut context, 1460);
+            assert!(software.queue(2).unwrap().arm(&context));
+            let mut entry = [0; completion::WORDS];
+            completion::KIND.put(&mut entry, kind::ERROR.into());
+            error_event::STREAM.put(&mut entry, 2);
+            error_event::TYPE.put(&mut entry, LLP);
+            error_event::POSITION.put(&mut entry, position);
+            software.landed(&entry);
+            let state = software.queue(2).unwrap().state();
+            assert_eq!(transmit::TRANSMIT_OPEN.get(&[state]), open, "{position}");
+        }
     }
 }
