@@ -40,6 +40,8 @@ use warpline_sim::{
 type Failure = Box<dyn std::error::Error>;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Until a peer connects: it may have to boot first, and others may come before it. `tools/interop` ends a listener sooner.
+const FIRST: Duration = Duration::from_secs(300);
 /// For the whole of a file.
 const LONG: Duration = Duration::from_secs(1500);
 const REGION: usize = 1 << 20;
@@ -152,7 +154,7 @@ fn refuse(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
     let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
     println!("listening at {}", listener.address());
     for _ in 0..count {
-        let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
+        let request = listener.accept(FIRST)?.ok_or("no request in time")?;
         request.reject(&private_data(33))?;
         println!("rejected");
     }
@@ -169,7 +171,7 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
     let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
     println!("listening at {}", listener.address());
     for _ in 0..count {
-        let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
+        let request = listener.accept(FIRST)?.ok_or("no request in time")?;
         println!(
             "request: {} octets of private data, {} as agreed",
             request.private_data().len(),
@@ -242,7 +244,7 @@ fn octet_of_file(at: usize) -> u8 {
 fn file(machine: &Machine, address: SocketAddr, length: usize) -> Result<(), Failure> {
     let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
     println!("listening at {}", listener.address());
-    let request = listener.accept(PATIENCE)?.ok_or("no request in time")?;
+    let request = listener.accept(FIRST)?.ok_or("no request in time")?;
     let region = machine.region_of(length)?;
     let mut private = Vec::new();
     private.extend(region.base().to_be_bytes());
