@@ -65,11 +65,6 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "closes = (writes & content.control) & content.terminate;",
     ),
     (
-        "end_as_an_error",
-        "cause = ends_closed;",
-        "cause = invalid_ssn;",
-    ),
-    (
         "placed_without_a_verdict",
         "was_placed = states_read_data == slot_placed;",
         "was_placed = states_read_data == slot_whole;",
