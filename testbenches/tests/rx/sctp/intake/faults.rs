@@ -75,7 +75,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "every_message_ends_the_session",
         "keys_s_data.terminate = s_axis_sctp_tuser[1];",
-        "keys_s_data.terminate = s_axis_sctp_tuser[0];",
+        "keys_s_data.terminate = s_axis_sctp_tuser[1] | s_axis_sctp_tuser[0];",
     ),
     (
         "two_questions",
