@@ -86,7 +86,9 @@ fn establish(
     };
     if listens {
         let listener = Listener::bind(context, address, ListenOptions::default())?;
-        let request = listener.accept(PATIENCE)?.ok_or("nobody connects")?;
+        let request = listener
+            .accept(PATIENCE)?
+            .ok_or("no connection request in time")?;
         let said = String::from_utf8_lossy(request.private_data());
         println!("{} says {said}", request.peer());
         return Ok(request.accept(&domain, queue, options, b"pong")?);

@@ -79,21 +79,24 @@ pub fn serve(context: &Context, listener: &Listener) -> Result<Vec<u8>> {
     place.extend(region.base().to_be_bytes());
 
     let queue = WorkQueue::new(context, 16)?;
-    let request = listener.accept(PATIENCE)?.ok_or("nobody connects")?;
+    let request = listener
+        .accept(PATIENCE)?
+        .ok_or("no connection request in time")?;
     let options = QpOptions {
         buffers: context.buffers(1, 64)?, // for the Send
         ..QpOptions::default()
     };
     let pair = request.accept(&domain, &queue, options, &place)?;
-    // All that the peer wrote before its Send is in memory when that is received.
+    // Once the Send is received, everything that the peer wrote before it is in memory.
     let received = next(&queue)?;
     let note = received
         .buffer
         .ok_or("a completion without a buffer")?
         .to_vec();
-    let length = u32::from_be_bytes(note[..4].try_into()?) as usize;
+    let length = note.first_chunk().ok_or("a Send that is no length")?;
+    let length = u32::from_be_bytes(*length) as usize;
     hang_up(&pair, &queue)?;
-    let memory = region.revoke()?; // nobody can write any more: a slice again
+    let memory = region.revoke()?; // the peer can no longer write: a slice again
     Ok(memory
         .get(..length)
         .ok_or("more than there is room for")?
