@@ -23,7 +23,7 @@ use crate::shared::Shared;
 
 /// Most messages that are taken or passed at a time. A control program has far fewer for all its connections: one that always has
 /// another would keep the caller for ever.
-const MOST_MESSAGES: usize = 1 << 14;
+const MOST_AT_A_TIME: usize = 1 << 14;
 
 /// Checks that there is a mailbox, and that its interrupt reaches the driver.
 pub(crate) fn check(shared: &Shared) -> Result<(), Error> {
@@ -53,7 +53,7 @@ pub(crate) fn pump(shared: &Shared) -> Result<(), Error> {
     drained.map_err(|error| Error::device("draining an eventfd")(error.into()))?;
     let bit = 1 << mailbox::INTERRUPT;
     shared.write(register::INTERRUPT_STATE, 0, bit)?;
-    for _ in 0..MOST_MESSAGES {
+    for _ in 0..MOST_AT_A_TIME {
         let sent = send(shared, &mut state)?;
         let Some(words) = receive(shared)? else {
             if sent {
@@ -69,8 +69,9 @@ pub(crate) fn pump(shared: &Shared) -> Result<(), Error> {
             }
         }
     }
-    let count = MOST_MESSAGES;
-    Err(Error::CardMessages { count })
+    Err(Error::CardMessages {
+        count: MOST_AT_A_TIME,
+    })
 }
 
 /// Passes the next message; whether there was one, and room.

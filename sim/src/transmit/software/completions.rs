@@ -21,9 +21,6 @@ use crate::transmit::octets::merged;
 /// Octets of an entry.
 pub(crate) const ENTRY: usize = 4 * completion::WORDS;
 
-/// Alignment of the queue's base.
-const BASE_OCTETS: u64 = 64;
-
 /// A completion entry, word 0 first.
 pub(crate) type Entry = [u32; completion::WORDS];
 
@@ -79,7 +76,7 @@ impl Completions {
         let sizes = 2..=register::COMPLETION_ENTRIES_MAX;
         let good = entries.is_power_of_two()
             && sizes.contains(&entries)
-            && base.is_multiple_of(BASE_OCTETS);
+            && base.is_multiple_of(register::COMPLETION_ALIGNMENT.into());
         *self = Self {
             base,
             entries: if good { entries } else { 0 },
