@@ -6,41 +6,28 @@
 //!
 //! A program built without the feature `sctp` says so: `cargo test --workspace` has it, by `warpline-sim`'s.
 
+mod process;
+mod shell;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{ChildStdout, Stdio};
+use std::time::Duration;
 
+use process::Killed;
 use serde_json::Value;
+use shell::{command, ends, octets, run};
 use warpline_sim::HAS_SCTP;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-/// Runs a command to its end; returns the exit code, what it printed and what it complained.
-fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = command(arguments).output().unwrap();
-    let text = |octets| String::from_utf8(octets).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
 /// A server in another process. It ends after its connections, or is killed.
 struct Server {
-    process: Child,
+    process: Killed,
     address: String,
     /// Lines behind the first.
-    lines: BufReader<std::process::ChildStdout>,
+    lines: BufReader<ChildStdout>,
 }
 
 impl Server {
@@ -51,8 +38,8 @@ impl Server {
             arguments,
         ]
         .concat();
-        let mut process = command(&all).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let mut process = Killed(command(&all).stdout(Stdio::piped()).spawn().unwrap());
+        let mut lines = BufReader::new(process.0.stdout.take().unwrap());
         let mut line = String::new();
         lines.read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap();
@@ -67,30 +54,11 @@ impl Server {
 
     /// Waits for its end: the exit code, and what it said of its connections.
     fn ends(&mut self) -> (Option<i32>, Vec<Value>) {
-        let end = Instant::now() + TIMEOUT;
-        let status = loop {
-            if let Some(status) = self.process.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < end, "the server does not end");
-            thread::sleep(Duration::from_millis(20));
-        };
+        let code = ends(&mut self.process.0, TIMEOUT);
         let lines = self.lines.by_ref().lines();
         let said = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
-        (status.code(), said.collect())
+        (code, said.collect())
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill(); // it has ended, unless the test failed
-        let _ = self.process.wait();
-    }
-}
-
-fn octets(length: usize, seed: u64) -> Vec<u8> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    (0..length).map(|_| rng.u8(..)).collect()
 }
 
 /// A path in a folder, as an argument.

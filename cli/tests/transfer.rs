@@ -4,16 +4,21 @@
 //!   put, get ─► card ─► TCP ─► (a relay of the test, which cuts the connection) ─► TCP ─► card ◄─ serve
 //! ```
 
+mod process;
+mod shell;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use process::Killed;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use shell::{command, ends, octets, run};
 use warpline_driver::{
     ConnectOptions, Context, DmaMemory, Local, Options, Registration, Remote, VfioUser, Work,
     WorkQueue, WorkRequest, WorkStatus, connect,
@@ -21,26 +26,9 @@ use warpline_driver::{
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warpline"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-/// Runs a command to its end; returns the exit code, what it printed and what it complained.
-fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command(arguments).output().unwrap();
-    let text = |octets| String::from_utf8(octets).unwrap();
-    (status.code(), text(stdout), text(stderr))
-}
-
 /// A server in another process. It ends after its connections, or is killed.
 struct Server {
-    process: Child,
+    process: Killed,
     address: String,
 }
 
@@ -48,9 +36,9 @@ impl Server {
     /// `warpline serve` at any port of this machine.
     fn start(arguments: &[&str]) -> Self {
         let all = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut process = command(&all).stdout(Stdio::piped()).spawn().unwrap();
+        let mut process = Killed(command(&all).stdout(Stdio::piped()).spawn().unwrap());
         let mut line = String::new();
-        let stdout = process.stdout.take().unwrap();
+        let stdout = process.0.stdout.take().unwrap();
         BufReader::new(stdout).read_line(&mut line).unwrap();
         let address = line.trim().rsplit(' ').next().unwrap().to_owned();
         assert!(line.starts_with("serving "), "{line:?}");
@@ -59,27 +47,8 @@ impl Server {
 
     /// Waits for its end.
     fn ends(&mut self) -> Option<i32> {
-        let end = Instant::now() + TIMEOUT;
-        loop {
-            if let Some(status) = self.process.try_wait().unwrap() {
-                return status.code();
-            }
-            assert!(Instant::now() < end, "the server does not end");
-            thread::sleep(Duration::from_millis(20));
-        }
+        ends(&mut self.process.0, TIMEOUT)
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill(); // it has ended, unless the test failed
-        let _ = self.process.wait();
-    }
-}
-
-fn octets(length: usize, seed: u64) -> Vec<u8> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    (0..length).map(|_| rng.u8(..)).collect()
 }
 
 /// A file, and its path as an argument.
