@@ -65,6 +65,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "closes = (writes & content.control) & content.terminate;",
     ),
     (
+        "end_as_an_error",
+        "cause = ends_closed;",
+        "cause = reset ? ends_closed : invalid_ssn;",
+    ),
+    (
         "placed_without_a_verdict",
         "was_placed = states_read_data == slot_placed;",
         "was_placed = states_read_data == slot_whole;",
