@@ -149,7 +149,7 @@ in the data sheet's range (10 MHz and more)",
     Board {
         name: "ecpix5",
         title: "LambdaConcept ECPIX-5, 85F",
-        source: "Schematics of the board (LambdaConcept), as also listed by litex-boards.",
+        source: "litex-boards (lambdaconcept_ecpix5); not compared with the schematics.",
         part: "lfe5um5g-85f-bg554",
         loader: "ecpix5",
         mhz: 100,
