@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-
 use warpline_driver::PairEvent;
 
 use super::exit_code::OK;

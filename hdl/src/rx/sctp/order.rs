@@ -17,9 +17,10 @@
 //!
 //! A chunk that ends at `next` is issued in order, and so are the chunks behind it that are whole. Any other one is issued
 //! `ahead`, once. Control messages count, and are not issued; but for the one that ends the peer's half of the session, an FPDU
-//! refused with `CLOSED` is issued when it is its turn, as for TCP's FIN, and nothing behind it. A chunk whose DDP-SSN cannot be (RFC 5043 §10, AMB-34), or that is
-//! longer than its slot, is issued as a refused FPDU when it ends, so behind all chunks that came before, which may still be
-//! written when it is judged; later chunks of the stream are dropped. A stream is told apart from its previous session by its slots, which are swept when it is armed.
+//! refused with `CLOSED` is issued when it is its turn, as for TCP's FIN, and nothing behind it. A chunk whose DDP-SSN cannot be
+//! (RFC 5043 §10, AMB-34), or that is longer than its slot, is issued as a refused FPDU when it ends, so behind all chunks that
+//! came before, which may still be written when it is judged; later chunks of the stream are dropped. A stream is told apart from
+//! its previous session by its slots, which are swept when it is armed.
 //!
 //! When an FPDU is issued `ahead`, everything of its stream that is whole in order has been issued before, so its errors count at
 //! once (`crc` of an [`Fpdu`] that is `ahead`).
