@@ -431,9 +431,9 @@ fn messages_and_writes_of_a_stream_are_received_and_its_error_is_found() {
     let octets = [
         fpdus(send, b"message"),
         fpdus(write(region.stag()), b"written"),
-        fpdus(write(region.stag() ^ 1), b"refused"),
     ]
     .concat();
+    let behind = START.wrapping_add(octets.len() as u32);
     card.feed(2, START, octets).unwrap();
     let message = next(&context, true).unwrap().unwrap();
     assert!(matches!(&message, Completion::Untagged(m) if m.buffer.id() == 100 && m.length == 7));
@@ -442,6 +442,9 @@ fn messages_and_writes_of_a_stream_are_received_and_its_error_is_found() {
     assert!(matches!(&written, Completion::Tagged(write) if write.offset == 5));
     assert!(handle(written, &stream).unwrap());
     assert_eq!(region.to_vec().unwrap()[4101..4108], *b"written");
+    // Not before: a stream in error takes no buffer back.
+    let refused = fpdus(write(region.stag() ^ 1), b"refused");
+    card.feed(2, behind, refused).unwrap();
     let error = loop {
         if let Some(completion) = next(&context, false).unwrap() {
             break completion;
