@@ -2,9 +2,11 @@
 //!
 //! ```text
 //!  <cache>/runtime-<key>/libverilated.a     Verilator's own C++, once per tool set
+//!  <cache>/headers-<key>/models.h.pch       what all models include, compiled once per tool set and options
 //!  <cache>/<top>-<key>/rtl/*.sv             the sources as given
 //!                     /cpp/*.cpp            Verilator's C++, the shim, unity files
 //!                     /model.so
+//!  <cache>/lint-<key>/                       a text without warnings
 //! ```
 
 use std::{
@@ -35,6 +37,22 @@ const STATE: &str = include_str!("state.cpp");
 /// Included before everything else, so that the runtime's text output ends in the shim.
 const PRELUDE: &str = "int warpline_printf(const char* format, ...);\n";
 
+/// The file with it.
+const PRELUDE_FILE: &str = "prelude.h";
+
+/// What every model includes: parsing it takes longer than compiling a small model.
+const HEADERS: &str = r#"#include <algorithm>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+#include "verilated.h"
+"#;
+
 /// Included before the runtime's FST writer, whose debug checks abort the process when the disk is full. Closing the trace
 /// reports what could not be written.
 const FST_PRELUDE: &str = r#"#if __has_include("fstcpp/fstcpp_assertion.h")
@@ -43,6 +61,9 @@ const FST_PRELUDE: &str = r#"#if __has_include("fstcpp/fstcpp_assertion.h")
 #define FST_DCHECK_EQ(a, b)
 #endif
 "#;
+
+/// Arguments of a check without a build.
+const LINT: &[&str] = &["--lint-only", "-Wall", "-Wno-fatal"];
 
 /// Verilator's runtime; the linker takes from the archive what a model needs.
 const RUNTIME: [&str; 5] = [
@@ -67,6 +88,7 @@ pub struct Build {
     state: bool,
     lint_off: Vec<String>,
     verilator_args: Vec<String>,
+    optimised: bool,
     seed: u32,
 }
 
@@ -82,6 +104,7 @@ impl Build {
             state: false,
             lint_off: Vec::new(),
             verilator_args: Vec::new(),
+            optimised: true,
             seed: 1,
         }
     }
@@ -118,6 +141,13 @@ impl Build {
         self
     }
 
+    /// Compiles the model's C++ without optimisation: in a third of the time, for a model that runs briefly, or beside
+    /// something slower.
+    pub fn unoptimised(mut self) -> Self {
+        self.optimised = false;
+        self
+    }
+
     /// Turns off one kind of warning, such as `WIDTHTRUNC`, in this build.
     pub fn lint_off(mut self, code: impl Into<String>) -> Self {
         self.lint_off.push(code.into());
@@ -137,20 +167,36 @@ impl Build {
     }
 
     /// Checks the sources with all of Verilator's warnings (`-Wall`, nothing turned off) and returns them; builds nothing.
+    /// That a text has none is kept in the cache.
     ///
     /// # Errors
     /// [`Error::Verilator`] when the text has errors, and as [`build`](Build::build) for names and tools.
     pub fn lint(&self) -> Result<Vec<Warning>, Error> {
         self.check_names()?;
         let tools = Tools::find()?;
+        let arguments = [LINT, &[self.top.as_str(), &tools.verilator_version]].concat();
+        let arguments = arguments
+            .into_iter()
+            .chain(self.verilator_args.iter().map(String::as_str));
+        let clean = cache::folder()?.join(format!(
+            "lint-{}",
+            cache::key(arguments.chain(self.texts()))
+        ));
+        if clean.is_dir() {
+            return Ok(Vec::new());
+        }
         let folder = tempfile::tempdir().map_err(at(std::env::temp_dir()))?;
         self.write_sources(folder.path())?;
         let mut command = self.verilator(&tools, folder.path());
         command
-            .args(["--lint-only", "-Wall", "-Wno-fatal"])
+            .args(LINT)
             .args(&self.verilator_args)
             .args(self.compiled());
-        self.run_verilator(&mut command)
+        let warnings = self.run_verilator(&mut command)?;
+        if warnings.is_empty() {
+            fs::create_dir_all(&clean).map_err(at(&clean))?;
+        }
+        Ok(warnings)
     }
 
     /// Builds the model unless the cache has it.
@@ -170,7 +216,8 @@ impl Build {
         let built = cache::once(&folder, |f| {
             let start = Instant::now();
             let runtime = runtime(&tools, &cache)?;
-            self.make(&tools, f, &runtime)?;
+            let headers = headers(&tools, &cache, &self.options())?;
+            self.make(&tools, f, &runtime, &headers)?;
             tracing::info!(
                 top = self.top,
                 seconds = start.elapsed().as_secs_f32(),
@@ -246,7 +293,7 @@ impl Build {
             tools.compiler_version.clone(),
         ]);
         parts.push(self.verilate_arguments().join("\n"));
-        parts.push(compile_flags(tools).join("\n"));
+        parts.push(compile_flags(tools, Path::new(PRELUDE_FILE)).join("\n"));
         parts.push(self.abilities().join("\n"));
         parts.extend([SLOW_FLAG.to_owned(), SLOW_OCTETS.to_string()]);
         if self.trace == Trace::Fst {
@@ -255,12 +302,16 @@ impl Build {
         if self.state {
             parts.push(STATE.to_owned());
         }
-        parts.extend(
-            self.sources
-                .iter()
-                .flat_map(|(name, text)| [name.clone(), text.clone()]),
-        );
-        cache::key(parts.iter().map(String::as_str))
+        if !self.optimised {
+            parts.push("unoptimised".into());
+        }
+        cache::key(parts.iter().map(String::as_str).chain(self.texts()))
+    }
+
+    /// Names and texts of the sources.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let pairs = self.sources.iter();
+        pairs.flat_map(|(name, text)| [name.as_str(), text])
     }
 
     fn verilate_arguments(&self) -> Vec<String> {
@@ -307,6 +358,15 @@ impl Build {
         ]
     }
 
+    /// What the model's C++ is compiled with beside what the runtime is.
+    fn options(&self) -> Vec<String> {
+        let mut options = Vec::from(self.abilities());
+        if !self.optimised {
+            options.push(SLOW_FLAG.into());
+        }
+        options
+    }
+
     fn has_coverage(&self) -> bool {
         self.line_coverage || self.toggle_coverage
     }
@@ -336,7 +396,13 @@ impl Build {
     }
 
     /// Verilates, compiles and links into `folder`.
-    fn make(&self, tools: &Tools, folder: &Path, runtime: &Path) -> Result<(), Error> {
+    fn make(
+        &self,
+        tools: &Tools,
+        folder: &Path,
+        runtime: &Path,
+        headers: &Path,
+    ) -> Result<(), Error> {
         let (rtl, cpp) = (folder.join("rtl"), folder.join("cpp"));
         for new in [&rtl, &cpp] {
             fs::create_dir(new).map_err(at(new))?;
@@ -361,7 +427,7 @@ impl Build {
             );
         }
         write(&cpp.join("model_ports.h"), &list)?;
-        write(&cpp.join("prelude.h"), PRELUDE)?;
+        write(&cpp.join(PRELUDE_FILE), PRELUDE)?;
         let mut shim = SHIM.to_owned();
         if self.state {
             let path = cpp.join("Vmodel__Syms.h");
@@ -372,8 +438,12 @@ impl Build {
         }
         write(&cpp.join("shim.cpp"), &shim)?;
 
-        let mut flags = compile_flags(tools);
-        flags.extend(self.abilities());
+        let flags = |first: &Path| {
+            let mut flags = compile_flags(tools, first);
+            flags.extend(self.options());
+            flags
+        };
+        let mut plain = flags(Path::new(PRELUDE_FILE));
         let files = cpp_files(&cpp)?.into_iter();
         let (mut slow, mut fast): (Vec<_>, Vec<_>) =
             files.partition(|(_, name)| name.ends_with(SLOW));
@@ -382,9 +452,11 @@ impl Build {
         }
         let slow = unity_files(&cpp, "slow", slow)?;
         let fast = unity_files(&cpp, "unity", fast)?;
-        let mut objects = compile(tools, &flags, &cpp, &fast)?;
-        flags.push(SLOW_FLAG.into());
-        objects.extend(compile(tools, &flags, &cpp, &slow)?);
+        // The compiler refuses compiled headers when one of the system's has changed since.
+        let mut objects = compile(tools, &flags(headers), &cpp, &fast)
+            .or_else(|_| compile(tools, &plain, &cpp, &fast))?;
+        plain.push(SLOW_FLAG.into());
+        objects.extend(compile(tools, &plain, &cpp, &slow)?);
 
         let mut link = Command::new(&tools.compiler);
         link.current_dir(&cpp)
@@ -437,8 +509,8 @@ impl Library {
     }
 }
 
-/// Flags that runtime and models are compiled with.
-fn compile_flags(tools: &Tools) -> Vec<String> {
+/// Flags that runtime and models are compiled with; `first` is included before everything else.
+fn compile_flags(tools: &Tools, first: &Path) -> Vec<String> {
     let mut flags: Vec<String> = [
         "-std=gnu++17",
         "-O2",
@@ -458,10 +530,10 @@ fn compile_flags(tools: &Tools) -> Vec<String> {
         "-fvisibility=hidden",
         "-I.",
         "-include",
-        "prelude.h",
     ]
     .map(String::from)
     .into();
+    flags.push(first.display().to_string());
     if !tools.compiler_is_clang() {
         flags.push("-fno-gnu-unique".into()); // else the loader merges static members across libraries
     }
@@ -473,7 +545,7 @@ fn compile_flags(tools: &Tools) -> Vec<String> {
 
 /// Verilator's own C++ as an archive, compiled once per tool set.
 fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
-    let flags = compile_flags(tools);
+    let flags = compile_flags(tools, Path::new(PRELUDE_FILE));
     let versions = [
         tools.verilator_version.as_str(),
         &tools.compiler_version,
@@ -484,7 +556,7 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
     let folder = cache.join(format!("runtime-{key}"));
     cache::once(&folder, |f| {
         // The other files of the runtime do not include the FST writer.
-        write(&f.join("prelude.h"), &format!("{PRELUDE}{FST_PRELUDE}"))?;
+        write(&f.join(PRELUDE_FILE), &format!("{PRELUDE}{FST_PRELUDE}"))?;
         let files: Vec<_> = RUNTIME
             .iter()
             .map(|name| tools.root.join(format!("include/{name}.cpp")))
@@ -497,6 +569,42 @@ fn runtime(tools: &Tools, cache: &Path) -> Result<PathBuf, Error> {
             .args(&objects))
     })?;
     Ok(folder.join("libverilated.a"))
+}
+
+/// [`PRELUDE`] and [`HEADERS`] as a header with its compiled form beside it, which the compiler takes in its place.
+fn headers(tools: &Tools, cache: &Path, options: &[String]) -> Result<PathBuf, Error> {
+    let runtime = tools.root.join("include/verilated.h");
+    let modified = fs::metadata(&runtime).and_then(|metadata| metadata.modified());
+    let modified = modified.map_err(at(&runtime))?;
+    let flags = compile_flags(tools, Path::new(PRELUDE_FILE)); // with the path of Verilator's headers
+    let text = format!("{PRELUDE}{HEADERS}");
+    let parts = [
+        tools.compiler_version.clone(),
+        text.clone(),
+        format!("{modified:?}"),
+    ];
+    let parts = parts.iter().chain(&flags).chain(options);
+    let folder = cache.join(format!("headers-{}", cache::key(parts.map(String::as_str))));
+    cache::once(&folder, |f| {
+        write(&f.join(PRELUDE_FILE), "")?; // its text is in the header itself
+        write(&f.join("models.h"), &text)
+    })?;
+    // The compiled form names its header by path: it is made when the folder has its name.
+    cache::once(&folder.join("compiled"), |f| {
+        let compiled = f.join(match tools.compiler_is_clang() {
+            true => "models.h.pch",
+            false => "models.h.gch",
+        });
+        run(Command::new(&tools.compiler)
+            .current_dir(&folder)
+            .args(&flags)
+            .args(options)
+            .args(["-x", "c++-header", "models.h", "-o"])
+            .arg(&compiled))?;
+        let beside = folder.join(compiled.file_name().expect("a file"));
+        fs::rename(&compiled, &beside).map_err(at(beside))
+    })?;
+    Ok(folder.join("models.h"))
 }
 
 /// Suffix of files whose code runs once, at the start.
@@ -608,4 +716,43 @@ fn run(command: &mut Command) -> Result<(), Error> {
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the compiler takes the compiled headers in `cache` in place of the text.
+    fn takes(tools: &Tools, cache: &Path) -> bool {
+        let options = part().options();
+        let mut flags = compile_flags(tools, &headers(tools, cache, &options).unwrap());
+        flags.extend(options);
+        flags.extend(["-Winvalid-pch".into(), "-Werror".into()]);
+        write(&cache.join("empty.cc"), "").unwrap();
+        compile(tools, &flags, cache, &["empty.cc".into()]).is_ok()
+    }
+
+    fn part() -> Build {
+        Build::new("part")
+    }
+
+    #[test]
+    fn compiled_headers_are_taken_and_damaged_ones_refused() {
+        let tools = Tools::find().unwrap();
+        for build in [part(), part().unoptimised(), part().trace(Trace::Fst)] {
+            let place = tempfile::tempdir().unwrap();
+            let header = headers(&tools, place.path(), &build.options()).unwrap();
+            assert!(header.with_file_name("compiled").is_dir());
+        }
+        let place = tempfile::tempdir().unwrap();
+        assert!(takes(&tools, place.path()));
+        let header = headers(&tools, place.path(), &part().options()).unwrap();
+        for ending in ["h.pch", "h.gch"] {
+            let compiled = header.with_extension(ending);
+            if compiled.is_file() {
+                write(&compiled, "no headers").unwrap();
+            }
+        }
+        assert!(!takes(&tools, place.path()));
+    }
 }
