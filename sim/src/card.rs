@@ -64,7 +64,7 @@ fn build(
         build = build.source(name, text);
     }
     if options.trace {
-        build = build.trace(Trace::Fst);
+        build = build.trace(Trace::Fst).unoptimised(); // writing takes longer than simulating
     }
     if options.coverage {
         build = build.line_coverage();

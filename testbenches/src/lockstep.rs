@@ -185,6 +185,7 @@ impl<B: Block> Lockstep<B> {
             Some(_) => mapped(top, design)?,
             None => build,
         };
+        let build = build.unoptimised(); // rust-hdl takes nearly all of the time
         let (model, traced) = match trace_folder() {
             Some(folder) => (traced(top, build, &folder)?, true),
             None => (build.open()?, false),
