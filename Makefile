@@ -177,7 +177,7 @@ synth-all: setup-fpga
 
 block-area: WIDTHS = 64
 block-area: setup-fpga
-	$(CARGO) run --quiet --package warpline-testbenches --example block_area -- $(WIDTHS)
+	$(CARGO) run --quiet --package warpline-design --example block_area -- $(WIDTHS)
 
 mutants: setup
 	$(CARGO) run --quiet --package warpline-testbenches --example mutants -- $(MUTANTS) $(SEED) $(BENCHES)
@@ -229,6 +229,7 @@ long-streams: setup
 # In the profile of the tests, which is built already: most of the time is the models'.
 long-transmit: setup
 	$(CARGO) test --quiet --package warpline-testbenches --test transmit_scenarios --test read_responder -- --ignored
+	$(CARGO) test --quiet --package warpline-sim --test transmit -- --ignored
 	$(CARGO) run --quiet --package warpline-testbenches --example transmit_scenarios -- \
 		--record docs/bench/transmit-streams.json --count $(SEQUENCES) --minutes $(MINUTES) \
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
