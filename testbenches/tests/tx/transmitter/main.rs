@@ -6,6 +6,9 @@
 //!            │        memory, STag table ◄─► │  └─► send_event ─► as due?
 //!            └─► segments, FpduWriter ───────┴─────────────────────────┘
 //! ```
+//!
+//! At 64 bits. Its blocks are simulated at all widths; the whole device is at 512 bits in `sim/tests/transmit`, at all widths by
+//! `make long-transmit`.
 
 mod model;
 mod streams;

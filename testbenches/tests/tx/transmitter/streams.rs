@@ -4,7 +4,6 @@ use fastrand::Rng;
 use warpline_hdl::tx::ddp::segment::TransmitArguments;
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SendRequest, Target};
 use warpline_testbenches::local_memory::Region;
-use warpline_testbenches::lockstep::on_large_stack;
 use warpline_testbenches::stimulus::chance;
 
 use crate::model::REFUSED;
@@ -158,13 +157,6 @@ fn random<
 fn requests_become_octets_at_64_bits() {
     random::<64, 8, 2, 3, 1, 4>(1, Manners::quick(20), 5, 0);
     random::<64, 8, 2, 3, 1, 4>(2, Manners::slow(), 5, 8);
-}
-
-#[test]
-fn requests_become_octets_at_128_256_and_512_bits() {
-    random::<128, 16, 4, 4, 2, 4>(3, Manners::slow(), 4, 8);
-    on_large_stack(|| random::<256, 32, 8, 5, 3, 4>(4, Manners::slow(), 4, 8));
-    on_large_stack(|| random::<512, 64, 16, 6, 4, 4>(5, Manners::slow(), 4, 8));
 }
 
 /// Stream 1 is armed, and has a few requests.
