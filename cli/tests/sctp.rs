@@ -69,19 +69,19 @@ fn path(folder: &Path, name: &str) -> String {
 
 // req: SCTP-SES-06, SCTP-SES-07, SCTP-SES-08
 #[test]
-fn sixteen_mebibytes_are_written_and_read_back() {
+fn four_mebibytes_are_written_and_read_back() {
     if !HAS_SCTP {
         return it_is_said_that_there_is_no_sctp();
     }
     let folder = tempfile::tempdir().unwrap();
-    let before = octets(16 << 20, 1);
+    let before = octets(4 << 20, 1);
     let (source, after, back) = (
         path(folder.path(), "before"),
         path(folder.path(), "after"),
         path(folder.path(), "back"),
     );
     fs::write(&source, &before).unwrap();
-    let served = ["--size", "16777216", "--count", "3", "--output", &after];
+    let served = ["--size", "4M", "--count", "3", "--output", &after];
     let mut server = Server::start(&served);
     let (code, report, said) = run(&["put", &source, &server.address, "--json"]);
     assert_eq!((code, &said[..]), (Some(0), ""), "{report}");

@@ -11,7 +11,7 @@ use warpline_testbenches::scenario::{
 };
 
 /// Streams of each width.
-const STREAMS: usize = 5000;
+const STREAMS: usize = 2000;
 
 fn run(config: &Config, streams: usize) -> Tally {
     let tally = run_streams(config, 0..u64::MAX, streams, |_| {}).unwrap_or_else(|e| panic!("{e}"));
