@@ -53,6 +53,9 @@ const HEADERS: &str = r#"#include <algorithm>
 #include "verilated.h"
 "#;
 
+/// The file with both.
+const HEADERS_FILE: &str = "models.h";
+
 /// Included before the runtime's FST writer, whose debug checks abort the process when the disk is full. Closing the trace
 /// reports what could not be written.
 const FST_PRELUDE: &str = r#"#if __has_include("fstcpp/fstcpp_assertion.h")
@@ -587,24 +590,25 @@ fn headers(tools: &Tools, cache: &Path, options: &[String]) -> Result<PathBuf, E
     let folder = cache.join(format!("headers-{}", cache::key(parts.map(String::as_str))));
     cache::once(&folder, |f| {
         write(&f.join(PRELUDE_FILE), "")?; // its text is in the header itself
-        write(&f.join("models.h"), &text)
+        write(&f.join(HEADERS_FILE), &text)
     })?;
     // The compiled form names its header by path: it is made when the folder has its name.
     cache::once(&folder.join("compiled"), |f| {
-        let compiled = f.join(match tools.compiler_is_clang() {
-            true => "models.h.pch",
-            false => "models.h.gch",
-        });
+        let ending = match tools.compiler_is_clang() {
+            true => "h.pch",
+            false => "h.gch",
+        };
+        let compiled = f.join(HEADERS_FILE).with_extension(ending);
         run(Command::new(&tools.compiler)
             .current_dir(&folder)
             .args(&flags)
             .args(options)
-            .args(["-x", "c++-header", "models.h", "-o"])
+            .args(["-x", "c++-header", HEADERS_FILE, "-o"])
             .arg(&compiled))?;
-        let beside = folder.join(compiled.file_name().expect("a file"));
+        let beside = folder.join(HEADERS_FILE).with_extension(ending);
         fs::rename(&compiled, &beside).map_err(at(beside))
     })?;
-    Ok(folder.join("models.h"))
+    Ok(folder.join(HEADERS_FILE))
 }
 
 /// Suffix of files whose code runs once, at the start.
@@ -722,9 +726,9 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// Whether the compiler takes the compiled headers in `cache` in place of the text.
-    fn takes(tools: &Tools, cache: &Path) -> bool {
-        let options = part().options();
+    /// Whether the compiler takes the compiled headers in `cache` in place of the text, with the options of `build`.
+    fn takes(tools: &Tools, cache: &Path, build: &Build) -> bool {
+        let options = build.options();
         let mut flags = compile_flags(tools, &headers(tools, cache, &options).unwrap());
         flags.extend(options);
         flags.extend(["-Winvalid-pch".into(), "-Werror".into()]);
@@ -732,27 +736,18 @@ mod tests {
         compile(tools, &flags, cache, &["empty.cc".into()]).is_ok()
     }
 
-    fn part() -> Build {
-        Build::new("part")
-    }
-
     #[test]
     fn compiled_headers_are_taken_and_damaged_ones_refused() {
         let tools = Tools::find().unwrap();
+        let part = || Build::new("part");
         for build in [part(), part().unoptimised(), part().trace(Trace::Fst)] {
             let place = tempfile::tempdir().unwrap();
+            assert!(takes(&tools, place.path(), &build));
             let header = headers(&tools, place.path(), &build.options()).unwrap();
-            assert!(header.with_file_name("compiled").is_dir());
+            let compiled = ["h.pch", "h.gch"].map(|ending| header.with_extension(ending));
+            let compiled = compiled.iter().find(|file| file.is_file()).unwrap();
+            write(compiled, "no headers").unwrap();
+            assert!(!takes(&tools, place.path(), &build));
         }
-        let place = tempfile::tempdir().unwrap();
-        assert!(takes(&tools, place.path()));
-        let header = headers(&tools, place.path(), &part().options()).unwrap();
-        for ending in ["h.pch", "h.gch"] {
-            let compiled = header.with_extension(ending);
-            if compiled.is_file() {
-                write(&compiled, "no headers").unwrap();
-            }
-        }
-        assert!(!takes(&tools, place.path()));
     }
 }
