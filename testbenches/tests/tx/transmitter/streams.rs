@@ -111,31 +111,19 @@ fn arguments(rng: &mut Rng, stream: u8, emss: u16) -> TransmitArguments {
     }
 }
 
-fn random<
-    const W: usize,
-    const K: usize,
-    const D: usize,
-    const LOGK: usize,
-    const LOGD: usize,
-    const S: usize,
->(
-    seed: u64,
-    manners: Manners,
-    requests: usize,
-    failing: u32,
-) {
-    let mut bench = Bench::<W, K, D, LOGK, LOGD, S>::new(seed, manners);
+fn random(seed: u64, manners: Manners, requests: usize, failing: u32) {
+    let mut bench = Bench64::new(seed, manners);
     for region in regions() {
         bench.region(region);
     }
-    for number in 0..S as u8 {
+    for number in 0..bench.streams.len() as u8 {
         let emss = [1460, 536, 200, 1000][usize::from(number % 4)];
         let arguments = arguments(&mut bench.rng, number, emss);
         let start = [0, u32::MAX - 3000, 0x1234_5671][bench.rng.usize(0..3)];
         bench.arm(number, arguments, start);
     }
     let regions = bench.regions.clone();
-    for number in 0..S as u8 {
+    for number in 0..bench.streams.len() as u8 {
         let most = [30, 400, 1200][bench.rng.usize(0..3)];
         for _ in 0..requests {
             let request = request(
@@ -155,8 +143,8 @@ fn random<
 
 #[test]
 fn requests_become_octets_at_64_bits() {
-    random::<64, 8, 2, 3, 1, 4>(1, Manners::quick(20), 5, 0);
-    random::<64, 8, 2, 3, 1, 4>(2, Manners::slow(), 5, 8);
+    random(1, Manners::quick(20), 5, 0);
+    random(2, Manners::slow(), 5, 8);
 }
 
 /// Stream 1 is armed, and has a few requests.
