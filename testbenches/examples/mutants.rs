@@ -47,8 +47,6 @@ const BENCHES: &[&str] = &[
     "registers",
     "write_mux",
 ];
-/// Blocks that a second bench tests, too: what survives in the first one goes on to it.
-const SECOND: &[(&str, &str)] = &[("scan", "scan_look_ahead")];
 /// Those of a sample that takes little time.
 const SAMPLE: &[&str] = &["queue", "window", "place", "interrupts"];
 /// Longest silence of a bench with a fault: a device that hangs is noticed, too.
@@ -198,18 +196,14 @@ fn run(
     seed: u64,
     explained: &[Equivalent],
 ) -> Result<Vec<Planted>, Failure> {
-    let second = SECOND.iter().find(|(first, _)| *first == bench);
-    let benches = [bench].into_iter().chain(second.map(|(_, second)| *second));
-    let binaries = benches.map(binary).collect::<Result<Vec<_>, _>>()?;
+    let binary = binary(bench)?;
     let work = tempfile::tempdir()?;
     let (cache, list) = (work.path().join("cache"), work.path().join("list"));
     fs::create_dir(&cache)?;
     fs::create_dir(&list)?;
     let list_name = list.to_str().ok_or("a folder's name is not UTF-8")?;
-    for binary in &binaries {
-        if fate(tests(binary, &cache, LIST, list_name))? != Fate::Survived {
-            return Err(format!("{} fails without a fault", binary.display()).into());
-        }
+    if fate(tests(&binary, &cache, LIST, list_name))? != Fate::Survived {
+        return Err(format!("{bench} fails without a fault").into());
     }
     let before = entries(&cache)?;
     // Designs of other parameters have the same statements: each statement counts once.
@@ -247,14 +241,11 @@ fn run(
         }
         let mut fate = match is_legal(&top, &mutant)? {
             false => Fate::Stillborn,
-            true => Fate::Survived,
-        };
-        let planted = serde_json::to_string(&mutant)?;
-        for binary in &binaries {
-            if fate == Fate::Survived {
-                fate = self::fate(tests(binary, &cache, PLANT, &planted))?;
+            true => {
+                let planted = serde_json::to_string(&mutant)?;
+                self::fate(tests(&binary, &cache, PLANT, &planted))?
             }
-        }
+        };
         let known = explained.iter().any(|e| {
             (&*e.bench, &*e.module, &*e.right, &*e.wrong)
                 == (bench, &*mutant.module, &*mutant.right, &*mutant.wrong)

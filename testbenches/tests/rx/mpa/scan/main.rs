@@ -9,5 +9,6 @@
 
 mod full_and_closed;
 mod lengths;
+mod look_ahead;
 mod rate;
 mod support;
