@@ -34,6 +34,7 @@
 #                     SHARD=1/28; SHARD=open tries recorded survivors again; SHARD= runs a small sample and records nothing
 #   make fuzz         millions of inputs into what reads files, frames and messages, recorded: INPUTS=10000000 SEED=1 KINDS=
 #   make transmit-area `make area` of the device that sends, too; transmit-area-record records it
+#   make sctp-area    the same of the device that takes DDP over SCTP, too; sctp-area-record records it
 #   make block-area   area and longest path of each block of the transmit path: WIDTHS='64'
 #   make coverage     what random streams reach, and which lines of the RTL run: docs/coverage.md and .json: STREAMS=600
 #                     WIDTHS='64 128 256 512'
@@ -81,7 +82,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record sctp-area sctp-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -125,6 +126,16 @@ transmit-area: setup-fpga
 
 transmit-area-record: setup-fpga
 	$(AREA_TRANSMIT) --report constraints/reports/ecp5-w64-transmit.json
+
+# The same of the device that takes DDP over SCTP, too; what the option costs is the difference from `make area`.
+AREA_SCTP := $(CARGO) run --quiet --package warpline -- synth --estimate ecp5 --width 64 --sctp \
+	--out $(TARGET)/synth/ecp5-w64-sctp
+
+sctp-area: setup-fpga
+	$(AREA_SCTP) --against constraints/reports/ecp5-w64-sctp.json
+
+sctp-area-record: setup-fpga
+	$(AREA_SCTP) --report constraints/reports/ecp5-w64-sctp.json
 
 test-kernel: setup
 	@tools/kernel/test.sh

@@ -212,6 +212,9 @@ pub(crate) struct Synth {
     /// The device that sends, too
     #[arg(long)]
     pub transmit: bool,
+    /// With --estimate: the device that takes DDP over SCTP, too
+    #[arg(long, requires = "estimate")]
+    pub sctp: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,43 @@
 //! The device that bitstreams, estimates and reports are of.
 
-use warpline_hdl::Config;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use warpline_hdl::{Config, Sctp};
+
+/// What a device does besides receiving from TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Extent {
+    /// It sends, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transmit: bool,
+    /// It has streams of SCTP, too, with the slots of [`Sctp::default`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sctp: bool,
+}
+
+impl Extent {
+    /// That device, otherwise as [`config`] has it.
+    #[must_use]
+    pub fn config(self, width: usize) -> Config {
+        Config {
+            transmit: self.transmit,
+            sctp: self.sctp.then(Sctp::default),
+            ..config(width)
+        }
+    }
+}
+
+/// As captions have it: `receiving`, `both directions`; with SCTP, ` and SCTP` behind it.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.transmit {
+            true => "both directions",
+            false => "receiving",
+        })?;
+        f.write_str(if self.sctp { ", SCTP, too" } else { "" })
+    }
+}
 
 /// The device of a bitstream: 4 streams with rings of 16 KiB, everything else as in the simulated card.
 #[must_use]

@@ -9,7 +9,7 @@ use warpline_design::design;
 use warpline_hdl::Config;
 
 use crate::depth::LongestPath;
-use crate::device::config;
+use crate::device::Extent;
 use crate::error::Error;
 use crate::folder_lock::acquire;
 use crate::netlist::{Family, Netlist, netlist_of};
@@ -28,9 +28,9 @@ pub struct Estimate {
     pub streams: usize,
     /// Octets of each ring.
     pub ring_octets: usize,
-    /// The device sends, too.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub transmit: bool,
+    /// What it does besides receiving from TCP.
+    #[serde(flatten)]
+    pub extent: Extent,
     /// Names the code of the device: [`warpline_design::key_of`]. Empty in records from before there was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -55,33 +55,31 @@ pub struct Estimate {
     pub tools: Vec<Tool>,
 }
 
-/// Makes a netlist of the device of `width` bits, which sends with `transmit`, in `folder`, and counts its cells.
+/// Makes a netlist of the device of `width` bits and `extent` in `folder`, and counts its cells.
 ///
 /// # Errors
 /// [`Error`] when the device cannot be written, or yosys fails.
 pub fn estimate(
     family: Family,
     width: usize,
-    transmit: bool,
+    extent: Extent,
     yosys: &Path,
     folder: &Path,
 ) -> Result<Estimate, Error> {
-    let config = Config {
-        transmit,
-        ..config(width)
-    };
+    let config = extent.config(width);
     let versions = vec![yosys_version(yosys)?];
     let device = design(&config)?;
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
     let _lock = acquire(folder)?;
     let netlist = netlist_of(&device, yosys, family, folder)?;
-    Estimate::of(family, &config, netlist, versions)
+    Estimate::of(family, extent, &config, netlist, versions)
 }
 
 impl Estimate {
     /// Counts the cells of `netlist`, made for `family` from the device that `config` describes.
     fn of(
         family: Family,
+        extent: Extent,
         config: &Config,
         netlist: Netlist,
         tools: Vec<Tool>,
@@ -94,7 +92,7 @@ impl Estimate {
             width: config.width,
             streams: config.streams,
             ring_octets: config.ring_octets,
-            transmit: config.transmit,
+            extent,
             text: netlist.text.clone(),
             lut: starts(&["LUT", "INV"]),
             carry: starts(&["CCU2C", "CARRY"]),
@@ -131,8 +129,8 @@ impl Estimate {
 
     /// Whether both are of the same family and device.
     #[must_use]
-    pub fn is_of(&self, family: Family, width: usize, transmit: bool) -> bool {
-        (self.family.as_str(), self.width, self.transmit) == (family.name(), width, transmit)
+    pub fn is_of(&self, family: Family, width: usize, extent: Extent) -> bool {
+        (self.family.as_str(), self.width, self.extent) == (family.name(), width, extent)
     }
 }
 
@@ -155,7 +153,7 @@ mod tests {
             width: 64,
             streams: 4,
             ring_octets: 16 << 10,
-            transmit: false,
+            extent: Extent::default(),
             text: String::new(),
             lut: 10_000,
             carry: 1000,
@@ -185,8 +183,23 @@ mod tests {
             "more than 5 % worse than before: 10501 LUTs instead of 10000, 85 block RAMs instead of 80, \
              13 LUTs in a row instead of 12, 9451 ps on the longest path instead of 9000"
         );
-        assert!(before.is_of(Family::Ecp5, 64, false));
-        assert!(!before.is_of(Family::Ecp5, 64, true));
-        assert!(!before.is_of(Family::UltraScalePlus, 64, false));
+        let receives = Extent::default();
+        assert!(before.is_of(Family::Ecp5, 64, receives));
+        assert!(!before.is_of(Family::UltraScalePlus, 64, receives));
+        for (transmit, sctp) in [(true, false), (false, true)] {
+            assert!(!before.is_of(Family::Ecp5, 64, Extent { transmit, sctp }));
+        }
+    }
+
+    #[test]
+    fn what_a_device_does_stands_beside_its_width() {
+        let text = |transmit, sctp| serde_json::to_string(&Extent { transmit, sctp }).unwrap();
+        assert_eq!(text(false, false), "{}");
+        assert_eq!(text(true, true), r#"{"transmit":true,"sctp":true}"#);
+        let recorded = r#"{"family":"ecp5","width":64,"streams":4,"ring_octets":16384,"sctp":true,"lut":1,"carry":1,
+            "ff":1,"lut_ram":1,"ram18":1,"lut_levels":1,"cells":{},"tools":[]}"#;
+        let estimate: Estimate = serde_json::from_str(recorded).unwrap();
+        assert_eq!(estimate.extent.to_string(), "receiving, SCTP, too");
+        assert!(estimate.extent.config(64).sctp.is_some());
     }
 }

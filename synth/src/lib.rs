@@ -40,7 +40,7 @@ mod tools;
 
 pub use board::{BOARDS, Board, Pin, Pll, board, board_of};
 pub use depth::LongestPath;
-pub use device::config;
+pub use device::{Extent, config};
 pub use error::Error;
 pub use estimate::{Estimate, estimate};
 pub use flow::{BITSTREAM, Job, Stage, is_of_flow, run};

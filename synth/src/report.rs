@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::board::BOARDS;
+use crate::device::Extent;
 use crate::regression::{TOLERANCE, growth, summary};
 
 /// A placed and routed device, as `constraints/reports` keeps it.
@@ -63,6 +64,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// What the device does besides receiving from TCP.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        Extent {
+            transmit: self.transmit,
+            sctp: false,
+        }
+    }
+
     /// Figures that are more than 5 % slower or larger than in `before`, a report of the same device.
     #[must_use]
     pub fn regression(&self, before: &Self) -> Option<String> {

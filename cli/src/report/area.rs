@@ -1,7 +1,7 @@
 //! Area and clock, by width.
 
 use maud::{Markup, html};
-use warpline_synth::{Estimate, Report};
+use warpline_synth::{Estimate, Extent, Report};
 
 use super::figures::{Crc, Synthesis};
 use super::page::Section;
@@ -18,8 +18,8 @@ pub(super) fn section(records: &Records) -> Section {
         title: "Area and clock",
         body: html! {
             @for record in all { @if record.get().is_none() { (record.show(|_| html! {})) } }
-            @for (part, transmit, of) in placed(all) { (placed_table(part, transmit, &of)) }
-            @for (family, transmit, of) in estimated(all) { (estimated_table(family, transmit, &of)) }
+            @for (part, extent, of) in placed(all) { (placed_table(part, extent, &of)) }
+            @for (family, extent, of) in estimated(all) { (estimated_table(family, extent, &of)) }
             @for record in all {
                 @if let Some(Synthesis::Crc(_)) = record.get() {
                     h3 { "CRC32C alone" }
@@ -34,17 +34,17 @@ pub(super) fn section(records: &Records) -> Section {
 type Placed<'r> = Vec<(&'r Report, &'r Record<Synthesis>)>;
 type Estimated<'r> = Vec<(&'r Estimate, &'r Record<Synthesis>)>;
 
-/// Reports by part and direction, in the order of the records.
-fn placed(all: &[Record<Synthesis>]) -> Vec<(&str, bool, Placed<'_>)> {
-    let mut groups: Vec<(&str, bool, Placed<'_>)> = Vec::new();
+/// Reports by part and what their devices do, in the order of the records.
+fn placed(all: &[Record<Synthesis>]) -> Vec<(&str, Extent, Placed<'_>)> {
+    let mut groups: Vec<(&str, Extent, Placed<'_>)> = Vec::new();
     for record in all {
         let Some(Synthesis::Placed(report)) = record.get() else {
             continue;
         };
-        let key = (report.part.as_str(), report.transmit);
+        let key = (report.part.as_str(), report.extent());
         match groups
             .iter_mut()
-            .find(|(part, transmit, _)| (*part, *transmit) == key)
+            .find(|(part, extent, _)| (*part, *extent) == key)
         {
             Some((_, _, of)) => of.push((report, record)),
             None => groups.push((key.0, key.1, vec![(report, record)])),
@@ -53,16 +53,16 @@ fn placed(all: &[Record<Synthesis>]) -> Vec<(&str, bool, Placed<'_>)> {
     groups
 }
 
-fn estimated(all: &[Record<Synthesis>]) -> Vec<(&str, bool, Estimated<'_>)> {
-    let mut groups: Vec<(&str, bool, Estimated<'_>)> = Vec::new();
+fn estimated(all: &[Record<Synthesis>]) -> Vec<(&str, Extent, Estimated<'_>)> {
+    let mut groups: Vec<(&str, Extent, Estimated<'_>)> = Vec::new();
     for record in all {
         let Some(Synthesis::Estimated(estimate)) = record.get() else {
             continue;
         };
-        let key = (estimate.family.as_str(), estimate.transmit);
+        let key = (estimate.family.as_str(), estimate.extent);
         match groups
             .iter_mut()
-            .find(|(family, transmit, _)| (*family, *transmit) == key)
+            .find(|(family, extent, _)| (*family, *extent) == key)
         {
             Some((_, _, of)) => of.push((estimate, record)),
             None => groups.push((key.0, key.1, vec![(estimate, record)])),
@@ -101,22 +101,17 @@ fn row<'r, R>(
     (head.into(), String::new(), cells.collect())
 }
 
-fn directions(transmit: bool) -> &'static str {
-    match transmit {
-        true => "both directions",
-        false => "receiving",
-    }
-}
-
-fn id(kind: &str, name: &str, transmit: bool) -> String {
+fn id(kind: &str, name: &str, extent: Extent) -> String {
     let name: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    format!("{kind}-{name}{}", if transmit { "-transmit" } else { "" })
+    let transmit = if extent.transmit { "-transmit" } else { "" };
+    let sctp = if extent.sctp { "-sctp" } else { "" };
+    format!("{kind}-{name}{transmit}{sctp}")
 }
 
-fn placed_table(part: &str, transmit: bool, of: &Placed<'_>) -> Markup {
+fn placed_table(part: &str, extent: Extent, of: &Placed<'_>) -> Markup {
     let width = |report: &Report| report.width;
     let megahertz = |clock: f64| Cell::number(format!("{clock:.1}"));
     let row =
@@ -143,17 +138,16 @@ fn placed_table(part: &str, transmit: bool, of: &Placed<'_>) -> Markup {
         .map(|(report, _)| (report.streams as u64, report.ring_octets as u64))
         .unzip();
     let table = Table {
-        id: id("placed", part, transmit),
+        id: id("placed", part, extent),
         caption: format!(
-            "{part}, placed and routed with the self-test around the device: {}",
-            directions(transmit)
+            "{part}, placed and routed with the self-test around the device: {extent}"
         ),
         corner: "",
         columns: bits(&widths(of, width)),
         rows,
     };
     html! {
-        h3 { (part) ", " (directions(transmit)) }
+        h3 { (part) ", " (extent) }
         p {
             "By yosys and nextpnr; streams: " (each(&streams)) ", octets of a ring: " (each(&rings)) ". The clock counts by its "
             "slowest seed. Throughput is that clock times octets per cycle for ULPDUs of 1442 octets."
@@ -171,7 +165,7 @@ fn placed_table(part: &str, transmit: bool, of: &Placed<'_>) -> Markup {
     }
 }
 
-fn estimated_table(family: &str, transmit: bool, of: &Estimated<'_>) -> Markup {
+fn estimated_table(family: &str, extent: Extent, of: &Estimated<'_>) -> Markup {
     let width = |estimate: &Estimate| estimate.width;
     let row = |head: &str, cell: &dyn Fn(&Estimate) -> Cell| {
         row(head, of, width, |estimate, _| cell(estimate))
@@ -190,17 +184,14 @@ fn estimated_table(family: &str, transmit: bool, of: &Estimated<'_>) -> Markup {
         self::row("RTL text", of, width, |_, record| text(record)),
     ];
     let table = Table {
-        id: id("estimate", family, transmit),
-        caption: format!(
-            "{family}, estimated by yosys without placement: {}",
-            directions(transmit)
-        ),
+        id: id("estimate", family, extent),
+        caption: format!("{family}, estimated by yosys without placement: {extent}"),
         corner: "",
         columns: bits(&widths(of, width)),
         rows,
     };
     html! {
-        h3 { (family) ", " (directions(transmit)) ", estimated" }
+        h3 { (family) ", " (extent) ", estimated" }
         p { "The device alone, with open ports. The longest path takes all wires to be alike." }
         (table.html())
         (sources(of.iter().map(|(_, record)| *record)))

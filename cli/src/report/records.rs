@@ -19,13 +19,14 @@ use crate::measure::{Figure, Latency, WIDTHS};
 /// Folder of reports of synthesis, below the root.
 const REPORTS: &str = "constraints/reports";
 /// Reports that have to be there, and the command that writes them.
-const SYNTHESES: [(&str, &str); 11] = [
+const SYNTHESES: [(&str, &str); 12] = [
     ("lfe5um5g-85f-w64", "make synth-all"),
     ("lfe5um5g-85f-w128", "make synth-all"),
     ("lfe5um5g-85f-w256", "make synth-all"),
     ("lfe5um5g-85f-w512", "make synth-all"),
     ("ecp5-w64", "make area-record"),
     ("ecp5-w64-transmit", "make transmit-area-record"),
+    ("ecp5-w64-sctp", "make sctp-area-record"),
     ("xcup-w64", "make estimates"),
     ("xcup-w128", "make estimates"),
     ("xcup-w256", "make estimates"),
@@ -262,12 +263,10 @@ fn syntheses(root: &Path, texts: &mut Texts) -> Result<Vec<Record<Synthesis>>, E
             .and_then(|value| synthesis(value).map_err(Lack::Unusable));
         let text = match &content {
             Ok(Synthesis::Placed(of)) => {
-                let transmit = of.transmit;
-                texts.compare(&of.text, &[(Device::Board { transmit }, of.width)])?
+                texts.compare(&of.text, &[(Device::Board(of.extent()), of.width)])?
             }
             Ok(Synthesis::Estimated(of)) => {
-                let transmit = of.transmit;
-                texts.compare(&of.text, &[(Device::Board { transmit }, of.width)])?
+                texts.compare(&of.text, &[(Device::Board(of.extent), of.width)])?
             }
             Ok(Synthesis::Crc(_)) => Text::Unkeyed,
             Err(_) => Text::None,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use warpline_design::{design, key_of};
 use warpline_hdl::Config;
 use warpline_sv_writer::Design;
+use warpline_synth::Extent;
 
 use super::record::Text;
 use crate::Error;
@@ -17,14 +18,14 @@ pub(super) enum Device {
     /// That with the smallest buffers, of the long run of streams.
     Small,
     /// That of bitstreams and estimates.
-    Board { transmit: bool },
+    Board(Extent),
     /// That of the long run of transmission.
     Sending,
 }
 
 impl Device {
     /// Benches have configurations of their own; a test compares those with these.
-    const fn config(self, width: usize) -> Config {
+    fn config(self, width: usize) -> Config {
         let simulated = Config::simulated(width);
         match self {
             Self::Simulated => simulated,
@@ -34,10 +35,7 @@ impl Device {
                 receive_slots: 16,
                 ..simulated
             },
-            Self::Board { transmit } => Config {
-                transmit,
-                ..warpline_synth::config(width)
-            },
+            Self::Board(extent) => extent.config(width),
             Self::Sending => Config {
                 streams: 4,
                 ring_octets: 16 << 10,

@@ -234,13 +234,12 @@ fn synthesis(all: &mut Figures, root: &Path) {
     files.sort();
     for file in files {
         let of: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        let sends = if of["transmit"] == true {
-            "-transmit"
-        } else {
-            ""
-        };
+        let extent: String = [("transmit", "-transmit"), ("sctp", "-sctp")]
+            .into_iter()
+            .filter_map(|(field, suffix)| (of[field] == true).then_some(suffix))
+            .collect();
         if let Some(family) = of["family"].as_str() {
-            let table = format!("estimate-{family}{sends}");
+            let table = format!("estimate-{family}{extent}");
             for (row, field) in [
                 ("LUTs", "lut"),
                 ("carry cells", "carry"),
@@ -264,7 +263,7 @@ fn synthesis(all: &mut Figures, root: &Path) {
                 all.add("crc32c", &row, "MHz, slowest seed", clock, None);
             }
         } else {
-            let table = format!("placed-{}{sends}", str_of(&of["part"]));
+            let table = format!("placed-{}{extent}", str_of(&of["part"]));
             for (row, value) in [
                 ("LUT4", &of["lut4"]),
                 ("flip-flops", &of["ff"]),

@@ -265,9 +265,10 @@ fn a_record_says_whether_it_is_of_the_text_that_this_program_writes() {
     let of_coverage = key_of(simulated);
     let sending = WIDTHS.map(|width| design(&transmit_scenario::config(width)).unwrap());
     let of_sending = key_of(&sending);
-    let of_board = [false, true].map(|transmit| {
+    let of_board = [(false, false), (true, false), (false, true)].map(|(transmit, sctp)| {
         let config = warpline_hdl::Config {
             transmit,
+            sctp: sctp.then(warpline_hdl::Sctp::default),
             ..warpline_synth::config(64)
         };
         key_of([&design(&config).unwrap()])
@@ -278,9 +279,10 @@ fn a_record_says_whether_it_is_of_the_text_that_this_program_writes() {
     let reports = [
         "constraints/reports/ecp5-w64.json",
         "constraints/reports/ecp5-w64-transmit.json",
+        "constraints/reports/ecp5-w64-sctp.json",
     ];
     let records = copied();
-    let keys = |streams_key: &str, coverage_key: &str, sending_key: &str, board: [&str; 2]| {
+    let keys = |streams_key: &str, coverage_key: &str, sending_key: &str, board: [&str; 3]| {
         let mut of = read(&root(), streams);
         of.as_array_mut().unwrap().last_mut().unwrap()["text"] = json!(streams_key);
         write(records.path(), streams, &of);
@@ -311,14 +313,15 @@ fn a_record_says_whether_it_is_of_the_text_that_this_program_writes() {
             said(sequences, "make long-transmit"),
             said(reports[0], "make area-record"),
             said(reports[1], "make transmit-area-record"),
+            said(reports[2], "make sctp-area-record"),
         ]
     };
-    let [board, sends] = &of_board;
-    let now = [&of_streams, &of_coverage, &of_sending, board, sends];
-    let same = keys(&of_streams, &of_coverage, &of_sending, [board, sends]);
+    let [board, sends, sctp] = &of_board;
+    let now = [&of_streams, &of_coverage, &of_sending, board, sends, sctp];
+    let same = keys(&of_streams, &of_coverage, &of_sending, [board, sends, sctp]);
     assert_eq!(same, now.map(|key| format!("{key}, this program's")));
     let other = "0123456789abcdef";
-    let older = keys(other, other, other, [other, other]);
+    let older = keys(other, other, other, [other; 3]);
     assert_eq!(
         older,
         now.map(|key| format!("{other}, another than this program's {key}"))
