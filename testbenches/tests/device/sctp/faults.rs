@@ -39,7 +39,7 @@ fn is_seen(name: &str) {
         1,
     );
     // a device that hangs, or breaks a rule of the bus, panics
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut sessions, 60)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut sessions, 200)));
     let seen = match outcome {
         Ok(Ok(())) => panic!("{name} is not seen"),
         Ok(Err(seen)) => seen,
