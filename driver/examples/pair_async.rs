@@ -56,7 +56,7 @@ async fn play(card: &str, listens: bool, address: &str) -> Result<u64, Box<dyn E
             return Err("the peer is silent".into());
         };
         let Work::Completion(done) = work else {
-            println!("{work:?}");
+            println!("{work}");
             break; // the peer or the network has ended the stream
         };
         if let (WorkOpcode::Receive, Some(buffer)) = (done.opcode, done.buffer) {

@@ -50,7 +50,7 @@ pub fn run(card: &str, listens: bool, address: &str) -> Result<u64, Box<dyn Erro
             continue;
         };
         let Work::Completion(done) = work else {
-            println!("{work:?}");
+            println!("{work}");
             break; // the peer or the network has ended the stream
         };
         if let (WorkOpcode::Receive, Some(buffer)) = (done.opcode, done.buffer) {

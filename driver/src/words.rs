@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use warpline_regmap::Value;
-use warpline_wire::rdmap::{Cause, Layer};
 
 /// The meaning of a code in the documentation of the register map, as a part of a sentence.
 pub(crate) fn meaning(values: &[Value], code: u8) -> String {
@@ -32,18 +31,9 @@ pub(crate) fn hex(words: &[u32]) -> String {
     text
 }
 
-/// What a Terminate reports, with its numbers.
-pub(crate) fn cause(cause: Cause) -> String {
-    let (layer, etype, code) = cause.parts();
-    let of = Layer::from_number(layer).map_or("unknown layer", Layer::name);
-    let what = cause.name().unwrap_or("an error of no known number");
-    format!("{what} ({of}, layer {layer:#x}, type {etype:#x}, code {code:#04x})")
-}
-
 #[cfg(test)]
 mod tests {
     use warpline_regmap::mailbox::{CloseReason, FailureCause, ListenFailure, Refusal};
-    use warpline_wire::rdmap::RdmaError;
 
     use super::*;
 
@@ -71,11 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_causes_are_plain() {
+    fn words_are_hexadecimal() {
         assert_eq!(hex(&[0x12, 0xABCD_EF01]), "00000012 abcdef01");
-        assert_eq!(
-            cause(Cause::Rdma(RdmaError::OperationVersion)),
-            "invalid RDMAP version (RDMAP, layer 0x0, type 0x2, code 0x05)"
-        );
     }
 }

@@ -127,8 +127,8 @@ impl Machine {
         loop {
             match self.queue.wait(PATIENCE)?.ok_or("no completion in time")? {
                 Work::Completion(completion) => return Ok(completion),
-                Work::Event { event, .. } => println!("event: {event:?}"),
-                other => println!("{other:?}"),
+                Work::Event { event, .. } => println!("{event}"),
+                other => println!("{other}"),
             }
         }
     }
@@ -210,22 +210,22 @@ fn listen(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Fa
                     event: PairEvent::HalfClosed,
                     ..
                 } => {
-                    println!("event: HalfClosed");
+                    println!("{}", PairEvent::HalfClosed);
                     pair.disconnect()?;
                 }
                 Work::Event {
                     event: PairEvent::Terminating(terminate),
                     ..
-                } => println!("terminating: {:?}", terminate.cause),
+                } => println!("terminating: {}", terminate.cause),
                 Work::Event {
-                    event: PairEvent::Closed(reason),
+                    event: event @ PairEvent::Closed(_),
                     ..
                 } => {
-                    println!("closed: {reason:?}");
+                    println!("{event}");
                     break;
                 }
-                Work::Event { event, .. } => println!("event: {event:?}"),
-                other => println!("{other:?}"),
+                Work::Event { event, .. } => println!("{event}"),
+                other => println!("{other}"),
             }
         }
         println!("{receives} messages of {octets} octets");
@@ -257,8 +257,8 @@ fn file(machine: &Machine, address: SocketAddr, length: usize) -> Result<(), Fai
     loop {
         match machine.queue.wait(LONG)?.ok_or("no message in time")? {
             Work::Completion(done) if done.status == WorkStatus::Success => break,
-            Work::Event { event, .. } => println!("event: {event:?}"),
-            other => return Err(format!("{other:?}").into()),
+            Work::Event { event, .. } => println!("{event}"),
+            other => return Err(other.to_string().into()),
         }
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -275,10 +275,10 @@ fn file(machine: &Machine, address: SocketAddr, length: usize) -> Result<(), Fai
                 ..
             } => pair.disconnect()?,
             Work::Event {
-                event: PairEvent::Closed(reason),
+                event: event @ PairEvent::Closed(_),
                 ..
             } => {
-                println!("closed: {reason:?}");
+                println!("{event}");
                 return Ok(pair.close()?);
             }
             _ => {}
@@ -351,21 +351,21 @@ fn fault(machine: &Machine, case: &str, address: SocketAddr) -> Result<(), Failu
     loop {
         match machine.queue.wait(PATIENCE)?.ok_or("no end in time")? {
             Work::Event {
-                event: PairEvent::Closed(reason),
+                event: event @ PairEvent::Closed(_),
                 ..
             } => {
-                println!("closed: {reason:?}");
+                println!("{event}");
                 return Ok(pair.close()?);
             }
             Work::Event {
                 event: PairEvent::Terminated(terminate),
                 ..
-            } => println!("terminated: {:?}", terminate.cause),
+            } => println!("terminated: {}", terminate.cause),
             Work::Event {
                 event: PairEvent::HalfClosed,
                 ..
             } => pair.disconnect()?,
-            Work::Event { event, .. } => println!("event: {event:?}"),
+            Work::Event { event, .. } => println!("{event}"),
             _ => {}
         }
     }
@@ -442,13 +442,13 @@ fn blocks(machine: &Machine, address: SocketAddr, revision: Revision) -> Result<
         ))?;
         let done = machine.done()?;
         if done.status != WorkStatus::Success {
-            return Err(format!("write of {length} octets: {done:?}").into());
+            return Err(format!("write of {length} octets: {done}").into());
         }
         let sink = Local::new(&region, REGION / 2..REGION / 2 + length)?;
         pair.post_send(WorkRequest::read(id as u64, sink, to))?;
         let done = machine.done()?;
         if done.status != WorkStatus::Success {
-            return Err(format!("read of {length} octets: {done:?}").into());
+            return Err(format!("read of {length} octets: {done}").into());
         }
         let mut back = vec![0; length];
         region.read_at(REGION / 2, &mut back)?;
@@ -477,7 +477,7 @@ fn damaged(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
     for _ in 0..2 {
         let done = machine.done()?;
         if done.status != WorkStatus::Success {
-            return Err(format!("{done:?}").into());
+            return Err(done.to_string().into());
         }
     }
     let mut back = vec![0; LENGTH];
@@ -497,7 +497,7 @@ fn small(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
         pair.post_send(WorkRequest::write(1, Local::new(&region, 0..length)?, to))?;
         let done = machine.done()?;
         if done.status != WorkStatus::Success {
-            return Err(format!("write of {length} octets: {done:?}").into());
+            return Err(format!("write of {length} octets: {done}").into());
         }
         octets += length;
     }
@@ -508,18 +508,18 @@ fn small(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
 /// Sends a last message and closes the connection.
 fn finish(machine: &Machine, pair: QueuePair) -> Result<(), Failure> {
     pair.post_send(WorkRequest::send(99, &b"done"[..]))?;
-    println!("send: {:?}", machine.done()?.status);
+    println!("send: {}", machine.done()?.status);
     pair.disconnect()?;
     loop {
         match machine.queue.wait(PATIENCE)?.ok_or("no end in time")? {
             Work::Event {
-                event: PairEvent::Closed(reason),
+                event: event @ PairEvent::Closed(_),
                 ..
             } => {
-                println!("closed: {reason:?}");
+                println!("{event}");
                 break;
             }
-            Work::Event { event, .. } => println!("event: {event:?}"),
+            Work::Event { event, .. } => println!("{event}"),
             _ => {}
         }
     }

@@ -10,30 +10,31 @@ RECORDS=1
 # shellcheck source=tools/interop/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# What siw does as Initiator: case, octets of private data, messages that arrive, and how the card ends the stream. siw counts
-# private data and its own 4 octets of IRD and ORD in 8 bits, so 251 octets are its most; and as a user's program has it, its Send
-# with Invalidate names STag 0, which the card must refuse.
+# What siw does as Initiator: case, octets of private data, messages that arrive, and the error with which the card ends the
+# stream, as its Terminate has it (RFC 5040 §4.8). siw counts private data and its own 4 octets of IRD and ORD in 8 bits, so 251
+# octets are its most; and as a user's program has it, its Send with Invalidate names STag 0, which the card must refuse.
 sum=$(awk 'BEGIN { for (; i < 24; i++) sum += 173 * i % 4097; print sum }')
 initiator_cases=(
     "blocks 20 0:0"
     "messages 0 24:$sum"
     "messages 1 24:$sum"
     "messages 251 24:$sum"
-    "invalidate 0 0:0 Rdma(ProtectionCannotInvalidate)"
-    "bad-stag 0 0:0 Lower(TaggedInvalidStag)"
-    "out-of-bounds 0 0:0 Lower(TaggedBounds)"
-    "read-out-of-bounds 0 0:0 Rdma(ProtectionBounds)"
-    "too-long 0 0:0 Lower(UntaggedTooLong)"
-    "corrupted 0 0:0 Lower(MpaCrc)"
+    "invalidate 0 0:0 STag cannot be invalidated (RDMAP, layer 0x0, type 0x1, code 0x09)"
+    "bad-stag 0 0:0 invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
+    "out-of-bounds 0 0:0 base or bounds violation (DDP, layer 0x1, type 0x1, code 0x01)"
+    "read-out-of-bounds 0 0:0 base or bounds violation (RDMAP, layer 0x0, type 0x1, code 0x01)"
+    "too-long 0 0:0 message too long for the buffer (DDP, layer 0x1, type 0x2, code 0x05)"
+    "corrupted 0 0:0 CRC does not match (MPA, layer 0x2, type 0x0, code 0x02)"
 )
 # What the card does as Initiator, and the error of siw's Terminate. siw calls a message that is too long one without a buffer.
 responder_cases=(
-    "bad-stag Lower(TaggedInvalidStag)"
-    "out-of-bounds Lower(TaggedBounds)"
-    "read-out-of-bounds Rdma(ProtectionBounds)"
-    "too-long Lower(UntaggedNoBuffer)"
-    "invalidate Lower(TaggedInvalidStag)"
+    "bad-stag invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
+    "out-of-bounds base or bounds violation (DDP, layer 0x1, type 0x1, code 0x01)"
+    "read-out-of-bounds base or bounds violation (RDMAP, layer 0x0, type 0x1, code 0x01)"
+    "too-long invalid MSN, no buffer available (DDP, layer 0x1, type 0x2, code 0x02)"
+    "invalidate invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
 )
+finished="closed: both ends have sent their FIN"
 # Octet of the stream from the Initiator that is inverted on the way of "corrupted": in an FPDU of the write.
 corrupted=20000
 
@@ -107,7 +108,7 @@ wait "$guest" || { cat "$work/guest" "$work/responder" >&2; fail "the guest repo
         read -r name private messages error <<<"$case"
         echo "request: $private octets of private data, $private as agreed"
         [[ -z $error ]] || echo "terminating: $error"
-        echo "closed: Finished"
+        echo "$finished"
         echo "${messages%:*} messages of ${messages#*:} octets"
     done
 } >"$work/expected"
@@ -117,18 +118,18 @@ has "$work/refuser" "rejected"
 # The card as Initiator.
 for revision in 2 1; do
     has "$work/initiator-$revision" "blocks: up to octet 150511"
-    has "$work/initiator-$revision" "closed: Finished"
+    has "$work/initiator-$revision" "$finished"
 done
 for case in "${responder_cases[@]}"; do
     read -r name error <<<"$case"
     has "$work/fault-$name" "terminated: $error"
 done
 # siw reports a CRC error by numbers of its own (layer 0, type 2, code 2).
-has "$work/fault-corrupted" "terminated: Unknown { layer: 0, etype: 2, code: 2 }"
+has "$work/fault-corrupted" "terminated: an error of no known number (RDMAP, layer 0x0, type 0x2, code 0x02)"
 has "$work/without-crc" "blocks: up to octet 150511"
 has "$work/without-crc-damaged" "damaged: 1 octets"
-has "$work/responder-without-crc" "closed: Finished"
-has "$work/responder-on-soft-processor" "closed: Finished"
+has "$work/responder-without-crc" "$finished"
+has "$work/responder-on-soft-processor" "$finished"
 has "$work/refused" "rejected: 40 octets, 40 as agreed"
 # siw.
 (($(grep -cx "blocks: 22 sizes, up to octet 180235" "$work/guest") == 3)) || fail "siw did not write all blocks, with CRCs and without, and to a soft processor"

@@ -8,7 +8,7 @@ use warpline_wire::rdmap::Terminate;
 use crate::buffer::Buffer;
 use crate::completion::ErrorEvent;
 use crate::posted_sends::SendStatus;
-use crate::words::{cause, meaning};
+use crate::words::meaning;
 
 /// State of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +108,10 @@ impl fmt::Display for PairEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Terminating(terminate) => {
-                let cause = cause(terminate.cause);
-                write!(f, "this end has ended the stream: {cause}")
+                write!(f, "this end has ended the stream: {}", terminate.cause)
             }
             Self::Terminated(terminate) => {
-                let cause = cause(terminate.cause);
-                write!(f, "the peer has ended the stream: {cause}")
+                write!(f, "the peer has ended the stream: {}", terminate.cause)
             }
             Self::StreamError(event) => write!(
                 f,
@@ -135,6 +133,57 @@ impl fmt::Display for PairEvent {
                 let cause = meaning(FailureCause::VALUES, *cause as u8);
                 write!(f, "start-up failed: {cause}")
             }
+        }
+    }
+}
+
+impl fmt::Display for WorkOpcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Write => "Write",
+            Self::Send => "Send",
+            Self::Read => "Read",
+            Self::Receive => "Receive",
+        })
+    }
+}
+
+impl fmt::Display for WorkStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Success => f.write_str("done"),
+            Self::Flushed => f.write_str("flushed"),
+            Self::Failed(status) => write!(f, "failed: {status}"),
+        }
+    }
+}
+
+impl fmt::Display for WorkCompletion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            pair,
+            id,
+            opcode,
+            status,
+            length,
+            ..
+        } = self;
+        write!(f, "pair {pair}, {opcode} {id}: {status}")?;
+        if *status == WorkStatus::Success {
+            write!(f, ", {length} octets")?;
+        }
+        if let Some(stag) = self.invalidated {
+            write!(f, ", STag {stag:#010x} is invalid now")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completion(completion) => completion.fmt(f),
+            Self::Event { pair, event } => write!(f, "pair {pair}: {event}"),
         }
     }
 }
@@ -164,6 +213,51 @@ mod tests {
         ];
         for (event, words) in cases {
             assert_eq!(event.to_string(), words);
+        }
+    }
+
+    #[test]
+    fn completions_have_plain_words() {
+        let done = |opcode, status, invalidated| {
+            Work::Completion(WorkCompletion {
+                pair: 3,
+                id: 7,
+                opcode,
+                status,
+                length: 4096,
+                solicited: false,
+                invalidated,
+                buffer: None,
+            })
+        };
+        let failed = WorkStatus::Failed(SendStatus::Bounds);
+        let cases = [
+            (
+                done(WorkOpcode::Write, WorkStatus::Success, None),
+                "pair 3, Write 7: done, 4096 octets",
+            ),
+            (
+                done(WorkOpcode::Receive, WorkStatus::Success, Some(0x1_0200)),
+                "pair 3, Receive 7: done, 4096 octets, STag 0x00010200 is invalid now",
+            ),
+            (
+                done(WorkOpcode::Read, WorkStatus::Flushed, None),
+                "pair 3, Read 7: flushed",
+            ),
+            (
+                done(WorkOpcode::Send, failed, None),
+                "pair 3, Send 7: failed: it leaves its region",
+            ),
+            (
+                Work::Event {
+                    pair: 3,
+                    event: PairEvent::HalfClosed,
+                },
+                "pair 3: the peer sends nothing more",
+            ),
+        ];
+        for (work, words) in cases {
+            assert_eq!(work.to_string(), words);
         }
     }
 }

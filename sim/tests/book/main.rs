@@ -140,17 +140,17 @@ fn handle(completion: Completion, stream: &Stream) -> Result<bool, Error> {
             stream.receive_queue(message.queue)?.post(message.buffer)?; // for a later message
         }
         Completion::Tagged(write) => println!("{} octets at {:#x}", write.length, write.offset),
-        Completion::Sent(sent) => println!("request {}: {:?}", sent.id, sent.status),
+        Completion::Sent(sent) => println!("request {}: {}", sent.id, sent.status),
         Completion::Closed(_) => return Ok(false), // the peer's FIN: all it sent is here
         Completion::Error(event) => {
-            println!("stream {} is frozen: {:?}", event.stream, event.number);
+            println!("stream {} is frozen: {}", event.stream, event.number.name());
             if let Some(record) = stream.error_record()? {
-                println!("at octet {}: {:?}", record.position, record.checks);
+                println!("at octet {}: {}", record.position, record.detail);
             }
             return Ok(false);
         }
         Completion::Flushed(receive) => println!("{} was not used", receive.buffer.id()),
-        other => println!("{other:?}"),
+        other => println!("{other}"),
     }
     Ok(true)
 }
@@ -204,11 +204,9 @@ fn serve(
         }
     };
     println!("{} with revision {}", request.peer(), request.revision());
-    println!(
-        "takes in {:?} Reads, wants {:?}",
-        request.ird(),
-        request.ord()
-    );
+    if let (Some(ird), Some(ord)) = (request.ird(), request.ord()) {
+        println!("takes in {ird} Reads, wants {ord}");
+    }
     if request.private_data() != b"open sesame" {
         request.reject(b"no")?;
         return Err(Error::Gone);
@@ -276,26 +274,13 @@ fn next_work(queue: &WorkQueue, pair: &QueuePair) -> Result<Option<WorkCompletio
                 }
                 return Ok(Some(done));
             }
-            Some(Work::Event {
-                event: PairEvent::Terminating(why),
-                ..
-            }) => {
-                println!("we end it: {:?}", why.cause);
+            Some(Work::Event { event, .. }) => {
+                println!("{event}"); // who has ended the stream, and why
+                if matches!(event, PairEvent::Closed(_)) {
+                    return Ok(None);
+                }
             }
-            Some(Work::Event {
-                event: PairEvent::Terminated(why),
-                ..
-            }) => {
-                println!("the peer ended it: {:?}", why.cause);
-            }
-            Some(Work::Event {
-                event: PairEvent::Closed(reason),
-                ..
-            }) => {
-                println!("closed: {reason:?}");
-                return Ok(None);
-            }
-            Some(other) => println!("{other:?}"),
+            Some(other) => println!("{other}"),
             None => return Ok(None), // nothing in a minute
         }
     }
@@ -307,7 +292,7 @@ fn reactor(context: &Context) -> Result<WorkQueue, Error> {
     let queue = WorkQueue::new(context, 64)?; // for any number of pairs
     queue.resize(queue.capacity() + 64); // none is lost if it is too small: it grows
     while let Some(work) = queue.poll()? {
-        println!("{work:?}");
+        println!("{work}");
     }
     queue.request_interrupt()?; // then poll once more, then wait for its descriptor
     Ok(queue)
@@ -366,7 +351,7 @@ fn watch(context: &Context) -> Result<(), Error> {
     println!("{} listeners and connections", context.connections());
     for stream in 0..context.shape().streams {
         if let Some(record) = context.error_record(stream)? {
-            println!("stream {stream}: {:?}", record.number);
+            println!("stream {stream}: {}", record.number.name());
         }
     }
     Ok(())

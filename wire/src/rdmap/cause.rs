@@ -1,5 +1,7 @@
 //! What a Terminate reports: layer, error type and code (RFC 5040 §4.8, Figure 9).
 
+use core::fmt;
+
 use crate::error::ErrorNumber;
 
 /// Layer that found the error (RFC 5040 §4.8, Figure 9).
@@ -210,6 +212,19 @@ impl Cause {
     /// Whether it includes the header of a Read Request (RFC 5040 §4.8, Figure 10).
     pub const fn includes_read_request(self) -> bool {
         matches!(self, Self::Rdma(error) if error.error_type() == 1)
+    }
+}
+
+impl fmt::Display for Cause {
+    /// What is wrong, and its numbers: `invalid RDMAP version (RDMAP, layer 0x0, type 0x2, code 0x05)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (layer, etype, code) = self.parts();
+        let of = Layer::from_number(layer).map_or("unknown layer", Layer::name);
+        let what = self.name().unwrap_or("an error of no known number");
+        write!(
+            f,
+            "{what} ({of}, layer {layer:#x}, type {etype:#x}, code {code:#04x})"
+        )
     }
 }
 
