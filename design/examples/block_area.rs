@@ -4,7 +4,6 @@
 //! blocks are no estimate of a device.
 
 use std::error::Error;
-use std::thread;
 
 use rust_hdl_core::prelude::Block;
 use warpline_hdl::Config;
@@ -16,7 +15,7 @@ use warpline_hdl::tx::ddp::segment::Segment;
 use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_hdl::tx::mpa::frame::Frame;
 use warpline_hdl::tx::mpa::transmit_ring::TransmitRing;
-use warpline_sv_writer::write;
+use warpline_sv_writer::{on_large_stack, write};
 use warpline_synth::{Family, netlist_of};
 
 /// Octets of a stream's ring.
@@ -33,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("block, width: LUT4, carries, FF, LUT RAMs, block RAMs, longest path");
     for width in widths {
-        let blocks = move || {
+        on_large_stack(|| {
             match width {
                 64 => blocks::<64, 8, 2, 3, 1>(),
                 128 => blocks::<128, 16, 4, 4, 2>(),
@@ -42,10 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 _ => Err(format!("width {width}: choose 64, 128, 256 or 512").into()),
             }
             .map_err(|error| error.to_string())
-        };
-        // rust-hdl keeps many copies of a 512-bit block on the stack while it builds it.
-        let thread = thread::Builder::new().stack_size(512 << 20).spawn(blocks)?;
-        thread.join().map_err(|_| "a block cannot be built")??;
+        })?;
     }
     Ok(())
 }

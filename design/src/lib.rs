@@ -12,7 +12,9 @@ use thiserror::Error;
 use warpline_hdl::duplex::Duplex;
 use warpline_hdl::top::Warpline;
 use warpline_hdl::{Config, ConfigError, Sctp};
-use warpline_sv_writer::{self as writer, Design, Direction, Port, WriteError, code};
+use warpline_sv_writer::{
+    self as writer, Design, Direction, Port, WriteError, code, on_large_stack,
+};
 
 /// Name of the top module.
 pub const TOP: &str = "warpline";
@@ -34,20 +36,13 @@ pub enum DesignError {
 /// [`DesignError::Config`] for an impossible configuration.
 pub fn design(config: &Config) -> Result<Design, DesignError> {
     config.validate()?;
-    let config = *config;
-    // rust-hdl keeps many copies of a 512-bit block on the stack while it builds it.
-    let text = std::thread::Builder::new()
-        .stack_size(512 << 20)
-        .spawn(move || match config.width {
-            64 => write::<64, 8, 2, 32, 3, 1>(&config),
-            128 => write::<128, 16, 4, 64, 4, 2>(&config),
-            256 => write::<256, 32, 8, 128, 5, 3>(&config),
-            _ => write::<512, 64, 16, 256, 6, 4>(&config),
-        });
-    match text.expect("a thread can be started").join() {
-        Ok(design) => Ok(design?.headed(&header(&config))),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    let design = on_large_stack(|| match config.width {
+        64 => write::<64, 8, 2, 32, 3, 1>(config),
+        128 => write::<128, 16, 4, 64, 4, 2>(config),
+        256 => write::<256, 32, 8, 128, 5, 3>(config),
+        _ => write::<512, 64, 16, 256, 6, 4>(config),
+    });
+    Ok(design?.headed(&header(config)))
 }
 
 /// What every file opens with.

@@ -38,7 +38,7 @@ use warpline_hdl::tx::mpa::transmit_ring::range_read::RangeRead;
 use warpline_hdl::tx::mpa::transmit_ring::room_release::RoomRelease;
 use warpline_hdl::tx::mpa::transmit_ring::status::Status;
 use warpline_hdl::tx::mpa::transmit_ring::visibility::{Visibility, WORD};
-use warpline_sv_writer as writer;
+use warpline_sv_writer::{self as writer, on_large_stack};
 
 const ADMIT: &str = include_str!("../properties/rx/mpa/admit.sv");
 const ARBITER: &str = include_str!("../properties/host/command_arbiter.sv");
@@ -137,14 +137,6 @@ fn refute(name: &str, proof: &Proof, faults: &[((&str, usize), &str, &str)]) {
         "{name}: {} planted faults refuted, one assertion each, in {took:.1?}",
         faults.len()
     );
-}
-
-/// Blocks of wide signals need more stack than a test has.
-fn on_large_stack(run: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(run);
-    if let Err(panic) = thread.unwrap().join() {
-        std::panic::resume_unwind(panic);
-    }
 }
 
 /// The proof of `block` with `checker` on its ports.

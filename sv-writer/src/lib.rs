@@ -30,6 +30,7 @@ mod optional;
 mod print;
 mod record;
 mod schedule;
+mod stack;
 
 pub use clocked::Clocked;
 pub use constant::{ConstantValue, constant, constants};
@@ -40,6 +41,7 @@ pub use inventory;
 pub use optional::Optional;
 pub use print::{COMBINATIONAL, Faults};
 pub use record::RecordDoc;
+pub use stack::on_large_stack;
 pub use warpline_sv_writer_derive::{Block, Record};
 
 use collect::Node;

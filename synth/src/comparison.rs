@@ -12,7 +12,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -139,8 +138,7 @@ endmodule
 /// # Errors
 /// [`Error::Width`].
 pub fn own(width: usize) -> Result<Design, Error> {
-    // rust-hdl keeps many copies of a wide block on the stack.
-    let written = thread::Builder::new().stack_size(512 << 20).spawn(move || {
+    let written = writer::on_large_stack(|| {
         Some(match width {
             64 => writer::write(&Crc32c::<64, 2>::default(), "crc32c"),
             128 => writer::write(&Crc32c::<128, 4>::default(), "crc32c"),
@@ -149,11 +147,8 @@ pub fn own(width: usize) -> Result<Design, Error> {
             _ => return None,
         })
     });
-    match written.map_err(Error::at("a thread"))?.join() {
-        Ok(Some(written)) => written.map_err(|error| Error::Design(error.into())),
-        Ok(None) => Err(Error::Width { width }),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    let written = written.ok_or(Error::Width { width })?;
+    written.map_err(|error| Error::Design(error.into()))
 }
 
 /// `design` between shift registers, so that only its own paths limit the clock.

@@ -42,6 +42,7 @@ use std::{env, fs, path, thread};
 
 use rust_hdl_core::prelude::*;
 use thiserror::Error;
+pub use warpline_sv_writer::on_large_stack;
 use warpline_sv_writer::{self as writer, Design, WriteError};
 use warpline_verilate::{Build, Model, Port, Trace, Warning};
 
@@ -49,9 +50,6 @@ use crate::mutants;
 
 /// Passes over a block that rust-hdl may need until nothing changes any more.
 const MOST_PASSES: usize = 1000;
-
-/// Stack for blocks with wide signals, of which rust-hdl keeps many copies: see [`on_large_stack`].
-const LARGE_STACK: usize = 512 << 20;
 
 /// Environment variable that names the directory for waveforms.
 const TRACE: &str = "WARPLINE_TRACE";
@@ -377,26 +375,6 @@ fn trace_name(top: &str) -> String {
     let number = benches.entry(name.clone()).or_default();
     *number += 1;
     format!("{name}-{number}.fst")
-}
-
-/// Runs `test` with a stack that holds blocks with hundreds of 512-bit signals.
-///
-/// # Panics
-/// When `test` panics, with the same message, or when the thread cannot be started.
-pub fn on_large_stack<T: Send>(test: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| {
-        // The thread keeps the test's name, for panics and waveforms.
-        let name = thread::current().name().unwrap_or("main").to_owned();
-        let thread = thread::Builder::new()
-            .name(name)
-            .stack_size(LARGE_STACK)
-            .spawn_scoped(scope, test)
-            .expect("a thread can be started");
-        match thread.join() {
-            Ok(value) => value,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }
 
 /// Values of the top block's own ports, in declaration order, as words with the lowest first.
