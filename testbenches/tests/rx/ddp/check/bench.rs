@@ -16,11 +16,13 @@ use warpline_testbenches::stimulus::{Pace, Rhythm};
 /// FPDUs that may be under way.
 pub const UNDER_WAY: usize = warpline_hdl::rx::mpa::fetch::UNDER_WAY as usize;
 /// Cycles from an untagged FPDU to the next one.
-pub const PER_UNTAGGED: u64 = 9;
-/// Cycles from `segment_valid` to `m_valid` in an idle block, of a tagged FPDU; an untagged one takes one less.
+pub const PER_UNTAGGED: u64 = 4;
+/// Cycles from `segment_valid` to `m_valid` in an idle block.
 pub const LATENCY: u64 = 11;
 /// Cycles from `verdict_valid` to `m_valid`, when the tables have answered.
 pub const FROM_VERDICT: u64 = check::FROM_VERDICT as u64;
+/// Cycles from a message that is delivered to the closed one behind it.
+pub const FIRST_FOLLOWER: u64 = 10;
 /// Cycles that the record of a first error takes.
 pub const RECORD: u64 = 15;
 
@@ -392,10 +394,11 @@ impl<const S: usize> Bench<S> {
         if block.command_done.val() {
             let failed = block.command_failed.val();
             match self.running.take() {
-                Some((order, refused)) if refused == failed => {
-                    self.seen.refused += u32::from(refused);
+                Some((order, refused))
+                    if refused == failed || !failed && self.model.has_no_end(&order) =>
+                {
+                    self.seen.refused += u32::from(failed);
                     self.done_times.push((self.order_time, now));
-                    let _ = order;
                 }
                 other => return wrong("end of a command, refused:", &failed, &other),
             }

@@ -181,6 +181,17 @@ impl Model {
         }
     }
 
+    /// Whether this posts a buffer to a frozen stream: its queue may have forgotten some, and take more than there are slots.
+    pub fn has_no_end(&self, order: &Order) -> bool {
+        let queue = receive_buffer::QUEUE.get(&order.words) as u32;
+        let stream = receive_buffer::STREAM.get(&order.words) as usize;
+        order.command == CheckCommand::PostReceive
+            && self
+                .streams
+                .get(stream)
+                .is_some_and(|stream| !stream.open && stream.queues.contains_key(&queue))
+    }
+
     /// Freezes a stream for a bus fault; false when it was frozen before.
     pub fn fault(&mut self, stream: usize) -> bool {
         let stream = &mut self.streams[stream];

@@ -134,7 +134,7 @@ fn what_mpa_refuses_ahead_of_a_gap_is_not_placed() {
 fn planted_faults_are_seen() {
     let domain = "entry.protection_domain == protection_domain";
     let stream = "entry.stream == stream";
-    let accepted = "accepted_d = ((~shut) & (~loaded.failed)) & (~mpa_fails);";
+    let accepted = "is_accepted_d = ((~shut) & (~outcomes_m_data.failed)) & (~mpa_fails);";
     type Run = fn(&mut Device) -> Result<(), Wrong>;
     let faults: [(&str, Run, &str, &str); 8] = [
         (
@@ -171,19 +171,19 @@ fn planted_faults_are_seen() {
             "refused",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | is_refused);",
+            "is_accepted_d = ((~shut) & (~outcomes_m_data.failed)) & ((~mpa_fails) | is_refused);",
         ),
         (
             "ahead",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | waiting_m_data.ahead);",
+            "is_accepted_d = ((~shut) & (~outcomes_m_data.failed)) & ((~mpa_fails) | waiting_m_data.ahead);",
         ),
         (
             "bad_crc",
             refused_ahead,
             accepted,
-            "accepted_d = ((~shut) & (~loaded.failed)) & ((~mpa_fails) | (bad_crc & (~waiting_m_data.refused[0])));",
+            "is_accepted_d = ((~shut) & (~outcomes_m_data.failed)) & ((~mpa_fails) | (bad_crc & (~waiting_m_data.refused[0])));",
         ),
     ];
     on_large_stack(|| {
