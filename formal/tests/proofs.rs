@@ -744,20 +744,20 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
         let tools = tools();
         let proof = Proof::of(&writer::write(&Check::<2>::new(&SMALL), "check").unwrap()).unwrap();
         let arbitrary = [
-            "stag_table",
-            "tagged_checks",
-            "receive_queues",
-            "untagged_checks",
-            "error_records",
-            "contexts",
+            "lookup.stag_table",
+            "lookup.tagged_checks",
+            "lookup.receive_queues",
+            "lookup.untagged_checks",
+            "lookup.contexts",
+            "settle.error_records",
         ];
         let freed = |proof: Proof, path| proof.freed(path).unwrap();
         let proof = arbitrary.into_iter().fold(proof, freed);
         let queues = [
-            ("segments", 5, 254),
-            ("verdicts", 5, 102),
-            ("waiting", 4, 254),
-            ("outcomes", 4, 111),
+            ("intake.segments", 5, 254),
+            ("settle.verdicts", 5, 102),
+            ("settle.waiting", 4, 254),
+            ("settle.outcomes", 4, 145),
         ];
         let proof = with_queues(proof.bind("", CHECK, &[]).unwrap(), &queues).one_by_one();
         let proved = proof
@@ -772,24 +772,24 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             ("resting_q = 1'b0;", "resting_q = 1'b1;"),
             ("vacant_q = 1'b0;", "vacant_q = 1'b1;"),
             ("drained_q = 1'b0;", "drained_q = 1'b1;"),
-            ("        open_0_q = 1'b0;", "        open_0_q = 1'b1;"),
+            ("is_open_0_q = 1'b0;", "is_open_0_q = 1'b1;"),
         ];
         let running = begins.into_iter().fold(proof.clone(), planted);
         let start = Instant::now();
         running
-            .cover(&tools, 18)
+            .cover(&tools, 26)
             .unwrap_or_else(|error| panic!("{error}"));
         let faults = [
             // without its verdict, with the length of the FPDU behind, a command between two FPDUs
             (
                 ("in_step", 9),
-                "(outcomes_m_valid & verdicts_m_valid) & makes_room",
+                "(outcomes_m_valid & front_valid) & makes_room",
                 "outcomes_m_valid & makes_room",
             ),
             (
                 ("asked_for", 4),
-                "assign tagged_last_d = last_q;",
-                "assign tagged_last_d = last_d;",
+                "assign tagged_final_d = final_octet_q;",
+                "assign tagged_final_d = final_octet_d;",
             ),
             (
                 ("alone", 4),
@@ -799,32 +799,32 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             // an entry written whenever what the host has put down is legal, while an FPDU is looked up
             (
                 ("nothing_under_way", 4),
-                "stag_table_write = 1'b0;",
-                "stag_table_write = stag_table_legal;",
+                "        stag_write = 1'b0;",
+                "        stag_write = legal;",
             ),
             // a command whose `refused` is not taken back when it begins
             (("refused_is", 3), "refused_d = 1'b0;", "refused_d = 1'b1;"),
-            // whatever MPA says, on a stream that is frozen, a message closed by a segment that is tagged
+            // whatever MPA says, on a stream that is frozen, a queue changed by an FPDU ahead of a gap
             (
-                ("accepted_is", 9),
-                "(~loaded.failed)) & (~mpa_fails);",
-                "(~loaded.failed));",
+                ("accepted_is", 11),
+                "(~outcomes_m_data.failed)) & (~mpa_fails);",
+                "(~outcomes_m_data.failed));",
             ),
             (
-                ("accepted_is", 9),
-                "accepted_d = ((~shut) & ",
-                "accepted_d = (",
+                ("accepted_is", 11),
+                "is_accepted_d = ((~shut) & ",
+                "is_accepted_d = (",
             ),
             (
-                ("closed_if_right", 10),
-                "((settling_q & output_free) & counts) & (~has_tag)",
-                "(settling_q & output_free) & counts",
+                ("changes_in_turn", 9),
+                "((hold_4_q & (~key_q.ahead))",
+                "(hold_4_q",
             ),
             // the next queue of a stream that is armed, in the cycle in which the one in front is written
             (
                 ("key_stands", 9),
                 "start_now_d = 1'b1;",
-                "start_now_d = 1'b1; queue_d = queue_q + 2'h1;",
+                "start_now_d = 1'b1; key_queue_d = key_queue_q + 2'h1;",
             ),
         ];
         println!("check: covers in {:.1?}", start.elapsed());
