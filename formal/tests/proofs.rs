@@ -820,6 +820,17 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
                 "((hold_4_q & (~key_q.ahead))",
                 "(hold_4_q",
             ),
+            // an outcome of one that does not enter; one that is wrong goes unpunished without CRC
+            (
+                ("each_has_one", 9),
+                "assign in_untagged_d = hold_4_q & (~absent);",
+                "assign in_untagged_d = hold_4_q;",
+            ),
+            (
+                ("must_freeze", 11),
+                "is_first_error_d = (~shut) & wrong;",
+                "is_first_error_d = ((~shut) & wrong) & waiting_m_data.crc;",
+            ),
             // the next queue of a stream that is armed, in the cycle in which the one in front is written
             (
                 ("key_stands", 9),

@@ -190,7 +190,7 @@ fn a_device_with_another_residue_is_caught() {
 
 #[test]
 fn a_device_that_writes_one_octet_too_far_is_caught() {
-    let module = "warpline_core_check_tagged_checks";
+    let module = "warpline_core_check_lookup_tagged_checks";
     let told = told_of(
         module,
         "last_low_2_q < end_2_q[31:0]",
@@ -201,7 +201,7 @@ fn a_device_that_writes_one_octet_too_far_is_caught() {
 
 #[test]
 fn a_device_that_forgets_the_write_right_is_caught() {
-    let module = "warpline_core_check_tagged_checks";
+    let module = "warpline_core_check_lookup_tagged_checks";
     let told = told_of(module, "(~entry.remote_write) | entry.empty", "entry.empty");
     assert!(told.contains("error record of stream"), "{told}");
 }

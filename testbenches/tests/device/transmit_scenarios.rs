@@ -143,7 +143,7 @@ const OTHERS: [Planted; 6] = [
         told: "FPDU at",
     },
     Planted {
-        module: "core_check_tagged_checks",
+        module: "core_check_lookup_tagged_checks",
         from: "last_low_2_q < end_2_q[31:0]",
         to: "last_low_2_q <= end_2_q[31:0]",
         told: "none is due",
