@@ -30,7 +30,7 @@
 //! A stream's first error takes 15 cycles more, because the error record is written first.
 //!
 //! **Commands and bus faults** begin when the block is idle; while one is pending, no FPDU enters. A command takes 9
-//! cycles, `Arm` 28. It is delayed by at most the FPDUs that have entered (14), the last of which may still be read
+//! cycles, `PostReceive` 5, `Arm` 28. It is delayed by at most the FPDUs that have entered (14), the last of which may still be read
 //! out of its ring, provided that `place` accepts their pairs. After a command one FPDU goes first, if one is
 //! pending, so that neither starves the other. After a reset the tables are cleared, one row a cycle, and
 //! `command_ready` stays low until then.

@@ -220,7 +220,6 @@ pub struct Intake<const S: usize> {
     // FPDUs between here and the output register
     flight: Dff<Bits<8>>,
     vacant: Dff<Bit>,
-    drained: Dff<Bit>,
     room: Dff<Bit>,
     // cycles of an untagged key
     holds: Signal<Local, Bit>,
@@ -236,7 +235,6 @@ pub struct Intake<const S: usize> {
     late: Dff<Bit>,
 
     idle: Signal<Local, Bit>,
-    quiet: Signal<Local, Bit>,
     fault_starts: Signal<Local, Bit>,
     command_waits: Signal<Local, Bit>,
     its_turn: Signal<Local, Bit>,
@@ -279,6 +277,8 @@ pub struct Intake<const S: usize> {
     patience: Constant<Bits<4>>,
     #[constant(1 + receive_queues::NEXT)]
     next_patience: Constant<Bits<4>>,
+    #[constant(lookup::POST)]
+    post_patience: Constant<Bits<4>>,
     #[constant(CROWD)]
     crowd: Constant<Bits<8>>,
     #[constant(records::TAGGED_BIT)]
@@ -349,11 +349,11 @@ impl<const S: usize> Logic for Intake<S> {
         self.segments.s_data.next = self.segment.val();
         self.segments.s_valid.next = self.segment_valid.val();
         self.idle.next = self.resting.q.val() & !self.fault_found.q.val();
-        self.quiet.next = self.drained.q.val() & self.vacant.q.val();
-        self.fault_starts.next = self.resting.q.val() & self.fault_found.q.val() & self.quiet.val();
+        self.fault_starts.next =
+            self.resting.q.val() & self.fault_found.q.val() & self.vacant.q.val();
         self.command_waits.next =
             self.fpdu_next.q.val() & (self.kept.q.val() | self.segments.m_valid.val());
-        self.command_ready.next = self.idle.val() & self.quiet.val() & !self.command_waits.val();
+        self.command_ready.next = self.idle.val() & self.vacant.q.val() & !self.command_waits.val();
         comment!("from early signals only: a command lets a pending FPDU go first");
         self.its_turn.next = self.idle.val()
             & !self.stays.val()
@@ -407,6 +407,7 @@ impl<const S: usize> Logic for Intake<S> {
                     .get_bits::<32>(self.stag_at.val().index());
                 self.key_queue.d.next = 0.into();
                 if self.command.val() == CheckCommand::PostReceive {
+                    self.timer.d.next = self.post_patience.val();
                     self.key_queue.d.next = self
                         .arguments
                         .val()
@@ -415,6 +416,7 @@ impl<const S: usize> Logic for Intake<S> {
             }
             if self.fault_found.q.val() {
                 self.about.d.next = Subject::Fault;
+                self.timer.d.next = self.patience.val();
                 self.key_stream.d.next = bit_cast::<8, 4>(self.fault_stream.q.val());
                 self.reports.d.next = self.fault_of_read.q.val();
             }
@@ -442,7 +444,7 @@ impl<const S: usize> Logic for Intake<S> {
         }
 
         comment!("drain: all in front of the key are settled, then it is looked up again");
-        if (self.state.q.val() == State::Drain) & self.quiet.val() {
+        if (self.state.q.val() == State::Drain) & self.vacant.q.val() {
             self.next_state.next = State::Look;
             self.timer.d.next = self.patience.val();
             self.due.d.next = false;
@@ -470,7 +472,7 @@ impl<const S: usize> Logic for Intake<S> {
         self.waits.next = self.lacks.val() & !self.mpa_failed.val();
         self.answered.next = (self.state.q.val() == State::Look)
             & self.due.q.val()
-            & self.quiet.val()
+            & self.vacant.q.val()
             & ((self.verdict_valid.val() & (self.verdict_known.val() | !self.lacks.val()))
                 | (self.about.q.val() != Subject::Fpdu));
         self.fails.next =
@@ -610,7 +612,6 @@ impl<const S: usize> Logic for Intake<S> {
             self.flight.d.next = self.flight.q.val() - 2;
             self.vacant.d.next = self.flight.q.val() == 2;
         }
-        self.drained.d.next = self.vacant.q.val();
         self.room.d.next = self.flight.q.val() < self.crowd.val();
 
         for i in 0..S {
@@ -685,7 +686,6 @@ impl<const S: usize> Logic for Intake<S> {
             self.hold_4.d.next = false;
             self.late.d.next = false;
             self.flight.d.next = 0.into();
-            self.drained.d.next = true;
             self.vacant.d.next = true;
             self.fpdu_next.d.next = false;
             self.telling.d.next = false;

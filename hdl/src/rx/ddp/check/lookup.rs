@@ -40,6 +40,8 @@ use warpline_wire::ddp;
 
 /// Cycles from a key to the results of the checks.
 pub const PATIENCE: u64 = judge::TABLES + judge::LATENCY;
+/// Cycles from a key to what a queue says of a buffer that is to be posted.
+pub const POST: u64 = 2;
 /// Cycle of an untagged key in which its queue may change.
 pub const CHANGE: u64 = receive_queues::LATENCY + untagged::LATENCY;
 

@@ -22,7 +22,7 @@ pub const LATENCY: u64 = 11;
 /// Cycles from `verdict_valid` to `m_valid`, when the tables have answered.
 pub const FROM_VERDICT: u64 = check::FROM_VERDICT as u64;
 /// Cycles from a message that is delivered to the closed one behind it.
-pub const FIRST_FOLLOWER: u64 = 10;
+pub const FIRST_FOLLOWER: u64 = 9;
 /// Cycles that the record of a first error takes.
 pub const RECORD: u64 = 15;
 

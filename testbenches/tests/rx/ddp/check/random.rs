@@ -76,7 +76,7 @@ fn planted_mistakes_are_seen() {
             println!("{plant:?}: {wrong}");
         }
         for plant in [Plant::OffsetsFree, Plant::WindowShut] {
-            let wrong = calm_run(20, 12_000, Some(plant)).unwrap_err();
+            let wrong = calm_run(20, 30_000, Some(plant)).unwrap_err();
             println!("{plant:?}: {wrong}");
         }
     });
