@@ -120,6 +120,42 @@ fn an_accepted_session_is_ended_by_one_side_after_the_other() {
     assert!(matches!(gone, Err(AssociationError::Ended)), "{gone:?}");
 }
 
+/// A session that both ends have ended, `here` first: that end knows that all is over.
+fn ended(bench: &End, here: AssociationHandle, other: &Associations, there: AssociationHandle) {
+    bench.associations.initiate(here, 0, b"").unwrap();
+    wait(other, |event| {
+        matches!(event, AssociationEvent::Requested(..))
+    });
+    other.accept(there, 0, b"").unwrap();
+    bench.event(|_, event| matches!(event, AssociationEvent::Accepted(..)).then_some(()));
+    bench.associations.terminate(here, 0).unwrap();
+    wait(other, |event| {
+        matches!(event, AssociationEvent::Terminated(0))
+    });
+    other.terminate(there, 0).unwrap();
+    bench.event(|_, event| matches!(event, AssociationEvent::Free(0)).then_some(()));
+}
+
+/// What an end is told of a session that is over, and then of its association.
+#[track_caller]
+fn is_over(other: &Associations, there: AssociationHandle) {
+    assert_eq!(wait(other, |_| true), (there, AssociationEvent::Free(0)));
+    let shut_down = AssociationEnd::Sctp(warpline_usrsctp::Ending::ShutDown);
+    let shut_down = AssociationEvent::Ended(shut_down);
+    assert_eq!(wait(other, |_| true), (there, shut_down));
+}
+
+/// SHUTDOWN acknowledges, too (RFC 9260 §9.2), and may come before the SACK of a Terminate, which SCTP delays.
+// req: SCTP-SES-21, LLP-10
+#[test]
+fn a_session_that_ends_with_a_shutdown_is_not_lost() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    ended(&bench, here, &other, there);
+    bench.associations.shutdown(here).unwrap();
+    is_over(&other, there);
+}
+
 // req: SCTP-LIM-09
 #[test]
 fn an_abort_is_the_end_of_all_sessions() {

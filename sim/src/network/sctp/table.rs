@@ -417,6 +417,15 @@ impl Table {
                     sctp::Ending::ShutDown => Ending::ShutDown,
                     _ => Ending::Lost,
                 };
+                if how == Ending::ShutDown {
+                    // The peer has all that SCTP was given (RFC 9260 §9.2), also where no SACK has said so.
+                    for (session, id) in entry.sessions.iter().zip(0_u16..) {
+                        if session.pending.is_none() {
+                            entry.ddp.acknowledged(id, u16::MAX, sink);
+                        }
+                    }
+                    self.report(number, found);
+                }
                 return self.end(number, how, Some(AssociationEnd::Sctp(ending)));
             }
             _ => {}
