@@ -156,6 +156,17 @@ fn a_session_that_ends_with_a_shutdown_is_not_lost() {
     is_over(&other, there);
 }
 
+/// A program that exits does not wait for SCTP: an ABORT would overtake the SACK of the peer's Terminate.
+// req: LLP-10
+#[test]
+fn an_association_without_sessions_is_shut_down_when_its_end_is_dropped() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    ended(&bench, here, &other, there);
+    drop(bench);
+    is_over(&other, there);
+}
+
 // req: SCTP-LIM-09
 #[test]
 fn an_abort_is_the_end_of_all_sessions() {

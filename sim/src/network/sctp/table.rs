@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use warpline_usrsctp as sctp;
@@ -34,6 +35,8 @@ use crate::network::sctp::session::{self, Session};
 
 /// Octets in front of SCTP with UDP encapsulation: IPv4's or IPv6's header, and UDP's.
 const UDP: u16 = 8;
+/// How long an end that is dropped waits for peers to answer its SHUTDOWN.
+const LINGER: Duration = Duration::from_secs(1);
 /// Chunks of a session that are on their way into the device before SCTP is read no further.
 const AHEAD: usize = 64;
 
@@ -270,8 +273,26 @@ impl Table {
         self.end(handle.0, Ending::Aborted, None);
     }
 
-    /// Ends all associations by ABORT, and sends it.
+    /// Ends all associations: those without sessions in order, as far as their peers answer in time, the others by ABORT.
+    ///
+    /// The ABORT of an association whose sessions are over might overtake what acknowledges the peer's last chunks.
     pub fn end_all(&mut self) {
+        let mut waiting = Vec::new();
+        for (number, entry) in &mut self.entries {
+            if entry.ddp.is_up() && entry.ddp.in_use() == 0 {
+                let _ = entry.sctp.shutdown(); // or it is over
+                waiting.push(*number);
+            }
+        }
+        let started = Instant::now();
+        while waiting
+            .iter()
+            .any(|number| self.entries.contains_key(number))
+            && started.elapsed() < LINGER
+            && self.serve().is_ok()
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
         let numbers: Vec<u64> = self.entries.keys().copied().collect();
         for number in numbers {
             self.end(number, Ending::Aborted, None);
