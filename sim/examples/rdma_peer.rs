@@ -14,7 +14,7 @@
 //! ```
 //!
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
-//! 7 i + 3. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
+//! 7 i + 3. An ADDRESS of `refuse` or `refused` may have `sctp://` in front: then the card has sessions of SCTP. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
 //! administrator has switched its CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's
 //! network side is recorded there. FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software. With
 //! `SOFT_PROCESSOR`, the control program is its image on picorv32.
@@ -26,12 +26,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use warpline_driver::{
-    ConnectOptions, Context, DmaMemory, Error, ListenOptions, Listener, Local, MemoryRegion,
-    Options, PairEvent, PairOptions, ProtectionDomain, QpOptions, QueuePair, Registration, Remote,
-    Revision, Settings, VfioUser, Work, WorkCompletion, WorkOpcode, WorkQueue, WorkRequest,
-    WorkStatus, connect,
+    ConnectOptions, Context, DmaMemory, Endpoint, Error, ListenOptions, Listener, Local,
+    MemoryRegion, Options, PairEvent, PairOptions, ProtectionDomain, QpOptions, QueuePair,
+    Registration, Remote, Revision, Settings, Transport, VfioUser, Work, WorkCompletion,
+    WorkOpcode, WorkQueue, WorkRequest, WorkStatus, connect,
 };
-use warpline_hdl::Config;
+use warpline_hdl::{Config, Sctp};
 use warpline_sim::{
     Card, CardOptions, Clock, Connections, ControlOptions, ControlProgram, NetworkOptions,
     PathOptions,
@@ -58,12 +58,23 @@ struct Machine {
 
 impl Machine {
     fn new(path: PathOptions) -> Result<Self, Failure> {
+        Self::with(path, None)
+    }
+
+    /// For connections over what carries `endpoint`.
+    fn of(endpoint: Endpoint) -> Result<Self, Failure> {
+        let sctp = (endpoint.transport == Transport::Sctp).then(Sctp::default);
+        Self::with(PathOptions::default(), sctp)
+    }
+
+    fn with(path: PathOptions, sctp: Option<Sctp>) -> Result<Self, Failure> {
         let options = CardOptions {
             transmit: true,
             ..CardOptions::default()
         };
         let config = Config {
             transmit: std::env::var_os("SOFTWARE").is_none(),
+            sctp,
             ..Config::simulated(64)
         };
         let card = Card::open(&config, options)?;
@@ -150,9 +161,10 @@ fn as_agreed(octets: &[u8]) -> usize {
 }
 
 /// Rejects requests.
-fn refuse(machine: &Machine, address: SocketAddr, count: usize) -> Result<(), Failure> {
-    let listener = Listener::bind(&machine.context, address, ListenOptions::default())?;
-    println!("listening at {}", listener.address());
+fn refuse(endpoint: Endpoint, count: usize) -> Result<(), Failure> {
+    let machine = Machine::of(endpoint)?;
+    let listener = Listener::bind(&machine.context, endpoint, ListenOptions::default())?;
+    println!("listening at {}", listener.endpoint());
     for _ in 0..count {
         let request = listener.accept(FIRST)?.ok_or("no request in time")?;
         request.reject(&private_data(33))?;
@@ -296,7 +308,7 @@ struct Offer {
 /// Connects; the peer's Reply names its region.
 fn connected(
     machine: &Machine,
-    address: SocketAddr,
+    address: impl Into<Endpoint>,
     revision: Revision,
 ) -> Result<(QueuePair, Offer), Failure> {
     let options = ConnectOptions {
@@ -372,8 +384,8 @@ fn fault(machine: &Machine, case: &str, address: SocketAddr) -> Result<(), Failu
 }
 
 /// Connects to a peer that rejects.
-fn refused(machine: &Machine, address: SocketAddr) -> Result<(), Failure> {
-    match connected(machine, address, Revision::Two) {
+fn refused(endpoint: Endpoint) -> Result<(), Failure> {
+    match connected(&Machine::of(endpoint)?, endpoint, Revision::Two) {
         Err(failure) => match failure.downcast_ref::<Error>() {
             Some(Error::Rejected { private_data }) => {
                 let good = as_agreed(private_data);
@@ -532,7 +544,7 @@ fn main() -> Result<(), Failure> {
     let machine = || Machine::new(PathOptions::default());
     match words[..] {
         ["listen", address, count] => listen(&machine()?, address.parse()?, count.parse()?)?,
-        ["refuse", address, count] => refuse(&machine()?, address.parse()?, count.parse()?)?,
+        ["refuse", address, count] => refuse(address.parse()?, count.parse()?)?,
         ["connect", address, "1"] => blocks(&machine()?, address.parse()?, Revision::One)?,
         ["connect", address, "2"] => blocks(&machine()?, address.parse()?, Revision::Two)?,
         ["fault", case, address] => fault(&machine()?, case, address.parse()?)?,
@@ -542,7 +554,7 @@ fn main() -> Result<(), Failure> {
         }
         ["damaged", address] => damaged(&machine()?, address.parse()?)?,
         ["small", address] => small(&machine()?, address.parse()?)?,
-        ["refused", address] => refused(&machine()?, address.parse()?)?,
+        ["refused", address] => refused(address.parse()?)?,
         ["relay", to, position] => relay(to.parse()?, position.parse()?)?,
         _ => return Err("see the head of this example for its uses".into()),
     }
