@@ -3,7 +3,7 @@
 #
 # Both set up what they need (tools/setup.sh). The other targets:
 #   make test-kernel  a distribution kernel's VFIO, in QEMU (fetched once, needs no root)
-#   make test-interop  a simulated card and Linux's soft-iWARP in a guest, both ways (some 400 MB, fetched once; needs no root)
+#   make test-interop  a simulated card, and Linux's soft-iWARP and SCTP in a guest, both ways (some 400 MB, fetched once; needs no root)
 #   make test-fpga    FuseSoC, netlists in simulation, `make area`; adds half a gigabyte of tools to .venv
 #   make cocotb       the example of a cocotb bench around the 64-bit device, examples/cocotb; adds cocotb to .venv
 #   make netlist      the netlist of the whole 64-bit device against its RTL, in every cycle; takes minutes
@@ -21,7 +21,7 @@
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
 #   make long-segments  a path whose MTU changes under a connection, in a network namespace of its own
-#   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses
+#   make long-interop  64 MiB from Linux's soft-iWARP, over a path that cuts, reorders, repeats and loses; 16 MiB each way over Linux's SCTP
 #   make bitstream    the 64-bit device and its self-test for an ECP5 board, with a report: WIDTH=64 PART=lfe5um5g-85f
 #                     SEEDS=1,2,3 STARTS=1: with more, each seed counts by its fastest start
 #                     BOARD=ulx3s-85f in place of PART: ecp5-evn, ecpix5, ulx3s-85f or colorlight-i9
@@ -144,6 +144,7 @@ test-kernel: setup
 # The card's end is built with SCTP.
 test-interop: setup-interop
 	@tools/interop/test.sh
+	@tools/interop/sctp.sh
 
 firmware-image:
 	@tools/firmware-image.sh build
@@ -211,6 +212,7 @@ crc32c: setup-fpga
 
 long-interop: setup-interop
 	@tools/interop/long.sh
+	@SIZE=16777216 tools/interop/sctp.sh
 
 HOST_COST := $(CARGO) run --quiet --release --package warpline-driver --example host_cost --
 

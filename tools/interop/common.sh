@@ -1,4 +1,4 @@
-# What test.sh and long.sh share: the guest, the card's end, and the functions that run both.
+# What test.sh, sctp.sh and long.sh share: the guest, the card's end, and the functions that run both.
 # shellcheck shell=bash
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -41,15 +41,20 @@ at() {
     sed -n 's/^listening at //p' "$work/$1"
 }
 
-# guest_begins: the lines with which each job of the guest begins.
+# guest_begins: the lines with which each job of the guest begins, with siw.
 guest_begins() {
+    guest_has_network siw rdma_ucm ib_uverbs
+    echo 'rdma link add siw0 type siw netdev eth0'
+}
+
+# guest_has_network MODULE...: the lines that load modules, and give the guest its address.
+guest_has_network() {
+    echo "for module in virtio_net $*; do modprobe \$module; done"
     cat <<'JOB'
-for module in virtio_net siw rdma_ucm ib_uverbs; do modprobe $module; done
 ip link set lo up
 ip link set eth0 up
 ip addr add 10.0.2.15/24 dev eth0
 ip route add default via 10.0.2.2
-rdma link add siw0 type siw netdev eth0
 echo "Linux $(uname -r)"
 JOB
 }

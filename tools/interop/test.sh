@@ -159,7 +159,7 @@ grep -qE "^responder: ${#initiator_cases[@]} connections, [0-9]+ FPDUs, [0-9]+ g
     fail "tshark does not find one FPDU with a wrong CRC in responder"
 
 # tshark and our own reader on what both can read: all but streams with a wrong CRC, and markers in segments that TCP has cut.
-cargo build --quiet --package warpline
+cargo build --quiet --package warpline --features sctp # as sctp.sh, so that nothing is built twice
 mapfile -t records < <(judged initiator-{1,2} initiator-with-markers fault-{bad-stag,out-of-bounds,invalidate,read-out-of-bounds})
 "$root/.venv/bin/python" "$here/readers.py" "$tree" "$(dirname "$peer")/../warpline" "${records[@]}" \
     testbenches/captures/*/wire.pcap || fail "tshark and warpline do not read the same"
