@@ -17,9 +17,9 @@ work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; [[ -n ${KEEP:-} ]] && say "kept: $work" || rm -rf "$work"' EXIT
 mkdir "$work/share"
 
-# wait_for FILE TEXT: until a process has written it.
+# wait_for FILE TEXT [SECONDS]: until a process has written it, 120 s at most unless it is said.
 wait_for() {
-    for ((i = 0; i < 1200; i++)); do
+    for ((i = 0; i < 10 * ${3:-120}; i++)); do
         grep -q "$2" "$1" 2>/dev/null && return
         sleep 0.1
     done

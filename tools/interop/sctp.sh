@@ -69,7 +69,7 @@ guest=$!
 card() {
     timeout "$limit" "${@:2}" >"$work/$1" 2>&1 || { cat "$work/$1" "$work/guest" >&2; fail "the card could not: $1"; }
 }
-wait_for "$work/guest" '^serving at SCTP port'
+wait_for "$work/guest" '^serving at SCTP port' "$PATIENCE"
 card put "$warpline" put "$file" "sctp://127.0.0.1:$forwarded"
 card get "$warpline" get "sctp://127.0.0.1:$forwarded" "$work/read" --length "$size"
 wait_for "$work/guest" '^rejecting at SCTP port'
