@@ -1,6 +1,6 @@
 //! Sessions between two cards: answers, ends, and peers that do not speak DDP.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpline_sim::{
     AssociationEnd, AssociationError, AssociationEvent, AssociationHandle, AssociationOptions,
@@ -167,6 +167,45 @@ fn an_association_without_sessions_is_shut_down_when_its_end_is_dropped() {
     is_over(&other, there);
 }
 
+/// The same where this end's Terminate is still under way.
+// req: LLP-10, SCTP-SES-07
+#[test]
+fn a_session_that_is_ending_ends_when_its_end_is_dropped() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    bench.associations.initiate(here, 0, b"").unwrap();
+    wait(&other, |event| {
+        matches!(event, AssociationEvent::Requested(..))
+    });
+    other.accept(there, 0, b"").unwrap();
+    other.terminate(there, 0).unwrap();
+    bench.event(|_, event| matches!(event, AssociationEvent::Terminated(0)).then_some(()));
+    bench.associations.terminate(here, 0).unwrap();
+    drop(bench);
+    let terminated = (there, AssociationEvent::Terminated(0));
+    assert_eq!(wait(&other, |_| true), terminated);
+    is_over(&other, there);
+}
+
+/// An open session is not waited for: nobody is left who would end it.
+// req: SCTP-LIM-09
+#[test]
+fn an_association_with_an_open_session_is_aborted_when_its_end_is_dropped() {
+    let bench = End::open(options());
+    let (other, here, there) = pair(&bench);
+    bench.associations.initiate(here, 0, b"").unwrap();
+    wait(&other, |event| {
+        matches!(event, AssociationEvent::Requested(..))
+    });
+    other.accept(there, 0, b"").unwrap();
+    bench.event(|_, event| matches!(event, AssociationEvent::Accepted(..)).then_some(()));
+    let start = Instant::now();
+    drop(bench);
+    assert!(start.elapsed() < Duration::from_secs(1));
+    let lost = AssociationEvent::Lost(0, Ending::Lost);
+    assert_eq!(wait(&other, |_| true), (there, lost));
+}
+
 // req: SCTP-LIM-09
 #[test]
 fn an_abort_is_the_end_of_all_sessions() {
@@ -208,7 +247,7 @@ fn peers_that_do_not_speak_ddp_are_aborted() {
         };
         let mut association = peer.connect(address, PORT, &options).unwrap();
         let mut events = vec![];
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         while !matches!(events.last(), Some(Event::Ended(_))) {
             assert!(start.elapsed() < PATIENCE, "{events:?}");
             peer.serve(Duration::from_millis(1)).unwrap();
@@ -269,7 +308,7 @@ fn an_end_is_bound_to_one_address() {
     let elsewhere = ([127, 0, 0, 1], bound.port()).into();
     let mut lost = peer.connect(elsewhere, PORT, &options).unwrap();
     let mut found = peer.connect(bound, PORT, &options).unwrap();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     loop {
         assert!(start.elapsed() < PATIENCE, "no association");
         peer.serve(Duration::from_millis(1)).unwrap();

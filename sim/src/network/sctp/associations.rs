@@ -31,7 +31,7 @@ const LONG: Duration = Duration::from_millis(10);
 /// - The **passive** side arms it with 1: the Initiate is not passed.
 ///
 /// No call blocks except [`wait_event`](Self::wait_event). A thread serves the datagrams. The card's time is advanced by somebody else. Dropping
-/// it shuts associations without sessions down, for which it waits a second at most, and aborts the others.
+/// it shuts associations without open sessions down, for which it waits 3.5 seconds at most, and aborts the others.
 #[must_use = "dropping it ends all associations"]
 pub struct Associations {
     shared: Arc<Shared>,

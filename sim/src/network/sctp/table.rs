@@ -9,7 +9,7 @@
 //! SCTP is read only while the device follows, so that its window holds the peer back. Chunks without room in the device do not count
 //! for that: what they wait for may be unread.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
@@ -35,8 +35,9 @@ use crate::network::sctp::session::{self, Session};
 
 /// Octets in front of SCTP with UDP encapsulation: IPv4's or IPv6's header, and UDP's.
 const UDP: u16 = 8;
-/// How long an end that is dropped waits for peers to answer its SHUTDOWN.
-const LINGER: Duration = Duration::from_secs(1);
+/// How long an end that is dropped waits for the ends of sessions and associations: SCTP sends again what is lost behind one and three
+/// seconds.
+const LINGER: Duration = Duration::from_millis(3500);
 /// Chunks of a session that are on their way into the device before SCTP is read no further.
 const AHEAD: usize = 64;
 
@@ -273,17 +274,17 @@ impl Table {
         self.end(handle.0, Ending::Aborted, None);
     }
 
-    /// Ends all associations: those without sessions in order, as far as their peers answer in time, the others by ABORT.
+    /// Ends all associations: those without an open session in order, as far as their peers answer in time, the others by ABORT.
     ///
-    /// The ABORT of an association whose sessions are over might overtake what acknowledges the peer's last chunks.
+    /// An ABORT behind the last session might overtake its Terminate, or what acknowledges the peer's.
     pub fn end_all(&mut self) {
-        let mut waiting = Vec::new();
-        for (number, entry) in &mut self.entries {
-            if entry.ddp.is_up() && entry.ddp.in_use() == 0 {
-                let _ = entry.sctp.shutdown(); // or it is over
-                waiting.push(*number);
-            }
-        }
+        let lingers = |entry: &Entry| {
+            let mut ids = (0_u16..).take(entry.sessions.len());
+            entry.ddp.is_up() && !ids.any(|id| entry.ddp.is_open(id))
+        };
+        let entries = self.entries.iter().filter(|(_, entry)| lingers(entry));
+        let waiting: Vec<u64> = entries.map(|(number, _)| *number).collect();
+        let mut shut_down = BTreeSet::new();
         let started = Instant::now();
         while waiting
             .iter()
@@ -291,6 +292,14 @@ impl Table {
             && started.elapsed() < LINGER
             && self.serve().is_ok()
         {
+            for number in &waiting {
+                if let Some(entry) = self.entries.get_mut(number)
+                    && entry.ddp.in_use() == 0
+                    && shut_down.insert(*number)
+                {
+                    let _ = entry.sctp.shutdown(); // or it is over
+                }
+            }
             thread::sleep(Duration::from_millis(1));
         }
         let numbers: Vec<u64> = self.entries.keys().copied().collect();
