@@ -33,8 +33,11 @@ has() { grep -qxF "$2" "$1" || fail "missing in $(basename "$1"): $2"; }
 # recorded NAME COMMAND...: runs a command; what passes its card's network side goes to NAME.pcapng if RECORDS is set.
 recorded() { env ${RECORDS:+RECORD="$work/$1.pcapng"} "${@:2}"; }
 
-# peer NAME WORD...: runs the card's end in the background; what it says goes to NAME.
-peer() { recorded "$1" timeout "${PATIENCE:-280}" "$peer" "${@:2}" >"$work/$1" 2>&1 & }
+# peer NAME WORD...: runs the card's end in the background; what it says goes to NAME. The job is the program itself, so that it is
+# what ends with the script.
+peer() {
+    (exec env ${RECORDS:+RECORD="$work/$1.pcapng"} timeout "${PATIENCE:-280}" "$peer" "${@:2}") >"$work/$1" 2>&1 &
+}
 # at NAME: where it listens.
 at() {
     wait_for "$work/$1" '^listening at '
