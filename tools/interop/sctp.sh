@@ -87,7 +87,7 @@ done
 
 # The guest: each line as often as it must be there.
 said() { (($(grep -cxF "$2" "$work/guest") == $1)) || fail "the guest does not say $1 times: $2"; }
-said 1 "terminated: Lower(TaggedInvalidStag)"
+said 1 "terminated: invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
 said 1 "put: $size octets"
 said 1 "get: $size octets"
 said 2 "aborted by the peer"

@@ -119,7 +119,7 @@ pub fn bad_stag(remote: Remote) -> Result<(), PeerError> {
         "the peer is to terminate",
         |event| match event {
             Event::Terminated(cause) => {
-                println!("terminated: {cause:?}");
+                println!("terminated: {cause}");
                 true
             }
             _ => false,

@@ -79,7 +79,7 @@ fn sessions(association: &mut Association, decision: Decision) -> Result<usize, 
                 println!("session: over");
                 over += 1;
             }
-            Event::Terminated(cause) => println!("terminated: {cause:?}"),
+            Event::Terminated(cause) => println!("terminated: {cause}"),
             Event::Terminating(why) => println!("terminating: {why}"),
             Event::Ended(how) => {
                 println!("association: {how}");
