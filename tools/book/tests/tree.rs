@@ -146,7 +146,10 @@ fn the_book_has_every_block_and_every_chapter_of_its_list() {
     none(&text.complaints);
     // A head with its drawing, and a number that it cites from another file.
     let page = &text.chapters[Path::new("hdl/src/rx/ddp/check.md")];
-    assert!(page.contains("```text\n DdpSegment ─►[queue]"), "{page}");
+    assert!(
+        page.contains("```text\n DdpSegment ──────►┌────────┐ key"),
+        "{page}"
+    );
     assert!(
         page.contains("[`UNDER_WAY`](../mpa/fetch.md) (32)"),
         "{page}"
