@@ -200,6 +200,8 @@ pub struct Intake<const S: usize> {
     state: Dff<State>,
     /// `state` is `Idle`, as a register of its own, because many signals depend on it.
     resting: Dff<Bit>,
+    /// `state` is `Look` or `Tell`, or a report has been passed on.
+    looking: Dff<Bit>,
     next_state: Signal<Local, State>,
     about: Dff<Subject>,
     timer: Dff<Bits<4>>,
@@ -651,9 +653,7 @@ impl<const S: usize> Logic for Intake<S> {
             self.argument[i].next = self.words[i].q.val();
         }
         self.exists.next = self.stream_exists.q.val();
-        self.looks.next = (self.state.q.val() == State::Look)
-            | (self.state.q.val() == State::Tell)
-            | self.take_now.q.val();
+        self.looks.next = self.looking.q.val();
         self.context_write.next = self.context_now.q.val();
         self.start.next = self.start_now.q.val();
         self.post.next = self.post_now.q.val();
@@ -695,6 +695,9 @@ impl<const S: usize> Logic for Intake<S> {
             }
         }
         self.state.d.next = self.next_state.val();
+        self.looking.d.next = (self.next_state.val() == State::Look)
+            | (self.next_state.val() == State::Tell)
+            | self.told.val();
         self.resting.d.next = self.next_state.val() == State::Idle;
     }
 }

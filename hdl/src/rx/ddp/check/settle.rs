@@ -119,7 +119,7 @@ pub struct Settle<const S: usize> {
     pub errors_stream: Signal<Out, Bits<8>>,
     /// Pulse: an FPDU has used a buffer.
     pub took: Signal<Out, Bit>,
-    /// Stream of the FPDU that settles, and in the cycle of `took` of that one.
+    /// Stream of the FPDU that settles, in the cycle of `took`, too.
     pub took_stream: Signal<Out, Bits<8>>,
     /// Its untagged queue.
     pub took_queue: Signal<Out, Bits<2>>,
@@ -152,8 +152,6 @@ pub struct Settle<const S: usize> {
     error_now: Dff<Bit>,
     error_stream: Dff<Bits<8>>,
     took_now: Dff<Bit>,
-    stream_took: Dff<Bits<8>>,
-    queue_took: Dff<Bits<2>>,
 
     is_refused: Signal<Local, Bit>,
     bad_crc: Signal<Local, Bit>,
@@ -214,7 +212,9 @@ impl<const S: usize> Logic for Settle<S> {
             & (!self.is_first_error.q.val()
                 | (self.recorded.q.val() & !self.error_records.busy.val()))
             & self.output_free.val();
-        comment!("a buffer is used every second cycle at most");
+        comment!(
+            "a buffer is used every second cycle at most: the FPDU stays for the cycle of `took`"
+        );
         self.has_tag.next = self
             .fpdu_now
             .q
@@ -319,8 +319,6 @@ impl<const S: usize> Logic for Settle<S> {
         self.payload_now.d.next = 0.into();
         self.error_now.d.next = false;
         self.took_now.d.next = false;
-        self.stream_took.d.next = self.fpdu_now.q.val().stream;
-        self.queue_took.d.next = self.fpdu_now.q.val().header_2.get_bits::<2>(0);
         self.freezes.next = false;
         if self.settles.val() {
             self.consumed_now.d.next = true;
@@ -380,10 +378,6 @@ impl<const S: usize> Logic for Settle<S> {
         self.took.next = self.took_now.q.val();
         self.took_stream.next = self.fpdu_now.q.val().stream;
         self.took_queue.next = self.fpdu_now.q.val().header_2.get_bits::<2>(0);
-        if self.took_now.q.val() {
-            self.took_stream.next = self.stream_took.q.val();
-            self.took_queue.next = self.queue_took.q.val();
-        }
         if self.reset.val() {
             self.settling.d.next = false;
             self.recorded.d.next = false;
