@@ -771,7 +771,6 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             ("        state_q = 3'h0;", "        state_q = 3'h1;"),
             ("resting_q = 1'b0;", "resting_q = 1'b1;"),
             ("vacant_q = 1'b0;", "vacant_q = 1'b1;"),
-            ("drained_q = 1'b0;", "drained_q = 1'b1;"),
             ("is_open_0_q = 1'b0;", "is_open_0_q = 1'b1;"),
         ];
         let running = begins.into_iter().fold(proof.clone(), planted);

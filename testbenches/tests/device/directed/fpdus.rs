@@ -32,10 +32,10 @@ fn the_shortest_fpdus_come_alone() {
     }
 }
 
-/// From the last beat of a Send that comes alone to its first write: at most 40 cycles beside its own beats, as for the RDMA
-/// Writes of `warpline bench`.
+/// From the last beat of a Send that comes alone to its first write: at most 41 cycles beside its own beats. A short one waits for
+/// its queue where an RDMA Write of `warpline bench` would wait for its CRC, a cycle less.
 #[test]
-fn a_send_is_written_as_soon_as_a_write() {
+fn a_send_is_written_as_soon_as_its_queue_is_looked_up() {
     for width in coverage::tested().unwrap() {
         let bench = Bench::open(width, BackPressure::NONE, 256);
         for length in [1, 44, 100, 238, 500, 900, 1400] {
@@ -51,7 +51,7 @@ fn a_send_is_written_as_soon_as_a_write() {
             let took = timing.first_write.unwrap() - timing.last_beat.unwrap();
             let beats = octets.len().div_ceil(width / 8) as u64;
             let what = format!("{width} bits, {length} octets: {took} cycles, {beats} beats");
-            assert!(took > beats + 30 && took <= beats + 40, "{what}");
+            assert!(took > beats + 30 && took <= beats + 41, "{what}");
             stream.close().unwrap();
         }
     }
