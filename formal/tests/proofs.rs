@@ -792,7 +792,7 @@ fn what_leaves_check_is_of_an_fpdu_that_passed_all_checks() {
             ),
             (
                 ("alone", 4),
-                "assign command_ready = (idle & quiet)",
+                "assign command_ready = (idle & vacant_q)",
                 "assign command_ready = idle",
             ),
             // an entry written whenever what the host has put down is legal, while an FPDU is looked up
