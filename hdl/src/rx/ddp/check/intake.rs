@@ -19,8 +19,8 @@
 //! Where the first message of a queue is complete and later ones are closed, intake drains the pipeline and looks them up one by
 //! one. Nothing enters until an open one is found.
 //!
-//! Outcomes are ready `outcome_valid`, in the order in which FPDUs have entered, [`PATIENCE`](super::lookup::PATIENCE) + 1
-//! cycles behind the key's first one.
+//! With `outcome_valid` the outcome of an FPDU is ready, in the order in which FPDUs have entered: in cycle
+//! [`PATIENCE`](super::lookup::PATIENCE) + 1 of its key.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -109,8 +109,7 @@ pub struct Intake<const S: usize> {
     pub argument: [Signal<Out, Bits<32>>; 8],
     /// There is such a stream.
     pub exists: Signal<Out, Bit>,
-    /// The key is looked up without anything in front of it, or its buffer has been used in this cycle: its queue is the one that
-    /// `coming` and `took` are about.
+    /// The key is looked up with nothing in front of it, or `took` is of its queue: then `coming` and `took` are about the key.
     pub looks: Signal<Out, Bit>,
 
     /// Nothing is posted for the untagged FPDU of the key; from its fourth cycle on.
