@@ -2,10 +2,12 @@
 //! pipeline empty.
 //!
 //! ```text
-//!  DdpSegment ─►[queue]─┐                           ┌─► tagged: the next cycle ─────────────────────────┐
-//!  kept FPDU ───────────┼─► IDLE ─► the key ─► lookup ─► untagged: HOLD, 3 cycles, its queue changes ──────┼─► outcome
-//!  command, fault ──────┘     ▲                     └─► untagged without buffer ─► DRAIN ─► LOOK ─► kept, or fails ─┘
-//!                             └──── FINISH, TELL ◄── LOOK ◄─ command, fault, next message
+//!                                  ┌─ tagged ───────────────────────────────────────────┐
+//!  DdpSegment ─►[queue]─┬─► Idle ──┼─ untagged ─► Hold: its queue changes ────────────────┼─► outcome
+//!  kept FPDU ───────────┘          └─ untagged, no buffer ─► Hold ─► Drain ─► Look ─┬─────┘
+//!                                                                                 └─► kept
+//!  command, fault ────────► Idle ─► Look ─► Tell or Finish ─► Idle
+//!  closed messages ───────────────► Drain ─► Look ─► Tell, one by one ─► Idle
 //! ```
 //!
 //! The key is the subject of all look-ups. A tagged FPDU has it for one cycle, an untagged one for four: its queue is looked up in the
