@@ -92,10 +92,7 @@ fn a_session_is_rejected_and_its_streams_are_used_again() {
 fn an_accepted_session_is_ended_by_one_side_after_the_other() {
     let bench = End::open(options());
     let (other, here, there) = pair(&bench);
-    bench.associations.initiate(here, 0, b"").unwrap();
-    wait(&other, |event| {
-        matches!(event, AssociationEvent::Requested(..))
-    });
+    asks(&bench, here, &other);
     other.accept(there, 0, b"yes").unwrap();
     let accepted = |_, event: &AssociationEvent| match event {
         AssociationEvent::Accepted(0, data) => Some(data.clone()),
@@ -120,12 +117,17 @@ fn an_accepted_session_is_ended_by_one_side_after_the_other() {
     assert!(matches!(gone, Err(AssociationError::Ended)), "{gone:?}");
 }
 
-/// A session that both ends have ended, `here` first: that end knows that all is over.
-fn ended(bench: &End, here: AssociationHandle, other: &Associations, there: AssociationHandle) {
+/// One end asks for a session, and the other one is told.
+fn asks(bench: &End, here: AssociationHandle, other: &Associations) {
     bench.associations.initiate(here, 0, b"").unwrap();
     wait(other, |event| {
         matches!(event, AssociationEvent::Requested(..))
     });
+}
+
+/// A session that both ends have ended, `here` first: that end knows that all is over.
+fn ended(bench: &End, here: AssociationHandle, other: &Associations, there: AssociationHandle) {
+    asks(bench, here, other);
     other.accept(there, 0, b"").unwrap();
     bench.event(|_, event| matches!(event, AssociationEvent::Accepted(..)).then_some(()));
     bench.associations.terminate(here, 0).unwrap();
@@ -136,7 +138,7 @@ fn ended(bench: &End, here: AssociationHandle, other: &Associations, there: Asso
     bench.event(|_, event| matches!(event, AssociationEvent::Free(0)).then_some(()));
 }
 
-/// What an end is told of a session that is over, and then of its association.
+/// The other end reports that its session is free, and then that its association was shut down.
 #[track_caller]
 fn is_over(other: &Associations, there: AssociationHandle) {
     assert_eq!(wait(other, |_| true), (there, AssociationEvent::Free(0)));
@@ -173,10 +175,7 @@ fn an_association_without_sessions_is_shut_down_when_its_end_is_dropped() {
 fn a_session_that_is_ending_ends_when_its_end_is_dropped() {
     let bench = End::open(options());
     let (other, here, there) = pair(&bench);
-    bench.associations.initiate(here, 0, b"").unwrap();
-    wait(&other, |event| {
-        matches!(event, AssociationEvent::Requested(..))
-    });
+    asks(&bench, here, &other);
     other.accept(there, 0, b"").unwrap();
     other.terminate(there, 0).unwrap();
     bench.event(|_, event| matches!(event, AssociationEvent::Terminated(0)).then_some(()));
@@ -187,16 +186,13 @@ fn a_session_that_is_ending_ends_when_its_end_is_dropped() {
     is_over(&other, there);
 }
 
-/// An open session is not waited for: nobody is left who would end it.
+/// An open session is aborted at once: the program that would end it has exited.
 // req: SCTP-LIM-09
 #[test]
 fn an_association_with_an_open_session_is_aborted_when_its_end_is_dropped() {
     let bench = End::open(options());
     let (other, here, there) = pair(&bench);
-    bench.associations.initiate(here, 0, b"").unwrap();
-    wait(&other, |event| {
-        matches!(event, AssociationEvent::Requested(..))
-    });
+    asks(&bench, here, &other);
     other.accept(there, 0, b"").unwrap();
     bench.event(|_, event| matches!(event, AssociationEvent::Accepted(..)).then_some(()));
     let start = Instant::now();
