@@ -17,6 +17,15 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// That of a device.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self {
+            transmit: config.transmit,
+            sctp: config.sctp.is_some(),
+        }
+    }
+
     /// That device, otherwise as [`config`] has it.
     #[must_use]
     pub fn config(self, width: usize) -> Config {
@@ -28,7 +37,7 @@ impl Extent {
     }
 }
 
-/// As captions have it: `receiving`, `both directions`; with SCTP, ` and SCTP` behind it.
+/// As captions have it: `receiving` or `both directions`, followed by `, SCTP, too` if it has that.
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.transmit {

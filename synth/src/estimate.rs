@@ -72,14 +72,13 @@ pub fn estimate(
     fs::create_dir_all(folder).map_err(Error::at(folder))?;
     let _lock = acquire(folder)?;
     let netlist = netlist_of(&device, yosys, family, folder)?;
-    Estimate::of(family, extent, &config, netlist, versions)
+    Estimate::of(family, &config, netlist, versions)
 }
 
 impl Estimate {
     /// Counts the cells of `netlist`, made for `family` from the device that `config` describes.
     fn of(
         family: Family,
-        extent: Extent,
         config: &Config,
         netlist: Netlist,
         tools: Vec<Tool>,
@@ -92,7 +91,7 @@ impl Estimate {
             width: config.width,
             streams: config.streams,
             ring_octets: config.ring_octets,
-            extent,
+            extent: Extent::of(config),
             text: netlist.text.clone(),
             lut: starts(&["LUT", "INV"]),
             carry: starts(&["CCU2C", "CARRY"]),

@@ -7,10 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use warpline_design::{design, key_of};
-use warpline_hdl::Config;
 
 use crate::board::{BOARDS, Board};
-use crate::device::config;
+use crate::device::Extent;
 use crate::error::Error;
 use crate::folder_lock::{self, acquire};
 use crate::module::NETLIST_JSON;
@@ -108,10 +107,11 @@ impl Job {
 pub fn run(job: &Job, tools: &Tools, progress: &mut dyn FnMut(Stage)) -> Result<Report, Error> {
     let versions = tools.versions()?; // before hours of work
     progress(Stage::Generate);
-    let device = Config {
+    let extent = Extent {
         transmit: job.transmit,
-        ..config(job.width)
+        ..Extent::default()
     };
+    let device = extent.config(job.width);
     fs::create_dir_all(&job.out).map_err(Error::at(&job.out))?;
     let design = design(&device)?;
     let board = job.top();
