@@ -605,3 +605,32 @@ proptest! {
         prop_assert!(octets.len() <= payload.len());
     }
 }
+
+#[test]
+fn causes_have_plain_words_and_their_numbers() {
+    let unknown = |layer| Cause::Unknown {
+        layer,
+        etype: 2,
+        code: 0x42,
+    };
+    for (cause, words) in [
+        (
+            Cause::Rdma(RdmaError::OperationVersion),
+            "invalid RDMAP version (RDMAP, layer 0x0, type 0x2, code 0x05)",
+        ),
+        (
+            Cause::Lower(ErrorNumber::MpaCrc),
+            "CRC does not match (MPA, layer 0x2, type 0x0, code 0x02)",
+        ),
+        (
+            unknown(1),
+            "an error of no known number (DDP, layer 0x1, type 0x2, code 0x42)",
+        ),
+        (
+            unknown(9),
+            "an error of no known number (unknown layer, layer 0x9, type 0x2, code 0x42)",
+        ),
+    ] {
+        assert_eq!(cause.to_string(), words);
+    }
+}
