@@ -165,7 +165,7 @@ impl Association {
         Ok(self.sessions.reject(self.pair, private_data)?)
     }
 
-    /// Ends this end's half of the session, behind all that is queued.
+    /// Ends our half of the session once everything queued has been sent.
     pub fn finish(&mut self) {
         self.finishing = true;
     }
@@ -182,7 +182,7 @@ impl Association {
         self.queue(&read, None)
     }
 
-    /// Ends the association behind all that was sent: [`Event::Ended`] follows.
+    /// Shuts the association down once everything sent is acknowledged: [`Event::Ended`] follows.
     pub fn shutdown(&mut self) -> Result<(), PeerError> {
         self.socket.shutdown().map_err(PeerError::sctp("shutdown"))
     }

@@ -448,7 +448,7 @@ impl Table {
                     _ => Ending::Lost,
                 };
                 if how == Ending::ShutDown {
-                    // The peer has all that SCTP was given (RFC 9260 §9.2), also where no SACK has said so.
+                    // A SHUTDOWN acknowledges everything that was sent (RFC 9260 §9.2), even if no SACK has.
                     for (session, id) in entry.sessions.iter().zip(0_u16..) {
                         if session.pending.is_none() {
                             entry.ddp.acknowledged(id, u16::MAX, sink);

@@ -233,7 +233,7 @@ pub struct Intake<const S: usize> {
     fresh: Dff<Bit>,
     #[value(Delay::new(PATIENCE as usize + 1))]
     in_tagged: Delay<Bit>,
-    #[value(Delay::new(PATIENCE as usize - 3))]
+    #[value(Delay::new((PATIENCE + 1 - lookup::CHANGE) as usize))]
     in_untagged: Delay<Bit>,
     late: Dff<Bit>,
 
@@ -298,7 +298,10 @@ pub struct Intake<const S: usize> {
     queue_at: Constant<Bits<8>>,
 }
 
-const _: () = assert!(lookup::CHANGE == 4 && PATIENCE > 3, "cycles of `hold`");
+const _: () = assert!(
+    lookup::CHANGE == 4 && PATIENCE >= lookup::CHANGE,
+    "cycles of `hold`"
+);
 
 impl<const S: usize> Intake<S> {
     /// For the tables that `config` describes.

@@ -12,7 +12,8 @@
 //! written first. Behind an FPDU that uses a buffer the next one settles a cycle later, since `took` pulses every second cycle at
 //! most.
 //!
-//! Assumptions: outcomes and verdicts come in the order of the FPDUs; the queues have room for all that are under way.
+//! Assumptions: outcomes and verdicts arrive in the order of the FPDUs; no queue overflows, since `intake` limits how many FPDUs are
+//! under way.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
