@@ -411,8 +411,11 @@ fn relay(to: SocketAddr, position: usize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Passes on what `from` sends until its end. What `to` does not accept any more is read and dropped: a socket that is closed with
+/// octets unread sends RST, which may overtake what is on its way to `from`.
 fn pass(mut from: TcpStream, mut to: TcpStream, mut position: Option<usize>) {
     let mut room = [0; 4096];
+    let mut accepts = true;
     while let Ok(length @ 1..) = from.read(&mut room) {
         position = position.and_then(|at| match room[..length].get_mut(at) {
             Some(octet) => {
@@ -421,9 +424,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut position: Option<usize>) {
             }
             None => Some(at - length),
         });
-        if to.write_all(&room[..length]).is_err() {
-            break;
-        }
+        accepts = accepts && to.write_all(&room[..length]).is_ok();
     }
     let _ = to.shutdown(Shutdown::Write);
 }
