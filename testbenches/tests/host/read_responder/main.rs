@@ -13,6 +13,7 @@ mod captured;
 mod checks;
 mod faults;
 mod model;
+mod planted;
 mod random;
 mod rate;
 mod support;
