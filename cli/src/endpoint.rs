@@ -78,7 +78,7 @@ mod tests {
             parse("127.0.0.1:1").unwrap(),
             parse("sctp://127.0.0.1:1").unwrap(),
         );
-        let options = |given| [("--markers", false), ("--pcap", given)];
+        let options = |given| [("--markers", false), ("--rough", given)];
         check(tcp, false, &options(true)).unwrap();
         check(sctp, true, &options(false)).unwrap();
         let said = check(sctp, false, &options(false)).unwrap_err().to_string();
@@ -88,6 +88,6 @@ mod tests {
         );
         assert_eq!(said.lines().count(), 1);
         let said = check(sctp, true, &options(true)).unwrap_err().to_string();
-        assert_eq!(said, "sctp://127.0.0.1:1: --pcap is for TCP: leave it out");
+        assert_eq!(said, "sctp://127.0.0.1:1: --rough is for TCP: leave it out");
     }
 }

@@ -440,7 +440,7 @@ pub(crate) struct Peer {
     /// Cut, reorder, duplicate and lose segments between TCP and card, drawn by this seed
     #[arg(long, value_name = "SEED", value_parser = seed::<u64>, allow_negative_numbers = true)]
     pub rough: Option<u64>,
-    /// Record what passes as pcapng
+    /// Record what passes as pcapng: segments of TCP, or packets of SCTP
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 }

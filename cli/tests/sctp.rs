@@ -9,6 +9,7 @@
 mod process;
 mod shell;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,40 @@ impl Server {
     }
 }
 
+/// The payload of tagged DDP segments in a record, each once, in the order of their Tagged Offsets. Headers are read as RFC 9260, 5043 and
+/// 5041 draw them; each packet's CRC32c is checked.
+fn recorded(file: &[u8]) -> Vec<u8> {
+    let big = |octets: &[u8]| octets.iter().fold(0, |sum, &o| sum << 8 | u64::from(o));
+    let little = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let mut segments = BTreeMap::new();
+    let mut block = 0;
+    while block < file.len() {
+        if little(block) == 6 {
+            let frame = &file[block + 28..][..little(block + 20)];
+            assert_eq!(
+                (big(&frame[12..14]), frame[14], frame[23]),
+                (0x0800, 0x45, 132)
+            );
+            let packet = &frame[34..];
+            let mut zeroed = packet.to_vec();
+            zeroed[8..12].fill(0);
+            assert_eq!(packet[8..12], crc32c::crc32c(&zeroed).to_le_bytes());
+            let mut at = 12;
+            while at < packet.len() {
+                let length = big(&packet[at + 2..at + 4]) as usize;
+                let chunk = &packet[at..at + length];
+                // DATA with a DDP segment: DDP-SSN, control octet, STag, Tagged Offset.
+                if chunk[0] == 0 && big(&chunk[12..16]) == 16 && chunk[18] & 0x80 != 0 {
+                    segments.insert(big(&chunk[24..32]), chunk[32..].to_vec());
+                }
+                at += length.next_multiple_of(4);
+            }
+        }
+        block += little(block + 4);
+    }
+    segments.into_values().flatten().collect()
+}
+
 /// A path in a folder, as an argument.
 fn path(folder: &Path, name: &str) -> String {
     let path: PathBuf = folder.join(name);
@@ -83,8 +118,11 @@ fn four_mebibytes_are_written_and_read_back() {
     fs::write(&source, &before).unwrap();
     let served = ["--size", "4M", "--count", "3", "--output", &after];
     let mut server = Server::start(&served);
-    let (code, report, said) = run(&["put", &source, &server.address, "--json"]);
+    let record = path(folder.path(), "record.pcapng");
+    let put = ["put", &source, &server.address, "--json", "--pcap", &record];
+    let (code, report, said) = run(&put);
     assert_eq!((code, &said[..]), (Some(0), ""), "{report}");
+    assert_eq!(recorded(&fs::read(&record).unwrap()), before);
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["octets"], before.len());
     // A first connection asks for the length.

@@ -69,4 +69,4 @@ pub use listener::Listener;
 pub use options::{Options, Timers};
 pub use record::Record;
 pub use stack::{elapse, keep_time};
-pub use udp::Udp;
+pub use udp::{Packet, Udp};

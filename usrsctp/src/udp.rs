@@ -39,6 +39,8 @@ pub struct Udp {
     turn: u64,
     lost: u64,
     buffer: Box<[u8]>,
+    /// Packets of the last call of `serve`, if they are kept.
+    passed: Option<VecDeque<Packet>>,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,17 @@ struct Peer {
     link: Link,
     listeners: Vec<Listener>,
     used: u64,
+}
+
+/// A packet that has passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Address and port of the peer's datagrams.
+    pub peer: SocketAddr,
+    /// It was sent to the peer; otherwise it came from it.
+    pub sent: bool,
+    /// From SCTP's common header on.
+    pub octets: Vec<u8>,
 }
 
 /// A port that is listened at.
@@ -70,6 +83,7 @@ impl Udp {
             turn: 0,
             lost: 0,
             buffer: vec![0; stack::MAX_PACKET + 1].into_boxed_slice(),
+            passed: None,
         })
     }
 
@@ -96,6 +110,16 @@ impl Udp {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// From now on, [`next_packet`](Self::next_packet) has the packets that pass.
+    pub fn keep_packets(&mut self) {
+        self.passed = Some(VecDeque::new());
+    }
+
+    /// The next packet that has passed in the last call of [`serve`](Self::serve), if packets are [kept](Self::keep_packets).
+    pub fn next_packet(&mut self) -> Option<Packet> {
+        self.passed.as_mut()?.pop_front()
     }
 
     /// Listens at an SCTP port, for all peers. Of each, about `backlog` associations may wait.
@@ -153,6 +177,9 @@ impl Udp {
     /// Those of the system; the end may be served again. [`Error::Peers`] is none of them: the datagram is counted as
     /// [lost](Self::lost).
     pub fn serve(&mut self, wait: Duration) -> Result<(), Error> {
+        if let Some(passed) = &mut self.passed {
+            passed.clear();
+        }
         self.flush();
         let system = |call| move |source| Error::System { call, source };
         let set_blocking = |socket: &UdpSocket, on: bool| {
@@ -211,7 +238,11 @@ impl Udp {
         }
         let number = self.peer(from)?.map(|peer| peer.link.number());
         match number {
-            Some(number) => stack::input(number, &self.buffer[..octets]),
+            Some(number) => {
+                let packet = &self.buffer[..octets];
+                stack::input(number, packet);
+                keep(&mut self.passed, from, false, packet);
+            }
             None => self.lost += 1,
         }
         Ok(true)
@@ -259,10 +290,18 @@ impl Udp {
     fn flush(&mut self) {
         for (address, peer) in &self.peers {
             while let Some(packet) = peer.link.output() {
-                if self.socket.send_to(&packet, address).is_err() {
-                    self.lost += 1;
+                match self.socket.send_to(&packet, address) {
+                    Ok(_) => keep(&mut self.passed, *address, true, &packet),
+                    Err(_) => self.lost += 1,
                 }
             }
         }
+    }
+}
+
+fn keep(passed: &mut Option<VecDeque<Packet>>, peer: SocketAddr, sent: bool, octets: &[u8]) {
+    if let Some(passed) = passed {
+        let octets = octets.to_vec();
+        passed.push_back(Packet { peer, sent, octets });
     }
 }

@@ -19,7 +19,6 @@ pub(super) fn check(peer: &Peer, address: Endpoint, others: &[&Path]) -> Result<
     let of_tcp = [
         ("--markers", peer.markers),
         ("--rough", peer.rough.is_some()),
-        ("--pcap", peer.pcap.is_some()),
     ];
     endpoint::check(address, HAS_SCTP, &of_tcp)?;
     if let Some(path) = &peer.pcap {

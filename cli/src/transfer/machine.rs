@@ -27,7 +27,7 @@ pub struct MachineOptions {
     pub sctp: bool,
     /// What happens between socket and card, over TCP.
     pub path: PathOptions,
-    /// Where to record what passes over TCP, as pcapng.
+    /// Where to record what passes, as pcapng.
     pub record: Option<PathBuf>,
 }
 

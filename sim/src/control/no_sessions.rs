@@ -6,12 +6,13 @@ use std::sync::Arc;
 use warpline_firmware::{ConnectionError, Event, OpenError};
 
 use crate::card::Card;
+use crate::network::frames::Frames;
 
 /// None.
 pub(super) struct Sessions;
 
 impl Sessions {
-    pub fn new(_: &Card, _: Arc<dyn Fn() + Send + Sync>) -> Self {
+    pub fn new(_: &Card, _: Option<Arc<Frames>>, _: Arc<dyn Fn() + Send + Sync>) -> Self {
         Self
     }
 

@@ -67,7 +67,8 @@ impl ControlProgram {
         let watcher = Arc::clone(&alarm);
         connections.watch(Box::new(move || watcher.call(|_| {})));
         let watcher = Arc::clone(&alarm);
-        let sessions = Sessions::new(card, Arc::new(move || watcher.call(|_| {})));
+        let wake = Arc::new(move || watcher.call(|_| {}));
+        let sessions = Sessions::new(card, connections.frames(), wake);
         let mut port = card.control_port();
         let mut network = Sockets {
             connections,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use warpline_firmware::{Answer, ConnectionError, Event, OpenError};
 
 use crate::card::Card;
+use crate::network::frames::Frames;
 use crate::network::sctp::associations::Associations;
 use crate::network::sctp::error::AssociationError;
 use crate::network::sctp::event::{AssociationEvent, AssociationHandle};
@@ -75,6 +76,7 @@ impl Session {
 /// All sessions of a control program.
 pub(super) struct Sessions {
     card: Card,
+    frames: Option<Arc<Frames>>,
     wake: Arc<dyn Fn() + Send + Sync>,
     ends: Vec<End>,
     sessions: BTreeMap<u64, Session>,
@@ -105,10 +107,15 @@ fn call_error(error: AssociationError) -> ConnectionError {
 }
 
 impl Sessions {
-    /// None at first. `wake` is called when there are events.
-    pub fn new(card: &Card, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
+    /// None at first. What passes is recorded in `frames`; `wake` is called when there are events.
+    pub fn new(
+        card: &Card,
+        frames: Option<Arc<Frames>>,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> Self {
         Self {
             card: card.clone(),
+            frames,
             wake,
             ends: Vec::new(),
             sessions: BTreeMap::new(),
@@ -128,7 +135,9 @@ impl Sessions {
             address,
             ..AssociationOptions::default()
         };
-        let associations = Associations::open(&self.card, options).map_err(open_error)?;
+        let frames = self.frames.clone();
+        let associations =
+            Associations::recorded(&self.card, options, frames).map_err(open_error)?;
         let wake = Arc::clone(&self.wake);
         associations.watch(Box::new(move || wake()));
         self.ends.push(End {

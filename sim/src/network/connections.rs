@@ -9,6 +9,7 @@ use crate::card::Card;
 use crate::network::entry::OpenConnection;
 use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Event, ListenerHandle};
+use crate::network::frames::Frames;
 use crate::network::options::NetworkOptions;
 use crate::network::pump::{Shared, Sleep};
 use crate::network::record::Record;
@@ -60,6 +61,8 @@ use crate::network::table::Table;
 pub struct Connections {
     shared: Arc<Shared>,
     wake: Arc<dyn Fn() + Send + Sync>,
+    /// The file of the record.
+    frames: Option<Arc<Frames>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,13 +72,17 @@ impl Connections {
     /// # Errors
     /// [`NetworkError::System`], [`NetworkError::Record`].
     pub fn open(card: &Card, options: NetworkOptions) -> Result<Self, NetworkError> {
-        let record = match &options.record {
-            None => Record::none(),
-            Some(path) => Record::create(path).map_err(|source| NetworkError::Record {
-                path: path.clone(),
-                source,
-            })?,
+        let frames = match &options.record {
+            None => None,
+            Some(path) => {
+                let frames = Frames::create(path).map_err(|source| NetworkError::Record {
+                    path: path.clone(),
+                    source,
+                })?;
+                Some(Arc::new(frames))
+            }
         };
+        let record = Record::new(frames.clone());
         let sleep = Sleep::new().map_err(std::io::Error::from)?;
         let wake = sleep.waker();
         let epoll = Arc::clone(&sleep.epoll);
@@ -88,6 +95,7 @@ impl Connections {
         Ok(Self {
             shared,
             wake,
+            frames,
             thread: Some(thread),
         })
     }
@@ -265,6 +273,11 @@ impl Connections {
     /// [`NetworkError::System`] when it could not be written; the record then has ended.
     pub fn flush_record(&self) -> Result<(), NetworkError> {
         Ok(self.shared.table().flush()?)
+    }
+
+    /// The file of the record, for what passes beside the connections.
+    pub(crate) fn frames(&self) -> Option<Arc<Frames>> {
+        self.frames.clone()
     }
 
     /// From now on, `watcher` is called, from any thread, when there are events, and no former one; it must not call

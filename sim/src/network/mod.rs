@@ -3,7 +3,7 @@
 //! ```text
 //!  peer ◄─► socket ◄─► connections ─► inlets: path ─► segments ─► s_axis_segment
 //!                          │                             ▲ ◄───── m_axis_window
-//!                          └─► record (pcapng)           │
+//!                          └─► record ─► frames (pcapng)  │
 //!  Card::feed ───────────────────────────────────────────┘
 //! ```
 
@@ -11,6 +11,7 @@ pub(crate) mod connections;
 pub(crate) mod entry;
 pub(crate) mod error;
 pub(crate) mod event;
+pub(crate) mod frames;
 pub(crate) mod inlets;
 pub(crate) mod options;
 pub(crate) mod path;

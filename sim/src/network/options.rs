@@ -31,7 +31,8 @@ pub struct NetworkOptions {
     pub path: PathOptions,
     /// Seed of the initial sequence numbers.
     pub seed: u64,
-    /// Where to record what passes, as pcapng.
+    /// Where to record what passes, as pcapng. Segments of TCP are made up for it; packets of SCTP, which the control program's associations
+    /// exchange, are those that were sent, over IP instead of in UDP.
     pub record: Option<PathBuf>,
 }
 

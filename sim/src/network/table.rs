@@ -11,6 +11,8 @@
 //! The table buffers nothing: octets are in the kernel, whose buffers are bounded, or in the card's backlog. Events are flags
 //! of a connection. Each descriptor is armed for one event, so that one which nobody serves costs nothing.
 
+mod listeners;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -22,14 +24,15 @@ use rustix::fd::{AsFd, OwnedFd};
 
 use crate::card::Card;
 use crate::network::entry::{
-    Connection, Entry, Listener, OpenConnection, Slot, State, connection, entry, known, view,
+    Connection, Entry, OpenConnection, Slot, State, connection, entry, known, view,
 };
 use crate::network::error::NetworkError;
 use crate::network::event::{ConnectionHandle, Event, ListenerHandle, Pending, Place};
+use crate::network::frames::From;
 use crate::network::inlets::{Arrived, Inlet};
 use crate::network::options::NetworkOptions;
 use crate::network::path::Path;
-use crate::network::record::{Ends, From, Record};
+use crate::network::record::{Ends, Record};
 use crate::network::socket::{self, Buffers, Moved};
 
 /// Octets read from a socket at a time.
@@ -103,55 +106,6 @@ impl Table {
             receive: self.options.receive_buffer,
             send: self.options.send_buffer,
             timeout: self.options.send_timeout,
-        }
-    }
-
-    /// Listens at `address`.
-    pub fn listen(&mut self, address: SocketAddr) -> Result<ListenerHandle, NetworkError> {
-        let most = self.options.listeners;
-        if self.listeners >= most {
-            let what = "listeners";
-            return Err(NetworkError::Full { what, most });
-        }
-        let refused = |source| {
-            let what = "listen at";
-            NetworkError::Address {
-                what,
-                address,
-                source,
-            }
-        };
-        let listening = socket::listen_at(address, self.options.waiting, self.buffers());
-        let (socket, address) = listening.map_err(refused)?;
-        let place = self.insert({
-            Entry::Listener(Listener {
-                socket,
-                address,
-                pending: 0,
-                armed: false,
-            })
-        });
-        self.listeners += 1;
-        if let Err(error) = self.add(place, EventFlags::empty()) {
-            self.remove(place);
-            return Err(error.into());
-        }
-        self.rearm_listeners();
-        Ok(ListenerHandle(place))
-    }
-
-    /// The address of a listener.
-    pub fn address(&mut self, handle: ListenerHandle) -> Result<SocketAddr, NetworkError> {
-        match self.entry(handle.0) {
-            Some(Entry::Listener(listener)) => Ok(listener.address),
-            _ => Err(NetworkError::Closed),
-        }
-    }
-
-    /// Closes a listener; its connections stay.
-    pub fn unlisten(&mut self, handle: ListenerHandle) {
-        if let Some(Entry::Listener(_)) = self.entry(handle.0) {
-            self.remove(handle.0);
         }
     }
 
@@ -638,56 +592,6 @@ impl Table {
         }
     }
 
-    /// Lets listeners accept as far as there is room.
-    pub fn rearm_listeners(&mut self) {
-        self.retry = false;
-        for index in 0..self.slots.len() {
-            self.accept(self.place_at(index));
-        }
-    }
-
-    fn accept(&mut self, place: Place) {
-        loop {
-            let full = self.connections >= self.options.connections;
-            let most = self.options.pending;
-            let Some(Entry::Listener(listener)) = entry(&mut self.slots, place) else {
-                return;
-            };
-            if listener.armed || full || listener.pending >= most {
-                return;
-            }
-            let (socket, peer) = match socket::accept(&listener.socket) {
-                Ok(accepted) => accepted,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let flags = EventFlags::IN | EventFlags::ONESHOT;
-                    let armed = epoll::modify(&*self.epoll, &listener.socket, data(place), flags);
-                    listener.armed = armed.is_ok();
-                    self.retry |= armed.is_err();
-                    return;
-                }
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(error) => {
-                    tracing::warn!(%error, address = %listener.address, "cannot accept, tried again later");
-                    self.retry = true;
-                    return;
-                }
-            };
-            let Ok(local) = socket::local(&socket) else {
-                continue; // it was reset
-            };
-            listener.pending += 1;
-            let adopted = self.adopt(socket, local, peer, State::Open, Some(place));
-            if let Err(error) = adopted {
-                tracing::warn!(%error, "cannot serve an accepted connection");
-                if let Some(Entry::Listener(listener)) = entry(&mut self.slots, place) {
-                    listener.pending -= 1;
-                }
-                self.retry = true;
-                return;
-            }
-        }
-    }
-
     /// Takes in a socket that connects, or was accepted by a listener.
     fn adopt(
         &mut self,
@@ -730,14 +634,6 @@ impl Table {
         }
         self.report(place);
         Ok(place)
-    }
-
-    /// A listener has one pending connection less.
-    fn settle(&mut self, listener: Place) {
-        if let Some(Entry::Listener(listener)) = self.entry(listener) {
-            listener.pending -= 1;
-            self.rearm_listeners();
-        }
     }
 
     /// Writes the record's buffer to the file.

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::card::Card;
+use crate::network::frames::Frames;
 use crate::network::sctp::error::AssociationError;
 use crate::network::sctp::event::{AssociationEvent, AssociationHandle};
 use crate::network::sctp::options::AssociationOptions;
@@ -103,9 +104,19 @@ impl Associations {
     /// # Errors
     /// [`AssociationError::NoSctp`], [`AssociationError::System`].
     pub fn open(card: &Card, options: AssociationOptions) -> Result<Self, AssociationError> {
+        Self::recorded(card, options, None)
+    }
+
+    /// The same. What passes is recorded in `frames`.
+    pub(crate) fn recorded(
+        card: &Card,
+        options: AssociationOptions,
+        frames: Option<Arc<Frames>>,
+    ) -> Result<Self, AssociationError> {
         let wake = Arc::<Wake>::default();
         let waker = Arc::clone(&wake);
-        let table = Table::new(card.clone(), options, Arc::new(move || waker.wake()))?;
+        let waker: Arc<dyn Fn() + Send + Sync> = Arc::new(move || waker.wake());
+        let table = Table::new(card.clone(), options, frames, waker)?;
         let shared = Arc::new(Shared {
             table: Mutex::new(table),
             changed: Condvar::new(),

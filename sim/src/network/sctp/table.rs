@@ -15,14 +15,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use etherparse::IpNumber;
 use warpline_usrsctp as sctp;
-use warpline_usrsctp::{Options, Udp};
+use warpline_usrsctp::{Options, Packet, Udp};
 use warpline_wire::sctp::{
     Association, Ending, FULL_WINDOW_WORDS, Indication, Ip, Path, Peer, Receipt, Received, SSN_LEN,
     SendError, Stream, ppid,
 };
 
 use crate::card::Card;
+use crate::network::frames::{Frames, From, addressed};
 use crate::network::inlets::Inlet;
 use crate::network::path;
 use crate::network::sctp::error::AssociationError;
@@ -65,6 +67,8 @@ pub(super) struct Table {
     number: u64,
     events: VecDeque<(AssociationHandle, AssociationEvent)>,
     wake: Waker,
+    /// Where packets are recorded.
+    frames: Option<Arc<Frames>>,
     started: Instant,
 }
 
@@ -72,19 +76,25 @@ impl Table {
     pub fn new(
         card: Card,
         options: AssociationOptions,
+        frames: Option<Arc<Frames>>,
         wake: Waker,
     ) -> Result<Self, AssociationError> {
         if !card.takes_chunks() {
             return Err(AssociationError::NoSctp);
         }
+        let mut udp = Udp::bind(options.address)?;
+        if frames.is_some() {
+            udp.keep_packets();
+        }
         Ok(Self {
-            udp: Udp::bind(options.address)?,
+            udp,
             card,
             options,
             entries: BTreeMap::new(),
             number: 0,
             events: VecDeque::new(),
             wake,
+            frames,
             started: Instant::now(),
         })
     }
@@ -306,7 +316,7 @@ impl Table {
         for number in numbers {
             self.end(number, Ending::Aborted, None);
         }
-        if let Err(error) = self.udp.serve(Duration::ZERO) {
+        if let Err(error) = self.exchange() {
             tracing::warn!(%error, "peers may not know that their associations are over");
         }
     }
@@ -326,9 +336,22 @@ impl Table {
         !self.entries.is_empty()
     }
 
+    /// Exchanges packets, and records them.
+    fn exchange(&mut self) -> Result<(), AssociationError> {
+        let served = self.udp.serve(Duration::ZERO);
+        if let Some(frames) = &self.frames {
+            let card = self.udp.local_address()?;
+            while let Some(packet) = self.udp.next_packet() {
+                record(frames, card, &packet);
+            }
+            frames.flush()?;
+        }
+        Ok(served?)
+    }
+
     /// Exchanges packets, and does what follows.
     pub fn serve(&mut self) -> Result<(), AssociationError> {
-        self.udp.serve(Duration::ZERO)?;
+        self.exchange()?;
         while let Some((address, association)) = self.udp.accept() {
             if self.entries.len() < self.options.associations {
                 self.adopt(association, true, address)?;
@@ -651,4 +674,11 @@ fn send_segments(
         Ok(count)
     });
     sent.err()
+}
+
+/// Records a packet as one of SCTP over IP. The datagram around it is left out, so that readers find SCTP whatever the UDP port is.
+fn record(frames: &Frames, card: SocketAddr, packet: &Packet) {
+    let from = if packet.sent { From::Card } else { From::Peer };
+    let network = addressed(card, packet.peer, from);
+    frames.write(|frame| network.write(frame, IpNumber::SCTP, &packet.octets));
 }
