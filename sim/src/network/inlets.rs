@@ -43,7 +43,7 @@ pub(crate) enum Arrived<'o> {
     Octets(&'o [u8]),
     /// The peer's FIN.
     Fin,
-    /// The connection is lost: what is under way is lost with it.
+    /// The connection is lost, and with it what its path holds back.
     Lost,
 }
 
@@ -82,6 +82,17 @@ impl Inlet {
         let edge = network.edge(stream).unwrap_or(self.first);
         let lacking = distance(edge, self.end).max(0) as usize;
         lacking.max(network.queued(stream))
+    }
+
+    /// Passes on what is due.
+    fn pass(&mut self, stream: usize, cycle: u64, network: &mut Segments) {
+        while let Some(segment) = self.path.next(cycle) {
+            let tail = match segment.fin {
+                true => Tail::Fin,
+                false => Tail::More,
+            };
+            network.feed(stream, segment.sequence, segment.octets, tail, false);
+        }
     }
 }
 
@@ -179,8 +190,9 @@ impl Inlets {
             }
             Arrived::Fin => inlet.path.finish(cycle),
             Arrived::Lost => {
-                inlet.path.drop_all();
                 let stream = token.stream.into();
+                inlet.pass(stream, cycle, network);
+                inlet.path.drop_all();
                 network.feed(stream, 0, Vec::new(), Tail::Abort, true);
             }
         }
@@ -191,13 +203,8 @@ impl Inlets {
     pub fn advance(&mut self, cycle: u64, network: &mut Segments) {
         if cycle >= self.due {
             for (stream, inlet) in self.streams.iter_mut().enumerate() {
-                let Some(inlet) = inlet else { continue };
-                while let Some(segment) = inlet.path.next(cycle) {
-                    let tail = match segment.fin {
-                        true => Tail::Fin,
-                        false => Tail::More,
-                    };
-                    network.feed(stream, segment.sequence, segment.octets, tail, false);
+                if let Some(inlet) = inlet {
+                    inlet.pass(stream, cycle, network);
                 }
             }
             self.due = self.first_due();

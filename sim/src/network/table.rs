@@ -414,15 +414,21 @@ impl Table {
     }
 
     fn serve(&mut self, place: Place, flags: EventFlags) {
+        let ends = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+        if ends {
+            // What came in front of an RST counts: a peer may send a Terminate and reset the connection at once.
+            self.fill(place);
+        }
         let Some(connection) = connection(&mut self.slots, place) else {
             return;
         };
-        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            connection.hung_up = true;
-            if let Err(error) = socket::error(&connection.socket) {
-                self.lost(place, error.kind());
-                return;
-            }
+        connection.hung_up |= ends;
+        if ends
+            && !matches!(connection.state, State::Dead(_))
+            && let Err(error) = socket::error(&connection.socket)
+        {
+            self.lost(place, error.kind());
+            return;
         }
         if connection.state == State::Connecting {
             if flags.contains(EventFlags::OUT) {

@@ -106,6 +106,31 @@ fn a_reset_is_an_error_of_its_stream_alone() {
     bench.no_completion();
 }
 
+/// A peer sends its last message and resets the connection at once, as Linux does behind a Terminate: the message arrives.
+// req: MPA-ERR-01, AMB-31
+#[test]
+fn what_came_in_front_of_a_reset_arrives() {
+    let bench = Bench::open(NetworkOptions::default());
+    let (_, address) = bench.listen("127.0.0.1:0");
+    let region = bench.region(1000);
+    let octets = fpdus(&[(tagged(&region, 0), &[1; 1000][..])]);
+    for _ in 0..100 {
+        let mut gone = peer(address);
+        let (handle, stream) = bench.attach(0);
+        gone.write_all(&octets).unwrap();
+        reset(gone);
+        assert!(matches!(bench.completion(), Completion::Tagged(_)));
+        let ended = bench.completion();
+        assert!(
+            matches!(&ended, Completion::Error(event) if event.number == ErrorNumber::MpaConnection),
+            "{ended:?}"
+        );
+        bench.event(|_, event| matches!(event, Event::Lost(_)).then_some(()));
+        stream.close().unwrap();
+        bench.connections.close(handle);
+    }
+}
+
 #[test]
 fn connections_that_nobody_accepts_are_refused() {
     let bench = rough_bench(13);
