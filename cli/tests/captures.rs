@@ -8,7 +8,7 @@ use warpline_capture::replay::ReplayError;
 use warpline_capture::{Capture, Segmentation, Side, TcpSegment, resegment};
 use warpline_hdl::Config;
 use warpline_sim::{Card, CardOptions};
-use warpline_wire::error::Checks;
+use warpline_wire::error_number::Checks;
 use warpline_wire::receive::{Framing, FramingConfig};
 use warpline_wire::send::{CrcField, FpduWriter};
 

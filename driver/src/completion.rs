@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warpline_regmap::layout::{close_event, completion, error_event, kind};
 use warpline_regmap::register;
 use warpline_regmap::transmit::{self, send_event, status};
-use warpline_wire::error::{Checks, ErrorNumber};
+use warpline_wire::error_number::{Checks, ErrorNumber};
 
 use crate::buffer::Buffer;
 use crate::dma::{Dma, Mapped};

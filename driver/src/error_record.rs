@@ -3,7 +3,7 @@
 use std::fmt;
 
 use warpline_regmap::layout::{error_record as layout, refused};
-use warpline_wire::error::{Checks, Ending, ErrorNumber, HeaderOctets};
+use warpline_wire::error_number::{Checks, Ending, ErrorNumber, HeaderOctets};
 use warpline_wire::{crc, ddp};
 
 /// The device's record of a stream's first error.

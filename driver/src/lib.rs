@@ -140,5 +140,5 @@ pub use warpline_regmap::mailbox::{
     CloseReason, FailureCause, ListenFailure, MessageError, Refusal, Rtr, Settings, Transport,
 };
 pub use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SlotError, Target};
-pub use warpline_wire::error::{Checks, Ending, ErrorNumber};
+pub use warpline_wire::error_number::{Checks, Ending, ErrorNumber};
 pub use warpline_wire::rdmap::{Cause, RdmaError, Terminate};

@@ -23,7 +23,7 @@ use crate::settings::deadline;
 use warpline_regmap::mailbox::{CloseReason, FailureCause, Settings};
 use warpline_regmap::register::command::{ARM_STREAM, CLOSE_STREAM};
 use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::Event;
 
 /// What a command is started for.

@@ -14,7 +14,7 @@ use crate::network::{ConnectionError, Event, Network};
 use crate::settings::deadline;
 use crate::terminate;
 use warpline_regmap::mailbox::{CloseReason, FailureCause, Settings};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{Cause, Closing, Failure};
 
 /// Reads of a draining connection in one turn; what is read is dropped.

@@ -15,7 +15,7 @@ use crate::settled::Settled;
 use bitflags::bitflags;
 use core::net::SocketAddr;
 use warpline_regmap::mailbox::{CloseReason, FailureCause, StreamOptions, Transport};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::Terminate;
 
 bitflags! {

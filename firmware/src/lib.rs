@@ -61,9 +61,9 @@ mod report;
 mod session;
 mod session_start_up;
 mod settings;
-mod settle;
 mod settled;
 mod start_up;
+mod start_up_end;
 mod table;
 mod terminate;
 

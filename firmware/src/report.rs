@@ -7,7 +7,7 @@ use crate::settled::Settled;
 use warpline_regmap::mailbox::{
     Armed, Block, CardMessage, CloseReason, FailureCause, PrivateData, Requested,
 };
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{Frame, Rtr};
 
 /// The message of one note of an entry.

@@ -16,9 +16,9 @@ use crate::closing::{Leave, fail, leave};
 use crate::entry::{Entry, Notes, State};
 use crate::network::{Answer, ConnectionError, Event, Network, Sequences};
 use crate::session::{Session, Stage, of_peer};
-use crate::settle::arm;
+use crate::start_up_end::arm;
 use warpline_regmap::mailbox::{FailureCause, PrivateData, Refusal};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::sctp::Ssn;
 use warpline_wire::start::{Parameters, Role};
 

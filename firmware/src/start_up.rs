@@ -16,11 +16,11 @@ use crate::machine::Machine;
 use crate::network::{Event, Network, Sequences};
 use crate::session_start_up;
 use crate::settings::{refusal, rtr};
-use crate::settle::arm;
+use crate::start_up_end::arm;
 use warpline_regmap::mailbox::{
     self, Accept, Connect, FailureCause, Offer, Refusal, Reject, Settings,
 };
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{self, Answer, Depth, Enhanced, Initiator, MAX_FRAME_LEN, Parameters};
 
 /// The machine of a connection that the host makes.

@@ -36,7 +36,7 @@ extern crate alloc;
 
 mod address;
 #[macro_use]
-mod codes;
+mod codes_macro;
 mod field;
 #[macro_use]
 pub mod layout;

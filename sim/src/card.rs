@@ -14,7 +14,6 @@ use warpline_verilate::{Build, Library, Trace};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::exclusive::{Caller, Exclusive};
-use crate::follow::StreamEvent;
 use crate::host::HostMemory;
 use crate::network::inlets::{Arrived, Inlet, Token};
 #[cfg(feature = "sctp")]
@@ -24,6 +23,7 @@ use crate::observe::observation::Observation;
 use crate::options::{BackPressure, CardOptions};
 use crate::seat::Seat;
 use crate::simulation::Simulation;
+use crate::stream_events::StreamEvent;
 use crate::timing::Timing;
 
 /// Cycles without progress after which [`Card::run_until_idle`] gives up.

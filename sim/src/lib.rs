@@ -34,25 +34,25 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod axi_lite_master;
 mod card;
 mod clock;
 mod control;
 mod error;
 mod exclusive;
-mod follow;
 mod host;
 mod host_file;
-mod lite;
 mod network;
 mod observe;
 mod options;
 mod pci;
+mod pci_host;
 mod ports;
 mod reads;
 mod seat;
-mod serve;
-mod service;
 mod simulation;
+mod socket_card;
+mod stream_events;
 mod timing;
 mod transmit;
 mod watch;
@@ -65,7 +65,6 @@ pub use card::Card;
 pub use clock::Clock;
 pub use control::program::{ControlOptions, ControlProgram};
 pub use error::{Error, Rule, Violation};
-pub use follow::StreamEvent;
 pub use host::HostMemory;
 pub use network::connections::Connections;
 pub use network::entry::{ConnectionState, OpenConnection};
@@ -83,7 +82,8 @@ pub use network::sctp::event::{AssociationEnd, AssociationEvent, AssociationHand
 pub use network::sctp::options::AssociationOptions;
 pub use observe::observation::{Observation, QueueFill, StreamObservation, StreamState};
 pub use options::{BackPressure, CardOptions};
-pub use service::Service;
+pub use socket_card::Service;
+pub use stream_events::StreamEvent;
 pub use timing::Timing;
 pub use transmit::port::ControlPort;
 pub use warpline_vfio_user::{ListenError, Listener};

@@ -47,7 +47,7 @@ extern crate alloc;
 
 pub mod crc;
 pub mod ddp;
-pub mod error;
+pub mod error_number;
 pub mod marker;
 pub mod mpa;
 pub mod rdmap;

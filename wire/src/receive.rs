@@ -27,7 +27,7 @@ pub use framing::{Framing, FramingConfig, FramingError, Ulpdu};
 pub use queue::{MAX_POSTED, Queue};
 
 use crate::ddp::Header;
-use crate::error::{Checks, Detail, Ending, ErrorRecord, HeaderOctets};
+use crate::error_number::{Checks, Detail, Ending, ErrorRecord, HeaderOctets};
 use crate::{marker, mpa};
 use alloc::collections::{BTreeMap, btree_map::Entry};
 

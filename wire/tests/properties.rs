@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use warpline_wire::ddp::{Header, TaggedSegment, UntaggedSegment};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::mpa::Fpdu;
 use warpline_wire::receive::{
     Delivery, Framing, FramingConfig, Receiver, ReceiverConfig, StreamConfig, Target,

@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use warpline_wire::ddp::Header;
-use warpline_wire::error::{Checks, Detail, ErrorNumber, ErrorRecord, HeaderOctets};
+use warpline_wire::error_number::{Checks, Detail, ErrorNumber, ErrorRecord, HeaderOctets};
 use warpline_wire::rdmap::{
     Address, BitOrder, Cause, Control, Delivered, Error, MAX_HEADER_LEN, Message, Opcode,
     RdmaError, ReadRequest, SourceRegion, Terminate, TerminateView, Version,

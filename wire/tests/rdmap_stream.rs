@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use warpline_wire::error::{Checks, Detail, ErrorNumber, ErrorRecord, HeaderOctets};
+use warpline_wire::error_number::{Checks, Detail, ErrorNumber, ErrorRecord, HeaderOctets};
 use warpline_wire::rdmap::{
     Address, Cause, Delivered, Error, Event, InboundRead, Opcode, OutboundRead, Outgoing,
     RdmaError, ReadRequest, Refused, Stream, Terminate, Version, Violation, queue,

@@ -1,7 +1,7 @@
 //! DDP headers (RFC 5041 §4), and the checks that need nothing but their octets.
 
 use warpline_wire::ddp::{Control, TAGGED_HEADER_LEN, VERSION, control, field};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::rdmap::{self, queue};
 
 use super::amount::in_octets;

@@ -1,7 +1,7 @@
 //! What is wrong with a field, or worth knowing: the rule, and what a receiver makes of it.
 
 use serde::Serialize;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::rdmap::{self, Layer};
 
 /// Whether a receiver refuses the octets.

@@ -1,6 +1,6 @@
 //! FPDUs (RFC 5044 §4): length, markers, PAD and CRC.
 
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::{crc, marker, mpa};
 
 use super::Settings;

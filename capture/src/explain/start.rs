@@ -114,7 +114,7 @@ fn key_fault(octets: &[u8], key: &[u8], requirement: &'static str) -> Option<Fin
 
 fn start_fault(requirement: &'static str, section: &'static str, text: String) -> Finding {
     Finding::fault(Check::Start, requirement, section, text)
-        .reported_as(warpline_wire::error::ErrorNumber::MpaStart)
+        .reported_as(warpline_wire::error_number::ErrorNumber::MpaStart)
 }
 
 fn ascii(octets: &[u8]) -> String {

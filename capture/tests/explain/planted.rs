@@ -309,7 +309,9 @@ fn terminates() {
         ..ReadRequest::default()
     };
     terminate.segment_length = Some(46);
-    terminate.ddp_header = Some(warpline_wire::error::HeaderOctets::of(&refused_request));
+    terminate.ddp_header = Some(warpline_wire::error_number::HeaderOctets::of(
+        &refused_request,
+    ));
     terminate.read_request = Some(request);
     let mut header = [0; 52];
     let length = terminate.emit(&mut header);

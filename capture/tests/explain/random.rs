@@ -8,7 +8,7 @@ use fastrand::Rng;
 use super::*;
 use warpline_capture::explain::{Kind, Source, unit_text, write_json};
 use warpline_wire::ddp::{self, Header};
-use warpline_wire::error::Detail;
+use warpline_wire::error_number::Detail;
 use warpline_wire::rdmap::{self, Delivered, Message};
 use warpline_wire::receive::{Framing, FramingConfig};
 use warpline_wire::send::{CrcField, FpduWriter};

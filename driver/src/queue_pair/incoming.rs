@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use warpline_regmap::layout::revoke;
 use warpline_regmap::register::command;
-use warpline_wire::error::{Detail, ErrorNumber, ErrorRecord};
+use warpline_wire::error_number::{Detail, ErrorNumber, ErrorRecord};
 use warpline_wire::rdmap::{Cause, Delivered, Event, Terminate};
 
 use super::machine::Machine;
@@ -79,7 +79,7 @@ impl Machine {
             stream,
             number: event.number,
             checks: event.checks,
-            header: warpline_wire::error::HeaderOctets::of(&[]),
+            header: warpline_wire::error_number::HeaderOctets::of(&[]),
             ulpdu_len: 0,
             position: event.position,
             detail: Detail::Ddp,

@@ -32,7 +32,7 @@ use warpline_regmap::layout::{
 use warpline_regmap::register::{self, command, interrupt};
 use warpline_regmap::transmit::{self, SendRequest};
 use warpline_regmap::{Field, Register};
-use warpline_wire::error::{Detail, Ending, ErrorRecord};
+use warpline_wire::error_number::{Detail, Ending, ErrorRecord};
 use warpline_wire::receive::{
     Delivery, Event, Flags, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry, StreamConfig,
     Target,

@@ -10,7 +10,7 @@ use warpline_regmap::mailbox::{
     Rtr, StreamOptions,
 };
 use warpline_regmap::transmit::transmit_context;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::rdmap::{Cause, Terminate};
 use warpline_wire::receive::{Event, Receiver, ReceiverConfig, StreamConfig};
 use warpline_wire::start::{Answer, Rtr as Kinds};

@@ -12,7 +12,7 @@ use warpline_regmap::mailbox::{
 use warpline_regmap::register::command::ARM_STREAM;
 use warpline_regmap::sctp::sctp_context;
 use warpline_regmap::transmit::{ARM_TRANSMIT, SET_EMSS, emss, transmit_context};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 const CONNECTION: u16 = 0x8000;
 const PRIVATE: &[u8] = b"volume 7";

@@ -4,8 +4,8 @@ use warpline_hdl::Config;
 use warpline_regmap::layout::{close_event, completion, kind};
 use warpline_regmap::transmit::{self, send_event};
 
-use crate::follow::{Followed, StreamEvent};
 use crate::observe::observation::QueueFill;
+use crate::stream_events::{Followed, StreamEvent};
 use crate::transmit::software::completions::Entry;
 
 /// Untagged queues of a stream, at most.

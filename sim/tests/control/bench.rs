@@ -17,7 +17,7 @@ use warpline_sim::{
     NetworkOptions, PathOptions,
 };
 
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(30);

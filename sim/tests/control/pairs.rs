@@ -6,7 +6,7 @@ use warpline_regmap::mailbox::{
     Offer, PrivateData, Refusal, Reject, Requested, Rtr, Settings, StreamOptions, Transport,
 };
 use warpline_sim::PathOptions;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 const ME: u16 = 0x8000;
 

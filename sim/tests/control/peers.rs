@@ -12,7 +12,7 @@ use warpline_regmap::mailbox::{
     StreamOptions,
 };
 use warpline_sim::PathOptions;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::send::{CrcField, FpduWriter, Message};
 use warpline_wire::start::{self, Event, Initiator};
 

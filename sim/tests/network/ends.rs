@@ -7,7 +7,7 @@ use std::thread;
 use fastrand::Rng;
 use warpline_driver::{Completion, ErrorDetail, ErrorNumber};
 use warpline_sim::{Error, Event, NetworkError, NetworkOptions};
-use warpline_wire::error::Ending;
+use warpline_wire::error_number::Ending;
 
 use crate::bench::{Bench, fpdus, pattern, peer, read_all, rough, tagged, untagged, until, writes};
 

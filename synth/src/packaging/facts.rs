@@ -6,7 +6,7 @@ use warpline_regmap::layout::{self, completion, error_record};
 use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, command};
 use warpline_regmap::transmit::{send_event, send_slot};
 use warpline_regmap::{Field, Layout, Register, Value, sctp, transmit};
-use warpline_wire::error::{Checks, ErrorNumber};
+use warpline_wire::error_number::{Checks, ErrorNumber};
 
 /// A number with a name.
 pub(super) struct Constant {

@@ -7,7 +7,7 @@ use std::process::Command;
 use warpline_regmap::layout::{LAYOUTS, completion, error_record};
 use warpline_regmap::register::{COMMAND_BUSY, REGISTERS, command};
 use warpline_regmap::transmit;
-use warpline_wire::error::{ErrorNumber, check_bit};
+use warpline_wire::error_number::{ErrorNumber, check_bit};
 
 use crate::file;
 

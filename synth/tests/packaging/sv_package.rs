@@ -10,7 +10,7 @@ use warpline_regmap::transmit::{self, send_slot};
 use warpline_regmap::{Field, Layout, Register};
 use warpline_synth::tool;
 use warpline_verilate::Build;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 use crate::file;
 

@@ -11,7 +11,7 @@ use warpline_capture::Capture;
 use warpline_capture::replay::{Landed, REGION_FILL, Replay};
 use warpline_driver::{BackendError, Context, Device, DmaMemory, Error, Options, Registration};
 use warpline_regmap::register;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 use crate::iommu;
 use crate::pages;

@@ -8,7 +8,7 @@ use warpline_driver::{
 };
 use warpline_hdl::{Config, ISLANDS};
 use warpline_wire::ddp::UntaggedSegment;
-use warpline_wire::error::{self, Detail};
+use warpline_wire::error_number::{self, Detail};
 use warpline_wire::marker::{self, Marker};
 use warpline_wire::mpa;
 use warpline_wire::receive::{
@@ -658,7 +658,7 @@ fn set_stags(receiver: &mut Receiver, scenario: &Scenario, domains: &[u16], phas
 type Posted = BTreeMap<(usize, u32, u32), usize>;
 
 /// The record of the reference receiver with what the device keeps of it.
-fn as_the_device(stream: u8, record: &error::ErrorRecord) -> ErrorRecord {
+fn as_the_device(stream: u8, record: &error_number::ErrorRecord) -> ErrorRecord {
     let detail = match record.detail {
         Detail::Ddp => ErrorDetail::None,
         Detail::Crc { expected, received } => ErrorDetail::Crc { expected, received },

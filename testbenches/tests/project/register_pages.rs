@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use warpline_regmap::layout::check;
 use warpline_regmap::register::REGISTERS;
 use warpline_regmap::{Access, Field, Register, Value, markdown, rdl, transmit};
-use warpline_wire::error::Checks;
+use warpline_wire::error_number::Checks;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

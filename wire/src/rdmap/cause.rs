@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::error::ErrorNumber;
+use crate::error_number::ErrorNumber;
 
 /// Layer that found the error (RFC 5040 §4.8, Figure 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,7 +14,7 @@ use super::{
     Address, Cause, Delivered, Error as FormatError, MAX_HEADER_LEN, Message, Opcode, RdmaError,
     ReadRequest, Terminate, Version,
 };
-use crate::error::{ErrorNumber, ErrorRecord};
+use crate::error_number::{ErrorNumber, ErrorRecord};
 use thiserror::Error;
 
 /// A Read Request of the peer that has no Response yet.

@@ -6,7 +6,7 @@ use super::{
     Control, Delivered, Error, MAX_TERMINATE_LEN, Opcode, READ_REQUEST_LEN, ReadRequest, field,
 };
 use crate::ddp::{self, TaggedHeader, UntaggedHeader};
-use crate::error::{ErrorRecord, HeaderOctets};
+use crate::error_number::{ErrorRecord, HeaderOctets};
 
 /// Octets in front of the optional parts.
 pub const CONTROL_LEN: usize = 4;

@@ -12,7 +12,7 @@
 
 use super::{error::ReceiverError, event::Target, queue::Queue};
 use crate::ddp::{self, Header, TaggedHeader, UntaggedHeader};
-use crate::error::{Checks, ErrorNumber};
+use crate::error_number::{Checks, ErrorNumber};
 use alloc::collections::{BTreeMap, btree_map::Entry};
 
 /// Who may use an STag.

@@ -1,6 +1,6 @@
 //! What the receiver reports: where payload goes, which messages are complete, and how a stream ends.
 
-use crate::error::ErrorRecord;
+use crate::error_number::ErrorRecord;
 use bitflags::bitflags;
 
 /// Where payload goes.

@@ -9,7 +9,7 @@
 //! A ULPDU leaves when its whole FPDU is received and valid. The limits are checked as soon as the
 //! dword that begins with ULPDU_Length is complete: an FPDU beyond them is not stored up to its CRC.
 
-use crate::error::{Detail, Ending, ErrorNumber, HeaderOctets};
+use crate::error_number::{Detail, Ending, ErrorNumber, HeaderOctets};
 use crate::{crc, marker, mpa};
 use alloc::vec::Vec;
 

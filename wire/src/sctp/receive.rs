@@ -15,7 +15,7 @@ use super::chunk::Segment;
 use super::order::{FULL_WINDOW_WORDS, InvalidSsn, Order, WindowError};
 use super::ssn::Ssn;
 use crate::ddp::Header;
-use crate::error::{Detail, ErrorRecord, HeaderOctets};
+use crate::error_number::{Detail, ErrorRecord, HeaderOctets};
 use crate::receive::{
     DdpChecker, Delivery, Flags, MAX_POSTED, MsnMode, ReceiverError, StagEntry, StreamContext,
     Target,

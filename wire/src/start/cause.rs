@@ -2,7 +2,7 @@
 
 use super::frame::{Kind, StartError};
 use super::rtr::Rtr;
-use crate::error::ErrorNumber;
+use crate::error_number::ErrorNumber;
 use thiserror::Error;
 
 /// Why start-up failed. Every cause ends the connection.

@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::parameters::Parameters;
-use crate::error::ErrorNumber;
+use crate::error_number::ErrorNumber;
 
 /// Layer of the Terminate Message for a failed RFC 6581 negotiation: LLP (RFC 6581 §8).
 pub const TERMINATE_LAYER: u8 = 2;

@@ -5,7 +5,7 @@
 )]
 
 use serde_json::Value;
-use warpline_wire::error::ErrorRecord;
+use warpline_wire::error_number::ErrorRecord;
 use warpline_wire::receive::{
     Delivery, Event, Flags, Framing, FramingError, Receiver, Scope, Sink, StagEntry, Target,
 };

@@ -12,7 +12,7 @@ mod validation;
 use common::*;
 use sha2::{Digest, Sha256};
 use warpline_wire::ddp::{Header, TaggedHeader, UntaggedHeader};
-use warpline_wire::error::{Checks, Detail, ErrorNumber};
+use warpline_wire::error_number::{Checks, Detail, ErrorNumber};
 use warpline_wire::receive::{
     Delivery, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, Scope, StagEntry,
     StreamConfig, Target,

@@ -11,7 +11,7 @@ mod untagged;
 
 use common::*;
 use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
-use warpline_wire::error::{Checks, Detail, Ending, ErrorNumber, sub_code};
+use warpline_wire::error_number::{Checks, Detail, Ending, ErrorNumber, sub_code};
 use warpline_wire::receive::{
     Delivery, Flags, Framing, FramingConfig, MsnMode, Receiver, ReceiverConfig, ReceiverError,
     Scope, StagEntry, StreamConfig, Target,

@@ -4,7 +4,7 @@ use crate::common::pattern;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use warpline_wire::error::{Checks, ErrorNumber};
+use warpline_wire::error_number::{Checks, ErrorNumber};
 use warpline_wire::receive::{Delivery, Flags, ReceiverError, Scope, StagEntry, Target};
 use warpline_wire::sctp::receive::{
     Counters, Event, Failure, OpenError, Receiver, SessionConfig, Sink,

@@ -3,7 +3,7 @@
 use crate::common::{Log, Seen, fpdu, stream_of, writable};
 use crate::{R1, vector, waiting_initiator};
 use warpline_wire::ddp::{TaggedHeader, UntaggedHeader};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::receive::{Receiver, ReceiverConfig, StreamConfig};
 use warpline_wire::send::CrcField;
 use warpline_wire::start::{Answer, Event, Gate, Initiator, Parameters, Responder, Role, Settings};

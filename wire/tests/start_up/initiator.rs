@@ -2,7 +2,7 @@
 
 use crate::common::pattern;
 use crate::{R1, R2, R3, R4, failure, plain, refuses, vector, waiting_initiator, written};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{
     Cause, Closing, Depth, Enhanced, Event, Frame, Initiator, Kind, Negotiation, Role, Rtr,
     Settings, StartError, field,

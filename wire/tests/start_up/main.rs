@@ -13,7 +13,7 @@ mod negotiation;
 mod pairs;
 mod responder;
 
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{Closing, Event, Failure, Frame, Initiator, Kind, Responder, Settings};
 
 /// Octets of a golden start frame.

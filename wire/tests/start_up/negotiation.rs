@@ -1,7 +1,7 @@
 //! The IRD/ORD block: the rules of RFC 6581 §9, over all flags and the depths around each limit.
 
 use crate::{failure, plain, written};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{
     Answer, Cause, Closing, Depth, Enhanced, Event, Frame, Initiator, Kind, NO_NEGOTIATION,
     Negotiation, Parameters, Responder, Rtr, Settings, StartError, TERMINATE_LAYER, TERMINATE_TYPE,

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{
     Answer, Closing, Depth, Enhanced, Event, Failure, Initiator, Parameters, Responder, Rtr,
     Settings,

@@ -1,7 +1,7 @@
 //! The Responder against composed peers.
 
 use crate::{R1, R2, R3, failure, plain, refuses, vector, written};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::{
     Answer, Cause, Closing, Event, Kind, Progress, Responder, Settings, StartError, field,
 };

@@ -27,8 +27,8 @@ use warpline_hdl::tx::mpa::transmit_ring::ports;
 
 use super::outgoing::Outgoing;
 use crate::error::{Rule, Violation};
-use crate::follow::SendEvent;
 use crate::options::{BackPressure, CardOptions};
+use crate::stream_events::SendEvent;
 use crate::watch::Watch;
 use command::{Command, Kind, Pending};
 use stream::{Armed, Stream};

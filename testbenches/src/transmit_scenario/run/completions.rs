@@ -2,7 +2,7 @@
 
 use warpline_regmap::layout::{completion, error_event, kind};
 use warpline_regmap::transmit::{self, READ_BUFFER_OCTETS, send_event};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 use super::state::{ENTRIES, ENTRY, Result, Run, words};
 

@@ -3,7 +3,7 @@
 use warpline_hdl::records::chunk_status::{INVALID, NO_ROOM, NO_STREAM, OLD, TAKEN};
 use warpline_regmap::layout::refused;
 use warpline_regmap::sctp::sctp_capabilities;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::mpa::MAX_ULPDU;
 use warpline_wire::sctp::{Control, Function, Sender, Ssn};
 use warpline_wire::send::{CrcField, FpduWriter, Message};

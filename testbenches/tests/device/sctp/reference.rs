@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warpline_hdl::Sctp;
 use warpline_hdl::records::chunk_status;
 use warpline_regmap::layout::refused;
-use warpline_wire::error::{Checks, ErrorNumber};
+use warpline_wire::error_number::{Checks, ErrorNumber};
 use warpline_wire::receive::{Delivery, Flags, Scope, StagEntry, Target};
 use warpline_wire::sctp::receive::{Event, Failure, Receiver, SessionConfig, Sink};
 use warpline_wire::sctp::{FULL_WINDOW_WORDS, Order, SSN_LEN, Segment, Ssn};

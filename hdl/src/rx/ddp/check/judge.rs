@@ -23,7 +23,7 @@ use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, Record, comment};
 use warpline_wire::ddp;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 /// Cycles from an FPDU to its `fails_` inputs.
 pub const TABLES: u64 = stag_table::LATENCY + tagged_checks::LATENCY;
@@ -278,7 +278,7 @@ impl Logic for Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpline_wire::error::check_bit;
+    use warpline_wire::error_number::check_bit;
 
     #[test]
     fn checks_have_the_bit_numbers_of_the_error_record() {

@@ -26,7 +26,7 @@ use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 
 /// Settle for S streams.
 #[derive(Block)]

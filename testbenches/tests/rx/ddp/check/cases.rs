@@ -4,7 +4,7 @@ use super::bench::*;
 use super::model::*;
 use super::stimulus::*;
 use warpline_regmap::layout::{completion, error_event, error_record, kind};
-use warpline_wire::error::Checks;
+use warpline_wire::error_number::Checks;
 
 /// A segment of a message on stream 1, queue 0, MSN 5: MO, last, payload octets; error, and HOLE when it is delivered.
 pub type Piece = (u32, bool, usize, u16, Option<bool>);

@@ -8,8 +8,8 @@
 //!                                   Model (DdpChecker of warpline-wire) ◄┘
 //! ```
 
-mod around;
 mod bench;
+mod buffers_and_commands;
 mod cases;
 mod messages;
 mod model;

@@ -11,7 +11,7 @@ use warpline_regmap::layout::{
     stream_context,
 };
 use warpline_wire::ddp;
-use warpline_wire::error::Checks;
+use warpline_wire::error_number::Checks;
 use warpline_wire::receive::{
     self, DdpChecker, Flags, MsnMode, Queue, Scope, StagEntry, StreamContext,
 };

@@ -10,7 +10,7 @@ use warpline_regmap::layout::refused;
 use warpline_testbenches::lockstep::Lockstep;
 use warpline_testbenches::octets::{lowest, noisy_beat, octets};
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
-use warpline_wire::error::Detail;
+use warpline_wire::error_number::Detail;
 use warpline_wire::receive::{Framing, FramingConfig};
 use warpline_wire::send::{CrcField, FpduWriter};
 use warpline_wire::{crc, marker, mpa};

@@ -5,7 +5,7 @@ use crate::entry::{Entry, Notes, State, Step};
 use crate::network::{Network, Sequences};
 use crate::settled::{Settled, segment};
 use warpline_regmap::mailbox::FailureCause;
-use warpline_wire::error::ErrorNumber;
+use warpline_wire::error_number::ErrorNumber;
 use warpline_wire::start::Parameters;
 
 /// The stream is to be armed with what was settled, and for the sequence numbers of the first octets, or segments; with `None` the
