@@ -6,10 +6,10 @@
 //!  ──────────────►│ commit buffer             │────────────────────►│ check │───────────►│ place │──┐
 //!  m_axis_window  │                           │◄──── payload ───────┼───────┼────────────│       │  │
 //!  ◄──────────────└───────────────────────────┘                     └───┬───┘  Delivery  └───┬───┘  ▼
-//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤       ┌────────────▼─┐  write_mux ──► m_axi
-//!                 │            └──────► command_arbiter ─────────────────────────┘       │ deliver      │    ▲
-//!                 ├─ doorbell ─► rings ───┘ ◄──────────── reads ────── m_axi     └─► completion ┘────┘
-//!                 └───────────────────────────────────────────────────────────► interrupts ◄┘ ───► m_axis_msix
+//!  s_axil ──► registers ──► control ──► arm, close ──► (all)    tables ─┤            ┌───────▼────┐ write_mux ──► m_axi
+//!               │             └──► command_arbiter ─────────────────────┘            │ deliver    │     ▲
+//!               ├─ doorbell ─► rings ─────────┘ ◄── reads ── m_axi                   └─► completion ────┘
+//!               └───────────────────────────────────────────────────────────────────────► interrupts ──► m_axis_msix
 //!
 //!  to the transmit side:   doorbells, transmit requests, changes of STags, mpa_accepted, errors
 //!  from the transmit side: results of requests, TRANSMIT_STATE, send_event, doorbells for receive rings

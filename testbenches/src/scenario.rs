@@ -1,9 +1,9 @@
 //! Random traffic for the whole device, compared with the reference receiver.
 //!
 //! ```text
-//!           ┌─► Expected: reference receiver ─► memory, completions, errors ─┐
-//!  seed ─► Scenario                                                          ├─ equal?
-//!           └─► Bench: driver ─► simulated card ─► the same ────────────────┘
+//!           ┌─► Expected: reference receiver ─► memory, completions, errors ──┐
+//!  seed ─► Scenario                                                           ├─ equal?
+//!           └─► Bench: driver ─► simulated card ─► the same ──────────────────┘
 //! ```
 //!
 //! One seed gives one [`Scenario`]: memory regions, streams with receive buffers, FPDUs good and bad, the TCP segments

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!           ┌─► Judge: segments, MPA, CRC of warpline_wire ─► FPDUs, completions, boundaries ─┐
-//!  seed ─► Plan                                                                                ├─ legal?
+//!  seed ─► Plan                                                                               ├─ legal?
 //!           └─► Run: registers, send rings, memory, TCP, peer ─► device in Verilator ─────────┘
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Heads: which streams have a complete slot to give, and what belongs to it.
 //!
 //! ```text
-//!  finished ─► done, failed (a bit for each place) ─►[is it the oldest?]──┐
+//!  finished ─► done, failed (a bit for each place) ─►[is it the oldest?]─┐
 //!  pop ──────► consumed ───────────────────────────►[is the next done?]──┴─► head
 //!  row_stream ─► consumed, failed ─►[place]─► slot ─►[+1]─► consumed, head_failed
 //! ```

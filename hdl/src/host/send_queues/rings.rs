@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  set, arguments ─►[fields]─►[allowed?]─►(no count is being written)─► clear, ring ─► set_ready, set_failed
-//!                                ▲ ring                                   │
-//!  detach ──────────────────────►│◄─────────────────────────────────────────┘
+//!                                ▲ ring                                    │
+//!  detach ──────────────────────►│◄────────────────────────────────────────┘
 //!  freeze ─► open ─► doorbell counts? ─► rung
 //! ```
 //!

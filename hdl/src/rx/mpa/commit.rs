@@ -1,7 +1,7 @@
 //! Commit buffer: holds whole FPDUs without their markers until the verdict of `check`.
 //!
 //! ```text
-//!  Start ──► queue ───────────────────────────────────────┐
+//!  Start ──► queue ────────────────────────────────────────┐
 //!  plain beat ─► dword index in the FPDU ─► dwords 0 to 4 ─┴─► DdpSegment ─► check
 //!                             └─► rotate ─► lane RAM ──► place
 //! ```

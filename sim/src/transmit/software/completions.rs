@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  RTL ── m_axi: entry at its own place ──► redirected ─┐
-//!                                                        ├─► next place of the host's queue, PHASE by that place
+//!                                                       ├─► next place of the host's queue, PHASE by that place
 //!  engine ── send_event ────────────────────────────────┘
 //!  host ── COMPLETION_CONSUMER ──► the RTL's share of the entries that were consumed ──► RTL
 //! ```

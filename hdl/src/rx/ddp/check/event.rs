@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  settled, outcome ─► Placement, Completion or ErrorEvent ─┐
-//!                                                            ├─►[output register]─► pair
+//!                                                           ├─►[output register]─► pair
 //!  message, fault, fence ─► Delivery ───────────────────────┘
 //! ```
 //!

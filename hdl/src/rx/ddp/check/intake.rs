@@ -2,18 +2,18 @@
 //! pipeline empty.
 //!
 //! ```text
-//!                                  ┌─ tagged ───────────────────────────────────────────┐
+//!                                  ┌─ tagged ─────────────────────────────────────────────┐
 //!  DdpSegment ─►[queue]─┬─► Idle ──┼─ untagged ─► Hold: its queue changes ────────────────┼─► outcome
 //!  kept FPDU ───────────┘          └─ untagged, no buffer ─► Hold ─► Drain ─► Look ─┬─────┘
-//!                                                                                 └─► kept
+//!                                                                                   └─► kept
 //!  command, fault ────────► Idle ─► Look ─► Tell or Finish ─► Idle
 //!  closed messages ───────────────► Drain ─► Look ─► Tell, one by one ─► Idle
 //! ```
 //!
 //! The key is the subject of all look-ups. A tagged FPDU has it for one cycle, an untagged one for four: its queue is looked up in the
-//! first two, judged in the next one, and changed in the fourth, before anybody knows whether the FPDU is right. That is never
-//! wrong: an FPDU in order that fails freezes its stream, whose queues are of no use then, until it is armed anew. What an FPDU
-//! `ahead` of a gap finds changes nothing, and so does one that is refused.
+//! first two, judged in the third, and changed in the fourth, before the verdict on the FPDU. That is safe: an FPDU in order that
+//! fails freezes its stream, whose queues are unused until it is armed anew. An FPDU `ahead` of a gap changes no queue, and neither
+//! does a refused one.
 //!
 //! An untagged FPDU without a buffer does not enter. When all in front are settled, it fails, or is kept while a buffer is
 //! coming: then faults and commands go in between, and it is looked up again. FPDUs behind it wait.

@@ -1,9 +1,9 @@
 //! FastPath: measures an FPDU that begins with a beat while that beat is on its way into the ring.
 //!
 //! ```text
-//!  beat ─► first new octet ─► where its chain continues? ─► lane ┐
-//!            └─► octets up to the edge ─────────────────────────┼─► dwords; whole, or how far from it?
-//!  landing octets (first two of each dword) ─► ULPDU_Length ────┘
+//!  beat ─► first new octet ─► where its chain continues? ─► lane ─┐
+//!            └─► octets up to the edge ───────────────────────────┼─► dwords; whole, or how far from it?
+//!  landing octets (first two of each dword) ─► ULPDU_Length ──────┘
 //! ```
 //!
 //! A visit takes 12 cycles and those in which its rows land; an FPDU that arrives alone would spend them idle. If all

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  beyond, answers ─► pending ─► island ─► known already? ─► marker ─► ULPDU_Length ─► whole? ─► Fpdu
-//!                     (RoundRobin)       ▲           │  └──────── its end ◄────┐                       │
-//!                                  └───────────┴─────────────────────────┴── from there on ◄─────┘
+//!                  (RoundRobin)     ▲            │  └─ its end ◄─────────────┐                     │
+//!                                   └────────────┴───────────────────────────┴─ from there on ◄────┘
 //! ```
 //!
 //! A stream is visited when one of its segments ends behind a gap. The visit covers the island that contains the

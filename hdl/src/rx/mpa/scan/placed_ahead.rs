@@ -5,8 +5,8 @@
 //!  ────────┴── gap ───┴───────────┴──────────────────┴─────────┴──►
 //!                     └ under way ┘└─ placed ────────┘└ u. way ┘
 //!
-//!  verdict, ask, record ──► read a stream's row ─► compare ─► write it ─┐   an op at a time, 3 cycles each
-//!                            ▲ Store ◄─────────────────────────────────┘
+//!  verdict, ask, record ──► read a stream's row ─► compare ─► write it ─┐  an op at a time, 3 cycles each
+//!                            ▲ Store ◄──────────────────────────────────┘
 //!  a visit of the chain ───► read ─► snapshot ─► position of the chain      an FPDU a cycle
 //! ```
 //!

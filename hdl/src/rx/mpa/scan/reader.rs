@@ -1,8 +1,8 @@
 //! Reader: reads the header rows of one stream after another, each from its next FPDU on, a row a cycle.
 //!
 //! ```text
-//!  Visit ─► row ──► header RAM (2 cycles) ─────────► Lengths ─► lengths ─┐
-//!            │                                                           ├─► queue ─► walker
+//!  Visit ─► row ──► header RAM (2 cycles) ─────────► Lengths ─► lengths ┐
+//!            │                                                          ├─► queue ─► walker
 //!            └────► edge ─► lanes that count, last row? ─────────► Row ─┘
 //!                          └─► end of the visit                  ▲ abort
 //! ```

@@ -1,8 +1,8 @@
 //! Answers: makes of the beats on R as many beats as were asked for, and says which of them are no good.
 //!
 //! ```text
-//!  beats of each burst ─► queue ─► left in this burst ─┐ as many? ─► refused ──┐
-//!  R ─────────────────────────────────────────────────┴► skip, fill ─► octets ─┴─► queue ─► source_planner
+//!  beats of each burst ─► queue ─► left in this burst ─┐ as many? ─► refused ───┐
+//!  R ──────────────────────────────────────────────────┴► skip, fill ─► octets ─┴─► queue ─► source_planner
 //! ```
 //!
 //! A beat is *refused* when the bus answers with an error (RRESP bit 1), and when RLAST does not come with the burst's last

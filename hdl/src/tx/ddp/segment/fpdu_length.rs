@@ -1,7 +1,7 @@
 //! FPDU length: how many dwords the FPDU of a ULPDU has, markers included.
 //!
 //! ```text
-//!  ULPDU_Length ─► content ────────────┬───────────────────────────────────────┬─► + ─► dwords
+//!  ULPDU_Length ─► content ────────────┬────────────────────────────────────────┬─► + ─► dwords
 //!  position ────► dwords to a marker ──┴─► x = content - those - 1 ─► x / 127 ──┘
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Header: the header of a DDP segment (RFC 5041 §4) in the order in which its octets are sent.
 //!
 //! ```text
-//!  tagged:    control, RsvdULP,          STag, Tagged Offset  ─┐
+//!  tagged:    control, RsvdULP,          STag, Tagged Offset  ──┐
 //!  untagged:  control, RsvdULP (5), Queue Number, MSN, MO ──────┴─► octets, the first one in bits 7:0
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! Commands: checks what TCP asks for against the rows of its stream, and has it done.
 //!
 //! ```text
-//!  s_axis_send ─► command ─► rows ─► position ─► from acknowledged ─► octets left ─► decide ─┬─► SendRange ─► range_read
+//!  s_axis_send ─► command ─► rows ─► position ─► from acknowledged ─► octets left ─► decide ┬─► SendRange ─► range_read
 //!                            ▲ edge, acknowledged, start, tail                              ├─► Freed ─► room_release
-//!                            └ written by visibility, and by ACKNOWLEDGE                     ├─► start, done of boundary_map
+//!                            └ written by visibility, and by ACKNOWLEDGE                    ├─► start, done of boundary_map
 //!                                                                                           └─► Answer ─► status
 //! ```
 //!

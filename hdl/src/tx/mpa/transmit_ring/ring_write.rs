@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  FramedBeat ─┬─► rows, end ──────────────────────────┬─► LandedBeat
-//!              └─► lanes 0..dwords ─┐                  ▼
+//!              └─► lanes 0..dwords ┐                   ▼
 //!  octets ─────────────────────────┴─►[rotate dwords]─► write port of the lane RAM
 //! ```
 //!
