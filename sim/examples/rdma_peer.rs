@@ -14,10 +14,11 @@
 //! ```
 //!
 //! As a listener it offers 1 MiB to reads and writes, named in front of the private data of its Reply. Octet i of private data is
-//! 7 i + 3. An ADDRESS of `refuse` or `refused` may have `sctp://` in front: then the card has sessions of SCTP. Each line on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's
-//! administrator has switched its CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's
-//! network side is recorded there. FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software. With
-//! `SOFT_PROCESSOR`, the control program is its image on picorv32.
+//! 7 i + 3. An ADDRESS of `fault`, `refuse` or `refused` may have `sctp://` in front: then the card has sessions of SCTP. Each line
+//! on standard output is one fact; the last is "done". With `CRC_OFF` in the environment the card's administrator has switched its
+//! CRCs off; with `MARKERS`, the card asks its peers for markers; with `RECORD`, a file, the card's network side is recorded there.
+//! FPDUs are made by the RTL; with `SOFTWARE`, by the card's engine in software. With `SOFT_PROCESSOR`, the control program is its
+//! image on picorv32.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -305,6 +306,24 @@ struct Offer {
     stag: u32,
 }
 
+impl Offer {
+    /// The region in front of private data, as this program and `rdma-peer` name it, or as `warpline serve` and `sctp-peer` do.
+    fn parse(private_data: &[u8]) -> Option<Self> {
+        let (stag, base, length) = match private_data.strip_prefix(b"WLM1") {
+            Some(rest) => (rest.get(..4)?, rest.get(4..12)?, rest.get(12..20)?),
+            None => {
+                let head = private_data.get(..20)?;
+                (&head[16..], &head[..8], &head[8..16])
+            }
+        };
+        Some(Self {
+            base: u64::from_be_bytes(base.try_into().ok()?),
+            length: u64::from_be_bytes(length.try_into().ok()?),
+            stag: u32::from_be_bytes(stag.try_into().ok()?),
+        })
+    }
+}
+
 /// Connects; the peer's Reply names its region.
 fn connected(
     machine: &Machine,
@@ -322,20 +341,13 @@ fn connected(
         pair.stream(),
         reply.len()
     );
-    let (head, _) = reply
-        .split_at_checked(20)
-        .ok_or("the reply has no region")?;
-    let offer = Offer {
-        base: u64::from_be_bytes(head[..8].try_into()?),
-        length: u64::from_be_bytes(head[8..16].try_into()?),
-        stag: u32::from_be_bytes(head[16..20].try_into()?),
-    };
+    let offer = Offer::parse(&reply).ok_or("the reply has no region")?;
     Ok((pair, offer))
 }
 
 /// Does what the peer must refuse; the peer's Terminate, or the end, follows.
-fn fault(machine: &Machine, case: &str, address: SocketAddr) -> Result<(), Failure> {
-    let (pair, offer) = connected(machine, address, Revision::Two)?;
+fn fault(machine: &Machine, case: &str, peer: Endpoint) -> Result<(), Failure> {
+    let (pair, offer) = connected(machine, peer, Revision::Two)?;
     let region = machine.region()?;
     let to = |stag, offset| Remote { stag, offset };
     let end = offer.base + offer.length;
@@ -548,7 +560,10 @@ fn main() -> Result<(), Failure> {
         ["refuse", address, count] => refuse(address.parse()?, count.parse()?)?,
         ["connect", address, "1"] => blocks(&machine()?, address.parse()?, Revision::One)?,
         ["connect", address, "2"] => blocks(&machine()?, address.parse()?, Revision::Two)?,
-        ["fault", case, address] => fault(&machine()?, case, address.parse()?)?,
+        ["fault", case, endpoint] => {
+            let endpoint = endpoint.parse()?;
+            fault(&Machine::of(endpoint)?, case, endpoint)?;
+        }
         ["file", address, length] => {
             let machine = Machine::new(PathOptions::rough(1))?;
             file(&machine, address.parse()?, length.parse()?)?;

@@ -54,7 +54,7 @@ try 'the guest reads' get 10.0.2.2:$port $size /mnt/read
 try 'the guest indicates another adaptation' indicate 2 10.0.2.2:$refuser
 try 'the guest indicates no adaptation' indicate none 10.0.2.2:$refuser
 try 'the guest is rejected' rejected 10.0.2.2:$refuser
-try 'the guest serves' serve $size 2 /mnt/served
+try 'the guest serves' serve $size 3 /mnt/served
 try 'the guest rejects' reject 33 1
 for device in eth0 ifb0; do tc -s qdisc show dev \$device | sed -n "s/.*(dropped \([0-9]*\),.*/\$device dropped \1/p" | head -n 1; done
 echo "verdict: \${failed:+failed}\${failed:-passed}" | sed s/failed1/failed/
@@ -70,13 +70,14 @@ card() {
     timeout "$limit" "${@:2}" >"$work/$1" 2>&1 || { cat "$work/$1" "$work/guest" >&2; fail "the card could not: $1"; }
 }
 wait_for "$work/guest" '^serving at SCTP port' "$PATIENCE"
-card put "$warpline" put "$file" "sctp://127.0.0.1:$forwarded"
+card fault "$peer" fault bad-stag "sctp://127.0.0.1:$forwarded"
+card put "$warpline" put "$file" "sctp://127.0.0.1:$forwarded" --pcap "$work/put.pcapng"
 card get "$warpline" get "sctp://127.0.0.1:$forwarded" "$work/read" --length "$size"
 wait_for "$work/guest" '^rejecting at SCTP port'
 card refused "$peer" refused "sctp://127.0.0.1:$forwarded"
 wait "$guest" || { cat "$work/guest" "$work/responder" >&2; fail "the guest reports a failure"; }
 wait "$responder" || { cat "$work/responder" >&2; fail "the card as Responder reports a failure"; }
-(cd "$work" && grep --binary-files=without-match --with-filename '' guest responder refuser put get refused)
+(cd "$work" && grep --binary-files=without-match --with-filename '' guest responder refuser fault put get refused)
 
 # The octets, in all four directions. A comparison finds one that is another.
 printf '\xff' | cat - "$file" | head -c "$size" >"$work/other"
@@ -92,12 +93,13 @@ said 1 "put: $size octets"
 said 1 "get: $size octets"
 said 2 "aborted by the peer"
 said 1 "rejected: 33 octets, 33 as agreed"
-said 7 "session: over"
+said 8 "session: over"
 # The card.
 (($(grep -cF '"closed":true,"end":"closed: both ends have sent their FIN"' "$work/responder") == 2)) ||
     fail "the card as Responder does not end two sessions in order"
 (($(grep -cF 'invalid STag (DDP' "$work/responder") == 1)) || fail "the card as Responder does not refuse the STag"
 has "$work/refuser" "rejected"
+has "$work/fault" "terminated: invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
 has "$work/refused" "rejected: 33 octets, 33 as agreed"
 for device in eth0 ifb0; do
     grep -qxE "$device dropped [1-9][0-9]*" "$work/guest" || fail "no packet was lost at $device"
@@ -110,9 +112,12 @@ sum() { sed -nE "s/^segments: ([0-9]+) sent, ([0-9]+) received$/\\$1/p" "$work/g
 for way in "from 1" "to 2"; do
     read -r name field <<<"$way"
     counted=$(sum "$field")
-    # Of each side: an Initiate or its answer in seven sessions, and a Terminate in the five that were accepted.
-    grep -q "^$name the guest: $counted segments, 12 control messages;" "$work/judged" ||
+    # Of each side: an Initiate or its answer in eight sessions, and a Terminate in the six that were accepted.
+    grep -q "^$name the guest: $counted segments, 14 control messages;" "$work/judged" ||
         fail "sctp-peer counts $counted segments $name the guest, tshark others"
 done
+# What the card has recorded of its own: Initiate, Accept and both Terminates. Both ends have the address of this machine.
+"$here/chunks.py" "$tree" "$work/put.pcapng" 127.0.0.1 >"$work/recorded" || fail "tshark complains of what the card has recorded"
+grep -qE '^from the guest: [1-9][0-9]* segments, 4 control messages;' "$work/recorded" || fail "the card has recorded something else"
 judge --planted || fail "a planted fault is not found"
 say "passed in $((SECONDS - start)) s"
