@@ -124,10 +124,12 @@ struct Sender {
 impl Sender {
     /// Whether a segment may be sent.
     fn fits(&self, segment: &TcpSegment) -> bool {
-        segment.injected
-            || self
-                .window
-                .is_some_and(|window| distance(segment.end(), window.limit) >= 0)
+        match (segment.tail, self.window) {
+            // Behind what arrived in front of it, which waits for the first window of an armed stream.
+            (Tail::Abort, window) => window.is_some() || self.opens.is_none(),
+            _ if segment.injected => true,
+            (_, window) => window.is_some_and(|window| distance(segment.end(), window.limit) >= 0),
+        }
     }
 
     /// The first segment that may be sent.

@@ -119,7 +119,8 @@ fn what_came_in_front_of_a_reset_arrives() {
         let (handle, stream) = bench.attach(0);
         gone.write_all(&octets).unwrap();
         reset(gone);
-        assert!(matches!(bench.completion(), Completion::Tagged(_)));
+        let placed = bench.completion();
+        assert!(matches!(placed, Completion::Tagged(_)), "{placed:?}");
         let ended = bench.completion();
         assert!(
             matches!(&ended, Completion::Error(event) if event.number == ErrorNumber::MpaConnection),
