@@ -160,7 +160,12 @@ fn what_cannot_be_done_is_said_in_one_line() {
     fs::write(&source, octets(1000, 2)).unwrap();
     let server = Server::start(&["--size", "1000"]);
     let there = &server.address;
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 6] = [
+        (
+            &["put", &source, there, "--pcap", "/dev/full"],
+            2,
+            "cannot write /dev/full",
+        ),
         (
             &["put", &source, "sctp://nowhere"],
             2,

@@ -222,7 +222,12 @@ fn what_cannot_be_done_is_said_in_one_line() {
         .to_string();
     let server = Server::start(&["--size", "1000"]);
     let there = &server.address;
-    let cases: [(&[&str], i32, &str); 13] = [
+    let cases: [(&[&str], i32, &str); 14] = [
+        (
+            &["put", &source, there, "--pcap", "/dev/full"],
+            2,
+            "cannot write /dev/full",
+        ),
         (&["put", &missing, there], 2, "missing: cannot read"),
         (&["put", &empty, there], 2, "empty: is empty"),
         // Without an end, a device would be read until memory is full.

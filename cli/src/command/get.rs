@@ -50,5 +50,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         equal: None,
     };
     report.show(how.json, "read", took)?;
+    drop(client);
+    machine.close()?;
     Ok(OK)
 }

@@ -44,5 +44,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         equal,
     };
     report.show(how.json, "written", took)?;
+    drop(client);
+    machine.close()?;
     Ok(if equal == Some(false) { DIFFERENT } else { OK })
 }

@@ -108,5 +108,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     if let Some(path) = &options.output {
         write_octets(path, &server.to_vec()?)?;
     }
+    drop(server);
+    machine.close()?;
     Ok(OK)
 }

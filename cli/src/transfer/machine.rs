@@ -37,8 +37,8 @@ pub struct Machine {
     pub domain: ProtectionDomain,
     /// The driver's handle.
     pub context: Context,
-    _program: ControlProgram,
-    _network: Arc<Connections>,
+    program: ControlProgram,
+    network: Arc<Connections>,
     _clock: Clock,
 }
 
@@ -83,9 +83,25 @@ impl Machine {
         Ok(Self {
             domain: context.protection_domain()?,
             context,
-            _program: program,
-            _network: network,
+            program,
+            network,
             _clock: clock,
         })
+    }
+
+    /// Ends the card, its connections first.
+    ///
+    /// # Errors
+    /// Those of the record, if what has passed is not all in it.
+    pub fn close(self) -> Result<(), Error> {
+        let Self {
+            domain,
+            context,
+            program,
+            network,
+            _clock,
+        } = self;
+        drop((domain, context, program));
+        network.flush_record().map_err(Error::Network)
     }
 }

@@ -72,16 +72,8 @@ impl Connections {
     /// # Errors
     /// [`NetworkError::System`], [`NetworkError::Record`].
     pub fn open(card: &Card, options: NetworkOptions) -> Result<Self, NetworkError> {
-        let frames = match &options.record {
-            None => None,
-            Some(path) => {
-                let frames = Frames::create(path).map_err(|source| NetworkError::Record {
-                    path: path.clone(),
-                    source,
-                })?;
-                Some(Arc::new(frames))
-            }
-        };
+        let frames = options.record.clone().map(Frames::create).transpose()?;
+        let frames = frames.map(Arc::new);
         let record = Record::new(frames.clone());
         let sleep = Sleep::new().map_err(std::io::Error::from)?;
         let wake = sleep.waker();
@@ -270,9 +262,9 @@ impl Connections {
     /// Writes what was recorded so far to the file.
     ///
     /// # Errors
-    /// [`NetworkError::System`] when it could not be written; the record then has ended.
+    /// [`NetworkError::Record`] when something could not be written: with that the record has ended.
     pub fn flush_record(&self) -> Result<(), NetworkError> {
-        Ok(self.shared.table().flush()?)
+        self.frames.as_ref().map_or(Ok(()), |frames| frames.check())
     }
 
     /// The file of the record, for what passes beside the connections.
@@ -308,8 +300,6 @@ impl Drop for Connections {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // a panic has been printed to standard error
         }
-        if let Err(error) = self.shared.table().flush() {
-            tracing::error!(%error, "the record of the network side is incomplete");
-        }
+        self.shared.table().flush();
     }
 }

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etherparse::err::packet::BuildWriteError;
 use etherparse::{IpHeaders, PacketBuilder, PacketBuilderStep};
+
+use crate::network::error::NetworkError;
 
 /// Ethernet addresses, locally administered.
 const CARD: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -42,69 +44,90 @@ impl From {
     }
 }
 
-/// The file.
-pub(crate) struct Frames(Mutex<State>);
+/// The file. After an error nothing more is written to it.
+pub(crate) struct Frames {
+    path: PathBuf,
+    state: Mutex<State>,
+}
 
 struct State {
-    /// `None`: it has ended.
-    file: Option<BufWriter<File>>,
+    /// The file, or what has ended it.
+    file: io::Result<BufWriter<File>>,
     frame: Vec<u8>,
-    /// What ended the file, until it was returned.
-    failed: Option<io::Error>,
+}
+
+impl State {
+    fn with(&mut self, write: impl FnOnce(&mut BufWriter<File>, &mut Vec<u8>) -> io::Result<()>) {
+        if let Ok(file) = &mut self.file
+            && let Err(error) = write(file, &mut self.frame)
+        {
+            tracing::error!(%error, "the record of the network side ends");
+            self.file = Err(error);
+        }
+    }
 }
 
 impl Frames {
     /// Creates the file.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path)?);
-        let mut header = block::BYTE_ORDER_MAGIC.to_le_bytes().to_vec();
-        header.extend([1, 0, 0, 0]); // version 1.0
-        header.extend([0xFF; 8]); // length not stated
-        write_block(&mut file, block::SECTION_HEADER, &[&header])?;
-        let mut interface = block::LINK_ETHERNET.to_le_bytes().to_vec();
-        interface.extend([0; 6]); // reserved; no limit of a packet's length
-        interface.extend(block::OPTION_TSRESOL.to_le_bytes());
-        interface.extend([1, 0, block::NANOSECONDS, 0, 0, 0]);
-        interface.extend([0; 4]); // end of options
-        write_block(&mut file, block::INTERFACE, &[&interface])?;
-        Ok(Self(Mutex::new(State {
-            file: Some(file),
-            frame: Vec::new(),
-            failed: None,
-        })))
+    pub fn create(path: PathBuf) -> Result<Self, NetworkError> {
+        match open(&path) {
+            Ok(file) => Ok(Self {
+                path,
+                state: Mutex::new(State {
+                    file: Ok(file),
+                    frame: Vec::new(),
+                }),
+            }),
+            Err(source) => Err(NetworkError::Record { path, source }),
+        }
     }
 
     /// Writes the frame that `build` makes.
     pub fn write(&self, build: impl FnOnce(&mut Vec<u8>) -> Result<(), BuildWriteError>) {
-        let State {
-            file,
-            frame,
-            failed,
-        } = &mut *self.state();
-        let Some(open) = file else {
-            return;
-        };
-        frame.clear();
-        let built = build(frame).map_err(io::Error::other);
-        if let Err(error) = built.and_then(|()| write_packet(open, frame)) {
-            tracing::error!(%error, "the record of the network side ends");
-            (*file, *failed) = (None, Some(error));
-        }
+        self.state().with(|file, frame| {
+            frame.clear();
+            build(frame).map_err(io::Error::other)?;
+            write_packet(file, frame)
+        });
     }
 
-    /// Writes what is buffered. After an error, nothing more is recorded; the error is returned once.
-    pub fn flush(&self) -> io::Result<()> {
-        let mut state = self.state();
-        match (state.failed.take(), &mut state.file) {
-            (Some(error), _) => Err(error),
-            (None, Some(file)) => file.flush(),
-            (None, None) => Ok(()),
-        }
+    /// Writes what is buffered.
+    pub fn flush(&self) {
+        self.state().with(|file, _| file.flush());
+    }
+
+    /// The same, and whether all was written so far.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        self.flush();
+        self.state()
+            .file
+            .as_ref()
+            .map(|_| ())
+            .map_err(|error| NetworkError::Record {
+                path: self.path.clone(),
+                source: io::Error::new(error.kind(), error.to_string()),
+            })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Creates a file with pcapng's headers.
+fn open(path: &Path) -> io::Result<BufWriter<File>> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut header = block::BYTE_ORDER_MAGIC.to_le_bytes().to_vec();
+    header.extend([1, 0, 0, 0]); // version 1.0
+    header.extend([0xFF; 8]); // length not stated
+    write_block(&mut file, block::SECTION_HEADER, &[&header])?;
+    let mut interface = block::LINK_ETHERNET.to_le_bytes().to_vec();
+    interface.extend([0; 6]); // reserved; no limit of a packet's length
+    interface.extend(block::OPTION_TSRESOL.to_le_bytes());
+    interface.extend([1, 0, block::NANOSECONDS, 0, 0, 0]);
+    interface.extend([0; 4]); // end of options
+    write_block(&mut file, block::INTERFACE, &[&interface])?;
+    Ok(file)
 }
 
 /// The addresses of a frame that one end sends to the other.

@@ -137,9 +137,7 @@ impl Shared {
                 table.rearm_listeners();
             }
             timeout = table.retry.then_some(&RETRY);
-            if let Err(error) = table.flush() {
-                tracing::error!(%error, "the record of the network side is incomplete");
-            }
+            table.flush();
             if table.has_events() {
                 self.notify();
             }

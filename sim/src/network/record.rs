@@ -7,7 +7,6 @@
 //! The kernel hides its segments: octets are recorded as they are read from a socket or written to it, before the path, in
 //! segments that fill a frame at most, with sequence numbers of the network side's choice.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -147,9 +146,11 @@ impl Record {
         self.packet(ends, from, &[], |tcp| tcp.rst = true);
     }
 
-    /// Writes what is buffered, as [`Frames::flush`].
-    pub fn flush(&self) -> io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| file.flush())
+    /// Writes what is buffered.
+    pub fn flush(&self) {
+        if let Some(file) = &self.file {
+            file.flush();
+        }
     }
 
     fn packet(&self, ends: &Ends, from: From, octets: &[u8], set: impl FnOnce(&mut TcpHeader)) {

@@ -643,8 +643,8 @@ impl Table {
     }
 
     /// Writes the record's buffer to the file.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.record.flush()
+    pub fn flush(&self) {
+        self.record.flush();
     }
 
     /// Open connections, and those of them that their listeners have accepted and that are not attached.

@@ -344,7 +344,7 @@ impl Table {
             while let Some(packet) = self.udp.next_packet() {
                 record(frames, card, &packet);
             }
-            frames.flush()?;
+            frames.flush();
         }
         Ok(served?)
     }
