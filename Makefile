@@ -288,7 +288,7 @@ report:
 
 # Pictures of all pages are kept in the folder that WARPLINE_PICTURES names.
 browser: setup-browser book
-	WARPLINE_BOOK=$(BOOK)/html $(CARGO) test --quiet --package warpline --test browser -- --ignored
+	WARPLINE_BOOK=$(BOOK)/html $(CARGO) test --quiet --workspace --test browser -- --ignored
 
 lint:
 	$(CARGO) fmt --all --check
