@@ -56,7 +56,7 @@ pub(super) fn run(options: &Rtl) -> Result<u8, Error> {
     let top = design.top();
     let lines: usize = design.modules.iter().map(|m| m.text.lines().count()).sum();
     show(&format!(
-        "{}: {} modules, {lines} lines; compile the files of {top}.f in its order, top module {top}; registers in {registers}\n",
+        "{}: {} modules, {lines} lines; compile the files of {top}.f in its order, top module {top}, to copy from {top}_instance.svh; registers in {registers}\n",
         folder.display(),
         design.modules.len(),
     ))?;
