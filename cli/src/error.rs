@@ -279,6 +279,7 @@ impl Error {
             },
             #[cfg(feature = "watch")]
             Self::View(_) => 3,
+            Self::Design(warpline_design::DesignError::Config(_)) => 2,
             // A waveform that cannot be written: its path is wrong.
             Self::Card(error) if error.is_output() => 2,
             Self::Transfer(

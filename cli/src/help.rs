@@ -197,7 +197,7 @@ Exit codes:
   2  unusable input or options, or a socket or file that cannot be created
   3  the simulation failed, for instance because Verilator is missing";
 
-pub(crate) const SERVE: &str = "Each connection is reported on standard error when it ends. The program itself neither sees nor moves the data.
+pub(crate) const SERVE: &str = "Each connection whose start-up was complete is reported on standard error when it ends; others are refused without a word. The program itself neither sees nor moves the data.
 At an address with sctp:// in front DDP runs over SCTP (RFC 5043) in UDP datagrams (RFC 6951), if the program was built with the
 feature sctp.
 

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use process::Killed;
+use rustix::net::sockopt::set_socket_linger;
 use warpline::transfer::{Client, Machine, MachineOptions, Retries};
 use warpline_driver::DmaMemory;
 use warpline_sim::PathOptions;
@@ -317,6 +318,14 @@ fn streams_that_are_wrong_end_alone_and_for_the_reason_that_is_said() {
         }
         assert!(said.contains(' ') && said.len() > 10, "{what}: {said}");
     }
+    // A Terminate, and an RST right behind it: the reason is the Terminate's.
+    let mut peer = server.started();
+    let address = peer.local_addr().unwrap();
+    peer.write_all(&untagged(2, 0x47, &[0; 4])).unwrap();
+    set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    let said = server.says_of(address);
+    assert!(said.starts_with("the peer has ended the stream"), "{said}");
     server.serves(&machine);
 }
 

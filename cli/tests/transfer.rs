@@ -222,7 +222,15 @@ fn what_cannot_be_done_is_said_in_one_line() {
         .to_string();
     let server = Server::start(&["--size", "1000"]);
     let there = &server.address;
-    let cases: [(&[&str], i32, &str); 14] = [
+    // Another name of the file that is read.
+    let link = folder.path().join("link").to_str().unwrap().to_owned();
+    fs::hard_link(&source, &link).unwrap();
+    let cases: [(&[&str], i32, &str); 15] = [
+        (
+            &["put", &source, there, "--pcap", &link],
+            2,
+            "choose another file to write to",
+        ),
         (
             &["put", &source, there, "--pcap", "/dev/full"],
             2,

@@ -7,7 +7,7 @@ use crate::error::{Error, SendError};
 use crate::event::{Ending, Event, Message, Note};
 use crate::ffi;
 use crate::link::Link;
-use crate::options::Options;
+use crate::options::{Options, Timers};
 use crate::socket::{COMMON_HEADER, Part, Socket};
 
 /// Octets read at a time.
@@ -50,7 +50,7 @@ pub struct Association {
     peer_port: u16,
     max_message: usize,
     send_buffer: usize,
-    retransmissions: u16,
+    timers: Timers,
     /// An event that was read behind another one.
     ahead: Option<Note>,
     /// The front of a message.
@@ -89,7 +89,7 @@ impl Association {
             peer_port,
             max_message: options.max_message as usize,
             send_buffer: options.send_buffer as usize,
-            retransmissions: options.timers.retransmissions,
+            timers: options.timers,
             ahead: None,
             partial: Vec::new(),
             buffer: vec![0; READ].into_boxed_slice(),
@@ -260,7 +260,7 @@ impl Association {
         };
         options.check()?;
         let socket = self.socket.as_ref().ok_or(Error::NotUp)?;
-        socket.set_max_packet(octets, self.retransmissions)
+        socket.set_path(octets, &self.timers)
     }
 
     /// The peer's indication, which the library reports right behind the set-up.

@@ -28,7 +28,9 @@ pub const SENDV_SNDINFO: c_uint = 1;
 pub const RECVV_RCVINFO: c_uint = 1;
 /// Flag of a message: unordered.
 pub const UNORDERED: u16 = 0x0400;
-/// Flags of `PathParameters`: the MTU is fixed.
+/// Flags of `PathOption`: heartbeats are sent, at its interval.
+pub const HB_ENABLE: u32 = 0x01;
+/// The MTU is fixed.
 pub const PMTUD_DISABLE: u32 = 0x10;
 
 /// Linux's error for a message that is too large; `std` has no name for it.

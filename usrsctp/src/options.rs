@@ -53,12 +53,14 @@ pub struct Timers {
     pub most: Duration,
     /// Attempts at INIT, 1 to 100.
     pub attempts: u16,
-    /// Retransmissions in a row behind which the association is lost, 1 to 100.
+    /// Retransmissions, or heartbeats without an answer, in a row behind which the association is lost, 1 to 100.
     pub retransmissions: u16,
+    /// Time between heartbeats, which find out whether a silent peer is there; each waits for the time-out as well.
+    pub heartbeat: Duration,
 }
 
 impl Default for Timers {
-    /// RFC 9260's: 1 s, 1 s, 60 s, 8 and 10.
+    /// RFC 9260's: 1 s, 1 s, 60 s, 8, 10 and 30 s.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -66,6 +68,7 @@ impl Default for Timers {
             most: Duration::from_secs(60),
             attempts: 8,
             retransmissions: 10,
+            heartbeat: Duration::from_secs(30),
         }
     }
 }
@@ -110,7 +113,15 @@ impl Options {
         let [initial, least, most] = timers.milliseconds();
         let range = "1 ms to an hour, least ≤ initial ≤ most";
         within("timers.least", least.into(), 1, initial.into(), range)?;
-        within("timers.most", most.into(), initial.into(), 3_600_000, range)
+        within("timers.most", most.into(), initial.into(), 3_600_000, range)?;
+        let heartbeat = timers.heartbeat_milliseconds().into();
+        within(
+            "timers.heartbeat",
+            heartbeat,
+            1,
+            3_600_000,
+            "1 ms to an hour",
+        )
     }
 }
 
@@ -119,5 +130,9 @@ impl Timers {
     pub(crate) fn milliseconds(&self) -> [u32; 3] {
         [self.initial, self.least, self.most]
             .map(|time| u32::try_from(time.as_millis()).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn heartbeat_milliseconds(&self) -> u32 {
+        u32::try_from(self.heartbeat.as_millis()).unwrap_or(u32::MAX)
     }
 }

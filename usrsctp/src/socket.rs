@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use crate::error::Error;
 use crate::ffi::{self, event, option};
 use crate::link::Link;
-use crate::options::Options;
+use crate::options::{Options, Timers};
 use crate::stack;
 
 /// A one-to-one socket: a listener, or one association. It never blocks; dropping it aborts what is not over.
@@ -143,7 +143,7 @@ impl Socket {
             ..Default::default()
         };
         self.set(sctp, option::ASSOCIATION, &association)?;
-        self.set_max_packet(options.max_packet, options.timers.retransmissions)?;
+        self.set_path(options.max_packet, &options.timers)?;
         if let Some(code) = options.adaptation {
             self.set::<u32>(sctp, option::ADAPTATION, &code)?;
         }
@@ -165,8 +165,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Octets of the largest packet. The library counts without the common header here.
-    pub fn set_max_packet(&self, octets: u16, retransmissions: u16) -> Result<(), Error> {
+    /// Octets of the largest packet, which the library counts without the common header here; when a path is dead.
+    pub fn set_path(&self, octets: u16, timers: &Timers) -> Result<(), Error> {
         // The family alone: whatever the peer's address is.
         let [low, high] = ffi::AF_CONN.to_ne_bytes();
         let mut address = ffi::Storage::default();
@@ -174,8 +174,9 @@ impl Socket {
         let path = ffi::PathOption {
             address,
             pathmtu: u32::from(octets).saturating_sub(COMMON_HEADER),
-            flags: ffi::PMTUD_DISABLE,
-            pathmaxrxt: retransmissions,
+            flags: ffi::PMTUD_DISABLE | ffi::HB_ENABLE,
+            hbinterval: timers.heartbeat_milliseconds(),
+            pathmaxrxt: timers.retransmissions,
             ..Default::default()
         };
         self.set(ffi::IPPROTO_SCTP, option::PATH, &path)

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{Faults, Network, PORT, Pair, alone};
 use warpline_usrsctp::{Association, Ending, Error, Event, Link, Listener, Options, SendError};
 
@@ -235,6 +237,25 @@ fn a_dead_path_ends_the_association() {
         matches!(ended, Event::Ended(Ending::TimedOut | Ending::Violated)),
         "{ended:?}"
     );
+}
+
+/// Nothing is sent, and the peer has gone without a word: heartbeats find out.
+#[test]
+fn a_peer_that_is_gone_is_noticed() {
+    let _alone = alone();
+    let mut options = Options::default();
+    options.timers.retransmissions = 3;
+    options.timers.most = Duration::from_secs(2);
+    options.timers.heartbeat = Duration::from_secs(1);
+    let mut pair = Pair::new(1, Faults::default(), &options, &options);
+    pair.network.faults.loss = 100;
+    for active in [true, false] {
+        let ended = pair.event(active, 30_000);
+        assert!(
+            matches!(ended, Event::Ended(Ending::TimedOut | Ending::Violated)),
+            "{ended:?}"
+        );
+    }
 }
 
 /// An INIT without the other end's cookie costs nothing, and the queue of answers is bounded.

@@ -15,7 +15,7 @@ int main(void)
 {
     CONSTANT(AF_CONN); CONSTANT(SOCK_STREAM); CONSTANT(IPPROTO_SCTP); CONSTANT(SOL_SOCKET); CONSTANT(SHUT_WR);
     CONSTANT(MSG_EOR); CONSTANT(MSG_NOTIFICATION); CONSTANT(SCTP_SENDV_SNDINFO); CONSTANT(SCTP_RECVV_RCVINFO);
-    CONSTANT(SCTP_UNORDERED); CONSTANT(SPP_PMTUD_DISABLE); CONSTANT(EMSGSIZE); CONSTANT(EINPROGRESS);
+    CONSTANT(SCTP_UNORDERED); CONSTANT(SPP_HB_ENABLE); CONSTANT(SPP_PMTUD_DISABLE); CONSTANT(EMSGSIZE); CONSTANT(EINPROGRESS);
     CONSTANT(SO_SNDBUF); CONSTANT(SO_RCVBUF); CONSTANT(SO_LINGER); CONSTANT(SO_ERROR);
     CONSTANT(SCTP_RTOINFO); CONSTANT(SCTP_ASSOCINFO); CONSTANT(SCTP_INITMSG); CONSTANT(SCTP_NODELAY);
     CONSTANT(SCTP_ADAPTATION_LAYER); CONSTANT(SCTP_PEER_ADDR_PARAMS); CONSTANT(SCTP_FRAGMENT_INTERLEAVE);
@@ -43,7 +43,8 @@ int main(void)
     FIELD(struct sctp_rtoinfo, srto_min);
     SIZE(struct sctp_assocparams); FIELD(struct sctp_assocparams, sasoc_asocmaxrxt);
     SIZE(struct linger); FIELD(struct linger, l_onoff); FIELD(struct linger, l_linger);
-    SIZE(struct sctp_paddrparams); FIELD(struct sctp_paddrparams, spp_address); FIELD(struct sctp_paddrparams, spp_pathmtu);
+    SIZE(struct sctp_paddrparams); FIELD(struct sctp_paddrparams, spp_address); FIELD(struct sctp_paddrparams, spp_hbinterval);
+    FIELD(struct sctp_paddrparams, spp_pathmtu);
     FIELD(struct sctp_paddrparams, spp_flags); FIELD(struct sctp_paddrparams, spp_pathmaxrxt);
     SIZE(struct sctp_paddrinfo); FIELD(struct sctp_paddrinfo, spinfo_rto); FIELD(struct sctp_paddrinfo, spinfo_mtu);
     SIZE(struct sctp_status); FIELD(struct sctp_status, sstat_rwnd); FIELD(struct sctp_status, sstat_unackdata);

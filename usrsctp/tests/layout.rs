@@ -45,6 +45,7 @@ fn ours() -> BTreeMap<&'static str, i64> {
     add("SCTP_SENDV_SNDINFO", ffi::SENDV_SNDINFO.into());
     add("SCTP_RECVV_RCVINFO", ffi::RECVV_RCVINFO.into());
     add("SCTP_UNORDERED", ffi::UNORDERED.into());
+    add("SPP_HB_ENABLE", ffi::HB_ENABLE.into());
     add("SPP_PMTUD_DISABLE", ffi::PMTUD_DISABLE.into());
     add("EMSGSIZE", ffi::EMSGSIZE.into());
     add("EINPROGRESS", ffi::EINPROGRESS.into());
@@ -187,6 +188,10 @@ fn ours() -> BTreeMap<&'static str, i64> {
     at(
         "struct sctp_paddrparams.spp_address",
         offset_of!(ffi::PathOption, address),
+    );
+    at(
+        "struct sctp_paddrparams.spp_hbinterval",
+        offset_of!(ffi::PathOption, hbinterval),
     );
     at(
         "struct sctp_paddrparams.spp_pathmtu",

@@ -25,7 +25,7 @@ pub fn rows(
         signals.push(signal);
         parts.push(part);
     }
-    let samples = trace.read(&signals);
+    let samples = trace.read(&signals)?;
     let cycles = trace.cycles();
     let mut rows = Vec::new();
     for ((name, part), whole) in names.iter().zip(parts).zip(&samples) {
@@ -37,7 +37,10 @@ pub fn rows(
         let base = name.split('[').next().unwrap_or(name);
         let valid = when_valid.then(|| valid_of(base)).flatten();
         let valid = valid.and_then(|valid| trace.signal(&valid).ok());
-        let valid = valid.map(|valid| trace.read(&[valid]).remove(0));
+        let valid = match valid {
+            Some(valid) => Some(trace.read(&[valid])?.remove(0)),
+            None => None,
+        };
         rows.push(row(name, samples, valid.as_ref(), cycles));
     }
     Ok(rows)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Cursor;
 use std::ops::Range;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
 
 use wellen::SignalRef;
@@ -64,7 +64,7 @@ impl Trace {
             Some(name) => trace.signal(name)?,
             None => trace.clock()?,
         };
-        trace.ends = trace.rises(&clock);
+        trace.ends = trace.rises(&clock)?;
         match trace.ends.is_empty() {
             true => Err(Error::NoCycle {
                 path: trace.path,
@@ -86,8 +86,8 @@ impl Trace {
     }
 
     /// Points of time in front of each rising edge.
-    fn rises(&mut self, clock: &Signal) -> Vec<u32> {
-        self.wave.load_signals(&[clock.reference]);
+    fn rises(&mut self, clock: &Signal) -> Result<Vec<u32>, Error> {
+        self.load(&[clock.reference])?;
         let changes = self.wave.get_signal(clock.reference);
         let changes = changes.into_iter().flat_map(|signal| signal.iter_changes());
         let mut low = false;
@@ -99,7 +99,15 @@ impl Trace {
             }
             low = bits.as_deref() == Some("0");
         }
-        rises
+        Ok(rises)
+    }
+
+    fn load(&mut self, references: &[SignalRef]) -> Result<(), Error> {
+        let wave = &mut self.wave;
+        expecting(|| wave.load_signals(references)).ok_or_else(|| Error::Format {
+            path: self.path.clone(),
+            reason: CONTRADICTION.into(),
+        })
     }
 
     /// The file.
@@ -191,10 +199,13 @@ impl Trace {
     }
 
     /// The values of signals.
-    pub fn read(&mut self, signals: &[Signal]) -> Vec<Samples> {
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the file contradicts itself there.
+    pub fn read(&mut self, signals: &[Signal]) -> Result<Vec<Samples>, Error> {
         let references: Vec<_> = signals.iter().map(|signal| signal.reference).collect();
-        self.wave.load_signals(&references);
-        signals.iter().map(|signal| self.samples(signal)).collect()
+        self.load(&references)?;
+        Ok(signals.iter().map(|signal| self.samples(signal)).collect())
     }
 
     fn samples(&self, signal: &Signal) -> Samples {
@@ -250,12 +261,23 @@ fn read(path: &Path) -> Result<Waveform, Error> {
         true => check_blocks(&octets).map_err(malformed)?,
         false => check_text(&octets).map_err(malformed)?,
     }
-    // It asserts what it expects of a file.
-    match catch_unwind(|| read_from_reader(Cursor::new(octets))) {
-        Ok(Ok(wave)) => Ok(wave),
-        Ok(Err(error)) => Err(malformed(&error.to_string())),
-        Err(_) => Err(malformed("its content contradicts itself")),
+    match expecting(|| read_from_reader(Cursor::new(octets))) {
+        Some(Ok(wave)) => Ok(wave),
+        Some(Err(error)) => Err(malformed(&error.to_string())),
+        None => Err(malformed(CONTRADICTION)),
     }
+}
+
+const CONTRADICTION: &str = "its content contradicts itself";
+
+/// Runs what asserts, in wellen and its readers, what it expects of a file; `None`: an assertion has failed. Nothing is printed of
+/// that, nor of other threads' panics meanwhile.
+fn expecting<T>(act: impl FnOnce() -> T) -> Option<T> {
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(act));
+    set_hook(hook);
+    result.ok()
 }
 
 /// An FST file begins with a block of type 0 and 329 octets, its header.
@@ -272,10 +294,11 @@ fn check_blocks(octets: &[u8]) -> Result<(), &'static str> {
             .first_chunk()
             .map(|octets| u64::from_be_bytes(*octets));
         let length = length.and_then(|length| usize::try_from(length).ok());
-        rest = length
-            .filter(|length| *length >= 8)
-            .and_then(|length| behind.get(length..))
-            .ok_or(CUT)?;
+        let content = length.and_then(|length| behind.get(8..length)).ok_or(CUT)?;
+        if !can_hold(*kind, content) {
+            return Err("a block states more than it can hold");
+        }
+        rest = &behind[8 + content.len()..];
         kinds.push(*kind);
     }
     // values, their geometry, and the hierarchy in any of its packings
@@ -283,6 +306,39 @@ fn check_blocks(octets: &[u8]) -> Result<(), &'static str> {
     match has(&[1, 5, 8]) && has(&[3]) && has(&[4, 6, 7]) {
         true => Ok(()),
         false => Err(CUT),
+    }
+}
+
+/// Whether the sizes that a block states can be: the reader reserves memory for them before it looks further.
+fn can_hold(kind: u8, content: &[u8]) -> bool {
+    // Deflate packs 1032 octets into one; a hierarchy of type 7 is packed twice, by LZ4.
+    let most = if kind == 7 { 255 * 255 } else { 1032 };
+    let packs = |whole: u64, octets: u64| whole <= octets.saturating_mul(most).saturating_add(64);
+    let length = content.len() as u64;
+    let word = |octets: Option<&[u8; 8]>| octets.map(|octets| u64::from_be_bytes(*octets));
+    match kind {
+        // Values end with the table of times: its octets, those when packed, and its entries of an octet or more each.
+        1 | 5 | 8 => {
+            let tail = content.last_chunk::<24>();
+            let tail = tail.and_then(|tail| tail.as_chunks::<8>().0.try_into().ok());
+            tail.is_some_and(|[whole, packed, entries]: [[u8; 8]; 3]| {
+                let [whole, packed, entries] = [whole, packed, entries].map(u64::from_be_bytes);
+                packed <= length && packs(whole, packed) && entries <= whole
+            })
+        }
+        // Octets of the geometry, and its entries of an octet or more each.
+        3 => {
+            let (whole, entries) = (
+                word(content.first_chunk()),
+                word(content.get(8..).and_then(<[u8]>::first_chunk)),
+            );
+            whole
+                .zip(entries)
+                .is_some_and(|(whole, entries)| packs(whole, length) && entries <= whole)
+        }
+        // Octets of the hierarchy.
+        4 | 6 | 7 => word(content.first_chunk()).is_some_and(|whole| packs(whole, length)),
+        _ => true,
     }
 }
 
@@ -294,5 +350,64 @@ fn check_text(octets: &[u8]) -> Result<(), &'static str> {
     match text.trim_start().starts_with('$') && text.contains("$enddefinitions") {
         true => Ok(()),
         false => Err("text without $enddefinitions"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(kind: u8, content: &[&[u8]]) -> Vec<u8> {
+        let content = content.concat();
+        [
+            &[kind][..],
+            &(content.len() as u64 + 8).to_be_bytes(),
+            &content,
+        ]
+        .concat()
+    }
+
+    fn word(value: u64) -> [u8; 8] {
+        value.to_be_bytes()
+    }
+
+    /// Blocks that state these sizes: of the table of times, its entries; of the geometry, its entries; of the hierarchy.
+    fn file([times, entries, geometry, handles, hierarchy]: [u64; 5]) -> Vec<u8> {
+        let values = [0; 100];
+        [
+            block(0, &[&[0; 321]]),
+            block(8, &[&values, &word(times), &word(12), &word(entries)]),
+            block(3, &[&word(geometry), &word(handles), &[1; 24]]),
+            block(6, &[&word(hierarchy), &[1; 400]]),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn a_block_states_what_it_can_hold() {
+        let good = [84, 84, 26, 26, 1000];
+        assert!(is_fst(&file(good)));
+        assert_eq!(check_blocks(&file(good)), Ok(()));
+        for (which, size) in [
+            (0, 1 << 20),
+            (1, 85),
+            (1, 0xca_0000_0054),
+            (2, 1 << 20),
+            (3, 27),
+            (4, 1 << 40),
+        ] {
+            let mut sizes = good;
+            sizes[which] = size;
+            assert!(check_blocks(&file(sizes)).is_err(), "{sizes:?}");
+        }
+        for cut in 0..file(good).len() {
+            assert!(check_blocks(&file(good)[..cut]).is_err(), "{cut} octets");
+        }
+    }
+
+    #[test]
+    fn what_asserts_says_nothing_and_has_no_result() {
+        assert_eq!(expecting(|| 1), Some(1));
+        assert_eq!(expecting(|| -> u8 { panic!("printed") }), None);
     }
 }

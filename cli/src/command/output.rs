@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf, absolute};
 
 use tempfile::{Builder, TempPath};
@@ -48,7 +48,11 @@ pub(super) fn real(path: &Path) -> PathBuf {
 
 /// Checks that `path` is none of `others`, which the command reads or writes for another purpose.
 pub(super) fn apart(path: &Path, others: &[PathBuf]) -> Result<(), Error> {
-    match others.iter().any(|other| real(other) == real(path)) {
+    // One file may have several names: hard links.
+    let file = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let own = file(path);
+    let same = |other: &PathBuf| real(other) == real(path) || own.is_some() && file(other) == own;
+    match others.iter().any(same) {
         true => Err(Error::Taken { path: path.into() }),
         false => Ok(()),
     }

@@ -68,7 +68,7 @@ fn signals(options: &Options) -> Result<u8, Error> {
 /// The first cycle from `from` on in which a signal is not zero.
 fn first(trace: &mut Trace, name: &str, from: u64) -> Result<u64, Error> {
     let signal = trace.signal(name)?;
-    let samples = trace.read(&[signal]).remove(0);
+    let samples = trace.read(&[signal])?.remove(0);
     let found = (from..trace.cycles()).find(|cycle| samples.value(*cycle).ones() > 0);
     found.ok_or_else(|| Error::Never {
         path: trace.path().into(),

@@ -137,7 +137,8 @@ fn ended(queue: &WorkQueue, pair: &QueuePair, stop: &(dyn Fn() -> bool + Sync)) 
                 };
             }
             PairEvent::Failed(_) => return Err(TransferError::Ended { event: Some(event) }),
-            event => fatal = Some(event), // Closed follows
+            // Closed follows; what comes behind the first is its consequence.
+            event => fatal = fatal.or(Some(event)),
         }
     }
     Ok(None)

@@ -87,7 +87,7 @@ impl Signals {
     pub fn read(trace: &mut Trace) -> Result<Self, Error> {
         let signals = Self::NAMES.iter().map(|name| trace.signal(name));
         let signals = signals.collect::<Result<Vec<_>, _>>()?;
-        let mut new = Self::assign(trace.read(&signals));
+        let mut new = Self::assign(trace.read(&signals)?);
         let cycles = trace.cycles();
         let first =
             (0..cycles).find(|cycle| new.segment_tvalid.high(*cycle) && new.aresetn.high(*cycle));

@@ -42,6 +42,20 @@ const CASES: &[(&str, u8, Shown)] = &[
         ]),
     ),
     ("rtl", 2, By(&["rtl", "--width", "65", "--out", "@/rtl"])),
+    (
+        "rtl",
+        2,
+        By(&[
+            "rtl",
+            "--width",
+            "64",
+            "--sctp",
+            "--sctp-window",
+            "0",
+            "--out",
+            "@/rtl",
+        ]),
+    ),
     ("rtl", 3, Defect("a device that rust-hdl cannot elaborate")),
     (
         "report",

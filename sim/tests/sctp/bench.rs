@@ -94,6 +94,7 @@ pub fn options() -> AssociationOptions {
             most: Duration::from_secs(1),
             attempts: 20,
             retransmissions: 50,
+            ..Timers::default()
         },
         ..AssociationOptions::default()
     }

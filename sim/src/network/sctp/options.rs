@@ -1,6 +1,7 @@
 //! How associations work, and their limits.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use warpline_usrsctp::Timers;
 use warpline_wire::sctp::Settings;
@@ -27,7 +28,8 @@ pub struct AssociationOptions {
 }
 
 impl Default for AssociationOptions {
-    /// Any port of this machine alone, 16 associations of 16 streams, an MTU of 1500, buffers of 256 KiB, 4 MiB that wait.
+    /// Any port of this machine alone, 16 associations of 16 streams, an MTU of 1500, buffers of 256 KiB, 4 MiB that wait; a peer
+    /// that does not answer for about a minute is lost.
     fn default() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -37,7 +39,12 @@ impl Default for AssociationOptions {
             buffer: 256 << 10,
             waiting: 4 << 20,
             settings: Settings::default(),
-            timers: Timers::default(),
+            // A peer that is gone is given up within a minute or so, as over TCP.
+            timers: Timers {
+                most: Duration::from_secs(6),
+                heartbeat: Duration::from_secs(2),
+                ..Timers::default()
+            },
         }
     }
 }
