@@ -36,7 +36,7 @@ recorded() { env ${RECORDS:+RECORD="$work/$1.pcapng"} "${@:2}"; }
 # peer NAME WORD...: runs the card's end in the background; what it says goes to NAME. The job is the program itself, so that it is
 # what ends with the script.
 peer() {
-    (exec env ${RECORDS:+RECORD="$work/$1.pcapng"} timeout "${PATIENCE:-280}" "$peer" "${@:2}") >"$work/$1" 2>&1 &
+    (exec env ${RECORDS:+RECORD="$work/$1.pcapng"} timeout "${PATIENCE:-560}" "$peer" "${@:2}") >"$work/$1" 2>&1 &
 }
 # at NAME: where it listens.
 at() {

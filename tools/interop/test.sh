@@ -72,7 +72,7 @@ JOB
     # shellcheck disable=SC2016 # the guest's shell fills these in
     echo 'wait; echo "verdict: ${failed:+failed}${failed:-passed}" | sed s/failed1/failed/'
 } >"$work/share/job"
-"$here/boot.sh" "$tree" "$work/share" 280 \
+"$here/boot.sh" "$tree" "$work/share" 560 \
     -netdev "user,id=net,restrict=off,hostfwd=tcp:127.0.0.1:$forwarded-10.0.2.15:7100,hostfwd=tcp:127.0.0.1:$((forwarded + 1))-10.0.2.15:7101" \
     -device virtio-net-pci,netdev=net >"$work/guest" 2>&1 &
 guest=$!

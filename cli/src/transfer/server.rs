@@ -137,8 +137,11 @@ fn ended(queue: &WorkQueue, pair: &QueuePair, stop: &(dyn Fn() -> bool + Sync)) 
                 };
             }
             PairEvent::Failed(_) => return Err(TransferError::Ended { event: Some(event) }),
-            // Closed follows; what comes behind the first is its consequence.
-            event => fatal = fatal.or(Some(event)),
+            // Closed follows. What comes behind a Terminate is its consequence.
+            event => match fatal {
+                Some(PairEvent::Terminated(_) | PairEvent::Terminating(_)) => {}
+                _ => fatal = Some(event),
+            },
         }
     }
     Ok(None)

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REGION = 1 << 20, MESSAGES = 32, MESSAGE = 4096, TIMEOUT = 30000 };
+enum { REGION = 1 << 20, MESSAGES = 32, MESSAGE = 4096, TIMEOUT = 100000 };
 
 struct region {
     uint64_t address, length;
