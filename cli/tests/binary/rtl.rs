@@ -55,7 +55,10 @@ fn rtl_is_one_file_a_module_and_a_list() {
     let arguments = ["rtl", "--width", "128", "--prefix", "nic", "--out"];
     let output = warpline(&[&arguments[..], &[prefixed.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("top module nic_warpline;"));
+    assert!(
+        text(&output.stdout)
+            .contains("top module nic_warpline, to copy from nic_warpline_instance.svh;")
+    );
     let listing = fs::read_to_string(prefixed.join("nic_warpline.f")).unwrap();
     let with_prefix = list.lines().map(|name| format!("nic_{name}\n"));
     assert_eq!(listing, with_prefix.collect::<Vec<_>>().concat());

@@ -41,7 +41,6 @@ const CASES: &[(&str, u8, Shown)] = &[
             "@/rtl",
         ]),
     ),
-    ("rtl", 2, By(&["rtl", "--width", "65", "--out", "@/rtl"])),
     (
         "rtl",
         2,
