@@ -114,7 +114,7 @@ impl Options {
         let range = "1 ms to an hour, least ≤ initial ≤ most";
         within("timers.least", least.into(), 1, initial.into(), range)?;
         within("timers.most", most.into(), initial.into(), 3_600_000, range)?;
-        let heartbeat = timers.heartbeat_milliseconds().into();
+        let heartbeat = milliseconds(timers.heartbeat).into();
         within(
             "timers.heartbeat",
             heartbeat,
@@ -128,11 +128,11 @@ impl Options {
 impl Timers {
     /// Initial, least and largest time-out.
     pub(crate) fn milliseconds(&self) -> [u32; 3] {
-        [self.initial, self.least, self.most]
-            .map(|time| u32::try_from(time.as_millis()).unwrap_or(u32::MAX))
+        [self.initial, self.least, self.most].map(milliseconds)
     }
+}
 
-    pub(crate) fn heartbeat_milliseconds(&self) -> u32 {
-        u32::try_from(self.heartbeat.as_millis()).unwrap_or(u32::MAX)
-    }
+/// As the library counts time.
+pub(crate) fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use crate::error::Error;
 use crate::ffi::{self, event, option};
 use crate::link::Link;
-use crate::options::{Options, Timers};
+use crate::options::{Options, Timers, milliseconds};
 use crate::stack;
 
 /// A one-to-one socket: a listener, or one association. It never blocks; dropping it aborts what is not over.
@@ -175,7 +175,7 @@ impl Socket {
             address,
             pathmtu: u32::from(octets).saturating_sub(COMMON_HEADER),
             flags: ffi::PMTUD_DISABLE | ffi::HB_ENABLE,
-            hbinterval: timers.heartbeat_milliseconds(),
+            hbinterval: milliseconds(timers.heartbeat),
             pathmaxrxt: timers.retransmissions,
             ..Default::default()
         };
