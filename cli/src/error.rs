@@ -159,6 +159,25 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file to transfer has more octets than a region may have.
+    #[error("{}: has {octets} octets, and a region at most {most}: transfer it in parts", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its octets.
+        octets: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A seed of placement is given twice.
+    #[cfg(feature = "rtl")]
+    #[error(
+        "seed {seed} is given twice: the same seed gives the same placement; --starts places a seed several times"
+    )]
+    RepeatedSeed {
+        /// The seed.
+        seed: u32,
+    },
     /// A transfer failed.
     #[error(transparent)]
     Transfer(#[from] TransferError),

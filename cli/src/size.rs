@@ -23,8 +23,8 @@ pub(crate) fn memory(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Most octets of a served memory.
-const MOST_MEMORY: u64 = 1 << 32;
+/// Most octets of a memory that is served, or transferred.
+pub(crate) const MOST_MEMORY: u64 = 1 << 32;
 
 #[cfg(test)]
 mod tests {

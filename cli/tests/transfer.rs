@@ -225,7 +225,11 @@ fn what_cannot_be_done_is_said_in_one_line() {
     // Another name of the file that is read.
     let link = folder.path().join("link").to_str().unwrap().to_owned();
     fs::hard_link(&source, &link).unwrap();
-    let cases: [(&[&str], i32, &str); 15] = [
+    // Larger than any region; none of it is on the disk.
+    let large = file(folder.path(), "large", &[]);
+    let sparse = fs::File::options().write(true).open(&large).unwrap();
+    sparse.set_len((1 << 32) + 1).unwrap();
+    let cases: [(&[&str], i32, &str); 17] = [
         (
             &["put", &source, there, "--pcap", &link],
             2,
@@ -238,6 +242,12 @@ fn what_cannot_be_done_is_said_in_one_line() {
         ),
         (&["put", &missing, there], 2, "missing: cannot read"),
         (&["put", &empty, there], 2, "empty: is empty"),
+        (&["put", &large, there], 2, "at most 4294967296"),
+        (
+            &["serve", "--listen", there, "--file", &large],
+            2,
+            "has 4294967297 octets",
+        ),
         // Without an end, a device would be read until memory is full.
         (&["put", "/dev/zero", there], 2, "give a regular file"),
         (&["put", "/", there], 2, "give a regular file"),

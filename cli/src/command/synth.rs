@@ -1,5 +1,6 @@
 //! `warpline synth`: a bitstream, its size and its speed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -108,6 +109,10 @@ fn count(options: &Synth, family: Family) -> Result<u8, Error> {
 }
 
 fn place(options: &Synth) -> Result<u8, Error> {
+    let mut given = BTreeSet::new();
+    if let Some(&seed) = options.seeds.iter().find(|seed| !given.insert(**seed)) {
+        return Err(Error::RepeatedSeed { seed });
+    }
     let (part, board) = match &options.board {
         Some(name) => {
             let board = board(name)?;

@@ -11,6 +11,7 @@ use warpline_sim::{HAS_SCTP, PathOptions};
 use super::output::{apart, writable};
 use super::terminal::{STRONG, grouped, show, spinner};
 use crate::options::Peer;
+use crate::size::MOST_MEMORY;
 use crate::transfer::{Machine, MachineOptions, TransferError};
 use crate::{Error, endpoint};
 
@@ -56,8 +57,16 @@ pub(super) fn loaded(path: &Path) -> Result<(DmaMemory, Vec<u8>), Error> {
         source,
     };
     // A device may be endless, and opening a pipe may block.
-    if !fs::metadata(path).map_err(unread)?.is_file() {
+    let about = fs::metadata(path).map_err(unread)?;
+    if !about.is_file() {
         return Err(Error::NoFile { path: path.into() });
+    }
+    if about.len() > MOST_MEMORY {
+        return Err(Error::TooLarge {
+            path: path.into(),
+            octets: about.len(),
+            most: MOST_MEMORY,
+        });
     }
     let octets = fs::read(path).map_err(unread)?;
     if octets.is_empty() {

@@ -150,6 +150,8 @@ fn impossible_options_are_refused_in_one_line() {
         unusable(&[&["rtl"], &arguments[..]].concat(), "--axi-ids");
     }
     unusable(&["synth", "--part", "xc7", "--width", "64"], "xc7");
+    let twice = ["synth", "--width", "64", "--seeds", "2,1,2"];
+    unusable(&twice, "seed 2 is given twice");
     let synth = ["synth", "--part", "lfe5um5g-85f", "--width"];
     unusable(&[&synth[..], &["96"]].concat(), "--width");
     let against = ["64", "--against", "/nonexistent/report"];
