@@ -16,6 +16,7 @@ use std::rc::Rc;
 use fastrand::Rng;
 use warpline_hdl::host::read_mux;
 use warpline_hdl::tx::mpa::transmit_ring::ports as tcp;
+use warpline_hdl::tx::sctp::chunks;
 use warpline_regmap::transmit::{SLOT_OCTETS, SendRequest, slot_offset};
 use warpline_testbenches::read_bus::{Burst, Manner, ReadBus};
 use warpline_testbenches::stimulus::{Pace, Rhythm};
@@ -40,8 +41,8 @@ const RINGS: u64 = 1 << 40;
 const RING: u64 = ENTRIES as u64 * SLOT_OCTETS;
 /// Octets that the engine measures at once, and those of a SEND of TCP at most.
 const REACH: u32 = 16 << 10;
-/// SENDs under way at most, and FPDUs whose ends are known.
-const SENDS: usize = 8;
+/// FPDUs whose ends are known, before the engine measures more.
+const KNOWN: usize = 8;
 
 /// The octet of local memory at a bus address.
 pub fn octet(address: u64) -> u8 {
@@ -176,13 +177,14 @@ impl Transmit {
                 return Some((tcp::ACKNOWLEDGE, stream, behind, 0));
             }
             self.turn = number + 1;
-            if self.sends.len() < SENDS
+            // as many as there may be: more than the ring queues, so it stalls SENDs
+            if self.sends.len() < chunks::SENDS
                 && let Some((from, octets)) = engine.known.pop_front()
             {
                 self.sends.push_back((stream, from, octets));
                 return Some((tcp::SEND, stream, from, octets));
             }
-            if left == 0 || engine.asks || engine.known.len() >= SENDS {
+            if left == 0 || engine.asks || engine.known.len() >= KNOWN {
                 continue;
             }
             let reach = left.min(REACH) as u16;
