@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use warpline_design::{TOP, design};
-use warpline_hdl::tx::mpa::frame::Frame;
 use warpline_hdl::{Config, Sctp};
-use warpline_sv_writer::write;
-use warpline_testbenches::lockstep::on_large_stack;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const LINT: &str = "tools/lint/slang_lint.py";
@@ -104,23 +101,6 @@ fn the_device_of_256_bits_is_clean() {
 fn the_device_of_512_bits_is_clean() {
     is_clean(512, 4);
     is_clean(512, 16);
-}
-
-/// Blocks that the device does not have yet.
-#[test]
-fn frame_is_clean_at_every_width() {
-    let texts = on_large_stack(|| {
-        [
-            write(&Frame::<64, 8, 2, 3, 1>::default(), "frame"),
-            write(&Frame::<128, 16, 4, 4, 2>::default(), "frame"),
-            write(&Frame::<256, 32, 8, 5, 3>::default(), "frame"),
-            write(&Frame::<512, 64, 16, 6, 4>::default(), "frame"),
-        ]
-    });
-    for text in texts {
-        let files = text.unwrap_or_else(|e| panic!("{e}")).files();
-        assert_eq!(said_of("frame", &files), [""; 0]);
-    }
 }
 
 /// What slang has to say of one module.

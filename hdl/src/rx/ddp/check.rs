@@ -60,7 +60,7 @@
 mod error_records;
 pub mod event;
 pub mod intake;
-mod judge;
+pub mod judge;
 pub mod lookup;
 pub mod receive_queues;
 pub mod settle;

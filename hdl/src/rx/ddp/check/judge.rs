@@ -274,32 +274,3 @@ impl Logic for Judge {
         self.checks.next = self.final_checks.q.val();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use warpline_wire::error_number::check_bit;
-
-    #[test]
-    fn checks_have_the_bit_numbers_of_the_error_record() {
-        let bit = |check: &dyn Fn(&mut Checks), number: u32| {
-            let mut checks = Checks::default();
-            check(&mut checks);
-            let bits: Bits<16> = checks.into();
-            assert_eq!(bits, Bits::<16>::from(1_u64 << number), "check {number}");
-        };
-        bit(&|c| c.too_short = true, check_bit::SHORT);
-        bit(&|c| c.version = true, check_bit::VERSION);
-        bit(&|c| c.stag = true, check_bit::STAG);
-        bit(&|c| c.association = true, check_bit::ASSOC);
-        bit(&|c| c.access = true, check_bit::ACCESS);
-        bit(&|c| c.offset = true, check_bit::TO);
-        bit(&|c| c.wrap = true, check_bit::WRAP);
-        bit(&|c| c.beyond_end = true, check_bit::END);
-        bit(&|c| c.queue_number = true, check_bit::QN);
-        bit(&|c| c.buffer = true, check_bit::NOBUF);
-        bit(&|c| c.message_offset = true, check_bit::MO);
-        bit(&|c| c.length = true, check_bit::LEN);
-        bit(&|c| c.msn = true, check_bit::MSN);
-    }
-}

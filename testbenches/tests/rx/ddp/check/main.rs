@@ -15,6 +15,7 @@ mod messages;
 mod model;
 mod one_bit_apart;
 mod random;
+mod records;
 mod stimulus;
 mod traffic;
 mod validation;
