@@ -17,6 +17,8 @@
 #   make long-transmit  random request sequences through the device that sends: what `make test` leaves out, and 300,000 over all
 #                     widths, recorded, taken up where it was stopped: MINUTES=60 SEQUENCES=300000 WIDTHS='64 128 256 512'
 #   make long-sctp    chunks of SCTP through the device at all widths, both ways, DDP-SSNs that wrap, and planted faults: what `make test` leaves out
+#   make long-faults  each fault that is planted in a block's text: `make test` tries every third one
+#   make long-widths  benches of blocks at 128 and 256 bits, too: `make test` has them at 64 and 512
 #   make long-scan    what `make test` leaves out of the scanner's benches: every cycle, other distances from markers, wider buses
 #   make long-host    100,000 completions by interrupt and 5,000 revocations under traffic: SEED=1
 #   make long-transfer long-connections    64 MiB each way between two cards; 1,008 connections one after the other, and 16 at a time
@@ -83,7 +85,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record sctp-area sctp-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-scan long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record sctp-area sctp-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-faults long-widths long-scan long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -250,6 +252,15 @@ long-transmit: setup
 
 long-sctp: setup
 	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device --test sctp_chunks -- --ignored --nocapture
+
+long-transmit long-sctp long-faults: export WARPLINE_FAULTS := all
+
+long-faults: setup
+	$(CARGO) test --package warpline-testbenches --tests fault -- --include-ignored
+
+long-widths: setup
+	$(CARGO) test --package warpline-testbenches --features every-width --tests -- wider 128 256
+	$(CARGO) test --package warpline-testbenches --features every-width --test scan -- alone backwards --include-ignored
 
 long-scan: setup
 	$(CARGO) test --quiet --package warpline-testbenches --test scan -- --ignored --nocapture

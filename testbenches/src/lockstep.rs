@@ -54,6 +54,9 @@ const MOST_PASSES: usize = 1000;
 /// Environment variable that names the directory for waveforms.
 const TRACE: &str = "WARPLINE_TRACE";
 
+/// Environment variable that chooses planted faults.
+const FAULTS: &str = "WARPLINE_FAULTS";
+
 /// Units of time in half a cycle of a waveform.
 const HALF_CYCLE: u64 = 5;
 
@@ -164,21 +167,37 @@ impl<B: Block> Lockstep<B> {
     /// As [`new`](Self::new).
     pub fn with_design(
         top: &str,
-        mut block: Box<B>,
+        block: Box<B>,
         design: &Design,
         set_clock: fn(&mut B, bool),
     ) -> Result<Self, LockstepError> {
         let mut design = design.clone();
         mutants::apply(top, &mut design);
-        let design = &design;
-        let build = sources(top, design);
-        let warnings = build.lint()?;
-        if !warnings.is_empty() && !mutants::is_planting() {
-            return Err(LockstepError::Lint {
-                top: top.into(),
-                warnings,
-            });
+        if !mutants::is_planting() {
+            let warnings = sources(top, &design).lint()?;
+            if !warnings.is_empty() {
+                let top = top.into();
+                return Err(LockstepError::Lint { top, warnings });
+            }
         }
+        Self::with_fault(top, block, &design, set_clock)
+    }
+
+    /// As [`with_design`](Self::with_design), for a text in which a fault is planted: it is not linted, since what a linter says
+    /// of it is not what is to be shown.
+    ///
+    /// # Errors
+    /// [`LockstepError::Verilator`].
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn with_fault(
+        top: &str,
+        mut block: Box<B>,
+        design: &Design,
+        set_clock: fn(&mut B, bool),
+    ) -> Result<Self, LockstepError> {
+        let build = sources(top, design);
         let build = match env::var_os("WARPLINE_NETLIST") {
             Some(_) => mapped(top, design)?,
             None => build,
@@ -291,6 +310,16 @@ impl<B: Block> Lockstep<B> {
         }
         Ok(())
     }
+}
+
+/// The planted faults that this run tries: each with `WARPLINE_FAULTS=all`, which `make long-faults` sets, and otherwise every third
+/// one, since each takes a model of its own.
+pub fn some_of<F>(faults: &[F]) -> impl Iterator<Item = &F> {
+    let step = match env::var_os(FAULTS) {
+        Some(all) if all == "all" => 1,
+        _ => 3,
+    };
+    faults.iter().step_by(step)
 }
 
 /// A fault for a test of a bench: the place in the text of `design` that reads `right` reads `wrong`.

@@ -51,14 +51,14 @@ pub fn each(test: impl Fn(Engine)) {
     }
 }
 
-/// A device of 16 streams, as in the tests of the network side.
+/// A device of 16 streams, as in the tests of the network side and of connections: one model for all.
 fn config(engine: Engine) -> Config {
     Config {
         transmit: engine == Engine::Rtl,
         streams: 16,
         ring_octets: 16 << 10,
         commit_octets: 16 << 10,
-        stag_slots: 32,
+        stag_slots: 64,
         receive_slots: 16,
         ..Config::simulated(64)
     }

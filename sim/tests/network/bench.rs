@@ -26,7 +26,7 @@ pub fn config() -> Config {
         streams: 16,
         ring_octets: 16 << 10,
         commit_octets: 16 << 10,
-        stag_slots: 32,
+        stag_slots: 64,
         receive_slots: 16,
         ..Config::simulated(64)
     }

@@ -265,7 +265,7 @@ fn a_flood_of_half_open_start_ups_keeps_nobody_out() {
 
 fn flood(engine: Engine, backlog: u16) {
     const FLOOD: usize = 70;
-    const ROUNDS: usize = 3;
+    const ROUNDS: usize = 2;
     /// Connections of the network side.
     const BOUND: usize = 80;
     let machine = Machine::new(engine, 13);

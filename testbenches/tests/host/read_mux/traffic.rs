@@ -121,8 +121,10 @@ fn no_cycle_is_lost_at_64_bits() {
 }
 
 #[test]
-fn no_cycle_is_lost_at_128_256_and_512_bits() {
+fn no_cycle_is_lost_at_wider_buses() {
+    #[cfg(feature = "every-width")]
     rates::<128>();
+    #[cfg(feature = "every-width")]
     on_large_stack(rates::<256>);
     on_large_stack(rates::<512>);
 }

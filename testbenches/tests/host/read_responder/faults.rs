@@ -4,7 +4,7 @@
 use warpline_hdl::host::read_responder::ReadResponder;
 use warpline_regmap::transmit::read_responder;
 use warpline_sv_writer::write;
-use warpline_testbenches::lockstep::{Lockstep, plant};
+use warpline_testbenches::lockstep::{Lockstep, plant, some_of};
 use warpline_testbenches::read_bus::Manner;
 
 use crate::model::{Op, Plant, Stream, Wrong};
@@ -221,12 +221,12 @@ type Exercise = fn(&mut Rig<64, 8, 4>) -> Result<(), Wrong>;
 fn are_seen(faults: &[Fault], manner: &Manner, exercise: Exercise) {
     let clock: fn(&mut ReadResponder<64, 8, 4>, bool) = |b, level| b.clock.next = level.into();
     let mut unseen = vec![];
-    for (name, right, wrong) in faults {
+    for (name, right, wrong) in some_of(faults) {
         let block = Box::new(ReadResponder::<64, 8, 4>::default());
         let top = format!("read_responder_{name}");
         let mut design = write(&*block, &top).unwrap();
         plant(&mut design, right, wrong);
-        let lockstep = Lockstep::with_design(&top, block, &design, clock);
+        let lockstep = Lockstep::with_fault(&top, block, &design, clock);
         let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut rig = Rig::of(lockstep, manner.clone(), 1);
         let seen = exercise(&mut rig).err();

@@ -426,12 +426,14 @@ fn requests_are_answered_and_all_else_passes_at_64_bits() {
 }
 
 // req: DDP-UNT-12, DDP-SEC-19
+#[cfg(feature = "every-width")]
 #[test]
 fn requests_are_answered_and_all_else_passes_at_128_bits() {
     random::<128, 16, 4>(2, 60);
 }
 
 // req: DDP-UNT-12, DDP-SEC-19
+#[cfg(feature = "every-width")]
 #[test]
 fn requests_are_answered_and_all_else_passes_at_256_bits() {
     on_large_stack(|| random::<256, 32, 4>(3, 60));

@@ -39,7 +39,9 @@ fn bursts<const W: usize, const K: usize>() {
 fn bursts_are_whole_beats_and_as_long_as_they_can_be() {
     on_large_stack(|| {
         bursts::<64, 8>();
+        #[cfg(feature = "every-width")]
         bursts::<128, 16>();
+        #[cfg(feature = "every-width")]
         bursts::<256, 32>();
         bursts::<512, 64>();
     });

@@ -96,12 +96,14 @@ fn rounds_64() {
 }
 
 // req: DDP-UNT-12, DDP-UNT-17, DDP-TEAR-15
+#[cfg(feature = "every-width")]
 #[test]
 fn rounds_128() {
     on_large_stack(rounds::<128, 16>);
 }
 
 // req: DDP-UNT-12, DDP-UNT-17, DDP-TEAR-15
+#[cfg(feature = "every-width")]
 #[test]
 fn rounds_256() {
     on_large_stack(rounds::<256, 32>);

@@ -52,7 +52,7 @@ fn slots_of_every_size_are_read_at_64_bits() {
 }
 
 #[test]
-fn slots_of_every_size_are_read_at_128_256_and_512_bits() {
+fn slots_of_every_size_are_read_at_wider_buses() {
     at_wider!(sizes());
 }
 

@@ -156,8 +156,10 @@ fn a_mixture_is_read_at_64_bits() {
 }
 
 #[test]
-fn a_mixture_is_read_at_128_256_and_512_bits() {
+fn a_mixture_is_read_at_wider_buses() {
+    #[cfg(feature = "every-width")]
     on_large_stack(|| random::<128, 16, 4>(4, 15_000));
+    #[cfg(feature = "every-width")]
     on_large_stack(|| random::<256, 32, 16>(16, 15_000));
     on_large_stack(|| random::<512, 64, 4>(16, 15_000));
 }

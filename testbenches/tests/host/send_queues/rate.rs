@@ -39,7 +39,7 @@ fn a_slot_takes_as_long_as_is_said_at_64_bits() {
 }
 
 #[test]
-fn a_slot_takes_as_long_as_is_said_at_128_256_and_512_bits() {
+fn a_slot_takes_as_long_as_is_said_at_wider_buses() {
     at_wider!(latencies());
 }
 
@@ -94,7 +94,7 @@ fn a_slot_comes_every_8_cycles_at_64_bits() {
 }
 
 #[test]
-fn a_slot_comes_every_4_or_5_cycles_at_128_256_and_512_bits() {
+fn a_slot_comes_every_4_or_5_cycles_at_wider_buses() {
     at_wider!(rates());
 }
 

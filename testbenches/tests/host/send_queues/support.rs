@@ -18,7 +18,9 @@ use crate::slots;
 /// Calls a function that is generic over width and streams for the widths above 64 bits.
 macro_rules! at_wider {
     ($function:ident $arguments:tt) => {
+        #[cfg(feature = "every-width")]
         warpline_testbenches::lockstep::on_large_stack(|| $function::<128, 16, 4> $arguments);
+        #[cfg(feature = "every-width")]
         warpline_testbenches::lockstep::on_large_stack(|| $function::<256, 32, 4> $arguments);
         warpline_testbenches::lockstep::on_large_stack(|| $function::<512, 64, 4> $arguments);
     };

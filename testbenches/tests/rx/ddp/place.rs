@@ -313,6 +313,7 @@ fn random_64() {
 }
 
 // req: DDP-DEL-07, AMB-41
+#[cfg(feature = "every-width")]
 #[test]
 fn random_128() {
     on_large_stack(|| {
@@ -323,6 +324,7 @@ fn random_128() {
 }
 
 // req: DDP-DEL-07, AMB-41
+#[cfg(feature = "every-width")]
 #[test]
 fn random_256() {
     on_large_stack(|| {
@@ -385,7 +387,9 @@ fn throughput() {
             fpdus
         };
         assert_eq!(gaps::<64, 8, 3>(one_beat(80, 8)), 0);
+        #[cfg(feature = "every-width")]
         assert_eq!(gaps::<128, 16, 4>(one_beat(80, 1)), 0);
+        #[cfg(feature = "every-width")]
         assert_eq!(gaps::<256, 32, 5>(one_beat(80, 32)), 0);
         assert_eq!(gaps::<512, 64, 6>(one_beat(80, 8)), 0);
         // one beat or two, one burst or two

@@ -79,12 +79,14 @@ fn chunks_are_written_into_their_slots_at_64_bits() {
 }
 
 // Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+#[cfg(feature = "every-width")]
 #[test]
 fn chunks_are_written_into_their_slots_at_128_bits() {
     chunks_are_written::<128, 16, 4>(20_000);
 }
 
 // Of the rules about the whole receiver, the part of this block: SCTP-FMT-05, SCTP-FMT-06, LLP-04, LLP-07, AMB-40
+#[cfg(feature = "every-width")]
 #[test]
 fn chunks_are_written_into_their_slots_at_256_bits() {
     chunks_are_written::<256, 32, 5>(15_000);

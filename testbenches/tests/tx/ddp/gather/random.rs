@@ -185,7 +185,7 @@ fn random_ulpdus_at_64_bits() {
 }
 
 #[test]
-fn random_ulpdus_at_128_256_and_512_bits() {
+fn random_ulpdus_at_wider_buses() {
     at_wider!(random_ulpdus(40));
 }
 
@@ -248,7 +248,7 @@ fn every_lane_to_every_lane_at_64_bits() {
 }
 
 #[test]
-fn every_lane_to_every_lane_at_128_256_and_512_bits() {
+fn every_lane_to_every_lane_at_wider_buses() {
     at_wider!(every_lane_to_every_lane());
 }
 
@@ -277,7 +277,7 @@ fn the_longest_pieces_at_64_bits() {
 }
 
 #[test]
-fn the_longest_pieces_at_128_256_and_512_bits() {
+fn the_longest_pieces_at_wider_buses() {
     at_wider!(longest());
 }
 

@@ -110,7 +110,7 @@ fn ulpdus_like_each_other_take_the_cycles_that_are_stated_at_64_bits() {
 }
 
 #[test]
-fn ulpdus_like_each_other_take_the_cycles_that_are_stated_at_128_256_and_512_bits() {
+fn ulpdus_like_each_other_take_the_cycles_that_are_stated_at_wider_buses() {
     at_wider!(like_each_other());
 }
 
@@ -203,7 +203,7 @@ fn each_beat_comes_in_its_cycle_at_64_bits() {
 }
 
 #[test]
-fn each_beat_comes_in_its_cycle_at_128_256_and_512_bits() {
+fn each_beat_comes_in_its_cycle_at_wider_buses() {
     at_wider!(each_beat_in_its_cycle());
 }
 
@@ -266,6 +266,6 @@ fn beats_come_when_they_are_said_to_at_64_bits() {
 }
 
 #[test]
-fn beats_come_when_they_are_said_to_at_128_256_and_512_bits() {
+fn beats_come_when_they_are_said_to_at_wider_buses() {
     at_wider!(latencies());
 }

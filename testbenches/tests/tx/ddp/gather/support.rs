@@ -18,10 +18,12 @@ const PATIENCE: usize = 2000;
 /// The bus refuses to read these octets.
 pub const FAULTY: std::ops::Range<u64> = 0x7000_0100..0x7000_0108;
 
-/// Calls a function that is generic over the block's parameters for the widths above 64 bits.
+/// Calls a function that is generic over the block's parameters at 512 bits, and at 128 and 256 where these are built, too.
 macro_rules! at_wider {
     ($function:ident $arguments:tt) => {
+        #[cfg(feature = "every-width")]
         $function::<128, 16, 4> $arguments;
+        #[cfg(feature = "every-width")]
         warpline_testbenches::lockstep::on_large_stack(|| $function::<256, 32, 5> $arguments);
         warpline_testbenches::lockstep::on_large_stack(|| $function::<512, 64, 6> $arguments);
     };

@@ -5,7 +5,7 @@ use warpline_regmap::transmit::{
     Element, Flags, Gather, Inline, Payload, SendRequest, Target, send_element, send_slot,
 };
 use warpline_sv_writer::write;
-use warpline_testbenches::lockstep::{Lockstep, plant};
+use warpline_testbenches::lockstep::{Lockstep, plant, some_of};
 use warpline_testbenches::stimulus::Pace;
 
 use crate::hazards::small_ones_behind_a_refused_one;
@@ -250,12 +250,12 @@ fn are_seen(
     exercise: impl Fn(&mut Bench<4>) -> Result<(), String>,
 ) {
     let clock: fn(&mut Segment<4>, bool) = |b, level| b.clock.next = level.into();
-    for (name, right, wrong) in faults {
+    for (name, right, wrong) in some_of(faults) {
         let block = Box::new(Segment::<4>::new(&config::<4>()));
         let top = format!("segment_{name}");
         let mut design = write(&*block, &top).unwrap();
         plant(&mut design, right, wrong);
-        let lockstep = Lockstep::with_design(&top, block, &design, clock);
+        let lockstep = Lockstep::with_fault(&top, block, &design, clock);
         let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut bench = Bench::of(lockstep, seed, paces);
         let seen = exercise(&mut bench).err();

@@ -127,7 +127,7 @@ fn random_ulpdus_of_four_streams_at_64_bits() {
 // req: MPA-FMT-13, MPA-FMT-15, MPA-FMT-17, MPA-MRK-03, MPA-MRK-04, MPA-MRK-07, MPA-MRK-08, MPA-MRK-11, MPA-MRK-19
 // req: MPA-CRC-12, MPA-CRC-13, MPA-CRC-14, MPA-CRC-15, MPA-CRC-16, MPA-CRC-17, AMB-12
 #[test]
-fn random_ulpdus_of_four_streams_at_128_256_and_512_bits() {
+fn random_ulpdus_of_four_streams_at_wider_buses() {
     at_wider!(random_ulpdus(80));
 }
 
@@ -203,7 +203,7 @@ fn the_longest_ulpdus_at_64_bits() {
 
 // req: MPA-FMT-18, MPA-MRK-10, MPA-MRK-17, MPA-MRK-22
 #[test]
-fn the_longest_ulpdus_at_128_256_and_512_bits() {
+fn the_longest_ulpdus_at_wider_buses() {
     at_wider!(longest());
 }
 

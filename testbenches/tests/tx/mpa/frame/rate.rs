@@ -70,7 +70,7 @@ fn an_fpdu_of_n_beats_takes_n_cycles_at_64_bits() {
 }
 
 #[test]
-fn an_fpdu_of_n_beats_takes_n_cycles_at_128_256_and_512_bits() {
+fn an_fpdu_of_n_beats_takes_n_cycles_at_wider_buses() {
     at_wider!(a_beat_a_cycle());
 }
 
@@ -103,7 +103,7 @@ fn the_first_beat_comes_when_it_is_said_to_at_64_bits() {
 }
 
 #[test]
-fn the_first_beat_comes_when_it_is_said_to_at_128_256_and_512_bits() {
+fn the_first_beat_comes_when_it_is_said_to_at_wider_buses() {
     at_wider!(first_beat());
 }
 

@@ -15,10 +15,12 @@ use warpline_wire::{crc, marker, mpa};
 /// Cycles without any progress after which a bench gives up.
 const PATIENCE: usize = 2000;
 
-/// Calls a function that is generic over the block's parameters for the widths above 64 bits.
+/// Calls a function that is generic over the block's parameters at 512 bits, and at 128 and 256 where these are built, too.
 macro_rules! at_wider {
     ($function:ident $arguments:tt) => {
+        #[cfg(feature = "every-width")]
         $function::<128, 16, 4, 4, 2> $arguments;
+        #[cfg(feature = "every-width")]
         warpline_testbenches::lockstep::on_large_stack(|| $function::<256, 32, 8, 5, 3> $arguments);
         warpline_testbenches::lockstep::on_large_stack(|| $function::<512, 64, 16, 6, 4> $arguments);
     };

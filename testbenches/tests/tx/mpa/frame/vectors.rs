@@ -82,6 +82,6 @@ fn fpdus_of_the_golden_vectors_at_64_bits() {
 // req: MPA-MRK-05, MPA-MRK-07, MPA-MRK-08, MPA-MRK-19, MPA-CRC-13, MPA-CRC-14, MPA-CRC-15, MPA-CRC-16, MPA-CRC-17
 // req: MPA-CRC-01, MPA-CRC-20, MPA-CRC-21, MPA-CRC-22, MPA-CRC-23, AMB-12, AMB-17
 #[test]
-fn fpdus_of_the_golden_vectors_at_128_256_and_512_bits() {
+fn fpdus_of_the_golden_vectors_at_wider_buses() {
     at_wider!(golden());
 }

@@ -232,6 +232,6 @@ fn random_traffic_of_sixteen_streams_at_64_bits() {
 }
 
 #[test]
-fn random_traffic_at_128_256_and_512_bits() {
+fn random_traffic_at_wider_buses() {
     at_wider!(random_traffic(2000));
 }

@@ -111,6 +111,6 @@ fn a_beat_a_cycle_in_and_out_at_64_bits() {
 }
 
 #[test]
-fn a_beat_a_cycle_in_and_out_at_128_256_and_512_bits() {
+fn a_beat_a_cycle_in_and_out_at_wider_buses() {
     at_wider!(rates());
 }

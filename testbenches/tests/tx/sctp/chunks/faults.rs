@@ -145,7 +145,7 @@ fn are_seen(faults: impl Iterator<Item = &'static (&'static str, &'static str, &
         let mut design = write(&*block, &top).unwrap();
         plant(&mut design, right, wrong);
         let clock: fn(&mut Chunks64, bool) = |b, level| b.clock.next = level.into();
-        let lockstep = Lockstep::with_design(&top, block, &design, clock);
+        let lockstep = Lockstep::with_fault(&top, block, &design, clock);
         let lockstep = lockstep.unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut bench = Bench::of(lockstep, 1);
         let seen = run(&mut bench, 24_000).err();

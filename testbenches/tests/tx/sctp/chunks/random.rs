@@ -77,12 +77,14 @@ fn each_send_of_a_session_is_a_chunk_at_64_bits() {
 }
 
 // req: SCTP-FMT-05, SCTP-FMT-06, SCTP-FMT-09, SCTP-SSN-01, SCTP-SSN-02, SCTP-SSN-03
+#[cfg(feature = "every-width")]
 #[test]
 fn each_send_of_a_session_is_a_chunk_at_128_bits() {
     chunks_leave::<128, 16, 4>(20_000);
 }
 
 // req: SCTP-FMT-05, SCTP-FMT-06, SCTP-FMT-09, SCTP-SSN-01, SCTP-SSN-02, SCTP-SSN-03
+#[cfg(feature = "every-width")]
 #[test]
 fn each_send_of_a_session_is_a_chunk_at_256_bits() {
     chunks_leave::<256, 32, 5>(16_000);
