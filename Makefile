@@ -259,7 +259,7 @@ long-faults: setup
 	$(CARGO) test --package warpline-testbenches --tests fault -- --include-ignored
 
 long-widths: setup
-	$(CARGO) test --package warpline-testbenches --features every-width --tests -- wider 128 256
+	$(CARGO) test --package warpline-testbenches --features every-width --tests -- wider 128 256 rings_of_all
 	$(CARGO) test --package warpline-testbenches --features every-width --test scan -- alone backwards --include-ignored
 
 long-scan: setup
