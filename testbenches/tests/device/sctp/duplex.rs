@@ -30,6 +30,8 @@ const QUEUES: u8 = 0b11;
 const BUFFER: u32 = 8 << 10;
 /// Sessions of SCTP in both directions: each sends to the other.
 const PAIR: [u8; 2] = [0, 1];
+/// Number of the first chunk that each of them sends: not the same, so that a number of the other stream is seen.
+const FIRST: [u16; 2] = [1, 0];
 /// A connection of TCP: this stream sends, the other one receives.
 const TCP: [u8; 2] = [2, 3];
 
@@ -191,22 +193,22 @@ impl Bench {
     fn round(&mut self, count: u64, emss: u16) -> Result<(), String> {
         let mulpdu = mpa::mulpdu(emss.into(), false);
         let markers = self.rng.bool();
-        for stream in PAIR {
-            self.device.arm(stream, Kind::Sctp(1), QUEUES);
-            self.due.arm(stream, 1, QUEUES);
+        for (stream, of_the_other) in PAIR.into_iter().zip([FIRST[1], FIRST[0]]) {
+            self.device.arm(stream, Kind::Sctp(of_the_other), QUEUES);
+            self.due.arm(stream, of_the_other, QUEUES);
             self.device.settle();
         }
         for stream in TCP {
             self.device.arm(stream, Kind::Tcp(markers), 0);
         }
-        for stream in [PAIR[0], PAIR[1], TCP[0]] {
+        for (stream, start) in [(PAIR[0], FIRST[0]), (PAIR[1], FIRST[1]), (TCP[0], 0)] {
             let sctp = stream != TCP[0];
             let high = u32::from(self.rng.u16(..)) << 16;
             let sends = Sends {
                 sctp,
                 markers: markers & !sctp,
                 emss,
-                start: if sctp { high | 1 } else { 0 },
+                start: u32::from(start) | if sctp { high } else { 0 },
             };
             self.device.arm_transmit(stream, sends);
         }
@@ -239,7 +241,7 @@ impl Bench {
         let packets = std::mem::take(&mut self.device.sending().packets);
         let [first, second, of_tcp] = messages;
         let mut arrivals = vec![];
-        for (stream, messages) in PAIR.into_iter().zip([first, second]) {
+        for ((stream, first), messages) in PAIR.into_iter().zip(FIRST).zip([first, second]) {
             let to = PAIR[usize::from(stream == PAIR[0])];
             for queue in 0..2 {
                 for number in 1..msns[usize::from(stream)][usize::from(queue)] {
@@ -250,7 +252,7 @@ impl Bench {
                     self.due.post(to, queue, BUFFERS + place, BUFFER);
                 }
             }
-            let chunks = of_reference(&packets, stream, 1, &messages, mulpdu)?;
+            let chunks = of_reference(&packets, stream, first, &messages, mulpdu)?;
             self.met.chunks += chunks.len();
             let chunk = |octets| Chunk {
                 stream: to,
