@@ -167,13 +167,11 @@ pub fn chunks_in_order_are_placed_and_delivered_at_64_bits() {
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 pub fn chunks_in_order_are_placed_and_delivered_at_128_bits() {
     in_order(128);
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 pub fn chunks_in_order_are_placed_and_delivered_at_256_bits() {
     in_order(256);
 }

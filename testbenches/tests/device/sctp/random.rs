@@ -497,13 +497,11 @@ fn random_sessions_are_as_the_reference_has_them_for_long_at_64_bits() {
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 fn random_sessions_are_as_the_reference_has_them_at_128_bits() {
     random_sessions(128, 7, 2000);
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 fn random_sessions_are_as_the_reference_has_them_at_256_bits() {
     random_sessions(256, 8, 2000);
 }

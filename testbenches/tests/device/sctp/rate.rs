@@ -85,13 +85,11 @@ fn chunks_are_taken_at_bus_rate_at_64_bits() {
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 fn chunks_are_taken_at_bus_rate_at_128_bits() {
     measure(128);
 }
 
 #[test]
-#[ignore = "make long-sctp: a device to build"]
 fn chunks_are_taken_at_bus_rate_at_256_bits() {
     measure(256);
 }
