@@ -251,19 +251,23 @@ long-transmit: setup
 		--widths '$(WIDTHS)' --commit "$(shell git rev-parse --short HEAD)"
 
 long-sctp: setup
-	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device --test sctp_chunks -- --ignored --nocapture
+	$(CARGO) test --quiet --package warpline-testbenches --test sctp_device -- --ignored --nocapture
+	$(CARGO) test --quiet --package warpline-testbenches --test sctp_chunks -- fault --nocapture
 
 long-transmit long-sctp long-faults: export WARPLINE_FAULTS := all
 
 long-faults: setup
 	$(CARGO) test --package warpline-testbenches --tests fault -- --include-ignored
 
+# The benches with parts that the feature adds.
+EVERY_WIDTH := scan fetch place frame gather transmit_ring send_queues read_mux read_responder receive_rings \
+	receive_rings_device sctp_chunks sctp_intake
+
 long-widths: setup
-	$(CARGO) test --package warpline-testbenches --features every-width --tests -- wider 128 256 rings_of_all
-	$(CARGO) test --package warpline-testbenches --features every-width --test scan -- alone backwards --include-ignored
+	$(CARGO) test --package warpline-testbenches --features every-width $(patsubst %,--test %,$(EVERY_WIDTH))
 
 long-scan: setup
-	$(CARGO) test --quiet --package warpline-testbenches --test scan -- --ignored --nocapture
+	$(CARGO) test --quiet --package warpline-testbenches --features every-width --test scan -- --ignored --nocapture
 
 long-host: setup
 	$(CARGO) run --quiet --release --package warpline-testbenches --example host -- --seed $(SEED)

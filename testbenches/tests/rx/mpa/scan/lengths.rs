@@ -5,7 +5,7 @@ use warpline_hdl::Config;
 use warpline_hdl::rx::mpa::scan::Scan;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer as writer;
-use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack, some_of};
+use warpline_testbenches::lockstep::{Lockstep, LockstepError, on_large_stack};
 use warpline_wire::mpa;
 
 /// The longest ULPDU that is measured as it lands.
@@ -226,11 +226,10 @@ fn every_length(behind: u64) {
 /// One length is miscounted: 1011 octets behind a leading marker, where the second marker inside begins to count, or 503.
 #[test]
 fn a_length_that_the_fast_path_miscounts_is_seen() {
-    let faults = [
+    for (name, right, wrong) in [
         ("two", "highest_2 = 12'h3fb", "highest_2 = 12'h3fc"),
         ("one", "highest = 12'h1ff", "highest = 12'h200"),
-    ];
-    for (name, right, wrong) in some_of(&faults) {
+    ] {
         let mut bench = Bench64::with_fault(Config::simulated(64), 7, name, right, wrong);
         measured_alone(&mut bench, 0);
         let seen = bench.failed.expect(name);
