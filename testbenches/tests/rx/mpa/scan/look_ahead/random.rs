@@ -14,7 +14,7 @@ fn what_is_whole_behind_a_gap_goes_out_once_at_64_bits() {
 }
 
 #[test]
-#[ignore = "make long-scan: half of it is in the test above"]
+#[ignore = "make long-scan: a third of it is in the test above"]
 fn what_is_whole_behind_a_gap_goes_out_once_for_long_at_64_bits() {
     out_once(24);
 }
