@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A report of the edge may tell of several FPDUs. The engine asks for the last boundary of what is there, then for the last one in front
-//! of that, until there is none: these are all. Then it asks for each FPDU by itself, and acknowledges it when its packet is here.
+//! of that, until there is none: these are all. Then it asks for each FPDU by itself, and acknowledges every second packet, as SCTP does
+//! (RFC 9260 §6.2), and the last one under way.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,6 +44,8 @@ const RING: u64 = ENTRIES as u64 * SLOT_OCTETS;
 const REACH: u32 = 16 << 10;
 /// FPDUs whose ends are known, before the engine measures more.
 const KNOWN: usize = 8;
+/// Packets that an ACKNOWLEDGE frees.
+const PER_ACKNOWLEDGE: u32 = 2;
 
 /// The octet of local memory at a bus address.
 pub fn octet(address: u64) -> u8 {
@@ -78,7 +81,9 @@ struct Engine {
     asks: bool,
     /// FPDUs to ask for.
     known: VecDeque<(u32, u16)>,
-    acknowledges: VecDeque<u32>,
+    /// Packets that are not acknowledged, and the sequence number behind them.
+    unacknowledged: u32,
+    behind: u32,
     posted: u16,
 }
 
@@ -173,8 +178,11 @@ impl Transmit {
             let number = (turn + i) % self.engines.len();
             let (engine, stream) = (&mut self.engines[number], number as u8);
             let left = engine.edge.wrapping_sub(engine.next);
-            if let Some(behind) = engine.acknowledges.pop_front() {
-                return Some((tcp::ACKNOWLEDGE, stream, behind, 0));
+            let under_way = || self.sends.iter().any(|send| send.0 == stream);
+            if engine.unacknowledged >= PER_ACKNOWLEDGE || engine.unacknowledged > 0 && !under_way()
+            {
+                engine.unacknowledged = 0;
+                return Some((tcp::ACKNOWLEDGE, stream, engine.behind, 0));
             }
             self.turn = number + 1;
             // as many as there may be: more than the ring queues, so it stalls SENDs
@@ -340,8 +348,8 @@ impl Transmit {
             usize::from(asked),
             "cycle {cycle}: SEND of {asked} octets"
         );
-        let behind = sequence.wrapping_add(asked.into());
-        engine.acknowledges.push_back(behind);
+        engine.unacknowledged += 1;
+        engine.behind = sequence.wrapping_add(asked.into());
         self.packets.push(Packet {
             stream,
             sequence,
