@@ -12,9 +12,8 @@ use thiserror::Error;
 use warpline_hdl::duplex::Duplex;
 use warpline_hdl::top::Warpline;
 use warpline_hdl::{Config, ConfigError, Sctp};
-use warpline_sv_writer::{
-    self as writer, Design, Direction, Port, WriteError, code, on_large_stack,
-};
+pub use warpline_sv_writer::code;
+use warpline_sv_writer::{self as writer, Design, Direction, Port, WriteError, on_large_stack};
 
 /// Name of the top module.
 pub const TOP: &str = "warpline";

@@ -173,12 +173,10 @@ impl<B: Block> Lockstep<B> {
     ) -> Result<Self, LockstepError> {
         let mut design = design.clone();
         mutants::apply(top, &mut design);
-        if !mutants::is_planting() {
-            let warnings = sources(top, &design).lint()?;
-            if !warnings.is_empty() {
-                let top = top.into();
-                return Err(LockstepError::Lint { top, warnings });
-            }
+        if !mutants::is_planting() && !sources(top, &design).lint()?.is_empty() {
+            let warnings = files(top, design.sources()).lint()?; // with lines of the whole text
+            let top = top.into();
+            return Err(LockstepError::Lint { top, warnings });
         }
         Self::with_fault(top, block, &design, set_clock)
     }
@@ -197,10 +195,9 @@ impl<B: Block> Lockstep<B> {
         design: &Design,
         set_clock: fn(&mut B, bool),
     ) -> Result<Self, LockstepError> {
-        let build = sources(top, design);
         let build = match env::var_os("WARPLINE_NETLIST") {
             Some(_) => mapped(top, design)?,
-            None => build,
+            None => sources(top, design),
         };
         let build = build.unoptimised(); // rust-hdl takes nearly all of the time
         let (model, traced) = match trace_folder() {
@@ -338,11 +335,16 @@ pub fn plant(design: &mut Design, right: &str, wrong: &str) {
     *text = text.replace(right, wrong);
 }
 
-/// A build of `design`, one file a module.
+/// A build of `design`, one file a module, without comments: so a better comment builds no model anew.
 #[must_use]
 pub fn sources(top: &str, design: &Design) -> Build {
-    let sources = design.sources().into_iter();
-    sources.fold(Build::new(top), |build, (name, text)| {
+    let texts = design.sources().into_iter();
+    files(top, texts.map(|(name, text)| (name, writer::code(&text))))
+}
+
+fn files(top: &str, files: impl IntoIterator<Item = (String, String)>) -> Build {
+    let files = files.into_iter();
+    files.fold(Build::new(top), |build, (name, text)| {
         build.source(name, text)
     })
 }

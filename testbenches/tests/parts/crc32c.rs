@@ -391,7 +391,7 @@ fn a_bit_that_is_not_compared_is_seen() {
         let without = format!("(power_out | {mask}) == (residue | {mask})");
         plant(&mut design, "power_out == residue", &without);
         let clock: fn(&mut Crc32c<64, 2>, bool) = |b, level| b.clock.next = level.into();
-        let mut bench = Lockstep::with_design(&name, block, &design, clock).unwrap();
+        let mut bench = Lockstep::with_fault(&name, block, &design, clock).unwrap();
         let right = u64::from_le_bytes(fpdu(&[1, 2, 3, 4]).try_into().unwrap());
         let (mut sent, mut seen) = (0, None);
         while seen.is_none() && sent < 32 + latency(64) as u32 {
@@ -446,7 +446,7 @@ fn a_wrong_residue_is_seen() {
     assert_ne!(*text, faulty);
     *text = faulty;
     let clock: fn(&mut Crc32c<64, 2>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("crc32c_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("crc32c_fault", block, &design, clock).unwrap();
     bench.block.valid.next = true;
     bench.block.first.next = true;
     bench.block.last.next = true;

@@ -190,7 +190,7 @@ fn a_lane_in_the_wrong_row_is_seen() {
     assert_ne!(*text, faulty);
     *text = faulty;
     let clock: fn(&mut LaneRam<64, 8, 4>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("lane_ram_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("lane_ram_fault", block, &design, clock).unwrap();
     bench.block.write_enable.next = 0xFF.into();
     bench.block.write_select.next = 0x07.into();
     bench.block.write_row_1.next = 1.into();

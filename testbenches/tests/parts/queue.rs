@@ -141,7 +141,7 @@ fn a_row_that_is_not_written_is_seen() {
         .sum();
     assert_eq!(faulty, 1);
     let clock: fn(&mut Queue<Bits<16>, 2>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("queue_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("queue_fault", block, &design, clock).unwrap();
     bench.block.s_valid.next = true;
     bench.block.s_data.next = 7.into();
     bench.block.m_ready.next = true;

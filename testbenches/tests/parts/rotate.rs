@@ -102,7 +102,7 @@ fn a_level_on_the_wrong_bit_of_the_amount_is_seen() {
     assert_ne!(*text, faulty);
     *text = faulty.replace("amount[2:2];", "amount[2:2] ^ (amount[1] & 1'b0);");
     let clock: fn(&mut Rotate<64, 8, 3>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("rotate_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("rotate_fault", block, &design, clock).unwrap();
     bench.block.data.next = wide_count();
     bench.block.amount.next = 2.into();
     let seen = (0..5).find_map(|_| bench.settle().and_then(|()| bench.edge()).err());

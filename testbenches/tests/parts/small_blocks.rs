@@ -172,7 +172,7 @@ fn fault_is_seen<B: Block>(
     let text = &mut design.modules[0].text;
     assert!(text.contains(fault.0), "{text}");
     *text = text.replace(fault.0, fault.1);
-    let mut bench = Lockstep::with_design(top, block, &design, |_, _| {}).unwrap();
+    let mut bench = Lockstep::with_fault(top, block, &design, |_, _| {}).unwrap();
     drive(&mut bench.block);
     matches!(bench.settle(), Err(LockstepError::Differ { .. }))
 }

@@ -91,7 +91,7 @@ fn a_missing_term_is_seen() {
     let end = at + text[at..].find(']').unwrap() + 1;
     text.replace_range(at..end, " ^ 1'b0");
     let clock: fn(&mut XorNetwork<64, 32>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("xor_network_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("xor_network_fault", block, &design, clock).unwrap();
     let seen = (0..64).find_map(|bit| {
         bench.block.data.next = Bits::default().replace_bit(bit, true);
         bench.settle().and_then(|()| bench.edge()).err()

@@ -276,7 +276,7 @@ fn a_row_that_does_not_wrap_is_seen() {
     assert!(text.contains(wrapped), "{text}");
     *text = text.replace(wrapped, "(row + 32'h1) & (row_mask << 1 | 1)");
     let clock: fn(&mut Assembly<64, 8, 2, 32, 3>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("assembly_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("assembly_fault", block, &design, clock).unwrap();
     let seen = (0..10).find_map(|cycle| {
         let b = &mut bench.block;
         b.beat_valid.next = cycle == 0;

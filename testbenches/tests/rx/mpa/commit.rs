@@ -355,7 +355,7 @@ fn a_dword_in_the_wrong_octet_order_is_seen() {
     assert!(text.contains(swap), "{text}");
     *text = text.replace(swap, "(dword_2 >> 25)");
     let clock: fn(&mut Commit<64, 8, 2, 1>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("commit_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("commit_fault", block, &design, clock).unwrap();
     let seen = (0..20).find_map(|cycle| {
         let b = &mut bench.block;
         b.reset.next = cycle == 0;

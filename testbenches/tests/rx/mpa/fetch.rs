@@ -611,7 +611,7 @@ fn a_seventeenth_fpdu_is_seen() {
     *text = text.replace(limit, "under_way_q != (most_less_one + 8'h1)");
     let clock: fn(&mut Fetch<64, 8, 2, 3, 1, STREAMS>, bool) =
         |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("fetch_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("fetch_fault", block, &design, clock).unwrap();
     let seen = (0..100).find_map(|cycle| {
         let b = &mut bench.block;
         b.reset.next = cycle == 0;

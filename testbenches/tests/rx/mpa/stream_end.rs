@@ -208,7 +208,7 @@ fn planted(name: &str, right: &str, wrong: &str) -> Option<LockstepError> {
     let text = &mut module.unwrap_or_else(|| panic!("no {right}")).text;
     *text = text.replace(right, wrong);
     let clock: fn(&mut StreamEnd<STREAMS>, bool) = |b, level| b.clock.next = level.into();
-    let mut lockstep = Lockstep::with_design(name, block, &design, clock).unwrap();
+    let mut lockstep = Lockstep::with_fault(name, block, &design, clock).unwrap();
     let mut rng = Rng::with_seed(3);
     (0..2000_u64).find_map(|cycle| {
         let b = &mut lockstep.block;

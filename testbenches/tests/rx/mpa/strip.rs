@@ -244,7 +244,7 @@ fn a_reserved_bit_that_counts_is_seen() {
     assert!(text.contains(high), "{text}");
     *text = text.replace(high, "(marker[23:16] ^ marker[15:8])");
     let clock: fn(&mut Strip<64, 2>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design("strip_fault", block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault("strip_fault", block, &design, clock).unwrap();
     let seen = (0..6).find_map(|_| {
         let b = &mut bench.block;
         b.beat.next = FpduBeat {

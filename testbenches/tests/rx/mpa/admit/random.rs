@@ -134,7 +134,7 @@ fn is_seen(fault: &str, correct: &str, wrong: &str) -> bool {
     *text = text.replace(correct, wrong);
     let clock: fn(&mut Admit<64, 8, STREAMS, ISLANDS>, bool) =
         |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design(fault, block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault(fault, block, &design, clock).unwrap();
     let sequences = (0..17)
         .chain([18, 20, 22, 20, 17, 21, 19, 40, 30])
         .chain(23..44);

@@ -248,7 +248,7 @@ fn fault(name: &str, right: &str, wrong: &str, length: u16) -> Option<LockstepEr
     let text = &mut module.unwrap_or_else(|| panic!("no {right}")).text;
     *text = text.replace(right, wrong);
     let clock: fn(&mut Scan<32, 2, 1, STREAMS>, bool) = |b, level| b.clock.next = level.into();
-    let mut bench = Lockstep::with_design(name, block, &design, clock).unwrap();
+    let mut bench = Lockstep::with_fault(name, block, &design, clock).unwrap();
     (0..400_u64).find_map(|cycle| {
         let b = &mut bench.block;
         b.reset.next = cycle < 2;
