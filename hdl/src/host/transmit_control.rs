@@ -28,7 +28,7 @@
 //! Latency: 3 cycles to a refusal and for `ArmStream`; some [`SETTLE`] cycles and 256 of `segment` for `ArmTransmit`.
 use crate::host::control::TransmitRequest;
 use crate::parts::queue::Store;
-use crate::tx::ddp::segment::{TransmitArguments, TransmitCommand};
+use crate::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
 use crate::tx::mpa::transmit_ring;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::layout::stream_context;

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use warpline_hdl::host::control::TransmitRequest;
 use warpline_hdl::host::transmit_control::TransmitControl;
-use warpline_hdl::tx::ddp::segment::{TransmitArguments, TransmitCommand};
+use warpline_hdl::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
 use warpline_hdl::tx::mpa::transmit_ring;
 use warpline_regmap::layout::stream_context;
 use warpline_regmap::transmit::transmit_context;

@@ -1,7 +1,7 @@
 //! Random requests of several streams, and the cycles that they take.
 
 use fastrand::Rng;
-use warpline_hdl::tx::ddp::segment::TransmitArguments;
+use warpline_hdl::tx::ddp::segment::command::TransmitArguments;
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SendRequest, Target};
 use warpline_testbenches::local_memory::Region;
 use warpline_testbenches::stimulus::chance;

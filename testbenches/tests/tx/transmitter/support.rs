@@ -9,7 +9,7 @@ use num_bigint::BigUint;
 use warpline_hdl::Config;
 use warpline_hdl::parts::axi::AxiReadMaster;
 use warpline_hdl::tables::stag_table::{self, StagEntry};
-use warpline_hdl::tx::ddp::segment::{TransmitArguments, TransmitCommand};
+use warpline_hdl::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
 use warpline_hdl::tx::mpa::transmit_ring::ports;
 use warpline_hdl::tx::transmitter::{RESET, Transmitter};
 use warpline_regmap::register::stag_slot;

@@ -1,6 +1,7 @@
 //! Faults planted in the written text, and in what is due: each is seen.
 
-use warpline_hdl::tx::ddp::segment::{Segment, TransmitCommand};
+use warpline_hdl::tx::ddp::segment::Segment;
+use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
 use warpline_regmap::transmit::{
     Element, Flags, Gather, Inline, Payload, SendRequest, Target, send_element, send_slot,
 };

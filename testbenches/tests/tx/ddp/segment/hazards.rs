@@ -1,6 +1,6 @@
 //! Events and commands in every cycle around turns, and requests that follow a refused one closely.
 
-use warpline_hdl::tx::ddp::segment::TransmitCommand;
+use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
 use warpline_regmap::transmit::{
     Element, Flags, Gather, Payload, SendRequest, Target, send_element, status,
 };

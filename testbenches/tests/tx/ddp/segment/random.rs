@@ -1,6 +1,6 @@
 //! Random requests, events and commands of several streams.
 
-use warpline_hdl::tx::ddp::segment::TransmitCommand;
+use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
 use warpline_testbenches::bad_slots::spoil_head;
 use warpline_testbenches::stimulus::{Pace, chance};
 

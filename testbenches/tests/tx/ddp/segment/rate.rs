@@ -1,6 +1,7 @@
 //! Cycles: what a segment costs, and how long the first one takes.
 
-use warpline_hdl::tx::ddp::segment::{FIRST_PIECE, TransmitCommand, cycles, part_cycles};
+use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
+use warpline_hdl::tx::ddp::segment::{FIRST_PIECE, cycles, part_cycles};
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SendRequest, Target};
 
 use crate::support::{Bench, Event, Paces, arming};

@@ -6,11 +6,12 @@ use fastrand::Rng;
 use num_bigint::BigUint;
 use warpline_hdl::Config;
 use warpline_hdl::records::{LocalPiece, SendSegment};
+use warpline_hdl::tx::ddp::segment::Segment;
+use warpline_hdl::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
 use warpline_hdl::tx::ddp::segment::measure;
 use warpline_hdl::tx::ddp::segment::mulpdu::largest_ulpdu;
 use warpline_hdl::tx::ddp::segment::payload::ROW_LATENCY;
 use warpline_hdl::tx::ddp::segment::turns::StreamEvent;
-use warpline_hdl::tx::ddp::segment::{Segment, TransmitArguments, TransmitCommand};
 use warpline_regmap::transmit::{
     Element, Flags, Gather, Inline, Payload, SendRequest, Slot, Target, status,
 };
