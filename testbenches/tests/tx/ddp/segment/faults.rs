@@ -9,9 +9,11 @@ use warpline_sv_writer::write;
 use warpline_testbenches::lockstep::{Lockstep, plant, some_of};
 use warpline_testbenches::stimulus::Pace;
 
+use crate::bench::{Bench, Paces, config};
 use crate::hazards::small_ones_behind_a_refused_one;
+use crate::model::{Event, Posted, Stream};
+use crate::requests::arming;
 use crate::rules::share;
-use crate::support::{Bench, Event, Paces, Posted, Stream, arming, config};
 
 const TAGGED: Target = Target::Tagged {
     stag: 0x1234_5600,

@@ -6,7 +6,9 @@ use warpline_regmap::transmit::{
 };
 use warpline_testbenches::stimulus::Pace;
 
-use crate::support::{Bench, Event, Paces, Posted, arming, request};
+use crate::bench::{Bench, Paces};
+use crate::model::{Event, Posted};
+use crate::requests::{arming, request};
 
 /// Cycles in which the requests of a trial are done with.
 const AROUND: usize = 110;

@@ -6,10 +6,12 @@
 //!            └─► header and payload of each segment, by `warpline_wire` ─────┘
 //! ```
 
+mod bench;
 mod faults;
 mod hazards;
+mod model;
 mod parts;
 mod random;
 mod rate;
+mod requests;
 mod rules;
-mod support;

@@ -4,7 +4,9 @@ use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
 use warpline_testbenches::bad_slots::spoil_head;
 use warpline_testbenches::stimulus::{Pace, chance};
 
-use crate::support::{Bench, Event, Paces, Posted, arming, request};
+use crate::bench::{Bench, Paces};
+use crate::model::{Event, Posted};
+use crate::requests::{arming, request};
 
 /// What random runs have had among them.
 #[derive(Debug, Default)]

@@ -4,7 +4,9 @@ use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
 use warpline_hdl::tx::ddp::segment::{FIRST_PIECE, cycles, part_cycles};
 use warpline_regmap::transmit::{Element, Flags, Gather, Inline, Payload, SendRequest, Target};
 
-use crate::support::{Bench, Event, Paces, arming};
+use crate::bench::{Bench, Paces};
+use crate::model::Event;
+use crate::requests::arming;
 
 /// An untagged request of elements of 24 octets each.
 fn request(elements: usize) -> SendRequest {

@@ -8,7 +8,9 @@ use warpline_regmap::transmit::{
 use warpline_testbenches::stimulus::Pace;
 use warpline_wire::mpa;
 
-use crate::support::{Bench, Event, Paces, Posted, RING, arming, request};
+use crate::bench::{Bench, Paces};
+use crate::model::{Event, Posted, RING};
+use crate::requests::{arming, request};
 
 /// A bench with a stream that is armed with this EMSS, without markers.
 fn armed(seed: u64, stream: u8, emss: u16) -> Bench<4> {
