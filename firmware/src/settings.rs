@@ -1,4 +1,5 @@
 //! The administrator's settings as `wire::start` takes them. Programs have no part in them (MPA-CRC-02, MPA-CRC-06).
+//! What they are until somebody sets them: [`Settings::DEFAULT`].
 
 use warpline_regmap::mailbox::{Refusal, Rtr, Settings};
 use warpline_wire::start::{self, CallError, NO_NEGOTIATION, Profile, Timeouts};

@@ -20,12 +20,31 @@ import sys
 
 OK, DIAGNOSTICS, UNUSABLE, MISSING = range(4)
 
-# Kind, what its message has to match in full, and why it is no fault.
+# Kind, what file and message have to match in full, and why it is no fault.
 WAIVERS = [
     (
         "unused-net",
+        r".*",
         r"unused net 'unused(_ok)?'",
         "these nets exist to be unused: they take the bits that a block leaves alone, which Verilator would warn of",
+    ),
+    (
+        "unused-package-parameter",
+        r".*_pkg\.sv",
+        r"unused package parameter '\w+'",
+        "the package is for designs around the device; none uses all of it",
+    ),
+    (
+        "unused-package-typedef",
+        r".*_pkg\.sv",
+        r"unused package typedef '\w+'",
+        "as its parameters",
+    ),
+    (
+        "empty-output-connection",
+        r".*_registers_example\.sv",
+        r"output port '\w+' is explicitly connected to nothing",
+        "the example shows which outputs may stay open",
     ),
 ]
 
@@ -71,11 +90,12 @@ class Shown:
         severity = self.engine.getSeverity(diagnostic.code, place).name.lower()
         kind = self.engine.getOptionName(diagnostic.code) or name_of(diagnostic.code)
         message = self.engine.formatMessage(diagnostic)
+        name = str(self.sources.getFileName(place))
         if severity == "ignored" or any(
-            kind == waived and re.fullmatch(pattern, message) for waived, pattern, _ in WAIVERS
+            kind == waived and re.fullmatch(file, name) and re.fullmatch(pattern, message)
+            for waived, file, pattern, _ in WAIVERS
         ):
             return ""
-        name = self.sources.getFileName(place)
         line, column = self.sources.getLineNumber(place), self.sources.getColumnNumber(place)
         return f"{name}:{line}:{column}: {severity}: {kind}: {message}"
 

@@ -1,4 +1,5 @@
 //! `warpline rtl`: the device as SystemVerilog, its registers as SystemRDL, and files for integrators' tools and programs.
+//! Its options are those of [`Rtl`].
 
 use std::fs;
 

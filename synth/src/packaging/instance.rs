@@ -2,7 +2,7 @@
 
 use warpline_sv_writer::{Direction, Port};
 
-use super::package::{Package, VERSION};
+use super::package::{LICENSE, Package, VERSION};
 use super::ports::{connections, direction, range};
 
 /// An instance, and the signals that go with it.
@@ -19,14 +19,15 @@ pub(super) fn whole(package: &Package<'_>) -> String {
         })
         .collect();
     format!(
-        "// An instance of the device, to copy.\n// {top} {VERSION}: {device}.\n{signals}\n{top} {top}_i (\n{});\n",
+        "// An instance of the device, to copy.\n// {top} {VERSION}: {device}.\n// SPDX-License-Identifier: {LICENSE}\n{signals}\n{top} {top}_i (\n{});\n",
         connections(ports, |port| port.name.clone())
     )
 }
 
 /// A device whose registers alone are connected: no segment arrives, and memory accepts everything.
 pub(super) fn registers_only(package: &Package<'_>) -> String {
-    let (top, example) = (package.top, package.example());
+    let Package { top, device, .. } = package;
+    let example = package.example();
     let ports = &package.design.ports;
     let outside = |port: &Port| {
         let host = port.name.starts_with("s_axil_") && !port.name.starts_with("s_axil_control_");
@@ -45,6 +46,8 @@ pub(super) fn registers_only(package: &Package<'_>) -> String {
     };
     format!(
         "// The device with its registers only: for identity, commands and counters; no segment arrives.
+// {top} {VERSION}: {device}. Generated, to copy.
+// SPDX-License-Identifier: {LICENSE}
 /* verilator lint_off PINCONNECTEMPTY */ // the other outputs are not used here
 module {example} (
 {}

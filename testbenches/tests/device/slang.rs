@@ -7,6 +7,7 @@ use std::process::Command;
 
 use warpline_design::{TOP, design};
 use warpline_hdl::{Config, Sctp};
+use warpline_synth::packaging;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const LINT: &str = "tools/lint/slang_lint.py";
@@ -101,6 +102,36 @@ fn the_device_of_256_bits_is_clean() {
 fn the_device_of_512_bits_is_clean() {
     is_clean(512, 4);
     is_clean(512, 16);
+}
+
+/// What slang has to say of the package of registers and records and the example with registers only, the device in it; the
+/// example's text is changed by `edit`.
+fn said_of_example(edit: impl Fn(&str) -> String) -> Vec<String> {
+    let config = Config::simulated(64);
+    let design = design(&config).unwrap_or_else(|e| panic!("{e}"));
+    let mut files = design.sources();
+    files.extend(packaging::files(&design, &config));
+    let example = format!("{TOP}_registers_example");
+    let list = files.iter().find(|(name, _)| *name == format!("{TOP}.f"));
+    let list = format!("{}{example}.sv\n", list.unwrap().1);
+    files.push((format!("{example}.f"), list));
+    let text = files
+        .iter_mut()
+        .find(|(name, _)| *name == format!("{example}.sv"));
+    let text = &mut text.unwrap().1;
+    *text = edit(text);
+    said_of(&example, &files)
+}
+
+#[test]
+fn package_and_example_are_clean() {
+    assert_eq!(said_of_example(str::to_owned), [""; 0]);
+    let said = said_of_example(|text| text.replace("wire aclk,", "wire clock,"));
+    assert!(
+        said.iter()
+            .any(|line| line.contains("implicit-net: implicit net 'aclk'")),
+        "{said:?}"
+    );
 }
 
 /// What slang has to say of one module.
