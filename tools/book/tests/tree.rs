@@ -9,9 +9,10 @@ use syn::{ImplItem, Item, ItemImpl, Signature, Type, Visibility};
 use tempfile::TempDir;
 use warpline_book::command::{Known, commands, of_warpline};
 use warpline_book::excerpt;
+use warpline_book::markdown::Parts;
 use warpline_book::site;
 use warpline_book::text::Text;
-use warpline_book::tree::{Complaint, Tree};
+use warpline_book::tree::{Complaint, Tree, joined, split};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -52,6 +53,44 @@ fn every_link_leads_to_a_file_and_a_heading() {
 #[test]
 fn every_command_of_make_and_cargo_exists() {
     none(&unknown_commands(&Tree::read(&root())));
+}
+
+/// Lines that a screen shows.
+const SCREEN: usize = 40;
+
+/// Which of the three pages the first screen of `text`, at `file`, does not lead to.
+fn unreached(file: &Path, text: &str) -> Vec<&'static str> {
+    let screen: String = text
+        .lines()
+        .take(SCREEN)
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    let links = Parts::of(&screen).links;
+    let reached: BTreeSet<_> = links
+        .iter()
+        .filter_map(|link| joined(file, split(&screen[link.begin..link.end]).0))
+        .collect();
+    [
+        "docs/integration.md",  // FPGA engineers
+        "docs/book/driver.md",  // host programmers
+        "docs/verification.md", // verification engineers
+        "docs/book/quick-start.md",
+    ]
+    .into_iter()
+    .filter(|page| !reached.contains(Path::new(page)))
+    .collect()
+}
+
+#[test]
+fn everybody_finds_their_page_from_the_first_screen() {
+    let tree = Tree::read(&root());
+    for file in ["README.md", "docs/README.md", "docs/book/README.md"] {
+        let file = Path::new(file);
+        let text = tree.document(file).unwrap();
+        assert_eq!(unreached(file, text), [""; 0], "{}", file.display());
+        let below = "\n".repeat(SCREEN) + text;
+        assert_eq!(unreached(file, &below).len(), 4, "{}", file.display());
+    }
 }
 
 #[test]
