@@ -144,10 +144,34 @@ fn tell(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The reason, without usage and hints.
+/// The reason and the remedy, in one line: what is similar, or else the help that lists what there is.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let reason = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<_> = reason.split_whitespace().collect();
-    words.join(" ").trim_start_matches("error: ").to_owned()
+    let words = words.join(" ");
+    let reason = words.trim_start_matches("error: ");
+    let tips = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("tip: "));
+    let similar = { tips }.find(|tip| tip.contains("similar"));
+    let lists = match error.kind() {
+        ErrorKind::UnknownArgument
+        | ErrorKind::InvalidSubcommand
+        | ErrorKind::MissingRequiredArgument
+        | ErrorKind::ArgumentConflict => help(&text),
+        _ => None, // the reason of a value says what to give
+    };
+    match similar.map(Into::into).or(lists) {
+        Some(remedy) => format!("{reason}: {remedy}"),
+        None => reason.to_owned(),
+    }
+}
+
+/// The help of the command whose usage stands in `text`.
+fn help(text: &str) -> Option<String> {
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "))?;
+    let is_name = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
+    let names: Vec<_> = usage.split(' ').take_while(is_name).collect();
+    Some(format!("see {} --help", names.join(" ")))
 }

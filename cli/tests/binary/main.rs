@@ -191,6 +191,18 @@ fn impossible_options_are_refused_in_one_line() {
         &["rtl", "--width", "64", "--out", "/dev/null/x"],
         "/dev/null/x",
     );
+    // the remedy: what is similar, or else where all is listed
+    for (arguments, remedy) in [
+        (&["explian"][..], "'explain'"),
+        (&["play"], "'replay'"),
+        (&["zzz"], ": see warpline --help"),
+        (&["explain", "--markerz", "00"], "'--markers'"),
+        (&["explain", "--zzz", "00"], ": see warpline explain --help"),
+        (&["wave", "x.fst"], ": see warpline wave --help"),
+        (&["explain", "--sctp", "chunk", "00"], "'chunks'"),
+    ] {
+        unusable(arguments, remedy);
+    }
 }
 
 #[test]
