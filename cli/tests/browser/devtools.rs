@@ -60,11 +60,11 @@ pub struct Seen {
     pub background: String,
 }
 
-/// Elements beyond the edges of the view, and content beyond those of its element. Code, tables of the book and its list of
-/// chapters may be wider: they scroll in a box of their own. Nothing else may scroll sideways.
+/// Elements beyond the edges of the view, and content beyond those of its element. On a screen, code, tables of the book and its
+/// list of chapters may be wider: they scroll in a box of their own. Nothing else may scroll sideways, and on paper nothing can.
 const OVERFLOW: &str = r"(() => {
   const width = document.documentElement.clientWidth, found = [];
-  const boxes = 'pre, .table-wrapper, nav, svg, [hidden]';
+  const boxes = matchMedia('print').matches ? 'nav, svg, [hidden]' : 'pre, .table-wrapper, nav, svg, [hidden]';
   const name = e => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + ': ' + (e.textContent || '').trim().slice(0, 40);
   if (document.documentElement.scrollWidth > innerWidth)
     found.push('document: ' + document.documentElement.scrollWidth + ' of ' + innerWidth);

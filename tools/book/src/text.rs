@@ -13,6 +13,7 @@ use crate::tree::{Complaint, Tree, is_foreign, joined, split};
 /// The list of chapters, and mdBook's settings.
 const SUMMARY: &str = "docs/book/SUMMARY.md";
 const SETTINGS: &str = "docs/book/book.toml";
+const STYLE: &str = "docs/book/print.css";
 /// The RTL: files below it are chapters by their heads.
 const RTL: &str = "hdl/src";
 /// What browsers show by themselves; all other files get a name that says that they are text.
@@ -57,6 +58,7 @@ impl Text {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder)?;
         fs::copy(root.join(SETTINGS), folder.join("book.toml"))?;
+        fs::copy(root.join(STYLE), folder.join("print.css"))?;
         let source = folder.join("src");
         for (path, chapter) in &self.chapters {
             let path = source.join(path);
