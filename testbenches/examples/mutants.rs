@@ -5,26 +5,25 @@
 //! ```
 //!
 //! For each bench, that many mutants are drawn by the seed from all that `warpline_testbenches::mutants` can make of the texts
-//! that the bench builds at 64 bits. Tests of other widths are left out. Results are added to `docs/mutants.json`, from which
-//! `docs/mutants.md` is written. Without benches, those of the sample that CI runs are meant.
+//! that the bench builds at 64 bits. Tests of other widths are left out, as far as they are tests of their own. Results are added to `docs/mutants.json`, from which
+//! `docs/mutants.md` is written. Without benches, a sample that takes little time is meant, and nothing is recorded. What
+//! `make test` plants each time is in the benches themselves: `mutant_runs::unnoticed`.
 //! Ends with an error when a mutant survives that `testbenches/mutants-equivalent.json` does not explain.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 use std::{env, fs};
 
 use fastrand::Rng;
 use serde::Deserialize;
 use warpline_testbenches::mutant_records::{self, Fate, Planted, TEXTS, Texts};
-use warpline_testbenches::mutants::{LIST, Mutant, PLANT, file, mutants};
+use warpline_testbenches::mutant_runs::{candidates, entries, fate, is_legal, tests};
+use warpline_testbenches::mutants::{LIST, PLANT, file};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Benches of one block each.
 const BENCHES: &[&str] = &[
+    "crc32c",
     "lane_ram",
     "queue",
     "rotate",
@@ -33,25 +32,43 @@ const BENCHES: &[&str] = &[
     "commit",
     "stream_end",
     "fetch",
+    "ingress",
     "scan",
     "strip",
     "window",
+    "sctp_intake",
+    "sctp_order",
     "check",
+    "stag_table",
     "deliver",
     "place",
+    "access_fence",
     "frame",
+    "gather",
+    "local_access",
+    "sctp_chunks",
+    "segment",
+    "settle",
+    "slot_merge",
+    "stag_copy",
+    "transmit_ring",
     "command_arbiter",
     "completion",
     "interrupts",
+    "mailbox",
+    "message_mux",
+    "read_mux",
+    "read_responder",
     "receive_rings",
     "registers",
+    "send_queues",
+    "transmit_control",
     "write_mux",
 ];
+/// Blocks without a bench of their own: the bench of the block that they are in, and the module.
+const PARTS: &[(&str, &str, &str)] = &[("stag_table", "check", "stag_table")];
 /// Those of a sample that takes little time.
 const SAMPLE: &[&str] = &["queue", "window", "place", "interrupts"];
-/// Longest silence of a bench with a fault: a device that hangs is noticed, too.
-const SILENCE: Duration = Duration::from_secs(300);
-
 type Failure = Box<dyn std::error::Error>;
 
 /// Why a survivor cannot be noticed.
@@ -98,139 +115,36 @@ fn binary(bench: &str) -> Result<PathBuf, Failure> {
         .into())
 }
 
-/// The bench's tests at 64 bits, with `variable` set.
-fn tests(binary: &Path, cache: &Path, variable: &str, value: &str) -> Command {
-    let mut command = Command::new("timeout");
-    command
-        .args(["--kill-after=5", "1800"])
-        .arg(binary)
-        .args(["--test-threads=2", "--skip=128", "--skip=256", "--skip=512"])
-        .current_dir(Path::new(ROOT).join("testbenches"))
-        .env("WARPLINE_CACHE", cache)
-        .env(variable, value)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    command
-}
-
-/// Runs the tests up to the first that fails.
-fn fate(mut command: Command) -> Result<Fate, Failure> {
-    let mut child = command.spawn()?;
-    let output = child.stdout.take().ok_or("no output")?;
-    let (sender, lines) = mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    let mut fate = Fate::Survived;
-    loop {
-        match lines.recv_timeout(SILENCE) {
-            Ok(line) if line.contains("... FAILED") => {
-                fate = Fate::Killed;
-                break;
-            }
-            Ok(_) => {}
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                fate = Fate::Killed;
-                break;
-            }
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                if !child.wait()?.success() {
-                    fate = Fate::Killed; // it crashed, or took too long
-                }
-                break;
-            }
-        }
-    }
-    let _ = Command::new("pkill")
-        .args(["-KILL", "-P", &child.id().to_string()])
-        .status();
-    let _ = child.kill();
-    child.wait()?;
-    drop(lines);
-    reader.join().map_err(|_| "the reader has panicked")?;
-    Ok(fate)
-}
-
-fn entries(folder: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
-    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
-    Ok(entries.collect::<Result<_, _>>()?)
-}
-
-/// Whether Verilator takes the text with the fault.
-fn is_legal(listed: &Path, mutant: &Mutant) -> Result<bool, Failure> {
-    let folder = tempfile::tempdir()?;
-    for entry in fs::read_dir(listed)? {
-        let entry = entry?;
-        let name = entry
-            .file_name()
-            .into_string()
-            .map_err(|name| format!("{name:?}"))?;
-        let mut text = fs::read_to_string(entry.path())?;
-        if name == file(&mutant.module) {
-            text = warpline_testbenches::mutants::planted(&text, mutant)
-                .ok_or("the statement is gone")?;
-        }
-        fs::write(folder.path().join(name + ".sv"), text)?;
-    }
-    let top = listed
-        .file_name()
-        .ok_or("no name")?
-        .to_string_lossy()
-        .into_owned();
-    let sources = entries(folder.path())?.into_iter();
-    let build = sources.fold(warpline_verilate::Build::new(top), |build, path| {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        build.source(path.file_name().unwrap_or_default().to_string_lossy(), text)
-    });
-    Ok(build.lint().is_ok())
-}
-
 fn run(
-    bench: &str,
+    block: &str,
     count: usize,
     seed: u64,
     explained: &[Equivalent],
 ) -> Result<Vec<Planted>, Failure> {
+    let part = PARTS.iter().find(|(part, ..)| *part == block);
+    let (bench, module) = part.map_or((block, None), |(_, bench, module)| (*bench, Some(*module)));
     let binary = binary(bench)?;
     let work = tempfile::tempdir()?;
     let (cache, list) = (work.path().join("cache"), work.path().join("list"));
     fs::create_dir(&cache)?;
     fs::create_dir(&list)?;
     let list_name = list.to_str().ok_or("a folder's name is not UTF-8")?;
-    if fate(tests(&binary, &cache, LIST, list_name))? != Fate::Survived {
+    let tests = |variable, value: &str| {
+        let mut command = tests(&binary, 2, variable, value);
+        command
+            .current_dir(Path::new(ROOT).join("testbenches"))
+            .env("WARPLINE_CACHE", &cache);
+        fate(command)
+    };
+    if tests(LIST, list_name)? != Fate::Survived {
         return Err(format!("{bench} fails without a fault").into());
     }
     let before = entries(&cache)?;
-    // Designs of other parameters have the same statements: each statement counts once.
-    let mut candidates: BTreeMap<(String, String, String), (PathBuf, Mutant)> = BTreeMap::new();
-    for top in entries(&list)? {
-        for module in entries(&top)? {
-            let name = module
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let name = if name == "top" { String::new() } else { name };
-            for mutant in mutants(&name, &fs::read_to_string(&module)?) {
-                let key = (
-                    name.clone(),
-                    format!("{} {}", mutant.occurrence, mutant.right),
-                    mutant.wrong.clone(),
-                );
-                candidates.entry(key).or_insert((top.clone(), mutant));
-            }
-        }
-    }
-    let mut candidates: Vec<_> = candidates.into_values().collect();
+    let mut candidates = candidates(&list, module)?;
     let all = candidates.len();
     Rng::with_seed(seed).shuffle(&mut candidates);
     let mut results = Vec::new();
-    for (top, mutant) in candidates {
+    for candidate in candidates {
         if results
             .iter()
             .filter(|planted: &&Planted| planted.fate != Fate::Stillborn)
@@ -239,16 +153,14 @@ fn run(
         {
             break;
         }
-        let mut fate = match is_legal(&top, &mutant)? {
-            false => Fate::Stillborn,
-            true => {
-                let planted = serde_json::to_string(&mutant)?;
-                self::fate(tests(&binary, &cache, PLANT, &planted))?
-            }
-        };
+        let mut fate = Fate::Stillborn;
+        if is_legal(&candidate)? {
+            fate = tests(PLANT, &serde_json::to_string(&candidate.mutant)?)?;
+        }
+        let mutant = candidate.mutant;
         let known = explained.iter().any(|e| {
             (&*e.bench, &*e.module, &*e.right, &*e.wrong)
-                == (bench, &*mutant.module, &*mutant.right, &*mutant.wrong)
+                == (block, &*mutant.module, &*mutant.right, &*mutant.wrong)
         });
         if fate == Fate::Survived && known {
             fate = Fate::Equivalent;
@@ -257,14 +169,14 @@ fn run(
             let _ = fs::remove_dir_all(model);
         }
         println!(
-            "{bench} {fate:?}: {} | {} -> {}",
+            "{block} {fate:?}: {} | {} -> {}",
             file(&mutant.module),
             mutant.right,
             mutant.wrong
         );
         results.push(Planted { mutant, fate });
     }
-    eprintln!("{bench}: {all} candidates");
+    eprintln!("{block}: {all} candidates");
     Ok(results)
 }
 
@@ -287,7 +199,6 @@ fn all(words: &[String]) -> Result<bool, Failure> {
     let root = Path::new(ROOT);
     let explained: Vec<Equivalent> =
         mutant_records::read(root, "testbenches/mutants-equivalent.json")?;
-    let mut results: Texts = mutant_records::read(root, TEXTS)?;
     let mut passed = true;
     for bench in benches {
         let planted = run(bench, count, seed, &explained)?;
@@ -295,6 +206,8 @@ fn all(words: &[String]) -> Result<bool, Failure> {
         if named.is_empty() {
             continue; // a sample is no record
         }
+        // Read late: another run may have added to it.
+        let mut results: Texts = mutant_records::read(root, TEXTS)?;
         results.insert((*bench).to_owned(), planted);
         mutant_records::write(root, TEXTS, &results)?;
     }

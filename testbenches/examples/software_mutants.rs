@@ -5,11 +5,11 @@
 //! ```
 //!
 //! `SHARD` is `k/n`, every n-th fault of a crate from the k-th on; or `recorded`, the sample of each crate that is recorded;
-//! or `open`, the recorded survivors again, after a test was written. Results are added to `docs/mutants-software.json`, from
+//! or `open`, the recorded survivors again, after a test was written. Beside the crates there is `driver-rings`: those files of
+//! `driver` that the card's memory and rings are in. Results are added to `docs/mutants-software.json`, from
 //! which `docs/mutants.md` is written. Without arguments four faults of one crate are planted, and nothing is recorded.
 //! Ends with an error when a fault survives that `testbenches/mutants-software-equivalent.json` does not explain.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs};
@@ -20,15 +20,59 @@ use warpline_testbenches::mutant_records::{
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-/// Crates, with the sample of each that is recorded.
-const CRATES: &[(&str, &str)] = &[
-    ("capture", "0/16"),
-    ("driver", "0/28"),
-    ("vfio-user", "0/20"),
-    ("wire", "0/28"),
+/// What faults are planted in.
+struct Subject {
+    name: &'static str,
+    /// The crate, without `warpline-`.
+    package: &'static str,
+    /// Those of its files that count, or none for all.
+    files: &'static [&'static str],
+    /// The library's own tests, which are quickly built and run, notice many: what survives them meets the others as well.
+    library_first: bool,
+    /// The sample that is recorded.
+    recorded: &'static str,
+}
+
+impl Subject {
+    const fn of_crate(name: &'static str, recorded: &'static str) -> Self {
+        Self {
+            name,
+            package: name,
+            files: &[],
+            library_first: false,
+            recorded,
+        }
+    }
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject::of_crate("capture", "0/36"),
+    Subject {
+        library_first: true,
+        ..Subject::of_crate("driver", "0/30")
+    },
+    Subject {
+        name: "driver-rings",
+        package: "driver",
+        files: &[
+            "driver/src/memory.rs",
+            "driver/src/dma.rs",
+            "driver/src/iova.rs",
+            "driver/src/receive_ring.rs",
+            "driver/src/send_ring.rs",
+            "driver/src/completion.rs",
+        ],
+        library_first: true,
+        recorded: "0/1",
+    },
+    Subject::of_crate("vfio-user", "0/20"),
+    Subject::of_crate("wire", "0/28"),
 ];
 /// A sample that takes little time.
 const SMALL: (&str, &str) = ("wire", "8/272");
+/// Which tests are built and run.
+const LIBRARY: &[&str] = &["--cargo-arg=--lib"];
+const ALL: &[&str] = &["--cargo-arg=--lib", "--cargo-arg=--tests"];
 /// Longest time of a build, in seconds.
 const BUILD: &str = "600";
 /// What cargo-mutants ends with when all was killed, when some survived, and when some took too long.
@@ -55,7 +99,7 @@ enum Scenario {
     Mutant(Mutant),
 }
 
-#[derive(Deserialize)]
+#[derive(PartialEq, Eq, Deserialize)]
 enum Summary {
     Success,
     CaughtMutant,
@@ -100,19 +144,21 @@ impl Mutant {
     }
 }
 
-/// cargo-mutants for the faults of a crate that `arguments` leave.
-fn tool(name: &str, arguments: &[String]) -> Command {
+/// cargo-mutants for the faults of a subject that `arguments` leave.
+fn tool(subject: &Subject, arguments: &[String]) -> Command {
     let mut command = Command::new(Path::new(ROOT).join(".venv/bin/cargo-mutants"));
     command
-        .args(["mutants", "--package", &format!("warpline-{name}")])
+        .args(["mutants", "--package"])
+        .arg(format!("warpline-{}", subject.package))
+        .args(subject.files.iter().map(|file| format!("--file={file}")))
         .args(arguments)
         .current_dir(ROOT);
     command
 }
 
-/// All faults of a crate that `arguments` leave.
-fn list(name: &str, arguments: &[String]) -> Result<Vec<Fault>, Failure> {
-    let output = tool(name, arguments)
+/// All faults of a subject, with the names that cargo-mutants knows them by.
+fn list(subject: &Subject) -> Result<Vec<(Fault, String)>, Failure> {
+    let output = tool(subject, &[])
         .args(["--list", "--json"])
         .stderr(Stdio::inherit())
         .output()?;
@@ -120,19 +166,25 @@ fn list(name: &str, arguments: &[String]) -> Result<Vec<Fault>, Failure> {
         return Err("cargo-mutants cannot list the faults".into());
     }
     let mutants: Vec<Mutant> = serde_json::from_slice(&output.stdout)?;
-    mutants.iter().map(Mutant::fault).collect()
+    let named = mutants
+        .into_iter()
+        .map(|mutant| Ok((mutant.fault()?, mutant.name)));
+    named.collect()
 }
 
+/// Runs cargo-mutants with those tests on the faults that `arguments` leave.
+///
 /// Build products of sources with faults have a folder of their own. Optimisation costs more than it saves here.
-fn run(
-    name: &str,
+fn outcomes(
+    subject: &Subject,
     arguments: &[String],
-    explained: &[Explained],
-) -> Result<(String, Vec<Tried>), Failure> {
+    tests: &[&str],
+) -> Result<(String, Vec<(Mutant, Summary)>), Failure> {
     let work = tempfile::tempdir()?;
     let target =
         env::var_os("CARGO_TARGET_DIR").map_or(Path::new(ROOT).join("target"), PathBuf::from);
-    let status = tool(name, arguments)
+    let status = tool(subject, arguments)
+        .args(tests)
         .args([
             "--jobs",
             "1",
@@ -148,18 +200,43 @@ fn run(
         .stdin(Stdio::null())
         .status()?;
     if !status.code().is_some_and(|code| ENDS.contains(&code)) {
-        return Err(format!("cargo-mutants on {name}: {status}").into());
+        return Err(format!("cargo-mutants on {}: {status}", subject.name).into());
     }
     let report = fs::read(work.path().join("mutants.out/outcomes.json"))?;
     let report: Report = serde_json::from_slice(&report)?;
-    let mut tried = Vec::new();
-    for outcome in report.outcomes {
-        let Scenario::Mutant(mutant) = outcome.scenario else {
-            continue;
-        };
+    let tried = report.outcomes.into_iter();
+    let tried = tried.filter_map(|outcome| match outcome.scenario {
+        Scenario::Baseline => None,
+        Scenario::Mutant(mutant) => Some((mutant, outcome.summary)),
+    });
+    Ok((report.cargo_mutants_version, tried.collect()))
+}
+
+/// What became of the faults that `arguments` leave, and the version of cargo-mutants.
+fn run(
+    subject: &Subject,
+    arguments: &[String],
+    explained: &[Explained],
+) -> Result<(String, Vec<Tried>), Failure> {
+    let first = if subject.library_first { LIBRARY } else { ALL };
+    let (tool, mut tried) = outcomes(subject, arguments, first)?;
+    let missed = tried
+        .iter()
+        .filter(|(_, end)| *end == Summary::MissedMutant);
+    let missed = only(missed.map(|(mutant, _)| &*mutant.name));
+    if subject.library_first && !missed.is_empty() {
+        for (mutant, end) in outcomes(subject, &missed, ALL)?.1 {
+            let before = tried
+                .iter_mut()
+                .find(|(before, _)| before.name == mutant.name);
+            before.ok_or("a fault that was not asked for")?.1 = end;
+        }
+    }
+    let mut results = Vec::new();
+    for (mutant, end) in tried {
         let fault = mutant.fault()?;
         let known = explained.iter().any(|explained| explained.fault == fault);
-        let fate = match outcome.summary {
+        let fate = match end {
             Summary::CaughtMutant | Summary::Timeout => Fate::Killed,
             Summary::Unviable => Fate::Stillborn,
             Summary::MissedMutant if known => Fate::Equivalent,
@@ -167,12 +244,19 @@ fn run(
             Summary::Success | Summary::Failure => return Err("a fault was not tried".into()),
         };
         println!(
-            "{name} {fate:?}: {} | {} | {}",
-            fault.file, fault.line, fault.fault
+            "{} {fate:?}: {} | {} | {}",
+            subject.name, fault.file, fault.line, fault.fault
         );
-        tried.push(Tried { fault, fate });
+        results.push(Tried { fault, fate });
     }
-    Ok((report.cargo_mutants_version, tried))
+    Ok((tool, results))
+}
+
+/// Arguments that leave the faults of these names.
+fn only<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names
+        .flat_map(|name| ["--re".into(), format!("^{}$", escaped(name))])
+        .collect()
 }
 
 fn shard(shard: &str) -> Vec<String> {
@@ -182,26 +266,22 @@ fn shard(shard: &str) -> Vec<String> {
 }
 
 /// Tries a sample's survivors again.
-fn again(name: &str, sample: &mut Sample, explained: &[Explained]) -> Result<(), Failure> {
+fn again(subject: &Subject, sample: &mut Sample, explained: &[Explained]) -> Result<(), Failure> {
+    let listed = list(subject)?;
     let open = sample
         .mutants
         .iter()
         .filter(|tried| matches!(tried.fate, Fate::Survived | Fate::Equivalent));
-    let open: BTreeSet<Fault> = open.map(|tried| tried.fault.clone()).collect();
-    if open.is_empty() {
+    let mut names = Vec::new();
+    for Tried { fault, .. } in open {
+        let same = listed.iter().find(|(listed, _)| listed == fault);
+        let (_, name) = same.ok_or_else(|| format!("there is no such fault now: {fault:?}"))?;
+        names.push(name.as_str());
+    }
+    if names.is_empty() {
         return Ok(());
     }
-    // Another fault of the same words and the same file is tried as well, and is no part of the sample.
-    let mut arguments = Vec::new();
-    for fault in &open {
-        arguments.extend(["--file".into(), fault.file.clone()]);
-        arguments.extend(["--re".into(), format!(": {}$", escaped(&fault.fault))]);
-    }
-    let listed: BTreeSet<Fault> = list(name, &arguments)?.into_iter().collect();
-    if let Some(gone) = open.difference(&listed).next() {
-        return Err(format!("there is no such fault now: {gone:?}").into());
-    }
-    let (tool, tried) = run(name, &arguments, explained)?;
+    let (tool, tried) = run(subject, &only(names.into_iter()), explained)?;
     for tried in tried {
         let mut known = sample.mutants.iter_mut();
         if let Some(known) = known.find(|known| known.fault == tried.fault) {
@@ -230,38 +310,44 @@ fn all(words: &[String]) -> Result<bool, Failure> {
     let explained: Vec<Explained> = mutant_records::read(root, EQUIVALENT)?;
     let Some((chosen, named)) = words.split_first() else {
         let (name, small) = SMALL;
-        let (_, tried) = run(name, &shard(small), &explained)?;
+        let mut subjects = SUBJECTS.iter();
+        let subject = subjects.find(|subject| subject.name == name);
+        let (_, tried) = run(subject.ok_or("no sample")?, &shard(small), &explained)?;
         return Ok(tried.iter().all(|tried| tried.fate != Fate::Survived));
     };
-    let mut results: Software = mutant_records::read(root, SOFTWARE)?;
-    let unknown = |named: &&String| CRATES.iter().all(|(name, _)| name != named);
+    let unknown = |named: &&String| SUBJECTS.iter().all(|subject| subject.name != **named);
     if let Some(unknown) = named.iter().find(unknown) {
         return Err(format!("nothing is planted in a crate {unknown}").into());
     }
     let mut passed = true;
-    let names = CRATES
+    let subjects = SUBJECTS
         .iter()
-        .filter(|(name, _)| named.is_empty() || named.iter().any(|named| named == name));
-    for &(name, recorded) in names {
-        if chosen == "open" {
-            let sample = results.get_mut(name).ok_or("there is no record yet")?;
-            again(name, sample, &explained)?;
+        .filter(|subject| named.is_empty() || named.iter().any(|named| named == subject.name));
+    for subject in subjects {
+        let name = subject.name;
+        let sample = if chosen == "open" {
+            let mut before: Software = mutant_records::read(root, SOFTWARE)?;
+            let mut sample = before.remove(name).ok_or("there is no record yet")?;
+            again(subject, &mut sample, &explained)?;
+            sample
         } else {
             let chosen = if chosen == "recorded" {
-                recorded
+                subject.recorded
             } else {
                 chosen
             };
-            let candidates = list(name, &[])?.len();
-            let (tool, mutants) = run(name, &shard(chosen), &explained)?;
-            let sample = Sample {
+            let candidates = list(subject)?.len();
+            let (tool, mutants) = run(subject, &shard(chosen), &explained)?;
+            Sample {
                 shard: chosen.into(),
                 candidates,
                 tool,
                 mutants,
-            };
-            results.insert(name.into(), sample);
-        }
+            }
+        };
+        // Read late: another run may have added to it.
+        let mut results: Software = mutant_records::read(root, SOFTWARE)?;
+        results.insert(name.into(), sample);
         mutant_records::write(root, SOFTWARE, &results)?;
         passed &= results[name]
             .mutants

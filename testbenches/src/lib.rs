@@ -12,6 +12,7 @@ pub mod import_circles;
 pub mod local_memory;
 pub mod lockstep;
 pub mod mutant_records;
+pub mod mutant_runs;
 pub mod mutants;
 pub mod octets;
 mod read_buffers;

@@ -19,6 +19,8 @@ use warpline_sv_writer::Design;
 pub const LIST: &str = "WARPLINE_MUTANTS";
 /// Environment variable with a [`Mutant`] as JSON: each design that a bench builds has it, if it has its statement.
 pub const PLANT: &str = "WARPLINE_MUTANT";
+/// Name of the file with the types of a design: no module can have it.
+pub const PACKAGE: &str = "package";
 
 /// What a mutant does to a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,9 +166,14 @@ pub fn apply(top: &str, design: &mut Design) {
     if let Some(folder) = env::var_os(LIST).filter(|_| !top.contains("fault")) {
         let folder = Path::new(&folder).join(top);
         fs::create_dir_all(&folder).expect("the folder for texts can be made");
+        let write = |name: &str, text: &str| {
+            fs::write(folder.join(name), text).expect("a text can be written");
+        };
         for module in &design.modules {
-            let file = folder.join(relative(top, &module.name));
-            fs::write(file, &module.text).expect("a text can be written");
+            write(relative(top, &module.name), &module.text);
+        }
+        if let Some(package) = &design.package {
+            write(PACKAGE, &package.text);
         }
     }
     let Ok(mutant) = env::var(PLANT) else {

@@ -6,6 +6,7 @@ use warpline_hdl::parts::queue::Queue;
 use warpline_hdl::records::CrcVerdict;
 use warpline_sv_writer as writer;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError};
+use warpline_testbenches::mutant_runs::unnoticed;
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};
 
 type Bench<T, const LOG: usize> = Lockstep<Queue<T, LOG>>;
@@ -147,4 +148,11 @@ fn a_row_that_is_not_written_is_seen() {
     bench.block.m_ready.next = true;
     let seen = (0..8).find_map(|_| bench.settle().and_then(|()| bench.edge()).err());
     assert!(matches!(seen, Some(LockstepError::Differ { .. })));
+}
+
+/// A sample of what `make mutants` does, each time.
+#[test]
+fn planted_faults_are_noticed() {
+    let tests = ["a_record_comes_out", "words_in_order"];
+    assert_eq!(unnoticed(3, 1, &tests).unwrap(), []);
 }

@@ -2,6 +2,7 @@
 
 use warpline_hdl::rx::mpa::window::Window;
 use warpline_testbenches::lockstep::Lockstep;
+use warpline_testbenches::mutant_runs::unnoticed;
 use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 
 /// A report as the TCP engine sees it.
@@ -121,4 +122,11 @@ fn a_report_each_cycle_and_each_stream_every_s_reports() {
         .map(|_| bench.cycle(true).0.expect("a report each cycle").stream)
         .collect();
     assert!(streams.iter().copied().eq((0..4).cycle().take(40)));
+}
+
+/// A sample of what `make mutants` does, each time.
+#[test]
+fn planted_faults_are_noticed() {
+    let tests = ["a_report_each_cycle", "reports_are_of_the_moment"];
+    assert_eq!(unnoticed(4, 1, &tests).unwrap(), []);
 }
