@@ -41,6 +41,36 @@ fn buffers_are_consumed_in_the_order_they_were_posted() {
     });
 }
 
+/// Regions that end at 2^64, an octet behind it, and there again with zeros in the low or the high half of the end.
+#[test]
+fn regions_that_end_behind_the_address_space_are_refused() {
+    on_large_stack(|| {
+        let mut bench = Bench::<4>::new(config(4, 16, 4, 4), 8);
+        let top = 0x1_0000_0000_u64.wrapping_neg();
+        for (base, length, is_refused) in [
+            (top, 0x1_0000_0000, false),
+            (top, 0x1_0000_0001, true),
+            (top, 0x2_0000_0000, true),
+            (top, 0x2_0000_0001, true),
+            (u64::MAX, 1, false),
+            (u64::MAX, 2, true),
+        ] {
+            let refused = bench.seen.refused;
+            let region = Region {
+                stag: 0x100,
+                scope: Scope::ProtectionDomain(7),
+                remote_write: true,
+                base,
+                length,
+                address: 0x7000,
+            };
+            bench.command(write_stag(region)).unwrap();
+            let refused = bench.seen.refused - refused;
+            assert_eq!(refused, u32::from(is_refused), "{base:#x} + {length:#x}");
+        }
+    });
+}
+
 // req: DDP-ERR-23, AMB-09, AMB-10
 #[test]
 fn faults_of_all_streams_in_a_row_are_kept() {

@@ -50,6 +50,22 @@ fn nothing_behind_a_failure_is_sent() {
     }
 }
 
+/// The rest of a message that has failed is not reported, whichever stream it is of.
+#[test]
+fn each_stream_reports_a_failure_once() {
+    const STREAMS: usize = 16;
+    let mut bench = Bench::<STREAMS>::new(5, Paces::ALWAYS);
+    let failing = [Fate::Refused(status::BOUNDS), Fate::Good, Fate::Good];
+    for stream in 0..STREAMS {
+        let list = vec![message(stream as u64, false, &failing)];
+        bench.streams[stream].post(stream as u8, list);
+        bench.run().unwrap();
+        let seen: Vec<_> = bench.entries.iter().map(|(_, entry)| entry).collect();
+        assert_eq!(seen.len(), stream + 1);
+        assert_eq!(seen[stream].status, status::BOUNDS);
+    }
+}
+
 /// A request that is flushed does not end the stream: the last message behind it is sent (RFC 5041 §7.1).
 #[test]
 fn what_is_flushed_breaks_nothing() {
