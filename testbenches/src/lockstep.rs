@@ -13,7 +13,8 @@
 //! inputs have settled, and after the rising edge. The text is also linted with all of Verilator's warnings. With
 //! `WARPLINE_NETLIST` in the environment, Verilator runs what yosys made of the text: cells of an ECP5. With
 //! `WARPLINE_TRACE` it names a directory: each bench writes `<test>.<module>-<number>.fst` there, with all signals of the
-//! Verilated block and half a cycle every 5 units of time, up to and including the half cycle in which a run fails.
+//! Verilated block and half a cycle every 5 units of time, up to and including the half cycle in which a run fails, or up to
+//! [`RUN_ON`] cycles behind the first [`mismatch`](Lockstep::mismatch) of a bench that counts them.
 //!
 //! ```no_run
 //! # use rust_hdl_core::prelude::*;
@@ -34,6 +35,7 @@
 //! # Ok::<(), warpline_testbenches::lockstep::LockstepError>(())
 //! ```
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +61,9 @@ const FAULTS: &str = "WARPLINE_FAULTS";
 
 /// Units of time in half a cycle of a waveform.
 const HALF_CYCLE: u64 = 5;
+
+/// Cycles that a waveform goes on behind the first mismatch that a bench has counted: what follows from it.
+pub const RUN_ON: u64 = 16;
 
 /// Why a run in lockstep ended.
 #[derive(Debug, Error)]
@@ -129,6 +134,8 @@ pub struct Lockstep<B: Block> {
     ports: Vec<TopPort>,
     /// A waveform is being written.
     traced: bool,
+    /// Cycle of the first mismatch that the bench has counted.
+    mismatch: Cell<Option<u64>>,
     cycle: u64,
     compared: u64,
 }
@@ -220,6 +227,7 @@ impl<B: Block> Lockstep<B> {
             set_clock,
             ports,
             traced,
+            mismatch: Cell::new(None),
             cycle: 0,
             compared: 0,
         })
@@ -264,6 +272,15 @@ impl<B: Block> Lockstep<B> {
         self.cycle
     }
 
+    /// One if what the bench has seen in this cycle `is_wrong`, else none: for benches that count mismatches with their models and
+    /// fail at the end. A waveform ends [`RUN_ON`] cycles behind the first.
+    pub fn mismatch(&self, is_wrong: bool) -> usize {
+        if is_wrong && self.mismatch.get().is_none() {
+            self.mismatch.set(Some(self.cycle));
+        }
+        is_wrong.into()
+    }
+
     /// Output values compared so far.
     pub fn compared(&self) -> u64 {
         self.compared
@@ -288,6 +305,11 @@ impl<B: Block> Lockstep<B> {
         self.model.eval()?;
         if self.traced {
             self.model.advance(HALF_CYCLE);
+            let first = self.mismatch.get();
+            if first.is_some_and(|first| self.cycle >= first + RUN_ON) {
+                self.model.trace_close()?;
+                self.traced = false;
+            }
         }
         for (top, value) in self.ports.iter().zip(&values).filter(|(top, _)| !top.input) {
             self.compared += 1;
@@ -517,11 +539,31 @@ mod tests {
         on_large_stack(count_to_four);
     }
 
+    #[test]
+    #[ignore = "a test below runs it, in an environment of its own"]
+    fn a_bench_that_counts_mismatches() {
+        let clock = |b: &mut Counter, level: bool| b.clock.next = level.into();
+        let block = Box::new(Counter::default());
+        let mut bench = Lockstep::new("traced_counter", block, clock).unwrap();
+        let mut wrong = 0;
+        for cycle in 0..60 {
+            bench.block.enable.next = true;
+            bench.settle().unwrap();
+            wrong += bench.mismatch([3, 40].contains(&cycle));
+            bench.edge().unwrap();
+        }
+        assert_eq!((wrong, bench.cycles()), (2, 60));
+    }
+
     /// Runs `two_benches` in a process of its own, with `folder` as the directory for waveforms.
     fn run(folder: Option<&OsStr>) -> Output {
+        run_test("two_benches", folder)
+    }
+
+    fn run_test(test: &str, folder: Option<&OsStr>) -> Output {
         let mut command = Command::new(env::current_exe().unwrap());
-        let test = "lockstep::tests::two_benches";
-        command.args(["--ignored", "--exact", test, "--test-threads=2"]);
+        let test = format!("lockstep::tests::{test}");
+        command.args(["--ignored", "--exact", &test, "--test-threads=2"]);
         match folder {
             Some(folder) => command.env(TRACE, folder),
             None => command.env_remove(TRACE),
@@ -577,6 +619,19 @@ mod tests {
             let expected = [(0, 0), (5, 1), (15, 2), (25, 3), (35, 4)];
             assert_eq!(counts(&waves.join(file)), expected);
         }
+    }
+
+    #[test]
+    fn a_waveform_ends_behind_the_first_mismatch_that_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let test = "a_bench_that_counts_mismatches";
+        let output = run_test(test, Some(folder.path().as_os_str()));
+        assert!(output.status.success(), "{}", said(&output));
+        let file = format!("lockstep.tests.{test}.traced_counter-1.fst");
+        let counts = counts(&folder.path().join(file));
+        // the edge of cycle n, which counts to n + 1, is at 10 n + 5
+        let last = 3 + RUN_ON - 1;
+        assert_eq!(counts.last(), Some(&(10 * last + 5, last + 1)));
     }
 
     #[test]

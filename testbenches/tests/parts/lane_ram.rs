@@ -76,7 +76,7 @@ fn mismatches<const W: usize, const K: usize, const A: usize>(
         }
         bench.settle().unwrap();
         if cycle >= late {
-            wrong += usize::from(octets(bench.block.read_data.val()) != expected[cycle - late]);
+            wrong += bench.mismatch(octets(bench.block.read_data.val()) != expected[cycle - late]);
         }
         bench.edge().unwrap();
     }
@@ -130,7 +130,7 @@ fn header_mismatches<
         }
         bench.settle().unwrap();
         if cycle >= late {
-            wrong += usize::from(octets(bench.block.read_data.val()) != expected[cycle - late]);
+            wrong += bench.mismatch(octets(bench.block.read_data.val()) != expected[cycle - late]);
         }
         bench.edge().unwrap();
     }

@@ -42,7 +42,7 @@ fn mismatches<const W: usize, const N: usize, const L: usize>(late: usize, cycle
         expected.push(rotated(&octets(data), W / 8 / N, amount));
         bench.settle().unwrap();
         if cycle >= late {
-            wrong += usize::from(octets(bench.block.out.val()) != expected[cycle - late]);
+            wrong += bench.mismatch(octets(bench.block.out.val()) != expected[cycle - late]);
         }
         bench.edge().unwrap();
     }

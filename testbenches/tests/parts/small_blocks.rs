@@ -34,7 +34,7 @@ fn out_of_step<T: Synth>(
         let expected = cycle
             .checked_sub(late)
             .map_or(T::default(), |at| went_in[at]);
-        wrong += usize::from(bench.block.q.val() != expected);
+        wrong += bench.mismatch(bench.block.q.val() != expected);
         bench.edge().unwrap();
     }
     wrong
@@ -90,7 +90,7 @@ fn wrong_masks<const W: usize, const N: usize>() -> usize {
             bench.block.from.next = (from as u64).into();
             bench.block.to.next = (to as u64).into();
             bench.settle().unwrap();
-            wrong += usize::from(bench.block.mask.val() != mask::<W, N>(from, to));
+            wrong += bench.mismatch(bench.block.mask.val() != mask::<W, N>(from, to));
         }
     }
     wrong
@@ -196,7 +196,7 @@ fn wrong_turns(below: usize) -> usize {
                 .any
                 .val()
                 .then(|| bench.block.choice.val().index());
-            wrong += usize::from(found != expected);
+            wrong += bench.mismatch(found != expected);
         }
     }
     wrong
@@ -241,7 +241,7 @@ fn wrong_shifts(beyond: usize) -> usize {
                 2 => items[k - 1],
                 _ => own,
             };
-            wrong += usize::from(bench.block.out[k].val() != Bits::from(u64::from(expected)));
+            wrong += bench.mismatch(bench.block.out[k].val() != Bits::from(u64::from(expected)));
         }
     }
     wrong

@@ -129,13 +129,13 @@ impl<const W: usize, const K: usize, const D: usize, const H: usize, const LOGK:
             _ => None,
         };
         let expected = due.as_ref().map(|(_, beat)| (beat.stream, beat.edge));
-        self.wrong += usize::from(landed != expected);
+        self.wrong += self.lockstep.mismatch(landed != expected);
         if self.reads.len() > lane_ram::LATENCY {
             let (data, header, pointer) = self.reads.pop_front().unwrap();
             let same = octets(b.read_data.val()) == data
                 && octets(b.header_data.val()) == header
                 && b.marker_data.val().to_u16() == pointer;
-            self.wrong += usize::from(!same);
+            self.wrong += self.lockstep.mismatch(!same);
         }
         self.headers.clone_from(&self.rings);
         if let Some((_, beat)) = due {

@@ -253,7 +253,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Bench<W,
             let expected = self.reads.pop_front().unwrap();
             let found = octets(b.read_data.val());
             let same = |(expected, found): (&Option<u8>, &u8)| expected.is_none_or(|e| e == *found);
-            self.wrong += usize::from(!expected.iter().zip(&found).all(same));
+            self.wrong += self
+                .lockstep
+                .mismatch(!expected.iter().zip(&found).all(same));
             self.read_octets += expected.iter().flatten().count();
         }
         let due = match self.due.front() {
@@ -261,7 +263,9 @@ impl<const W: usize, const K: usize, const D: usize, const LOGD: usize> Bench<W,
             _ => None,
         };
         let found = b.segment_valid.val().then(|| b.segment.val());
-        self.wrong += usize::from(found != due.map(|(_, segment)| segment));
+        self.wrong += self
+            .lockstep
+            .mismatch(found != due.map(|(_, segment)| segment));
         if due.is_some() {
             self.segments.push(self.cycle);
         }

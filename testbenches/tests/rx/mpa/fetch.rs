@@ -205,7 +205,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             let start = b.start.val();
             match self.offered.pop_front() {
                 Some(fpdu) => self.started(fpdu, start),
-                None => self.wrong += 1,
+                None => self.wrong += self.lockstep.mismatch(true),
             }
         }
         let b = &self.lockstep.block;
@@ -230,7 +230,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
                 found == expected && data[..octets.len()] == octets
             }
         };
-        self.wrong += usize::from(!same);
+        self.wrong += self.lockstep.mismatch(!same);
         while let Some((_, stream, tail)) =
             self.tails_due.front().filter(|(at, ..)| *at == self.cycle)
         {
@@ -238,7 +238,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             self.tails_due.pop_front();
         }
         let tails = b.tail.each_ref().map(|tail| tail.val().to_u32());
-        self.wrong += usize::from(tails != self.tails);
+        self.wrong += self.lockstep.mismatch(tails != self.tails);
         for (seen, tail) in self.tails_seen.iter_mut().zip(tails) {
             seen.push(tail);
         }
@@ -275,7 +275,7 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
             row: (self.next_row as u64).into(),
             rows: (rows as u64).into(),
         };
-        self.wrong += usize::from(start != expected);
+        self.wrong += self.lockstep.mismatch(start != expected);
         self.gives_up = fpdu.refused.any().then_some(stream);
         self.seen.ahead += usize::from(fpdu.ahead);
         self.seen.placed += usize::from(fpdu.placed && !fpdu.ahead);
@@ -284,8 +284,8 @@ impl<const W: usize, const K: usize, const D: usize, const LOGK: usize, const LO
         let before: usize = self.occupied.iter().sum();
         self.occupied.push_back(rows);
         self.under_way += 1;
-        self.wrong += usize::from(before + rows > self.commit_rows);
-        self.wrong += usize::from(self.under_way > UNDER_WAY as usize);
+        self.wrong += self.lockstep.mismatch(before + rows > self.commit_rows);
+        self.wrong += self.lockstep.mismatch(self.under_way > UNDER_WAY as usize);
         self.seen.most_rows = self.seen.most_rows.max(before + rows);
         self.seen.most_under_way = self.seen.most_under_way.max(self.under_way);
         self.starts.push(self.cycle);

@@ -169,7 +169,7 @@ fn mismatches(top: &str, octets: usize, later: usize, cycles: usize) -> (usize, 
         lockstep.settle().unwrap();
         let (found, due) = (lockstep.block.mark.val(), due.pop_front().unwrap());
         let quiet = |mark: &Mark| !mark.finished && !mark.cause.any();
-        wrong += usize::from(found != due && !(quiet(&found) && quiet(&due)));
+        wrong += lockstep.mismatch(found != due && !(quiet(&found) && quiet(&due)));
         lockstep.edge().unwrap();
     }
     (wrong, seen)

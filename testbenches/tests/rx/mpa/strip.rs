@@ -92,7 +92,9 @@ impl<const W: usize, const D: usize> Bench<W, D> {
                 marker_verdict.expected.to_u16(),
                 marker_verdict.received.to_u16(),
             );
-            self.wrong += usize::from(marker_verdict.wrong.then_some(report) != wrong);
+            self.wrong += self
+                .lockstep
+                .mismatch(marker_verdict.wrong.then_some(report) != wrong);
         }
         let due = match self.due.front() {
             Some((at, _)) if *at == self.cycle => self.due.pop_front(),
@@ -108,7 +110,7 @@ impl<const W: usize, const D: usize> Bench<W, D> {
                     && data[..plain.octets.len()] == plain.octets
             }
         };
-        self.wrong += usize::from(!same);
+        self.wrong += self.lockstep.mismatch(!same);
         self.lockstep.edge().unwrap();
         self.cycle += 1;
     }

@@ -456,7 +456,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             let told = b.island.val().then_some(range);
             self.seen.islands_told += usize::from(told.is_some());
             self.seen.islands_denied += usize::from(told.is_none());
-            self.wrong += usize::from(Some(told) != self.asked.pop_front());
+            self.wrong += self.lockstep.mismatch(Some(told) != self.asked.pop_front());
         }
         let due = match self.due.front() {
             Some((at, _)) if *at == self.cycle => self.due.pop_front().unwrap().1,
@@ -470,7 +470,7 @@ impl<const W: usize, const K: usize> Bench<W, K> {
             octets,
             ..due.clone()
         };
-        self.wrong += usize::from(found != wanted);
+        self.wrong += self.lockstep.mismatch(found != wanted);
         if let Some(beat) = due.beat {
             let from = beat.position.wrapping_add(beat.skip as u32);
             let end = beat.position.wrapping_add(beat.octets.len() as u32);
@@ -481,13 +481,15 @@ impl<const W: usize, const K: usize> Bench<W, K> {
         }
         self.edges.retain(|(at, ..)| *at > self.cycle);
         let edges = b.edge_sequence.each_ref().map(|edge| edge.val().to_u32());
-        self.wrong += usize::from(edges != self.edge_now);
+        self.wrong += self.lockstep.mismatch(edges != self.edge_now);
         if self.limits.len() > LIMIT_SEQUENCE {
             let limits = b
                 .limit_sequence
                 .each_ref()
                 .map(|limit| limit.val().to_u32());
-            self.wrong += usize::from(Some(limits) != self.limits.pop_front());
+            self.wrong += self
+                .lockstep
+                .mismatch(Some(limits) != self.limits.pop_front());
         }
     }
 

@@ -463,7 +463,7 @@ impl<
             stream.fpdus.pop_front()
         };
         let Some(expected) = expected.filter(|_| stream.under_way > 0) else {
-            self.wrong += 1;
+            self.wrong += self.lockstep.mismatch(true);
             return;
         };
         stream.under_way -= 1;
@@ -499,7 +499,7 @@ impl<
             self.seen.bad_crc += usize::from(computed != field);
             self.seen.wrong_marker += usize::from(expected.marker.is_some());
         }
-        self.wrong += usize::from(!same);
+        self.wrong += self.lockstep.mismatch(!same);
         self.readable.push_back((row, rows, expected.content, 0));
     }
 
@@ -539,12 +539,14 @@ impl<
             let found = octets(b.read_data.val());
             let expected = self.reads.pop_front().unwrap();
             let same = |(expected, found): (&Option<u8>, &u8)| expected.is_none_or(|e| e == *found);
-            self.wrong += usize::from(!expected.iter().zip(&found).all(same));
+            self.wrong += self
+                .lockstep
+                .mismatch(!expected.iter().zip(&found).all(same));
         }
         if b.issued.val() {
             let stream = b.issued_stream.val().index();
             // none is issued when its stream is closed
-            self.wrong += usize::from(!self.streams[stream].armed);
+            self.wrong += self.lockstep.mismatch(!self.streams[stream].armed);
             self.streams[stream].under_way += 1;
         }
         if b.segment_valid.val() {
@@ -556,8 +558,10 @@ impl<
         }
         let under_way: usize = self.streams.iter().map(|stream| stream.under_way).sum();
         // 16 behind `fetch` or next; 16 in the queue of `scan`, one counted
-        self.wrong += usize::from(self.segments.len() > 16 || under_way > 16 + 16 + 1);
-        self.wrong += usize::from(!b.s_axis_segment.tready.val());
+        self.wrong += self
+            .lockstep
+            .mismatch(self.segments.len() > 16 || under_way > 16 + 16 + 1);
+        self.wrong += self.lockstep.mismatch(!b.s_axis_segment.tready.val());
         self.seen.segments += usize::from(b.segments.val());
         self.seen.dropped += usize::from(b.segments_dropped.val());
         self.seen.octets += b.octets.val().index();

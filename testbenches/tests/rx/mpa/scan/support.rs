@@ -480,12 +480,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                         usize::from(u64::from(planned.refused) == u64::from(refused::TOO_LARGE));
                     seen.pads[mpa::pad_len(planned.ulpdu.into())] += 1;
                 }
-                _ => self.wrong += 1,
+                _ => self.wrong += self.lockstep.mismatch(true),
             }
         }
         if b.fpdu_valid.val() && b.fpdu_ready.val() {
             let found = b.fpdu.val();
-            self.wrong += usize::from(self.expected.pop_front() != Some(found));
+            self.wrong += self
+                .lockstep
+                .mismatch(self.expected.pop_front() != Some(found));
         }
         self.seen.held_back += usize::from(b.fpdu_valid.val() && !b.fpdu_ready.val());
     }

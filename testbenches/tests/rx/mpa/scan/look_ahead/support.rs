@@ -404,12 +404,14 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 placed: found.placed,
                 header_only: found.placed && planned.octets > HEADER,
             };
-            self.wrong += usize::from(found != expected);
+            self.wrong += self.lockstep.mismatch(found != expected);
         }
         if found.ahead {
             self.aheads.push(self.cycle);
             self.seen.ahead += 1;
-            self.wrong += usize::from(!(source.markers && source.crc) || found.placed);
+            self.wrong += self
+                .lockstep
+                .mismatch(!(source.markers && source.crc) || found.placed);
             match index {
                 None => self.seen.strangers += 1,
                 Some(index) => {
@@ -418,7 +420,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                     // it was whole, and in front of it something was missing, which may be there by now
                     let whole = island.is_some_and(|island| island.1 >= end) || source.edge >= end;
                     let again = source.plan[index].ahead || index < source.out;
-                    self.wrong += usize::from(!whole || again);
+                    self.wrong += self.lockstep.mismatch(!whole || again);
                     source.plan[index].ahead = true;
                     self.seen.leading += usize::from(position.is_multiple_of(512));
                     let first_marker = position.next_multiple_of(512);
@@ -432,11 +434,13 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             self.outs.push(self.cycle);
             self.seen.placed += usize::from(found.placed);
             let Some(next) = next.filter(|next| next.position == position) else {
-                self.wrong += 1;
+                self.wrong += self.lockstep.mismatch(true);
                 return;
             };
-            self.wrong += usize::from(found.placed && !next.accepted);
-            self.wrong += usize::from(source.edge < next.position + next.octets);
+            self.wrong += self.lockstep.mismatch(found.placed && !next.accepted);
+            self.wrong += self
+                .lockstep
+                .mismatch(source.edge < next.position + next.octets);
             self.seen.twice += usize::from(next.accepted && !found.placed);
         }
         if found.placed {
