@@ -53,6 +53,7 @@
 #   make packages     what crates.io would get of the crates that others can use; VERIFY= builds them from that
 #   make lint         format and clippy only
 #   make deny         licences, versions side by side and sources of all dependencies, by deny.toml; builds cargo-deny once
+#   make msrv         the crates of `make packages` with the oldest Rust that Cargo.toml promises (needs that toolchain)
 #   make miri         the driver's DMA memory and rings under Miri (needs a nightly toolchain with it)
 #   make clean        build products, and Verilated models unless WARPLINE_CACHE says where they are
 
@@ -85,7 +86,7 @@ else
 TEST := $(CARGO) test --workspace
 endif
 
-.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record sctp-area sctp-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-faults long-widths long-scan long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
+.PHONY: demo test test-fpga cocotb netlist area area-record transmit-area transmit-area-record sctp-area sctp-area-record block-area test-kernel test-interop firmware-image check-firmware-image formal bench bench-transmit hello boards bitstream transmit-bitstream synth-all estimates crc32c long long-streams long-transmit long-sctp long-faults long-widths long-scan long-host long-transfer long-connections long-segments long-interop host-cost host-cost-record coverage mutants mutants-software fuzz docs report browser book lint packages msrv deny miri setup setup-test setup-interop setup-fpga setup-cocotb setup-host-cost setup-mutants setup-book setup-deny setup-browser clean diagrams
 
 # Built on its own: a first build takes minutes, and cargo shows how far it is.
 # Without the commands that it does not need: cli/Cargo.toml says what they cost.
@@ -317,6 +318,12 @@ PACKAGES := verilate vfio-user usrsctp sv-writer-derive sv-writer wire regmap ca
 packages:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps $(addprefix --package warpline-,$(PACKAGES))
 	$(CARGO) publish --dry-run --allow-dirty $(VERIFY) $(addprefix --package warpline-,$(PACKAGES))
+
+# In a folder of its own: another compiler's products would replace those of all builds.
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	CARGO_TARGET_DIR=$(TARGET)/rust-$(RUST_VERSION) $(CARGO) +$(RUST_VERSION) check --quiet --locked --lib \
+		$(addprefix --package warpline-,$(PACKAGES))
 
 deny: setup-deny
 	.venv/bin/cargo-deny --workspace check licenses bans sources
