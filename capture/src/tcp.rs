@@ -326,3 +326,31 @@ impl Direction {
             .map(|s| (s.payload_seq(), s.payload.as_slice(), s.flags.fin))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Octets 10 to 12 with a FIN, octets 13 and 14 behind it, and nothing before: the FIN cuts the run that it is in.
+    #[test]
+    fn nothing_lies_behind_the_fin_in_a_later_run() {
+        let payloads: [(u32, &[u8], bool); 2] = [(110, b"abc", true), (113, b"de", false)];
+        let runs = Stream::runs(100, payloads.into_iter());
+        let gap = Gap {
+            seq: 100,
+            position: 0,
+            missing: 10,
+        };
+        let first = Stream {
+            seq: 100,
+            octets: Vec::new(),
+            gap: Some(gap),
+        };
+        let second = Stream {
+            seq: 110,
+            octets: b"abc".to_vec(),
+            gap: None,
+        };
+        assert_eq!(runs, [first, second]);
+    }
+}

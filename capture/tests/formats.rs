@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{CAPTURES, Wire, directory, ends, frame, pcap, pcapng};
 use etherparse::PacketBuilder;
-use warpline_capture::{Connection, MpaError, Side, TrafficError, read_traffic};
+use warpline_capture::{Connection, MpaError, Side, Traffic, TrafficError, read_traffic};
 use warpline_wire::start::{Kind, StartError};
 
 /// A classic capture file rewritten with its header words in another byte order or with another magic number.
@@ -64,6 +64,25 @@ fn microseconds_and_nanoseconds() {
         let connections = read_traffic(&rewritten(&file, magic, swap)).unwrap();
         let expected: Vec<_> = (0..4).map(|i| Duration::new(i, i as u32 * unit)).collect();
         assert_eq!(times(&connections), expected, "{magic:x?}");
+    }
+}
+
+#[test]
+fn first_octets_say_what_a_capture_is() {
+    let classic = Wire::started(1, b"data").pcap();
+    let magics: [u32; 3] = [0xA1B2_C3D4, 0xA1B2_3C4D, 0xA1B2_CD34];
+    for magic in magics
+        .iter()
+        .flat_map(|m| [m.to_be_bytes(), m.to_le_bytes()])
+    {
+        assert!(Traffic::is_capture(&magic), "{magic:x?}");
+    }
+    assert!(Traffic::is_capture(&classic));
+    assert!(Traffic::is_capture(&[0x0A, 0x0D, 0x0D, 0x0A]), "pcapng");
+    assert!(Traffic::is_capture(&[0x1F, 0x8B, 8]), "gzip");
+    // octets as people write them, part of a first word, another method than deflate
+    for other in [&b"00 2c 41 81"[..], b"", &classic[..3], &[0x1F, 0x8B, 7]] {
+        assert!(!Traffic::is_capture(other), "{other:x?}");
     }
 }
 
