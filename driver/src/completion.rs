@@ -354,6 +354,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patience::Patience;
     use std::cell::Cell;
     use std::thread;
 
@@ -370,10 +371,10 @@ mod tests {
         let word = |i: u32, w: usize| i.wrapping_mul(0x9E37_79B9).rotate_left(w as u32);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut produced = 0;
+                let (mut produced, mut patience) = (0, Patience::default());
                 while produced < count {
                     if produced - consumed.load(Ordering::Acquire) == ENTRIES {
-                        thread::yield_now();
+                        patience.wait(produced);
                         continue;
                     }
                     let words: &[AtomicU32] = memory.words();
@@ -393,10 +394,11 @@ mod tests {
                 entries: ENTRIES,
                 consumed: 0,
             };
+            let mut patience = Patience::default();
             while place.consumed < count {
                 let i = place.consumed;
                 let Some(entry) = place.next(memory.words()) else {
-                    thread::yield_now();
+                    patience.wait(i);
                     continue;
                 };
                 for (w, found) in entry.into_iter().take(WORDS - 1).enumerate() {
@@ -482,5 +484,31 @@ mod tests {
         assert_eq!(place.next(memory.words()), Some(last));
         assert_eq!(place.consumed, 1);
         memory.reclaim();
+    }
+
+    #[test]
+    fn each_status_of_a_send_request_is_known() {
+        let entry = |code: u32| {
+            let mut words = [0; WORDS];
+            completion::KIND.put(&mut words, transmit::kind::SEND.into());
+            send_event::STATUS.put(&mut words, code.into());
+            Entry::parse(&words, 1)
+        };
+        for (code, expected) in [
+            (status::OK, SendStatus::Ok),
+            (status::FLUSHED, SendStatus::Flushed),
+            (status::MALFORMED, SendStatus::Malformed),
+            (status::STAG, SendStatus::Stag),
+            (status::ASSOC, SendStatus::NotAssociated),
+            (status::ACCESS, SendStatus::Access),
+            (status::BOUNDS, SendStatus::Bounds),
+            (status::BUS, SendStatus::Bus),
+        ] {
+            match entry(code) {
+                Ok(Entry::Sent(event)) => assert_eq!(event.status, expected),
+                other => panic!("{code}: {other:?}"),
+            }
+        }
+        assert_eq!(entry(15), Err("no such status"));
     }
 }

@@ -161,6 +161,7 @@ mod tests {
         layout::CODE.put(&mut words, number.code().into());
         layout::REFUSED.put(&mut words, cause.into());
         layout::POSITION.put(&mut words, 0x0012_3000);
+        layout::LENGTH.put(&mut words, 100);
         layout::HEADER_0.put(&mut words, 0xFFFF_FFFF); // of no FPDU
         ErrorRecord::parse(3, &words)
     }

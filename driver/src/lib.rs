@@ -88,6 +88,8 @@ mod mailbox_state;
 #[allow(unsafe_code, reason = "maps memory and hands out views of it")]
 mod memory;
 mod open_error;
+#[cfg(test)]
+mod patience;
 mod pci_address;
 mod posted_sends;
 mod protection_domain;

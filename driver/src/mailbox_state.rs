@@ -206,3 +206,22 @@ impl MailboxState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_and_connections_are_counted() {
+        let signal = Arc::new(Signal::new().unwrap());
+        let mut state = MailboxState::default();
+        let listener = state.listener(&signal).unwrap();
+        assert_eq!(state.parties(), 1);
+        for _ in 0..3 {
+            state.connection(&signal).unwrap();
+        }
+        assert_eq!(state.parties(), 4);
+        state.forget_listener(listener);
+        assert_eq!(state.parties(), 3);
+    }
+}

@@ -21,6 +21,9 @@ use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use crate::error::Error;
+#[cfg(miri)]
+use heap::Mapping;
+#[cfg(not(miri))]
 use mapping::Mapping;
 
 /// Granularity of maps in octets.
@@ -242,7 +245,7 @@ mod mapping {
 
 /// The same from the heap, for Miri.
 #[cfg(miri)]
-mod mapping {
+mod heap {
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::io;
     use std::os::fd::BorrowedFd;
@@ -302,6 +305,7 @@ mod tests {
         memory[4999] = 7;
         let shared = memory.expose();
         assert_eq!((shared.len(), shared.mapped_len()), (5000, 8192));
+        assert_eq!(shared.words().len(), 1250);
         // As a card does: write while others copy.
         std::thread::scope(|scope| {
             scope.spawn(|| shared.write(4, &[1, 2, 3, 4]).unwrap());
@@ -385,5 +389,44 @@ mod tests {
         assert!(rustix::fs::ftruncate(shared.file(), 0).is_err());
         assert!(rustix::fs::ftruncate(shared.file(), 1 << 20).is_err());
         shared.reclaim();
+    }
+
+    /// A huge page that is missing at an access would be a signal, so all are taken at once; small ones when they are touched.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no files")]
+    fn small_pages_are_taken_when_they_are_touched() {
+        for length in [1 << 20, 2 * HUGE_PAGE] {
+            let mut memory = DmaMemory::new(length).unwrap();
+            let octets = |memory: &DmaMemory| {
+                let blocks = rustix::fs::fstat(memory.mapping.file()).unwrap().st_blocks;
+                512 * blocks as usize
+            };
+            let before = octets(&memory);
+            memory[length - 1] = 1;
+            match memory.page_size() {
+                PAGE => assert!(before == 0 && (PAGE..length).contains(&octets(&memory))),
+                _ => assert_eq!(before, length),
+            }
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no files")]
+    fn memory_that_is_dropped_is_unmapped() {
+        let memory = DmaMemory::new(5000).unwrap();
+        let inode = rustix::fs::fstat(memory.mapping.file()).unwrap().st_ino;
+        let is_mapped = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let inodes = maps.lines().map(|line| line.split_whitespace().nth(4));
+            inodes
+                .filter_map(|field| field?.parse().ok())
+                .any(|found: u64| found == inode)
+        };
+        assert!(is_mapped());
+        // exposed, it stays until it is reclaimed
+        let shared = memory.expose();
+        assert!(is_mapped());
+        drop(shared.reclaim());
+        assert!(!is_mapped());
     }
 }

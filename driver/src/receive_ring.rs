@@ -107,6 +107,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patience::Patience;
     use std::thread;
 
     /// A card that reads up to the doorbell's value finds complete descriptors, at any timing. Under Miri, which reorders what
@@ -120,11 +121,11 @@ mod tests {
         let mut wrong = Vec::new();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut next = 0;
+                let (mut next, mut patience) = (0, Patience::default());
                 while next < count {
                     let produced = doorbell.load(Ordering::Acquire);
                     if produced == next {
-                        thread::yield_now();
+                        patience.wait(next);
                     }
                     for i in next..produced {
                         let place = &memory.words()[WORDS * (i as usize % 16)..][..WORDS];
@@ -144,9 +145,10 @@ mod tests {
                 entries: 16,
                 produced: 0,
             };
+            let mut patience = Patience::default();
             while place.produced < count {
                 if place.produced - read.load(Ordering::Acquire) == 16 {
-                    thread::yield_now();
+                    patience.wait(place.produced);
                     continue;
                 }
                 let i = place.produced;

@@ -112,6 +112,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patience::Patience;
     use std::thread;
     use warpline_regmap::transmit::{Flags, Inline, Payload, Slot, Target};
 
@@ -139,11 +140,11 @@ mod tests {
         let mut wrong = Vec::new();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut next = 0;
+                let (mut next, mut patience) = (0, Patience::default());
                 while next < count {
                     let produced = doorbell.load(Ordering::Acquire);
                     if produced == next {
-                        thread::yield_now();
+                        patience.wait(next);
                     }
                     for i in next..produced {
                         let place = &memory.words()[WORDS * (i % ENTRIES) as usize..][..WORDS];
@@ -161,10 +162,11 @@ mod tests {
                 entries: ENTRIES,
                 produced: 0,
             };
+            let mut patience = Patience::default();
             let mut written = 0;
             while written < count {
                 if written - read.load(Ordering::Acquire) == ENTRIES {
-                    thread::yield_now();
+                    patience.wait(written);
                     continue;
                 }
                 place.put(memory.words(), &request(written));

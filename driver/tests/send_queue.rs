@@ -140,3 +140,17 @@ fn queues_that_cannot_be_are_refused() {
     let none = stream.attach_send_queue(4).err().unwrap();
     assert!(matches!(none, Error::NoTransmit), "{none}");
 }
+
+#[test]
+fn a_ring_that_the_device_may_know_is_kept() {
+    let card = SoftwareCard::default();
+    let context = open(&card);
+    let domain = context.protection_domain().unwrap();
+    let stream = domain.arm(0, StreamOptions::default()).unwrap();
+    let before = card.model().mapped();
+    card.model().hangs_from = Some(SET_SEND_RING);
+    let lost = stream.attach_send_queue(4).err().unwrap();
+    assert!(matches!(lost, Error::CommandTimeout { .. }), "{lost}");
+    assert_eq!(card.model().mapped(), before + 1);
+    card.assert_no_violations();
+}

@@ -145,6 +145,7 @@ fn a_wrong_crc_is_reported_with_the_right_one() {
     octets[end - 1] ^= 0x80;
     Peer::new(&card, &stream, 0xFFFF_FF00).send_octets(&octets);
     let record = stream.error_record().unwrap().unwrap();
+    assert_eq!(context.error_record(0).unwrap().as_ref(), Some(&record));
     assert_eq!(record.number, ErrorNumber::MpaCrc);
     let received = right ^ 0x8000_0000;
     let detail = ErrorDetail::Crc {
