@@ -16,57 +16,13 @@ use std::{env, fs};
 
 use fastrand::Rng;
 use serde::Deserialize;
-use warpline_testbenches::mutant_records::{self, Fate, Planted, TEXTS, Texts};
+use warpline_testbenches::mutant_records::{self, BLOCKS, Fate, Planted, TEXTS, Texts};
 use warpline_testbenches::mutant_runs::{candidates, entries, fate, is_legal, tests};
 use warpline_testbenches::mutants::{LIST, PLANT, file};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-/// Benches of one block each.
-const BENCHES: &[&str] = &[
-    "crc32c",
-    "lane_ram",
-    "queue",
-    "rotate",
-    "admit",
-    "assembly",
-    "commit",
-    "stream_end",
-    "fetch",
-    "ingress",
-    "scan",
-    "strip",
-    "window",
-    "sctp_intake",
-    "sctp_order",
-    "check",
-    "stag_table",
-    "deliver",
-    "place",
-    "access_fence",
-    "frame",
-    "gather",
-    "local_access",
-    "sctp_chunks",
-    "segment",
-    "settle",
-    "slot_merge",
-    "stag_copy",
-    "transmit_ring",
-    "command_arbiter",
-    "completion",
-    "interrupts",
-    "mailbox",
-    "message_mux",
-    "read_mux",
-    "read_responder",
-    "receive_rings",
-    "registers",
-    "send_queues",
-    "transmit_control",
-    "write_mux",
-];
 /// Blocks without a bench of their own: the bench of the block that they are in, and the module.
-const PARTS: &[(&str, &str, &str)] = &[("stag_table", "check", "stag_table")];
+const PARTS: &[(&str, &str, &str)] = &[("stag_table", "check", "lookup_stag_table")];
 /// Those of a sample that takes little time.
 const SAMPLE: &[&str] = &["queue", "window", "place", "interrupts"];
 type Failure = Box<dyn std::error::Error>;
@@ -193,7 +149,7 @@ fn all(words: &[String]) -> Result<bool, Failure> {
     let named: Vec<&str> = words[2..].iter().map(String::as_str).collect();
     let benches = match &*named {
         [] => SAMPLE,
-        ["all"] => BENCHES,
+        ["all"] => BLOCKS,
         named => named,
     };
     let root = Path::new(ROOT);

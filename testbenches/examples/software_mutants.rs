@@ -229,7 +229,10 @@ fn run(
             let before = tried
                 .iter_mut()
                 .find(|(before, _)| before.name == mutant.name);
-            before.ok_or("a fault that was not asked for")?.1 = end;
+            // Others were not asked for.
+            if let Some((_, before)) = before {
+                *before = end;
+            }
         }
     }
     let mut results = Vec::new();
@@ -252,7 +255,7 @@ fn run(
     Ok((tool, results))
 }
 
-/// Arguments that leave the faults of these names.
+/// Arguments that leave the faults of these names. cargo-mutants 27.1.0 keeps fields that are deleted, too, whatever it is asked for.
 fn only<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     names
         .flat_map(|name| ["--re".into(), format!("^{}$", escaped(name))])
