@@ -294,6 +294,13 @@ fn a_stray_segment_moves_no_other() {
     let flow = client(&read(&wire.pcap()));
     assert!(flow.fin && flow.octets().unwrap() == b"datamore");
     assert_eq!(flow.stray, 1);
+    // Nor does it count before the FIN is known.
+    let mut open = Wire::started(100, b"data");
+    open.segment(Side::Client, next.wrapping_add(far), b"stray");
+    open.segment(Side::Client, next, b"more");
+    let without_fin = client(&read(&open.pcap()));
+    assert_eq!(without_fin.octets().unwrap(), b"datamore");
+    assert_eq!(without_fin.stray, 1);
     // Without a SYN the stream begins at the lowest number, but not at a stray one.
     let mut late = Wire::default();
     late.packets = wire.packets[2..].to_vec();
