@@ -14,12 +14,12 @@ use rustix::event::EventfdFlags;
 use software_card::SoftwareCard;
 use warpline_driver::{
     BackendError, ConnectOptions, Context, Device, DeviceInfo, DmaMap, Error, ListenOptions,
-    Listener, Options, QpOptions, WorkQueue, connect,
+    Listener, Options, QpOptions, Revision, WorkQueue, connect,
 };
 use warpline_regmap::mailbox::records::message;
 use warpline_regmap::mailbox::{
-    self, Armed, Block, CARD_MESSAGE, CardKind, CardMessage, HOST_MESSAGE, HostKind, MAILBOX,
-    MESSAGE_WORDS, PrivateData, Requested, Rtr, Words,
+    self, Armed, Block, CARD_MESSAGE, CardKind, CardMessage, HOST_MESSAGE, HostKind, HostMessage,
+    MAILBOX, MESSAGE_WORDS, PrivateData, Requested, Rtr, Words,
 };
 use warpline_regmap::transmit::CAPABILITIES;
 
@@ -375,4 +375,42 @@ fn requests_without_end_are_bounded() {
     drop(Listener::bind(&context, address, listen));
     let kept = context.connections() - before;
     assert!((1..=64).contains(&kept), "{kept} connections are kept");
+}
+
+/// IRD, ORD and an RTR indication are of RFC 6581: a Request of revision 1 offers none.
+#[test]
+fn an_offer_is_made_from_revision_2_on() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let card = HostileCard::new(move |words| {
+        seen.lock().unwrap().push(*words);
+        vec![]
+    });
+    let context = card.context();
+    let domain = context.protection_domain().unwrap();
+    let queue = WorkQueue::new(&context, 16).unwrap();
+    let address: std::net::SocketAddr = "127.0.0.1:1".parse().unwrap();
+    for revision in [Revision::One, Revision::Two, Revision::PeerToPeer] {
+        asked.lock().unwrap().clear();
+        let options = ConnectOptions {
+            revision,
+            pair: QpOptions {
+                timeout: SHORT,
+                ..QpOptions::default()
+            },
+            ..ConnectOptions::default()
+        };
+        assert!(connect(&domain, &queue, address, options).is_err());
+        let asked = asked.lock().unwrap();
+        let Ok(HostMessage::Connect(connect)) = HostMessage::parse(&asked[0]) else {
+            panic!("{asked:x?}");
+        };
+        let rtr = connect.offer.map(|offer| offer.rtr.is_some());
+        let expected = match revision {
+            Revision::One => None,
+            Revision::Two => Some(false),
+            Revision::PeerToPeer => Some(true),
+        };
+        assert_eq!(rtr, expected, "{revision:?}");
+    }
 }

@@ -674,3 +674,10 @@ proptest! {
         prop_assert_eq!(buffers, 3);
     }
 }
+
+#[test]
+fn a_work_queue_has_one_descriptor() {
+    use std::os::fd::{AsFd, AsRawFd};
+    let host = Host::new();
+    assert_eq!(host.queue.as_raw_fd(), host.queue.as_fd().as_raw_fd());
+}

@@ -122,4 +122,22 @@ mod tests {
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         assert!(Mapping::new(ours.as_fd(), 0, 4096).is_err());
     }
+
+    #[test]
+    fn registers_that_are_dropped_are_unmapped() {
+        let file = rustix::fs::memfd_create("dropped", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, 4096).unwrap();
+        let inode = rustix::fs::fstat(&file).unwrap().st_ino;
+        let is_mapped = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let inodes = maps.lines().map(|line| line.split_whitespace().nth(4));
+            inodes
+                .filter_map(|field| field?.parse().ok())
+                .any(|found: u64| found == inode)
+        };
+        let mapping = Mapping::new(file.as_fd(), 0, 4096).unwrap();
+        assert!(is_mapped());
+        drop(mapping);
+        assert!(!is_mapped());
+    }
 }
