@@ -54,6 +54,24 @@ fn the_example_of_the_readme() {
 }
 
 #[test]
+fn offsets_have_as_many_digits_as_the_end_needs() {
+    let all = vectors();
+    let mut unit = explained(&octets(all["V-MPA-9"]["fpdu"].as_str().unwrap())).remove(0);
+    for (end, digits) in [
+        (0xFFFF, 4),
+        (0x1_0000, 8),
+        (0xFFFF_FFFF, 8),
+        (0x1_0000_0000, 10),
+    ] {
+        unit.position = Some(end - unit.length as u64);
+        let text = unit_text(&unit, &|_, text| text.to_owned());
+        let first = text.lines().nth(1).unwrap();
+        let offset = first.split_whitespace().next().unwrap();
+        assert_eq!(offset.len(), digits, "{end:#x}: {first}");
+    }
+}
+
+#[test]
 fn a_capture() {
     let file = fs::read(directory("crc1-rev2-badstag").join("wire.pcap")).unwrap();
     let choice = Choice {
