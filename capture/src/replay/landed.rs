@@ -350,6 +350,17 @@ mod tests {
     }
 
     #[test]
+    fn receive_buffers_lie_one_behind_the_other() {
+        let mut landed = landed();
+        let second = landed.receive_buffer(1, 2).unwrap();
+        second.copy_from_slice(&[7, 8]);
+        assert_eq!(landed.receive.1, [6, 6, 7, 8]);
+        for buffer in [2, u64::MAX / 2, u64::MAX] {
+            assert_eq!(landed.receive_buffer(buffer, 2), None);
+        }
+    }
+
+    #[test]
     fn messages_are_compared_up_to_those_that_are_due() {
         let message = |length| Message::Tagged {
             stag: 1,

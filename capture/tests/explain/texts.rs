@@ -4,7 +4,7 @@ use std::fs;
 
 use super::common::directory;
 use super::*;
-use warpline_capture::explain::{ALL, Conversation, Ink, unit_text};
+use warpline_capture::explain::{ALL, Conversation, Ink, Tally, unit_text};
 use warpline_capture::replay::{Choice, Role};
 
 fn plain(units: &[Unit]) -> String {
@@ -51,6 +51,19 @@ fn the_example_of_the_readme() {
     let (input, printed) = example.split_once('\n').unwrap();
     let units = explained(&octets(input));
     assert!(printed.starts_with(&plain(&units)), "{}", plain(&units));
+}
+
+#[test]
+fn the_first_of_several_refused_units_is_told() {
+    let all = vectors();
+    let wrong = octets(all["V-ERR-2"]["fpdu"].as_str().unwrap());
+    let mut unit = marked(&wrong, 500).remove(0);
+    let mut tally = Tally::default();
+    for number in [3, 5] {
+        unit.number = Some(number);
+        tally.count(&unit);
+    }
+    assert_eq!((tally.faulty_units, tally.first_refused), (2, Some(3)));
 }
 
 #[test]
