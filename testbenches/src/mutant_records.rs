@@ -227,7 +227,8 @@ fn software_section(software: &Software) -> String {
          [`.cargo/mutants.toml`](../.cargo/mutants.toml). Equivalent ones are explained in\n\
          [`testbenches/mutants-software-equivalent.json`](../testbenches/mutants-software-equivalent.json). Sample `k/n` is every\n\
          n-th fault in the order of the source, from the k-th on; those that do not compile are not counted. Repeated with\n\
-         `make mutants-software`; `make mutants-software CRATES=wire SHARD=1/28` takes another sample of one crate.\n\n\
+         `make mutants-software`; `make mutants-software CRATES=wire SHARD=1/28` takes another sample of one crate.\n\
+         `driver-rings` is all faults in those files of `driver` that its memory, bus addresses and rings are in.\n\n\
          | crate | planted | killed | equivalent | open | sample |\n|---|---|---|---|---|---|\n",
     );
     let mut open = String::new();
