@@ -68,3 +68,22 @@ fn error(terminate: Terminate) -> Option<(u8, u8)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_ddp_and_mpa_are_those_of_the_receiver() {
+        let of = |layer| {
+            error(Terminate {
+                layer,
+                etype: 2,
+                code: 4,
+            })
+        };
+        assert_eq!(of(LAYER_DDP), Some((2, 4)));
+        assert_eq!(of(LAYER_MPA), Some((TYPE_LLP, 4)));
+        assert_eq!(of(0), None);
+    }
+}
