@@ -62,3 +62,73 @@ impl ReadBuffers {
         Buffer::new(memory, start, READ_BUFFER_OCTETS as u32, msn.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Device, DeviceInfo, DmaMap, Result};
+    use std::os::fd::BorrowedFd;
+
+    /// A card that maps memory and has nothing else.
+    struct Mapper;
+
+    impl Device for Mapper {
+        fn info(&self) -> DeviceInfo {
+            DeviceInfo {
+                name: "mapper".into(),
+                bus_addresses: std::iter::once(0..1 << 39).collect(),
+            }
+        }
+
+        fn read(&self, _: u32) -> Result<u32> {
+            unreachable!("no register is read")
+        }
+
+        fn write(&self, _: u32, _: u32) -> Result<()> {
+            unreachable!("no register is written")
+        }
+
+        fn map(&self, _: DmaMap<'_>) -> Result<()> {
+            Ok(())
+        }
+
+        fn unmap(&self, _: u64, _: u64) -> Result<()> {
+            Ok(())
+        }
+
+        fn interrupt(&self, _: usize) -> BorrowedFd<'_> {
+            unreachable!("no interrupt is waited for")
+        }
+
+        fn reset(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no files")]
+    fn each_message_has_the_place_of_its_number() {
+        let dma = Arc::new(Dma::new(Box::new(Mapper)));
+        let buffers = ReadBuffers::new(&dma, 4, u32::MAX - 1).unwrap();
+        let places: Vec<_> = buffers.places().collect();
+        assert_eq!(places.len(), 4);
+        for (index, (address, length)) in (0..).zip(places) {
+            let msn = (u32::MAX - 1).wrapping_add(index);
+            for msn in [msn, msn.wrapping_add(4)] {
+                let buffer = buffers.buffer(msn);
+                assert_eq!((buffer.iova(), buffer.len()), (address, length));
+                assert_eq!(buffer.id(), u64::from(msn));
+            }
+            let first = buffers.memory.iova();
+            assert_eq!(address, first + u64::from(index * length));
+        }
+        let words = buffers.arguments(3);
+        assert_eq!(read_responder::STREAM.get(&words), 3);
+        assert_eq!(read_responder::ENTRIES_LOG.get(&words), 2);
+        assert_eq!(
+            read_responder::FIRST_MSN.get(&words),
+            u64::from(u32::MAX - 1)
+        );
+        assert_eq!(read_responder::BASE.get(&words), buffers.memory.iova());
+    }
+}
