@@ -7,6 +7,7 @@
 //!          └───────┘◄── verdicts, tail ───────────┘
 //! ```
 
+mod directed;
 mod faults;
 mod random;
 mod support;
