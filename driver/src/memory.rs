@@ -417,10 +417,10 @@ mod tests {
         let inode = rustix::fs::fstat(memory.mapping.file()).unwrap().st_ino;
         let is_mapped = || {
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-            let inodes = maps.lines().map(|line| line.split_whitespace().nth(4));
-            inodes
-                .filter_map(|field| field?.parse().ok())
-                .any(|found: u64| found == inode)
+            let files = maps.lines().filter(|line| line.contains("/memfd:"));
+            let inodes = files.map(|line| line.split_whitespace().nth(4));
+            let mut inodes = inodes.filter_map(|field| field?.parse().ok());
+            inodes.any(|found: u64| found == inode)
         };
         assert!(is_mapped());
         // exposed, it stays until it is reclaimed
