@@ -48,8 +48,10 @@ fn nothing_is_issued_behind_a_terminate_of_any_stream() {
             arm: Some((stream, 1)),
             ..Act::default()
         };
+        // a Terminate is a Session Control chunk (RFC 5043 §5.2.3)
         let chunk = |ssn, terminate| Act {
             key: Some(ChunkKey {
+                control: terminate,
                 terminate,
                 ..key(stream, ssn)
             }),
