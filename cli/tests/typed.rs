@@ -67,7 +67,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Here(0),
     ),
     (
-        "warpline wave wave.fst -o wave.svg --when scan.fpdu_valid --cycles 60 --signals s_axis_segment_tvalid,scan.fpdu_valid,fetch.fpdu_valid --signals check.m_valid,m_axi_awvalid",
+        "warpline wave wave.fst -o wave.svg --when scan.fpdu_valid --before 16 --cycles 60 --signals s_axis_segment_tvalid,scan.fpdu_valid,strip.beat.valid --signals check.m_valid,m_axi_awvalid",
         Here(0),
     ),
     (
