@@ -291,13 +291,13 @@ pub(crate) struct Explain {
 
 #[cfg(feature = "wave")]
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("picture").required(true).multiple(true).args(["fpdu", "signals"])))]
 pub(crate) struct Wave {
     /// Capture (a folder as for replay, or a pcap file) with --fpdu; a waveform with --signals
     #[arg(value_name = "CAPTURE_DIR|FILE.fst")]
     pub input: PathBuf,
     /// Draw the life of FPDU N, counted from 1
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
-    #[arg(required_unless_present = "signals")]
     #[arg(conflicts_with_all = ["signals", "from", "to", "cycles", "when", "before", "when_valid", "whole", "clock", "title"])]
     pub fpdu: Option<u64>,
     /// Draw these signals, in this order

@@ -199,6 +199,7 @@ fn impossible_options_are_refused_in_one_line() {
         (&["explain", "--markerz", "00"], "'--markers'"),
         (&["explain", "--zzz", "00"], ": see warpline explain --help"),
         (&["wave", "x.fst"], ": see warpline wave --help"),
+        (&["wave", "x.fst", "-o", "x.svg"], "--fpdu <N>|--signals"),
         (&["explain", "--sctp", "chunk", "00"], "'chunks'"),
     ] {
         unusable(arguments, remedy);
