@@ -297,7 +297,7 @@ fn each_command_that_is_to_be_typed_is_run() {
     assert_eq!(listed, by_hand);
 }
 
-/// A folder that has all that the root of the project has; what a command writes there is gone with it.
+/// A folder with a link to each file and folder in the root of the project. What a command writes there is deleted with it.
 fn checkout() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(root()).unwrap() {

@@ -85,6 +85,8 @@ mod interrupt;
 mod iova;
 mod mailbox;
 mod mailbox_state;
+#[cfg(test)]
+mod mapped;
 #[allow(unsafe_code, reason = "maps memory and hands out views of it")]
 mod memory;
 mod open_error;

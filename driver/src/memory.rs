@@ -297,6 +297,7 @@ mod heap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapped::is_mapped;
 
     #[test]
     fn slices_and_copies_take_turns() {
@@ -415,18 +416,11 @@ mod tests {
     fn memory_that_is_dropped_is_unmapped() {
         let memory = DmaMemory::new(5000).unwrap();
         let inode = rustix::fs::fstat(memory.mapping.file()).unwrap().st_ino;
-        let is_mapped = || {
-            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-            let files = maps.lines().filter(|line| line.contains("/memfd:"));
-            let inodes = files.map(|line| line.split_whitespace().nth(4));
-            let mut inodes = inodes.filter_map(|field| field?.parse().ok());
-            inodes.any(|found: u64| found == inode)
-        };
-        assert!(is_mapped());
+        assert!(is_mapped(inode));
         // exposed, it stays until it is reclaimed
         let shared = memory.expose();
-        assert!(is_mapped());
+        assert!(is_mapped(inode));
         drop(shared.reclaim());
-        assert!(!is_mapped());
+        assert!(!is_mapped(inode));
     }
 }

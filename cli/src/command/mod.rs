@@ -151,10 +151,10 @@ fn reason(error: &clap::Error) -> String {
     let words: Vec<_> = reason.split_whitespace().collect();
     let words = words.join(" ");
     let reason = words.trim_start_matches("error: ");
-    let tips = text
+    let mut tips = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("tip: "));
-    let similar = { tips }.find(|tip| tip.contains("similar"));
+    let similar = tips.find(|tip| tip.contains("similar"));
     let lists = match error.kind() {
         ErrorKind::UnknownArgument
         | ErrorKind::InvalidSubcommand

@@ -94,6 +94,7 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapped::is_mapped;
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
@@ -128,16 +129,9 @@ mod tests {
         let file = rustix::fs::memfd_create("dropped", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         rustix::fs::ftruncate(&file, 4096).unwrap();
         let inode = rustix::fs::fstat(&file).unwrap().st_ino;
-        let is_mapped = || {
-            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-            let files = maps.lines().filter(|line| line.contains("/memfd:"));
-            let inodes = files.map(|line| line.split_whitespace().nth(4));
-            let mut inodes = inodes.filter_map(|field| field?.parse().ok());
-            inodes.any(|found: u64| found == inode)
-        };
         let mapping = Mapping::new(file.as_fd(), 0, 4096).unwrap();
-        assert!(is_mapped());
+        assert!(is_mapped(inode));
         drop(mapping);
-        assert!(!is_mapped());
+        assert!(!is_mapped(inode));
     }
 }

@@ -58,7 +58,7 @@ fn every_command_of_make_and_cargo_exists() {
 /// Lines that a screen shows.
 const SCREEN: usize = 40;
 
-/// Which of the three pages the first screen of `text`, at `file`, does not lead to.
+/// Which pages for readers the first screen of `text`, at `file`, does not lead to.
 fn unreached(file: &Path, text: &str) -> Vec<&'static str> {
     let screen: String = text
         .lines()

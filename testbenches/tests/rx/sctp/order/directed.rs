@@ -3,15 +3,11 @@
 use warpline_hdl::records::ChunkKey;
 use warpline_testbenches::stimulus::{Pace, Rhythm};
 
-use crate::random::paces;
+use crate::random::quick;
 use crate::support::{Act, Bench, Paces, key};
 
 /// Reports that may wait.
 const REPORTS: usize = 16;
-
-fn quick() -> Paces {
-    paces(Pace::Always, Pace::Always, Pace::Always, Pace::Always)
-}
 
 #[test]
 fn reports_that_are_not_accepted_stop_keys() {
@@ -30,8 +26,9 @@ fn reports_that_are_not_accepted_stop_keys() {
         bench.step(act, &mut stopped).unwrap();
     }
     assert_eq!(bench.keyed.len(), REPORTS);
+    let mut paces = quick();
     for _ in 0..200 {
-        bench.step(Act::default(), &mut quick()).unwrap();
+        bench.step(Act::default(), &mut paces).unwrap();
     }
     assert_eq!(bench.keyed.len(), REPORTS + 1);
     assert!(bench.is_idle());

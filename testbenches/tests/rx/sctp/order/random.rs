@@ -18,6 +18,11 @@ pub fn paces(keys: Pace, ends: Pace, ready: Pace, reads: Pace) -> Paces {
     }
 }
 
+/// Nothing stalls.
+pub fn quick() -> Paces {
+    paces(Pace::Always, Pace::Always, Pace::Always, Pace::Always)
+}
+
 /// A chunk of a stream: mostly one of the next few, sometimes an old one, one too far ahead, or nonsense.
 fn chunk<const S: usize>(bench: &mut Bench<S>, stream: usize) -> ChunkKey {
     let next = bench.sessions[stream].as_ref().map_or(0, |s| s.next as u16);
@@ -84,7 +89,7 @@ pub fn run<const S: usize>(bench: &mut Bench<S>, cycles: usize) -> Seen {
             bench.step(act, &mut paces)?;
         }
     }
-    let mut paces = paces(Pace::Always, Pace::Always, Pace::Always, Pace::Always);
+    let mut paces = quick();
     for _ in 0..500 {
         bench.step(Act::default(), &mut paces)?;
     }

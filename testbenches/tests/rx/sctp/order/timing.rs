@@ -1,9 +1,8 @@
 //! Latency and throughput, in cycles.
 
 use warpline_hdl::rx::sctp::order::{CHAIN, IN_ORDER, ISSUE, JUDGE};
-use warpline_testbenches::stimulus::Pace;
 
-use crate::random::paces;
+use crate::random::quick;
 use crate::support::{Act, Bench, key};
 
 type Bench4 = Bench<4>;
@@ -11,7 +10,7 @@ type Bench4 = Bench<4>;
 fn armed() -> Bench4 {
     let mut bench = Bench4::new(32_767, 3);
     bench.reset().unwrap();
-    let mut paces = paces(Pace::Always, Pace::Always, Pace::Always, Pace::Always);
+    let mut paces = quick();
     let act = Act {
         arm: Some((2, 1)),
         ..Act::default()
@@ -27,7 +26,7 @@ fn armed() -> Bench4 {
 
 /// Offers keys one behind the other; ends and FPDUs are accepted at once.
 fn offer(bench: &mut Bench4, numbers: &[u16]) {
-    let mut paces = paces(Pace::Always, Pace::Always, Pace::Always, Pace::Always);
+    let mut paces = quick();
     let mut numbers = numbers.iter();
     let mut left = 300;
     while left > 0 {
