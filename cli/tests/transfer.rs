@@ -210,6 +210,42 @@ fn sixty_four_mebibytes_go_both_ways_at_once() {
 }
 
 #[test]
+fn a_server_that_is_ended_says_where_its_memory_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let after = folder.path().join("after").to_str().unwrap().to_owned();
+    for (json, line) in [
+        (false, format!("5 octets are in {after}\n")),
+        (true, String::new()),
+    ] {
+        let mut serve = command(&[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--size",
+            "5",
+            "--output",
+        ]);
+        serve.arg(&after).args(json.then_some("--json"));
+        serve.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Killed(serve.spawn().unwrap());
+        let mut stdout = BufReader::new(server.0.stdout.take().unwrap());
+        stdout.read_line(&mut String::new()).unwrap();
+        kill_process(Pid::from_child(&server.0), Signal::TERM).unwrap();
+        assert_eq!(ends(&mut server.0, TIMEOUT), Some(0));
+        let mut said = String::new();
+        server
+            .0
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        assert_eq!(said, line);
+        assert_eq!(fs::read(&after).unwrap(), [0; 5]);
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let source = file(folder.path(), "before", &octets(1000, 5));
@@ -229,7 +265,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     let large = file(folder.path(), "large", &[]);
     let sparse = fs::File::options().write(true).open(&large).unwrap();
     sparse.set_len((1 << 32) + 1).unwrap();
-    let cases: [(&[&str], i32, &str); 17] = [
+    let cases: [(&[&str], i32, &str); 18] = [
         (
             &["put", &source, there, "--pcap", &link],
             2,
@@ -267,6 +303,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
             3,
             "up to octet 0 of 1000",
         ),
+        (&["put", &source, &closed, "--retries", "0"], 3, &closed),
         (&["get", there, "/dev/null/x"], 2, "cannot write"),
         (
             &["get", there, &missing, "--offset", "1000"],
@@ -286,6 +323,18 @@ fn what_cannot_be_done_is_said_in_one_line() {
         assert_eq!(found, Some(code), "{arguments:?}: {said}");
         assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
         assert!(said.contains(text), "{arguments:?}: {said}");
+    }
+    // Each connection that fails is said when it fails, not at the end.
+    let (code, _, said) = run(&["get", &closed, &missing, "--length", "1", "--retries", "2"]);
+    assert_eq!((code, said.lines().count()), (Some(3), 3), "{said}");
+    let parts = [
+        "trying again, 1 of 2",
+        "trying again, 2 of 2",
+        "up to octet 0 of 1",
+    ];
+    for (line, part) in said.lines().zip(parts) {
+        assert!(line.starts_with(&format!("warpline: {closed}: ")), "{line}");
+        assert!(line.contains(part), "{line}");
     }
     assert!(!Path::new(&missing).exists());
 }

@@ -361,6 +361,10 @@ fn what_cannot_be_drawn_is_said_in_one_line() {
         &[fst, "--signals", "aclk", "-o", out],
         "are too many for a diagram",
     );
+    refused(
+        &[fst, "--signals", "alck", "-o", out],
+        "alck: no such signal",
+    );
     let beyond = ["--from", "10", "--to", "9999999"];
     refused(
         &[&[fst, "--signals", "aclk", "-o", out], &beyond[..]].concat(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::output::{real, writable, write_text};
-use super::terminal::{DIM, STRONG, open_card, show, with_bar};
+use super::terminal::{Bar, DIM, STRONG, open_card, show};
 use crate::Error;
 use crate::chart::{COLORS, Chart, DrawingError, Line, Stroke};
 use crate::host_path::{self, HostPath, Ways};
@@ -39,22 +39,20 @@ pub(super) fn run(options: &Bench) -> Result<u8, Error> {
     let mut reversed = Vec::new();
     for width in WIDTHS {
         let card = open_card(width, false, false)?;
-        with_bar(format!("{width:>3} bits"), |progress| {
-            let runs = ULPDUS.len() as u64;
-            for (done, ulpdu) in (0..).zip(ULPDUS) {
-                progress(done, runs);
-                figures.push(measure(&card, ulpdu, false, 1)?);
-                figures.push(measure(&card, ulpdu, true, 1)?);
-                latencies.push(latency(&card, ulpdu, false)?);
-                latencies.push(latency(&card, ulpdu, true)?);
+        let bar = Bar::new(format!("{width:>3} bits"));
+        let runs = ULPDUS.len() as u64;
+        for (done, ulpdu) in (0..).zip(ULPDUS) {
+            bar.show(done, runs);
+            figures.push(measure(&card, ulpdu, false, 1)?);
+            figures.push(measure(&card, ulpdu, true, 1)?);
+            latencies.push(latency(&card, ulpdu, false)?);
+            latencies.push(latency(&card, ulpdu, true)?);
+        }
+        if options.reversed.is_some() {
+            for ulpdu in REVERSED {
+                reversed.push(measure_reversed(&card, ulpdu)?);
             }
-            if options.reversed.is_some() {
-                for ulpdu in REVERSED {
-                    reversed.push(measure_reversed(&card, ulpdu)?);
-                }
-            }
-            Ok::<_, Error>(())
-        })?;
+        }
     }
     show(&table(&figures))?;
     show(&format!("\n{}", latency_table(&latencies)))?;

@@ -19,6 +19,8 @@ use crate::options::{Explain as Options, Sctp};
 
 /// Standard input, as it is given and named.
 const STDIN: (&str, &str) = ("-", "standard input");
+/// Extensions of captures.
+const CAPTURES: [&str; 4] = ["pcap", "pcapng", "cap", "gz"];
 /// Begins every start frame: a file of one is not text.
 const KEY: &[u8] = b"mpa id";
 
@@ -45,9 +47,21 @@ fn input(given: &[std::ffi::OsString]) -> Result<(String, Vec<u8>), Error> {
             let octets = read_input(STDIN.1, io::stdin().lock())?;
             return Ok((STDIN.1.into(), plain(STDIN.1, octets)?));
         }
-        if path.exists() {
-            let octets = plain(&name, read_file(path)?)?;
-            return Ok((name, octets));
+        match path.try_exists() {
+            Ok(true) => {
+                let octets = plain(&name, read_file(path)?)?;
+                return Ok((name, octets));
+            }
+            Ok(false) => {}
+            // octets, which are no name of a file
+            Err(_) if parse_hex(&name).is_ok() => {}
+            Err(error) if error.kind() == ErrorKind::InvalidFilename => {}
+            Err(source) => {
+                return Err(Error::Read {
+                    path: path.into(),
+                    source,
+                });
+            }
         }
     }
     match parse_hex(&name) {
@@ -57,6 +71,17 @@ fn input(given: &[std::ffi::OsString]) -> Result<(String, Vec<u8>), Error> {
             source,
         }),
     }
+}
+
+/// That a file named as a capture is read as plain octets: its header may be damaged.
+fn doubt(input: &str) -> Option<String> {
+    let extension = Path::new(input).extension()?.to_str()?;
+    if !CAPTURES.contains(&extension.to_ascii_lowercase().as_str()) {
+        return None;
+    }
+    Some(format!(
+        "{input}: has not the header of a pcap, pcapng or gzip file, and is explained as plain octets"
+    ))
 }
 
 /// The octets that a text describes, or else the octets of a file as they are.
@@ -71,6 +96,14 @@ fn plain(name: &str, octets: Vec<u8>) -> Result<Vec<u8>, Error> {
         input: name.into(),
         source,
     })
+}
+
+/// The warnings, which are printed to standard error, too.
+fn told(warnings: Vec<String>) -> Vec<String> {
+    for warning in &warnings {
+        complain(warning);
+    }
+    warnings
 }
 
 fn capture(options: &Options, input: String, file: &[u8]) -> Result<u8, Error> {
@@ -98,9 +131,6 @@ fn capture(options: &Options, input: String, file: &[u8]) -> Result<u8, Error> {
     warnings.extend(found.stopped.iter().map(ToString::to_string));
     warnings.extend(found.problem.iter().map(ToString::to_string));
     warnings.extend(found.gap.iter().map(ToString::to_string));
-    for warning in &warnings {
-        complain(warning);
-    }
     let source = Source {
         kind: "capture",
         connection: found.number,
@@ -112,7 +142,7 @@ fn capture(options: &Options, input: String, file: &[u8]) -> Result<u8, Error> {
         responder: Some(found.responder.to_string()),
         markers: found.markers,
         crc: found.crc,
-        warnings,
+        warnings: told(warnings),
     };
     let chosen = chosen(options, &input, found.fpdus(options.payload))?;
     let starts = found.start_frames(options.payload);
@@ -148,7 +178,7 @@ fn stream(options: &Options, input: String, octets: &[u8]) -> Result<u8, Error> 
         responder: None,
         markers: settings.markers,
         crc: settings.crc,
-        warnings: Vec::new(),
+        warnings: told(doubt(&input).into_iter().collect()),
     };
     let chosen = chosen(options, &input, Units::new(octets, settings))?;
     print(options, &source, chosen)
@@ -167,6 +197,7 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
         warnings: Vec::new(),
     };
     if !Traffic::is_capture(octets) {
+        source.warnings = told(doubt(&input).into_iter().collect());
         return print(
             options,
             &source,
@@ -190,12 +221,10 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
         source: source.into(),
     })?;
     source.kind = "capture";
-    let warnings = &mut source.warnings;
+    let mut warnings = Vec::new();
     warnings.extend(found.skipped.iter().map(ToString::to_string));
     warnings.extend(found.stopped.iter().map(ToString::to_string));
-    for warning in warnings {
-        complain(warning);
-    }
+    source.warnings = told(warnings);
     print(options, &source, found.units(options.payload))
 }
 

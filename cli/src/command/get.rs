@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use super::exit_code::OK;
 use super::output::{writable, write_octets};
-use super::terminal::with_bar;
-use super::transfer::{self, Report};
+use super::transfer::{self, Report, Telling};
 use crate::Error;
 use crate::options::Get as Options;
 use crate::transfer::{Client, Retries, TransferError};
@@ -36,11 +35,11 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     };
     let mut client = Client::new(&machine, *address, transfer::empty(length)?)?;
     let start = Instant::now();
-    with_bar("reading".into(), |bar| {
-        client.get(how.offset, Retries(how.retries), &mut |done| {
-            bar(done, length)
-        })
+    let telling = Telling::new("reading", *address, length);
+    client.get(how.offset, Retries(how.retries), &mut |progress| {
+        telling.show(progress);
     })?;
+    drop(telling);
     let took = start.elapsed();
     write_octets(file, &client.to_vec()?)?;
     let report = Report {

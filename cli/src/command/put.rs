@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use super::exit_code::{DIFFERENT, OK};
-use super::terminal::with_bar;
-use super::transfer::{self, Report};
+use super::transfer::{self, Report, Telling};
 use crate::Error;
 use crate::options::Put as Options;
 use crate::transfer::{Client, Retries};
@@ -23,17 +22,16 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let retries = Retries(how.retries);
     let mut client = Client::new(&machine, *address, memory)?;
     let start = Instant::now();
-    with_bar("writing".into(), |bar| {
-        client.put(how.offset, retries, &mut |done| bar(done, length))
-    })?;
+    let telling = Telling::new("writing", *address, length);
+    client.put(how.offset, retries, &mut |progress| telling.show(progress))?;
+    drop(telling);
     let took = start.elapsed();
     let equal = match verify {
         false => None,
         true => {
             let mut client = Client::new(&machine, *address, transfer::empty(length)?)?;
-            with_bar("reading back".into(), |bar| {
-                client.get(how.offset, retries, &mut |done| bar(done, length))
-            })?;
+            let telling = Telling::new("reading back", *address, length);
+            client.get(how.offset, retries, &mut |progress| telling.show(progress))?;
             Some(client.to_vec()? == octets)
         }
     };

@@ -5,9 +5,7 @@ use warpline_sim::Card;
 
 use super::exit_code::{DIFFERENT, OK};
 use super::output::{apart, writable};
-use super::terminal::{
-    BAD, DIM, GOOD, STRONG, complain, counted, grouped, open_card, show, with_bar,
-};
+use super::terminal::{BAD, Bar, DIM, GOOD, STRONG, complain, counted, grouped, open_card, show};
 use crate::Error;
 use crate::options::Replay as Options;
 use crate::replay::{Replay, Replayed, Report, replay};
@@ -63,8 +61,9 @@ pub(super) fn watched(
     segmentation: Segmentation,
     width: usize,
 ) -> Result<Replayed, Error> {
-    with_bar(format!("{width:>3} bits"), |progress| {
-        replay(card, stream, segmentation, progress)
+    let bar = Bar::new(format!("{width:>3} bits"));
+    replay(card, stream, segmentation, &mut |done, total| {
+        bar.show(done, total);
     })
 }
 

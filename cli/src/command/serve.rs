@@ -107,6 +107,9 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     served?;
     if let Some(path) = &options.output {
         write_octets(path, &server.to_vec()?)?;
+        if !json {
+            remark(&format_args!("{length} octets are in {}", path.display()));
+        }
     }
     drop(server);
     machine.close()?;

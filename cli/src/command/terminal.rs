@@ -89,18 +89,35 @@ impl<W: Write> Write for Lossy<W> {
     }
 }
 
-/// Runs `work` with a progress bar of the prefix `what`; the work calls its argument to move the bar.
-pub(super) fn with_bar<T>(what: String, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
-    let bar = ProgressBar::new(1).with_prefix(what);
-    if let Ok(style) = ProgressStyle::with_template(BAR) {
-        bar.set_style(style.progress_chars("━╸ "));
+/// A progress bar, which is cleared when it is dropped.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar with the prefix `what`.
+    pub fn new(what: String) -> Self {
+        let bar = ProgressBar::new(1).with_prefix(what);
+        if let Ok(style) = ProgressStyle::with_template(BAR) {
+            bar.set_style(style.progress_chars("━╸ "));
+        }
+        Self(bar)
     }
-    let result = work(&mut |done, total| {
-        bar.set_length(total);
-        bar.set_position(done);
-    });
-    bar.finish_and_clear();
-    result
+
+    /// Moves it to `done` of `total`.
+    pub fn show(&self, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+    }
+
+    /// Prints an error in a line above the bar.
+    pub fn complain(&self, reason: &dyn Display) {
+        self.0.suspend(|| complain(reason));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// A spinner with the elapsed time, for work of unknown length.

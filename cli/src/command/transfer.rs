@@ -9,10 +9,10 @@ use warpline_driver::{DmaMemory, Endpoint, Transport};
 use warpline_sim::{HAS_SCTP, PathOptions};
 
 use super::output::{apart, writable};
-use super::terminal::{STRONG, grouped, show, spinner};
+use super::terminal::{Bar, STRONG, grouped, show, spinner};
 use crate::options::Peer;
 use crate::size::MOST_MEMORY;
-use crate::transfer::{Machine, MachineOptions, TransferError};
+use crate::transfer::{Machine, MachineOptions, Progress, TransferError};
 use crate::{Error, endpoint};
 
 /// Checks the address, and the file of the record, which is none of `others`.
@@ -81,6 +81,34 @@ pub(super) fn loaded(path: &Path) -> Result<(DmaMemory, Vec<u8>), Error> {
 pub(super) fn empty(octets: u64) -> Result<DmaMemory, Error> {
     let octets = usize::try_from(octets).unwrap_or(usize::MAX);
     Ok(DmaMemory::new(octets).map_err(TransferError::Driver)?)
+}
+
+/// Shows how far a transfer has come, and each connection that has failed.
+pub(super) struct Telling {
+    bar: Bar,
+    endpoint: Endpoint,
+    length: u64,
+}
+
+impl Telling {
+    /// Of `length` octets to or from `endpoint`.
+    pub fn new(what: &str, endpoint: Endpoint, length: u64) -> Self {
+        Self {
+            bar: Bar::new(what.into()),
+            endpoint,
+            length,
+        }
+    }
+
+    pub fn show(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Placed(octets) => self.bar.show(octets, self.length),
+            Progress::Again { error, retry, most } => self.bar.complain(&format_args!(
+                "{}: {error}; trying again, {retry} of {most}",
+                self.endpoint,
+            )),
+        }
+    }
 }
 
 /// What a transfer has come to.

@@ -28,6 +28,8 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
 fn signals(options: &Options) -> Result<u8, Error> {
     apart(&options.out, std::slice::from_ref(&options.input))?;
     let mut trace = Trace::open(&options.input, options.clock.as_deref())?;
+    // A misspelled name is said first, however many cycles there are.
+    let rows = rows(&mut trace, &options.signals, options.when_valid)?;
     let from = options.from.unwrap_or(0);
     let from = match &options.when {
         Some(name) => first(&mut trace, name, from)?.saturating_sub(options.before),
@@ -53,7 +55,7 @@ fn signals(options: &Options) -> Result<u8, Error> {
     });
     let mut diagram = Diagram::new(title, window);
     diagram.cut = !options.whole;
-    diagram.rows = rows(&mut trace, &options.signals, options.when_valid)?;
+    diagram.rows = rows;
     writable(&options.out)?;
     write_text(&options.out, &diagram.svg())?;
     let names = counted(options.signals.len() as u64, "signal");

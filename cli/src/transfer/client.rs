@@ -35,6 +35,22 @@ struct Connection {
     offer: Offer,
 }
 
+/// What has happened to a transfer.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'e> {
+    /// So many octets are known to be transferred.
+    Placed(u64),
+    /// A connection failed, and the transfer goes on over another one.
+    Again {
+        /// What ended it.
+        error: &'e TransferError,
+        /// Connections that have failed so far.
+        retry: u32,
+        /// Connections that may fail.
+        most: u32,
+    },
+}
+
 /// Transfers between local memory and the region at an endpoint.
 pub struct Client<'m> {
     machine: &'m Machine,
@@ -98,8 +114,8 @@ impl<'m> Client<'m> {
         Ok(size)
     }
 
-    /// Writes the local memory to the peer's region at `offset`. `moved` is called with the octets that are known to be placed. A
-    /// connection that is lost is replaced, and the transfer goes on there.
+    /// Writes the local memory to the peer's region at `offset`. `told` is called whenever more octets are known to be placed. A
+    /// connection that is lost is replaced, which is told too, and the transfer goes on there.
     ///
     /// # Errors
     /// [`TransferError::NoOffer`], [`TransferError::Outside`], [`TransferError::GaveUp`], those of the driver.
@@ -107,9 +123,9 @@ impl<'m> Client<'m> {
         &mut self,
         offset: u64,
         retries: Retries,
-        moved: &mut dyn FnMut(u64),
+        told: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), TransferError> {
-        self.transfer(offset, retries, moved, write)
+        self.transfer(offset, retries, told, write)
     }
 
     /// Reads the peer's region from `offset` on into the local memory, as long as that is; otherwise as [`put`](Self::put).
@@ -120,21 +136,21 @@ impl<'m> Client<'m> {
         &mut self,
         offset: u64,
         retries: Retries,
-        moved: &mut dyn FnMut(u64),
+        told: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), TransferError> {
-        self.transfer(offset, retries, moved, read)
+        self.transfer(offset, retries, told, read)
     }
 
     fn transfer(
         &mut self,
         offset: u64,
         Retries(most): Retries,
-        moved: &mut dyn FnMut(u64),
+        told: &mut dyn FnMut(Progress<'_>),
         step: fn(&Connection, &Self, u64, u64, u64) -> Result<(), TransferError>,
     ) -> Result<(), TransferError> {
         let (mut placed, mut retries) = (0, 0);
         loop {
-            let error = match self.attempt(offset, &mut placed, moved, step) {
+            let error = match self.attempt(offset, &mut placed, told, step) {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -143,6 +159,7 @@ impl<'m> Client<'m> {
             }
             if retries == most {
                 return Err(TransferError::GaveUp {
+                    endpoint: self.endpoint,
                     source: Box::new(error),
                     placed,
                     length: self.length,
@@ -150,7 +167,11 @@ impl<'m> Client<'m> {
                 });
             }
             retries += 1;
-            tracing::warn!(%error, placed, "another connection");
+            told(Progress::Again {
+                error: &error,
+                retry: retries,
+                most,
+            });
             thread::sleep(PAUSE);
         }
     }
@@ -160,7 +181,7 @@ impl<'m> Client<'m> {
         &mut self,
         offset: u64,
         placed: &mut u64,
-        moved: &mut dyn FnMut(u64),
+        told: &mut dyn FnMut(Progress<'_>),
         step: fn(&Connection, &Self, u64, u64, u64) -> Result<(), TransferError>,
     ) -> Result<(), TransferError> {
         let connection = self.connect()?;
@@ -176,7 +197,7 @@ impl<'m> Client<'m> {
             let end = self.length.min(*placed + STEP);
             step(&connection, self, offset, *placed, end)?;
             *placed = end;
-            moved(end);
+            told(Progress::Placed(end));
         }
         finish(connection)
     }

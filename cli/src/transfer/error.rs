@@ -55,9 +55,11 @@ pub enum TransferError {
     Driver(#[from] warpline_driver::Error),
     /// It was tried again as often as it may be.
     #[error(
-        "{source}; up to octet {placed} of {length} the data are known to be there: go on with --offset {resume}"
+        "{endpoint}: {source}; up to octet {placed} of {length} the data are known to be there: go on with --offset {resume}"
     )]
     GaveUp {
+        /// The peer.
+        endpoint: Endpoint,
         /// The last failure.
         source: Box<TransferError>,
         /// Octets of the file that are known to be transferred.

@@ -19,7 +19,7 @@ mod machine;
 mod offer;
 mod server;
 
-pub use client::{Client, Retries};
+pub use client::{Client, Progress, Retries};
 pub use error::TransferError;
 pub use machine::{Machine, MachineOptions};
 pub use offer::Offer;

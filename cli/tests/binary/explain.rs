@@ -137,6 +137,38 @@ fn captures_of_every_form() {
 }
 
 #[test]
+fn a_file_named_as_a_capture_that_is_read_as_octets_is_said() {
+    let mut pcap = fs::read(recorded("crc1-rev2-oob").join("wire.pcap")).unwrap();
+    pcap[0] ^= 1;
+    let folder = tempfile::tempdir().unwrap();
+    for (name, is_said) in [
+        ("damaged.pcap", true),
+        ("DAMAGED.CAP", true),
+        ("octets.bin", false),
+    ] {
+        let file = folder.path().join(name);
+        fs::write(&file, &pcap).unwrap();
+        for more in [&[][..], &["--json"], &["--sctp", "chunks"]] {
+            let output = explain(&[&[file.to_str().unwrap()], more].concat());
+            let complaint = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{complaint}");
+            let said = "is explained as plain octets";
+            assert_eq!(
+                complaint.lines().count(),
+                usize::from(is_said),
+                "{complaint}"
+            );
+            assert_eq!(complaint.contains(said), is_said, "{complaint}");
+            if more == ["--json"] {
+                let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+                let warnings = document["source"]["warnings"].as_array().unwrap();
+                assert_eq!(warnings.len(), usize::from(is_said));
+            }
+        }
+    }
+}
+
+#[test]
 fn options_choose_fpdus() {
     let capture = recorded("crc1-rping");
     let capture = capture.to_str().unwrap();
@@ -244,6 +276,10 @@ fn what_is_no_input_is_refused_in_one_line() {
     let header = &fs::read(recorded("crc1-rev2-oob").join("wire.pcap")).unwrap()[..24];
     fs::write(at("empty.pcap"), header).unwrap();
     refused(&[&at("empty.pcap")], "no TCP connection");
+    refused(
+        &[&at("text/beyond")],
+        "text/beyond: cannot read: Not a directory",
+    );
     fs::write(at("bad.gz"), [0x1F, 0x8B, 8, 0, 0, 0]).unwrap();
     refused(&[&at("bad.gz")], "gzip");
     for input in [&b""[..], b"\n\n", b"no octets"] {
