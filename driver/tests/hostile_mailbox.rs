@@ -16,11 +16,14 @@ use warpline_driver::{
     BackendError, ConnectOptions, Context, Device, DeviceInfo, DmaMap, Error, ListenOptions,
     Listener, Options, QpOptions, Revision, WorkQueue, connect,
 };
+use warpline_regmap::layout::stream_context;
 use warpline_regmap::mailbox::records::message;
 use warpline_regmap::mailbox::{
     self, Armed, Block, CARD_MESSAGE, CardKind, CardMessage, HOST_MESSAGE, HostKind, HostMessage,
     MAILBOX, MESSAGE_WORDS, PrivateData, Requested, Rtr, Words,
 };
+use warpline_regmap::register::command::ARM_STREAM;
+use warpline_regmap::register::{ARGUMENT, COMMAND};
 use warpline_regmap::transmit::CAPABILITIES;
 
 const SHORT: Duration = Duration::from_millis(30);
@@ -412,5 +415,65 @@ fn an_offer_is_made_from_revision_2_on() {
             Revision::PeerToPeer => Some(true),
         };
         assert_eq!(rtr, expected, "{revision:?}");
+    }
+}
+
+/// A connection with nothing to send goes on: the driver ends it when the program says so, and once.
+// req: DDP-TEAR-06
+#[test]
+fn an_idle_connection_ends_when_the_program_ends_it() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let card = HostileCard::new(move |words| {
+        let asked = HostMessage::parse(words).unwrap();
+        seen.lock().unwrap().push(asked.kind());
+        let HostMessage::Connect(connect) = asked else {
+            return vec![];
+        };
+        let connection = connect.connection;
+        let armed = Armed {
+            connection,
+            stream: 0,
+            emss: 1460,
+            revision: 1,
+            send_markers: false,
+            receive_markers: false,
+            crc: true,
+            settled: None,
+            peer_depths: (0, 0),
+            private_data: PrivateData::new(b"").unwrap(),
+        };
+        let established = CardMessage::Established { connection };
+        vec![CardMessage::Armed(armed).emit(), established.emit()]
+    });
+    let context = card.context();
+    let domain = context.protection_domain().unwrap();
+    let queue = WorkQueue::new(&context, 16).unwrap();
+    // The control program arms stream 0, with RDMAP's queues.
+    let mut arguments = [0; ARGUMENT.count as usize];
+    stream_context::QUEUES.put(&mut arguments, 0b111);
+    for (i, word) in (0..).zip(arguments) {
+        card.card.write(ARGUMENT.at(i), word).unwrap();
+    }
+    card.card.write(COMMAND.offset, ARM_STREAM).unwrap();
+    let address: std::net::SocketAddr = "127.0.0.1:1".parse().unwrap();
+    let options = ConnectOptions {
+        revision: Revision::One,
+        ..ConnectOptions::default()
+    };
+    let (pair, _) = connect(&domain, &queue, address, options).unwrap();
+    let ends = || {
+        let asked = asked.lock().unwrap();
+        let ends = asked.iter().filter(|kind| **kind == HostKind::Disconnect);
+        ends.count()
+    };
+    for _ in 0..3 {
+        assert!(queue.wait(SHORT).unwrap().is_none());
+        assert_eq!(ends(), 0);
+    }
+    for _ in 0..2 {
+        pair.disconnect().unwrap();
+        assert!(queue.wait(SHORT).unwrap().is_none());
+        assert_eq!(ends(), 1);
     }
 }

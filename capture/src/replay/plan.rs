@@ -221,3 +221,28 @@ pub(super) fn check_no_truth(capture: &Capture) -> Result<(), ReplayError> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two regions that take all that may be had, one of them more than half of it, are as large as the headers name them.
+    #[test]
+    fn all_of_the_memory_that_may_be_had_is_had() {
+        let most = u128::from(MOST_OCTETS);
+        let ends = |length: u128| vec![0..16, length - 16..length];
+        let mut survey = Survey::default();
+        survey.tagged.insert(1, ends(most / 4));
+        survey.tagged.insert(2, ends(most - most / 4));
+        let (plan, doubts) = Plan::learnt(&survey).unwrap();
+        let lengths: Vec<_> = plan.regions.iter().map(|region| region.length).collect();
+        assert_eq!(lengths, [MOST_OCTETS / 4, MOST_OCTETS - MOST_OCTETS / 4]);
+        assert_eq!(doubts, Doubts::default());
+        // One octet more, and the larger one keeps its first range.
+        survey.tagged.insert(1, ends(most / 4 + 1));
+        let (plan, doubts) = Plan::learnt(&survey).unwrap();
+        let lengths: Vec<_> = plan.regions.iter().map(|region| region.length).collect();
+        assert_eq!(lengths, [MOST_OCTETS / 4 + 1, 16]);
+        assert_eq!(doubts.apart, [(2, (most - most / 4 - 16) as u64, 1)]);
+    }
+}

@@ -301,3 +301,53 @@ pub(super) fn of_stream(
     }
     warnings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::plan::Queue;
+    use crate::replay::survey::Messages;
+
+    /// Buffers of queue 0 are recorded with regions, those of the other queues are guessed in any case: a message that is not
+    /// believed is said where its buffer is guessed.
+    #[test]
+    fn a_message_farther_out_than_a_guessed_buffer_is_said() {
+        let flow = Flow {
+            seq_start: 0,
+            markers: false,
+            crc: true,
+            segments: Vec::new(),
+            fin: true,
+            missing_before_fin: 0,
+            differing: 0,
+            stray: 0,
+        };
+        let far = Queue {
+            count: 1,
+            length: 10,
+            messages: Messages {
+                farthest: 11,
+                ..Messages::default()
+            },
+        };
+        let mut plan = Plan {
+            regions: Vec::new(),
+            queues: [far.clone(), far.clone(), far],
+            learnt: false,
+        };
+        let said = |plan: &Plan| -> Vec<usize> {
+            let warnings = of_stream(&flow, &Survey::default(), plan, &Doubts::default());
+            let queues = warnings.iter().filter_map(|warning| match warning {
+                Warning::Offset { queue, end, length } => {
+                    assert_eq!((*end, *length), (11, 10));
+                    Some(*queue)
+                }
+                _ => None,
+            });
+            queues.collect()
+        };
+        assert_eq!(said(&plan), [1, 2]);
+        plan.learnt = true;
+        assert_eq!(said(&plan), [0, 1, 2]);
+    }
+}
