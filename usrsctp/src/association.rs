@@ -51,8 +51,8 @@ pub struct Association {
     max_message: usize,
     send_buffer: usize,
     timers: Timers,
-    /// An event that was read behind another one.
-    ahead: Option<Note>,
+    /// What was read behind an event that it might have belonged to; of a message, the octets are in `buffer`.
+    ahead: Option<Read>,
     /// The front of a message.
     partial: Vec<u8>,
     buffer: Box<[u8]>,
@@ -267,22 +267,18 @@ impl Association {
     fn adaptation(&mut self) -> Option<u32> {
         match self.read() {
             Read::Note(Note::Adaptation(code)) => Some(code),
-            Read::Note(note) => {
-                self.ahead = Some(note);
+            Read::Nothing => None,
+            // A peer without an indication may have sent a message already, with its COOKIE ECHO (RFC 9260 §5.1).
+            read => {
+                self.ahead = Some(read);
                 None
             }
-            Read::Data(part) => {
-                // Nothing is delivered in front of the events of the set-up.
-                debug_assert!(false, "{} octets of a message", part.octets);
-                None
-            }
-            Read::Nothing | Read::End(_) => None,
         }
     }
 
     fn read(&mut self) -> Read {
-        if let Some(note) = self.ahead.take() {
-            return Read::Note(note);
+        if let Some(read) = self.ahead.take() {
+            return read;
         }
         let Some(socket) = &self.socket else {
             return Read::Nothing;

@@ -55,6 +55,33 @@ fn each_end_learns_the_other_ones_indication() {
     }
 }
 
+/// A message that has come before the set-up was read is read behind it, whether the peer indicates anything or not.
+// req: SCTP-INIT-02
+#[test]
+fn a_message_that_is_there_at_the_set_up_is_not_lost() {
+    let _alone = alone();
+    for indicated in [Some(1), None] {
+        let mut network = Network::new(1, Faults::default());
+        let listener = Listener::bind(&network.links[1], PORT, 8, &adapted(Some(1))).unwrap();
+        let options = adapted(indicated);
+        let mut active = Association::connect(&network.links[0], 0, PORT, &options).unwrap();
+        network.run(1000, |_| {
+            matches!(active.next_event(), Some(Event::Up { .. }))
+        });
+        active.send(3, 17, true, b"early").unwrap();
+        // Nothing of the other end is read until all of it is acknowledged.
+        network.run(1000, |_| active.next_event() == Some(Event::Dry));
+        let mut passive = listener.accept().unwrap().unwrap();
+        assert_eq!(passive.next_event(), Some(up(indicated)));
+        let Some(Event::Message(message)) = passive.next_event() else {
+            panic!("no message");
+        };
+        assert_eq!((message.stream, message.ppid), (3, 17));
+        assert_eq!(message.user_data, b"early");
+        assert_eq!(passive.next_event(), None);
+    }
+}
+
 /// V-SCTP-1 of the requirements, in INIT and INIT-ACK.
 // req: SCTP-FMT-02, SCTP-INIT-08
 #[test]

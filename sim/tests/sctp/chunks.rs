@@ -223,6 +223,51 @@ fn what_waits_is_bounded() {
     assert_eq!(found, AssociationEvent::Failed(SESSION, error));
 }
 
+/// What comes behind an error of the peer, on a stream with a session or without one, does not reach the device, and is not kept.
+#[test]
+fn nothing_behind_an_error_is_passed_or_kept() {
+    let limit = AssociationOptions {
+        waiting: 100_000,
+        ..options()
+    };
+    let wrong: [&[u8]; 4] = [
+        &[0xFF],          // no DDP-SSN
+        &[0, 9, 0],       // no function
+        &[0, 9, 0, 9],    // no such function
+        &[0, 9, 0, 2, 5], // no Accept is due here
+    ];
+    for is_attached in [true, false] {
+        let mut bench = Bench::open(0, limit.clone());
+        stand_in::arm(&bench.card);
+        bench.accept();
+        if is_attached {
+            bench.attach();
+        }
+        for user_data in wrong.iter().cycle().take(40) {
+            bench.send(CONTROL, user_data);
+        }
+        bench.run(50);
+        // The first one ends the session. What is passed to the stand-in would be answered, and break a rule.
+        let failed = |_, found: &AssociationEvent| {
+            matches!(
+                found,
+                AssociationEvent::Failed(SESSION, SessionError::Cause(_))
+            )
+            .then_some(())
+        };
+        event(&bench.ends, failed);
+        assert_eq!(bench.ends.next_event(), None);
+        // 200 KB more, twice what may wait, are no further error: nothing waits.
+        for _ in 0..200 {
+            bench.send(CONTROL, &[&[0, 9, 0, 9][..], &[0; 1000]].concat());
+            bench.run(1);
+        }
+        bench.run(20);
+        assert_eq!(bench.ends.next_event(), None);
+        assert_eq!(bench.card.chunks_again(), 0);
+    }
+}
+
 /// Rules of the port of reports: each is broken once.
 #[test]
 fn every_rule_of_the_reports_is_watched() {

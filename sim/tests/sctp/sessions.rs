@@ -229,6 +229,79 @@ fn an_abort_is_the_end_of_all_sessions() {
     );
 }
 
+/// Peers that set up associations and ask for nothing take no place for long, whether they answer a shutdown or not; one with a
+/// session may be silent.
+#[test]
+fn an_association_without_a_session_is_ended() {
+    let limits = AssociationOptions {
+        idle: Duration::from_millis(300),
+        ..options()
+    };
+    let bench = End::open(limits);
+    bench.associations.listen(PORT).unwrap();
+    let address = bench.associations.address().unwrap();
+    let adapted = Options {
+        adaptation: Some(1),
+        ..Options::default()
+    };
+    let serve = |peer: &mut Udp| peer.serve(Duration::from_millis(1)).unwrap();
+    let up = |peer: &mut Udp| {
+        let mut association = peer.connect(address, PORT, &adapted).unwrap();
+        let start = Instant::now();
+        while !matches!(association.next_event(), Some(Event::Up { .. })) {
+            assert!(start.elapsed() < PATIENCE);
+            serve(peer);
+        }
+        let found = bench.event(|handle, event| {
+            let up = matches!(event, AssociationEvent::Up { passive: true, .. });
+            up.then_some(handle)
+        });
+        (association, found)
+    };
+    let ended = |handle, how| {
+        let expected = (handle, AssociationEvent::Ended(how));
+        let same =
+            |found, event: &AssociationEvent| ((found, event.clone()) == expected).then_some(());
+        bench.event(same);
+    };
+    let mut with = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let (mut accepted, there) = up(&mut with);
+    accepted.send(1, 17, true, &[0, 0, 0, 1]).unwrap();
+    serve(&mut with);
+    bench.event(|_, event| matches!(event, AssociationEvent::Requested(1, _)).then_some(()));
+    bench.associations.accept(there, 1, b"").unwrap();
+
+    let mut without = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let (mut idle, handle) = up(&mut without);
+    let start = Instant::now();
+    let mut events = vec![];
+    while !matches!(events.last(), Some(Event::Ended(_))) {
+        assert!(start.elapsed() < PATIENCE, "{events:?}");
+        serve(&mut without);
+        serve(&mut with);
+        events.extend(idle.next_event());
+    }
+    assert!(events.contains(&Event::PeerShutdown), "{events:?}");
+    ended(
+        handle,
+        AssociationEnd::Sctp(warpline_usrsctp::Ending::ShutDown),
+    );
+
+    let mut silent = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let (_association, handle) = up(&mut silent);
+    ended(handle, AssociationEnd::Idle);
+    while let Some(event) = accepted.next_event() {
+        assert!(
+            !matches!(event, Event::PeerShutdown | Event::Ended(_)),
+            "{event:?}"
+        );
+    }
+    assert_eq!(
+        bench.associations.peer(there).unwrap(),
+        with.local_address().unwrap()
+    );
+}
+
 // req: SCTP-INIT-03, SCTP-INIT-05, SCTP-INIT-06, SCTP-INIT-10
 #[test]
 fn peers_that_do_not_speak_ddp_are_aborted() {

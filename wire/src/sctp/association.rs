@@ -264,6 +264,12 @@ where
         stream.is_some_and(Stream::is_open)
     }
 
+    /// Whether anything of a session of the stream is reported any more: there is one, and it has neither failed nor been declined.
+    pub fn reports(&self, stream: u16) -> bool {
+        let stream = self.streams.as_ref().get(usize::from(stream));
+        stream.is_some_and(Stream::reports)
+    }
+
     // The ULP.
 
     /// Asks for a session. The caller has bound its DDP Endpoint to the stream: segments may arrive

@@ -144,6 +144,11 @@ impl<const W: usize> Stream<W> {
         self.state == State::Open
     }
 
+    /// Whether something of a session is still reported.
+    pub(super) fn reports(&self) -> bool {
+        self.state != State::Idle && !self.frozen
+    }
+
     pub(super) const fn deadline(&self) -> Option<u64> {
         self.deadline
     }

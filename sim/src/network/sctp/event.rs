@@ -77,6 +77,8 @@ pub enum AssociationEnd {
     Sctp(SctpEnding),
     /// The peer has set it up anew. Its indication of then is not known, so it is aborted (RFC 5043 §11.1).
     Restarted,
+    /// The peer had no session for too long, and its SCTP did not answer a shutdown.
+    Idle,
 }
 
 impl AssociationEvent {

@@ -21,6 +21,8 @@ pub struct AssociationOptions {
     pub buffer: u32,
     /// Most octets of a session that wait: for its stream to be attached, or for room in the device.
     pub waiting: usize,
+    /// Longest time that a peer may keep an association without a session.
+    pub idle: Duration,
     /// Indication, backlog and time-outs of sessions. The window is always the largest.
     pub settings: Settings,
     /// SCTP's retransmissions.
@@ -28,8 +30,8 @@ pub struct AssociationOptions {
 }
 
 impl Default for AssociationOptions {
-    /// Any port of this machine alone, 16 associations of 16 streams, an MTU of 1500, buffers of 256 KiB, 4 MiB that wait; a peer
-    /// that does not answer for about a minute is lost.
+    /// Any port of this machine alone, 16 associations of 16 streams, an MTU of 1500, buffers of 256 KiB, 4 MiB that wait, 10 s
+    /// without a session; a peer that does not answer for about a minute is lost.
     fn default() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -38,6 +40,8 @@ impl Default for AssociationOptions {
             mtu: 1500,
             buffer: 256 << 10,
             waiting: 4 << 20,
+            // As over TCP, where a Request has as long (`peer_time` of the settings).
+            idle: Duration::from_secs(10),
             settings: Settings::default(),
             // A peer that is gone is given up within a minute or so, as over TCP.
             timers: Timers {

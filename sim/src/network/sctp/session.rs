@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use warpline_wire::sctp::{ControlChunk, Function, ppid};
+use warpline_wire::sctp::{ControlChunk, Function};
 
 use crate::network::inlets::Token;
 use crate::network::sctp::chunks::Chunk;
@@ -10,8 +10,6 @@ use crate::network::sctp::chunks::Chunk;
 /// What a pair of streams has here, beside the session machine.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// This end has asked for it: the device gets the peer's answer, too.
-    pub active: bool,
     /// Stream of the device.
     pub attached: Option<Token>,
     /// Chunks for the device, until the session is attached.
@@ -31,16 +29,22 @@ pub(super) struct Session {
 impl Session {
     /// Keeps a chunk until the session is attached; false: more octets would wait than may.
     pub fn keep(&mut self, chunk: Chunk, most: usize) -> bool {
+        if self.octets + chunk.octets.len() > most {
+            return false;
+        }
         self.octets += chunk.octets.len();
         self.kept.push_back(chunk);
-        self.octets <= most
+        true
     }
 
     /// Keeps a segment that came in front of the decision.
     pub fn keep_early(&mut self, user_data: Vec<u8>, most: usize) -> bool {
+        if self.octets + user_data.len() > most {
+            return false;
+        }
         self.octets += user_data.len();
         self.early.push(user_data);
-        self.octets <= most
+        true
     }
 
     /// What was kept for the device.
@@ -55,23 +59,55 @@ impl Session {
         self.octets = self.octets.saturating_sub(octets);
         early
     }
+}
 
-    /// Whether the device gets a control message: those behind the one from which on the host arms the stream (AMB-33).
-    pub fn is_counted(&self, user_data: &[u8]) -> bool {
-        self.active || user_data.first_chunk::<2>() != Some(&[0, 0])
+/// The chunk of a DDP segment for the device.
+pub(super) fn segment(octets: Vec<u8>) -> Chunk {
+    Chunk {
+        control: false,
+        terminate: false,
+        octets,
     }
 }
 
-/// A chunk of `ppid` for the device.
-pub(super) fn chunk(id: u32, octets: Vec<u8>) -> Chunk {
-    let control = id == ppid::CONTROL;
+/// The chunk of a control message for the device, if it gets it: those behind the Initiate, from which on the host arms the
+/// stream (AMB-33). A DDP-SSN does not tell: after 65,536 chunks that of a Terminate may be 0, too.
+pub(super) fn control(octets: Vec<u8>) -> Option<Chunk> {
     let function = |chunk: ControlChunk<_>| Function::from_code(chunk.function_code());
-    let terminate = ControlChunk::new_checked(&octets)
-        .and_then(function)
-        .is_ok_and(|function| control && function == Function::Terminate);
-    Chunk {
-        control,
-        terminate,
+    let function = ControlChunk::new_checked(&octets).and_then(function).ok()?;
+    (function != Function::Initiate).then_some(Chunk {
+        control: true,
+        terminate: function == Function::Terminate,
         octets,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 5043 §5.2: DDP-SSN, function code; Initiate is 1, Accept 2, Reject 3, Terminate 4.
+    // req: SCTP-FMT-12, AMB-33
+    #[test]
+    fn the_device_gets_what_is_behind_the_initiate() {
+        for ssn in [[0, 0], [0, 1], [0xFF, 0xFF]] {
+            for (code, passed, terminate) in [
+                (1, false, false),
+                (2, true, false),
+                (3, true, false),
+                (4, true, true),
+                (5, false, false),
+                (9, false, false),
+            ] {
+                let octets = [&ssn[..], &[0, code]].concat();
+                let expected = passed.then(|| Chunk {
+                    control: true,
+                    terminate,
+                    octets: octets.clone(),
+                });
+                assert_eq!(control(octets), expected, "{ssn:?} {code}");
+            }
+            assert_eq!(control([&ssn[..], &[0]].concat()), None);
+        }
     }
 }

@@ -53,6 +53,10 @@ struct Entry {
     sessions: Vec<Session>,
     passive: bool,
     peer: SocketAddr,
+    /// Since when the peer has had no session.
+    idle: Option<u64>,
+    /// It is shut down for that.
+    shut_down: bool,
 }
 
 /// Wakes the thread that serves the table.
@@ -171,6 +175,8 @@ impl Table {
                 .collect(),
             passive,
             peer,
+            idle: None,
+            shut_down: false,
         };
         self.number += 1;
         self.entries.insert(self.number, entry);
@@ -194,12 +200,10 @@ impl Table {
         private_data: &[u8],
     ) -> Result<(), AssociationError> {
         let now = self.now();
-        let entry = self.entry(handle)?;
-        entry.ddp.initiate(session, private_data, now)?;
-        if let Some(session) = entry.sessions.get_mut(usize::from(session)) {
-            session.active = true;
-        }
-        Ok(())
+        Ok(self
+            .entry(handle)?
+            .ddp
+            .initiate(session, private_data, now)?)
     }
 
     pub fn accept(
@@ -379,8 +383,29 @@ impl Table {
                 entry.ddp.poll(now, sink);
             }
             self.report(number, found);
+            self.end_idle(number, now);
         }
         Ok(())
+    }
+
+    /// Ends the association of a peer that has no session, since there are not many: in order, and by ABORT if that takes as long again.
+    fn end_idle(&mut self, number: u64, now: u64) {
+        let Some(entry) = self.entries.get_mut(&number) else {
+            return;
+        };
+        let mut ids = (0_u16..).take(entry.sessions.len());
+        if !entry.passive || ids.any(|id| entry.ddp.reports(id)) {
+            entry.idle = None;
+            return;
+        }
+        let since = *entry.idle.get_or_insert(now);
+        let most = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
+        let idle = now.saturating_sub(since);
+        if idle >= most.saturating_mul(2) {
+            self.end(number, Ending::Aborted, Some(AssociationEnd::Idle));
+        } else if idle >= most && !std::mem::replace(&mut entry.shut_down, true) {
+            let _ = entry.sctp.shutdown(); // or it is not up, or over
+        }
     }
 
     /// Whether the device has accepted enough of what was read.
@@ -520,6 +545,7 @@ impl Table {
             ppid,
             user_data: &user_data,
         };
+        let reported = entry.ddp.reports(id);
         let receipt = entry.ddp.receive(&received, now, &mut sink);
         let refused = |event: &AssociationEvent| {
             matches!(
@@ -527,26 +553,33 @@ impl Table {
                 AssociationEvent::Failed(..) | AssociationEvent::Stray(..)
             )
         };
-        let goes_on = !found.iter().any(refused);
-        if let Some(session) = entry.sessions.get_mut(usize::from(id)) {
-            let is_control = ppid == warpline_wire::sctp::ppid::CONTROL;
-            if receipt == Receipt::Early {
-                if !session.keep_early(user_data, most) {
-                    let sink = &mut |event: warpline_wire::sctp::Event<'_>| {
-                        found.extend(AssociationEvent::of(event));
-                    };
-                    let _ = entry.ddp.early_overflow(id, sink); // it is pending, or was early for nothing
-                }
-            } else if is_segment || (is_control && goes_on && session.is_counted(&user_data)) {
-                let chunk = session::chunk(ppid, user_data);
-                if let Some(token) = session.attached {
-                    session.room = session.room.saturating_sub(1);
-                    self.card.pass_chunk(token, chunk);
-                } else if !session.keep(chunk, most) && !session.failed {
-                    session.failed = true;
-                    let error = SessionError::Waiting { octets: most };
-                    found.push(AssociationEvent::Failed(id, error));
-                }
+        let goes_on = reported && !found.iter().any(refused);
+        let Some(session) = entry.sessions.get_mut(usize::from(id)) else {
+            return self.report(number, found);
+        };
+        if receipt == Receipt::Early {
+            if !session.keep_early(user_data, most) {
+                let sink = &mut |event: warpline_wire::sctp::Event<'_>| {
+                    found.extend(AssociationEvent::of(event));
+                };
+                let _ = entry.ddp.early_overflow(id, sink); // it is pending, or was early for nothing
+            }
+            return self.report(number, found);
+        }
+        let chunk = match ppid {
+            ppid::SEGMENT if is_segment => Some(session::segment(user_data)),
+            ppid::CONTROL if goes_on => session::control(user_data),
+            _ => None,
+        };
+        // What comes behind an error of the session is of no use to the device.
+        if let Some(chunk) = chunk.filter(|_| !session.failed) {
+            if let Some(token) = session.attached {
+                session.room = session.room.saturating_sub(1);
+                self.card.pass_chunk(token, chunk);
+            } else if !session.keep(chunk, most) {
+                session.failed = true;
+                let error = SessionError::Waiting { octets: most };
+                found.push(AssociationEvent::Failed(id, error));
             }
         }
         self.report(number, found);

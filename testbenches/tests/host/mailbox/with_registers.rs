@@ -163,7 +163,10 @@ impl Bench {
     }
 
     fn write(&mut self, side: usize, offset: u32, data: u32) -> u64 {
-        let strobe = 15;
+        self.write_octets(side, offset, data, 15)
+    }
+
+    fn write_octets(&mut self, side: usize, offset: u32, data: u32, strobe: u8) -> u64 {
         self.sides[side].write(Write {
             offset,
             data,
@@ -204,6 +207,12 @@ fn accesses_pass_to_registers_in_the_time_that_is_stated() {
     bench.write(HOST, MAILBOX.at(255), 0xdead_beef);
     assert_eq!(bench.read(CONTROL, MAILBOX.at(255)), 0xdead_beef);
     assert_eq!(bench.latency, READ_LATENCY);
+    for (side, other) in [(HOST, CONTROL), (CONTROL, HOST)] {
+        for lane in 0..4 {
+            bench.write_octets(side, MAILBOX.at(9), 0x1111_1111 * (lane + 1), 1 << lane);
+        }
+        assert_eq!(bench.read(other, MAILBOX.at(9)), 0x4433_2211);
+    }
 }
 
 #[test]
