@@ -87,6 +87,12 @@ pub enum Error {
         /// The input.
         input: String,
     },
+    /// Chunks of SCTP, of which none is a DATA chunk.
+    #[error("{input}: no DATA chunk of SCTP: give octets that begin with the header of a chunk")]
+    NoChunk {
+        /// The input.
+        input: String,
+    },
     /// An option that does not go with the input.
     #[error("{input}: {option} is for {other}")]
     WrongOption {

@@ -198,11 +198,11 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
     };
     if !Traffic::is_capture(octets) {
         source.warnings = told(doubt(&input).into_iter().collect());
-        return print(
-            options,
-            &source,
-            sctp_units(octets, form.form(), options.payload),
-        );
+        let mut units = sctp_units(octets, form.form(), options.payload).peekable();
+        if units.peek().is_none() {
+            return Err(Error::NoChunk { input });
+        }
+        return print(options, &source, units);
     }
     if form != Sctp::Chunks {
         let option = match form {

@@ -148,7 +148,7 @@ fn a_file_named_as_a_capture_that_is_read_as_octets_is_said() {
     ] {
         let file = folder.path().join(name);
         fs::write(&file, &pcap).unwrap();
-        for more in [&[][..], &["--json"], &["--sctp", "chunks"]] {
+        for more in [&[][..], &["--json"], &["--sctp", "segment"]] {
             let output = explain(&[&[file.to_str().unwrap()], more].concat());
             let complaint = text(&output.stderr);
             assert_eq!(output.status.code(), Some(1), "{complaint}");
@@ -268,6 +268,7 @@ fn what_is_no_input_is_refused_in_one_line() {
     refused(&["missing.pcap"], "no such file, and no hexadecimal octets");
     refused(&["00 1"], "odd number of digits");
     refused(&["0x"], "no octets");
+    refused(&["03000004", "--sctp", "chunks"], "no DATA chunk of SCTP");
     refused(&[folder.path().to_str().unwrap()], "wire.pcap");
     pipe(Path::new(&at("pipe")));
     refused(&[&at("pipe")], "a pipe, give a file");
