@@ -245,6 +245,43 @@ fn a_server_that_is_ended_says_where_its_memory_is() {
     }
 }
 
+/// A peer may claim any size. This one is a plain socket: its Reply has the flags, revision, IRD and ORD of the Request
+/// (RFC 6581 §6), and an offer.
+#[test]
+fn a_region_that_cannot_be_read_at_once_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = thread::spawn(move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut request = [0; 20];
+        peer.read_exact(&mut request).unwrap();
+        let mut data = vec![0; u16::from_be_bytes([request[18], request[19]]).into()];
+        peer.read_exact(&mut data).unwrap();
+        let (flags, revision) = (request[16], request[17]);
+        let depths = if flags & 0x10 == 0 { &[] } else { &data[..4] };
+        let offer = warpline::transfer::Offer {
+            stag: 0x100,
+            base: 0,
+            length: 1 << 40,
+        };
+        let data = [depths, &offer.emit()].concat();
+        let mut reply = b"MPA ID Rep Frame".to_vec();
+        reply.extend([flags, revision, 0, data.len() as u8]);
+        reply.extend(data);
+        peer.write_all(&reply).unwrap();
+        while !matches!(peer.read(&mut [0; 64]), Ok(0) | Err(_)) {}
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let back = folder.path().join("back").to_str().unwrap().to_owned();
+    let (code, _, said) = run(&["get", &address, &back]);
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    assert!(
+        said.contains("offers 1099511627776 octets") && said.contains("choose --length"),
+        "{said}"
+    );
+    server.join().unwrap();
+}
+
 #[test]
 fn what_cannot_be_done_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();

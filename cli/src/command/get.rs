@@ -7,6 +7,7 @@ use super::output::{writable, write_octets};
 use super::transfer::{self, Report, Telling};
 use crate::Error;
 use crate::options::Get as Options;
+use crate::size::MOST_MEMORY;
 use crate::transfer::{Client, Retries, TransferError};
 
 pub(super) fn run(options: &Options) -> Result<u8, Error> {
@@ -24,13 +25,17 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         None => {
             let size = Client::new(&machine, *address, transfer::empty(1)?)?.measure()?;
             let offset = how.offset;
-            size.checked_sub(offset)
-                .filter(|length| *length > 0)
-                .ok_or(TransferError::Outside {
-                    offset,
-                    length: 1,
-                    size,
-                })?
+            let octets = size.checked_sub(offset).filter(|length| *length > 0);
+            let octets = octets.ok_or(TransferError::Outside {
+                offset,
+                length: 1,
+                size,
+            })?;
+            if octets > MOST_MEMORY {
+                let most = MOST_MEMORY;
+                return Err(TransferError::TooLarge { octets, most }.into());
+            }
+            octets
         }
     };
     let mut client = Client::new(&machine, *address, transfer::empty(length)?)?;

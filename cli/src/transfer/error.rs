@@ -30,6 +30,16 @@ pub enum TransferError {
         /// Octets of the region.
         size: u64,
     },
+    /// The peer offers more than a region of this end may have.
+    #[error(
+        "the peer offers {octets} octets from there on, and {most} at most can be read at once: choose --length"
+    )]
+    TooLarge {
+        /// Octets offered.
+        octets: u64,
+        /// The most.
+        most: u64,
+    },
     /// The peer's region has another length than before the connection was lost.
     #[error("the peer's region has {now} octets now, and had {before} before: it is another one")]
     OtherRegion {
