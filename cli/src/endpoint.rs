@@ -26,6 +26,16 @@ pub(crate) fn parse(text: &str) -> Result<Endpoint, String> {
         .ok_or_else(|| "the name has no address".into())
 }
 
+/// The same for a peer, which is at a port.
+pub(crate) fn of_peer(text: &str) -> Result<Endpoint, String> {
+    match parse(text)? {
+        endpoint if endpoint.address.port() == 0 => Err(
+            "port 0 is any port of this machine: give the one that `warpline serve` prints".into(),
+        ),
+        endpoint => Ok(endpoint),
+    }
+}
+
 /// Whether this program, which has SCTP or not, can use it, with options of TCP that are given or not.
 pub(crate) fn check(
     endpoint: Endpoint,
@@ -70,6 +80,15 @@ mod tests {
             let said = parse(wrong).unwrap_err();
             assert!(said.contains("give ADDRESS:PORT"), "{wrong}: {said}");
         }
+    }
+
+    #[test]
+    fn a_peer_has_a_port() {
+        for text in ["127.0.0.1:0", "sctp://127.0.0.1:0"] {
+            assert!(parse(text).is_ok());
+            assert!(of_peer(text).unwrap_err().contains("port 0"));
+        }
+        assert_eq!(of_peer("127.0.0.1:1"), parse("127.0.0.1:1"));
     }
 
     #[test]

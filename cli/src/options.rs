@@ -480,7 +480,7 @@ pub(crate) struct Put {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The server; with sctp:// in front at its address of SCTP
-    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::parse)]
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::of_peer)]
     pub address: Endpoint,
     /// Read it back and compare
     #[arg(long)]
@@ -492,7 +492,7 @@ pub(crate) struct Put {
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// The server; with sctp:// in front at its address of SCTP
-    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::parse)]
+    #[arg(value_name = "ADDRESS:PORT", value_parser = endpoint::of_peer)]
     pub address: Endpoint,
     /// File for the octets
     #[arg(value_name = "FILE")]

@@ -139,7 +139,7 @@ fn four_mebibytes_are_written_and_read_back() {
             (&end["closed"], &end["end"]),
             (
                 &true.into(),
-                &"closed: both ends have sent their FIN".into()
+                &"closed: both ends have ended it in order".into()
             ),
             "{end}"
         );

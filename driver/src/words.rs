@@ -54,7 +54,10 @@ mod tests {
             }
         }
         let lost = meaning(FailureCause::VALUES, FailureCause::Lost as u8);
-        assert_eq!(lost, "RST, or TCP gave up, before start-up was complete");
+        assert_eq!(
+            lost,
+            "the peer has reset the connection, or the transport gave up, before start-up was complete"
+        );
         let full = meaning(Refusal::VALUES, Refusal::Full as u8);
         assert_eq!(full, "no room for one more connection");
         assert_eq!(meaning(Refusal::VALUES, 200), "code 200");

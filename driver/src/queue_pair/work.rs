@@ -200,7 +200,7 @@ mod tests {
         let cases = [
             (
                 PairEvent::Closed(CloseReason::Finished),
-                "closed: both ends have sent their FIN",
+                "closed: both ends have ended it in order",
             ),
             (
                 PairEvent::Terminated(Terminate::new(cause)),

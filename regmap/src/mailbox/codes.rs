@@ -98,9 +98,9 @@ codes! {
         Unrequested UNREQUESTED = 6;
         /// The peer closed before start-up was complete.
         Closed CLOSED = 7;
-        /// RST, or TCP gave up, before start-up was complete.
+        /// The peer has reset the connection, or the transport gave up, before start-up was complete.
         Lost LOST = 8;
-        /// The peer's frame did not arrive in time.
+        /// The peer did not answer in time.
         TimedOut TIMED_OUT = 9;
         /// The host neither accepted nor rejected in time.
         Undecided UNDECIDED = 10;
@@ -108,7 +108,7 @@ codes! {
         InsufficientIrd INSUFFICIENT_IRD = 11;
         /// No common RTR indication, or different connection models.
         NoRtr NO_RTR = 12;
-        /// No TCP connection: the peer refuses it, or cannot be reached.
+        /// No connection: the peer refuses it, or cannot be reached.
         Unreachable UNREACHABLE = 13;
         /// All streams of the card are in use, or the stream was refused.
         NoStream NO_STREAM = 14;
@@ -120,9 +120,9 @@ codes! {
 codes! {
     /// `message.REASON` of `CLOSED`.
     CloseReason {
-        /// Both ends have sent their FIN.
+        /// Both ends have ended it in order.
         Finished FINISHED = 1;
-        /// The peer has reset the connection, or TCP gave up.
+        /// The peer has reset the connection, or the transport gave up.
         Reset RESET = 2;
         /// A limit of time in the settings has passed; the connection was reset.
         TimedOut TIMED_OUT = 3;

@@ -28,7 +28,7 @@ const PAIR: u16 = 0;
 /// An address of this card: associations, and the listener that they belong to.
 struct End {
     associations: Associations,
-    /// No listener: sessions that peers ask for are ended.
+    /// No listener: sessions that peers ask for are declined.
     listener: Option<u64>,
     /// Maximum DDP segments.
     segments: BTreeMap<AssociationHandle, u16>,
@@ -36,7 +36,7 @@ struct End {
 
 /// A session.
 struct Session {
-    end: usize,
+    end: u64,
     association: AssociationHandle,
     pair: u16,
     peer: SocketAddr,
@@ -45,6 +45,8 @@ struct Session {
     private_data: Vec<u8>,
     /// The program has asked for the maximum segment.
     asked: bool,
+    /// The peer has asked for it, and the program has not answered.
+    undecided: bool,
     /// Terminate was asked for.
     finished: bool,
     /// The program has closed it: it is forgotten when it is over.
@@ -53,7 +55,7 @@ struct Session {
 
 impl Session {
     fn new(
-        end: usize,
+        end: u64,
         association: AssociationHandle,
         pair: u16,
         peer: SocketAddr,
@@ -67,6 +69,7 @@ impl Session {
             active,
             private_data: Vec::new(),
             asked: false,
+            undecided: false,
             finished: false,
             closed: false,
         }
@@ -78,7 +81,7 @@ pub(super) struct Sessions {
     card: Card,
     frames: Option<Arc<Frames>>,
     wake: Arc<dyn Fn() + Send + Sync>,
-    ends: Vec<End>,
+    ends: BTreeMap<u64, End>,
     sessions: BTreeMap<u64, Session>,
     next: u64,
     events: VecDeque<(u64, Event<u64>)>,
@@ -117,7 +120,7 @@ impl Sessions {
             card: card.clone(),
             frames,
             wake,
-            ends: Vec::new(),
+            ends: BTreeMap::new(),
             sessions: BTreeMap::new(),
             next: 0,
             events: VecDeque::new(),
@@ -130,7 +133,7 @@ impl Sessions {
     }
 
     /// Associations at `address`.
-    fn open(&mut self, address: SocketAddr, listener: Option<u64>) -> Result<usize, OpenError> {
+    fn open(&mut self, address: SocketAddr, listener: Option<u64>) -> Result<u64, OpenError> {
         let options = AssociationOptions {
             address,
             ..AssociationOptions::default()
@@ -140,25 +143,27 @@ impl Sessions {
             Associations::recorded(&self.card, options, frames).map_err(open_error)?;
         let wake = Arc::clone(&self.wake);
         associations.watch(Box::new(move || wake()));
-        self.ends.push(End {
+        let number = self.number();
+        let end = End {
             associations,
             listener,
             segments: BTreeMap::new(),
-        });
-        Ok(self.ends.len() - 1)
+        };
+        self.ends.insert(number, end);
+        Ok(number)
     }
 
     /// Listens at `address`. Returns the listener and its port.
     pub fn listen(&mut self, address: SocketAddr) -> Result<(u64, u16), OpenError> {
         let listener = self.number();
         let end = self.open(address, Some(listener))?;
-        let associations = &self.ends[end].associations;
+        let associations = &self.ends[&end].associations;
         let listens = associations.listen(PORT);
         let address = listens.and_then(|()| associations.address());
         match address {
             Ok(address) => Ok((listener, address.port())),
             Err(error) => {
-                self.ends.pop();
+                self.ends.remove(&end);
                 Err(open_error(error))
             }
         }
@@ -166,12 +171,22 @@ impl Sessions {
 
     /// Closes a listener; sessions that it has reported stay.
     pub fn unlisten(&mut self, listener: u64) {
-        for end in &mut self.ends {
+        for end in self.ends.values_mut() {
             if end.listener == Some(listener) {
                 end.listener = None;
                 end.associations.unlisten(PORT);
             }
         }
+        self.drop_ends();
+    }
+
+    /// Drops addresses that nothing needs any more: each has a thread and a socket.
+    fn drop_ends(&mut self) {
+        let sessions = &self.sessions;
+        self.ends.retain(|number, end| {
+            let has_session = || sessions.values().any(|session| session.end == *number);
+            end.listener.is_some() || !end.associations.is_empty() || has_session()
+        });
     }
 
     /// Sets up an association for a session.
@@ -183,11 +198,11 @@ impl Sessions {
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let end = self.open(SocketAddr::new(own, 0), None)?;
-        let connected = self.ends[end].associations.connect(address, PORT);
+        let connected = self.ends[&end].associations.connect(address, PORT);
         let association = match connected {
             Ok(association) => association,
             Err(error) => {
-                self.ends.pop();
+                self.ends.remove(&end);
                 return Err(open_error(error));
             }
         };
@@ -199,15 +214,21 @@ impl Sessions {
 
     /// The next event: of a session, and with a listener's number if it was accepted.
     pub fn next_event(&mut self) -> Option<(u64, Event<u64>)> {
-        for end in 0..self.ends.len() {
-            while let Some((association, event)) = self.ends[end].associations.next_event() {
+        let ends: Vec<u64> = self.ends.keys().copied().collect();
+        for end in ends {
+            let next = |this: &Self| this.ends.get(&end)?.associations.next_event();
+            while let Some((association, event)) = next(self) {
                 self.event(end, association, event);
             }
         }
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if event.is_none() {
+            self.drop_ends();
+        }
+        event
     }
 
-    fn find(&self, end: usize, association: AssociationHandle, pair: u16) -> Option<u64> {
+    fn find(&self, end: u64, association: AssociationHandle, pair: u16) -> Option<u64> {
         let mut sessions = self.sessions.iter();
         let found = sessions.find(|(_, session)| {
             (session.end, session.association, session.pair) == (end, association, pair)
@@ -216,7 +237,7 @@ impl Sessions {
     }
 
     /// Sessions of an association.
-    fn of(&self, end: usize, association: AssociationHandle) -> Vec<u64> {
+    fn of(&self, end: u64, association: AssociationHandle) -> Vec<u64> {
         let of_it = |session: &Session| (session.end, session.association) == (end, association);
         let sessions = self.sessions.iter();
         let found = sessions.filter(|(_, session)| of_it(session));
@@ -233,7 +254,7 @@ impl Sessions {
         }
     }
 
-    fn event(&mut self, end: usize, association: AssociationHandle, event: AssociationEvent) {
+    fn event(&mut self, end: u64, association: AssociationHandle, event: AssociationEvent) {
         let answered = |this: &mut Self, pair, answer, private_data| {
             if let Some(number) = this.find(end, association, pair) {
                 if let Some(session) = this.sessions.get_mut(&number) {
@@ -250,7 +271,9 @@ impl Sessions {
             }
             AssociationEvent::Up { .. } => {}
             AssociationEvent::NotDdp(_) | AssociationEvent::Ended(_) => {
-                self.ends[end].segments.remove(&association);
+                if let Some(end) = self.ends.get_mut(&end) {
+                    end.segments.remove(&association);
+                }
                 for number in self.of(end, association) {
                     // Without an association that was up, no session of it was lost.
                     self.tell(number, Event::Refused);
@@ -258,7 +281,9 @@ impl Sessions {
                 }
             }
             AssociationEvent::MaxSegment(octets) => {
-                self.ends[end].segments.insert(association, octets);
+                if let Some(end) = self.ends.get_mut(&end) {
+                    end.segments.insert(association, octets);
+                }
                 for number in self.of(end, association) {
                     if self
                         .sessions
@@ -305,13 +330,7 @@ impl Sessions {
         }
     }
 
-    fn of_pair(
-        &mut self,
-        end: usize,
-        association: AssociationHandle,
-        pair: u16,
-        event: Event<u64>,
-    ) {
+    fn of_pair(&mut self, end: u64, association: AssociationHandle, pair: u16, event: Event<u64>) {
         if let Some(number) = self.find(end, association, pair) {
             self.tell(number, event);
         }
@@ -319,15 +338,15 @@ impl Sessions {
 
     fn requested(
         &mut self,
-        end: usize,
+        end: u64,
         association: AssociationHandle,
         pair: u16,
         private_data: Vec<u8>,
     ) {
-        let this = &self.ends[end];
+        let this = &self.ends[&end];
         let peer = this.associations.peer(association);
         let (Some(listener), Ok(peer)) = (this.listener, peer) else {
-            let _ = this.associations.reject(association, pair, b""); // or it is over
+            let _ = this.associations.decline(association, pair); // or it is over
             return;
         };
         // A session that is over, and that the program has not closed yet, has lost its pair.
@@ -339,6 +358,7 @@ impl Sessions {
         let number = self.number();
         let session = Session {
             private_data,
+            undecided: true,
             ..Session::new(end, association, pair, peer, false)
         };
         self.sessions.insert(number, session);
@@ -362,7 +382,7 @@ impl Sessions {
         };
         self.events.retain(|(of, _)| *of != number);
         if session.active {
-            let associations = &self.ends[session.end].associations;
+            let associations = &self.ends[&session.end].associations;
             let _ = associations.shutdown(session.association); // or it is over
         }
     }
@@ -370,7 +390,7 @@ impl Sessions {
     fn session(&mut self, number: u64) -> Result<(&Associations, &mut Session), ConnectionError> {
         let session = self.sessions.get_mut(&number);
         let session = session.ok_or(ConnectionError::Failed)?;
-        Ok((&self.ends[session.end].associations, session))
+        Ok((&self.ends[&session.end].associations, session))
     }
 
     /// The peer's address.
@@ -395,6 +415,7 @@ impl Sessions {
         let (associations, session) = self.session(number)?;
         let (association, pair) = (session.association, session.pair);
         session.finished |= !accepts;
+        session.undecided = false;
         let answered = match accepts {
             true => associations.accept(association, pair, private_data),
             false => associations.reject(association, pair, private_data),
@@ -420,7 +441,7 @@ impl Sessions {
         let (_, session) = self.session(number)?;
         session.asked = true;
         let (end, association) = (session.end, session.association);
-        let octets = self.ends[end].segments.get(&association).copied();
+        let octets = self.ends[&end].segments.get(&association).copied();
         octets.ok_or(ConnectionError::Lost)
     }
 
@@ -447,24 +468,27 @@ impl Sessions {
             return;
         };
         let (end, association, pair) = (session.end, session.association, session.pair);
+        if std::mem::take(&mut session.undecided) {
+            session.finished = associations.decline(association, pair).is_ok();
+        }
         let over = !session.finished && associations.terminate(association, pair).is_err();
         session.closed = true;
         self.events.retain(|(of, _)| *of != number);
-        if over || !self.ends[end].associations.is_in_use(association, pair) {
+        if over || !self.ends[&end].associations.is_in_use(association, pair) {
             self.forget(number);
         }
     }
 
-    /// Ends a session at once, and the association with it if it has no other one.
+    /// Ends a session at once, and the association with it if it has no other one. One that is not decided is declined.
     pub fn abort(&mut self, number: u64) {
         let Ok((_, session)) = self.session(number) else {
             return;
         };
         let (end, association) = (session.end, session.association);
-        if self.of(end, association).len() > 1 {
+        if session.undecided || self.of(end, association).len() > 1 {
             return self.close(number);
         }
-        self.ends[end].associations.abort(association);
+        self.ends[&end].associations.abort(association);
         self.sessions.remove(&number);
         self.events.retain(|(of, _)| *of != number);
     }

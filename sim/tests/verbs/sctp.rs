@@ -1,12 +1,16 @@
 //! The same queue pairs over SCTP: only the endpoint says so.
 
-use std::sync::atomic::Ordering;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use warpline_driver::{
     CloseReason, ConnectOptions, Endpoint, Error, FailureCause, ListenOptions, Listener, Local,
     PairEvent, PairState, Registration, Revision, Transport, Work, WorkRequest, connect,
 };
 use warpline_hdl::{Config, Sctp};
+use warpline_usrsctp::{Event, Options, Udp};
 
 use crate::bench::{Machine, PATIENCE, anywhere};
 use crate::lossy::Lossy;
@@ -126,4 +130,106 @@ fn a_session_that_is_rejected_or_not_there() {
         other => panic!("{other:?}"),
     }
     assert_eq!(client.context.connections(), 0);
+}
+
+/// SCTP port in the datagrams.
+const PORT: u16 = 5043;
+/// PPID of control messages (RFC 5043 §12).
+const CONTROL: u32 = 17;
+
+/// A peer that asks for a session of its own on an association that the card has set up: no listener is there for it, so the card
+/// declines by Terminate, DDP-SSN 0. Reject is for programs.
+// req: SCTP-SES-12
+#[test]
+fn a_session_that_no_listener_is_there_for_is_declined() {
+    let client = machine(7);
+    let mut udp = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let adapted = Options {
+        adaptation: Some(1),
+        ..Options::default()
+    };
+    udp.listen(PORT, 1, &adapted).unwrap();
+    let endpoint = Endpoint::sctp(udp.local_address().unwrap());
+    thread::scope(|scope| {
+        let peer = scope.spawn(move || {
+            let (mut association, mut answer) = (None, None);
+            let start = std::time::Instant::now();
+            while start.elapsed() < PATIENCE {
+                udp.serve(Duration::from_millis(1)).unwrap();
+                let Some(peer) = &mut association else {
+                    association = udp.accept().map(|(_, association)| association);
+                    continue;
+                };
+                let send = |peer: &mut warpline_usrsctp::Association, stream, user_data: &[u8]| {
+                    peer.send(stream, CONTROL, true, user_data).unwrap();
+                };
+                match peer.next_event() {
+                    // The card's Initiate is answered behind the card's answer.
+                    Some(Event::Message(message)) if message.stream == 0 => {
+                        send(peer, 1, &[0, 0, 0, 1]);
+                    }
+                    Some(Event::Message(message)) => {
+                        assert_eq!((message.stream, message.ppid), (1, CONTROL));
+                        answer = Some(message.user_data);
+                        send(peer, 0, &[0, 0, 0, 3]);
+                    }
+                    Some(Event::Ended(_)) => return answer,
+                    _ => {}
+                }
+            }
+            panic!("the association does not end");
+        });
+        let options = ConnectOptions {
+            pair: client.options(),
+            ..ConnectOptions::default()
+        };
+        match connect(&client.domain, &client.queue, endpoint, options) {
+            Err(Error::Rejected { private_data }) => assert_eq!(private_data, b""),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(peer.join().unwrap(), Some(vec![0, 0, 0, 4]));
+    });
+}
+
+/// Each connection has an address of its own, with a thread and a socket: they go with it.
+#[test]
+fn connections_that_are_refused_cost_nothing() {
+    let client = machine(8);
+    let mut udp = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let endpoint = Endpoint::sctp(udp.local_address().unwrap());
+    let ended = AtomicBool::new(false);
+    let count = |what: &str| fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
+    thread::scope(|scope| {
+        // Nobody listens: SCTP answers each INIT with ABORT.
+        scope.spawn(|| {
+            while !ended.load(Ordering::SeqCst) {
+                udp.serve(Duration::from_millis(1)).unwrap();
+            }
+        });
+        let mut before = None;
+        for round in 0..12 {
+            let options = ConnectOptions {
+                pair: client.options(),
+                ..ConnectOptions::default()
+            };
+            match connect(&client.domain, &client.queue, endpoint, options) {
+                Err(Error::StartUp { cause }) => assert_eq!(cause, FailureCause::Unreachable),
+                other => panic!("{other:?}"),
+            }
+            if round == 2 {
+                before = Some((count("fd"), count("task")));
+            }
+        }
+        let (descriptors, threads) = before.unwrap();
+        let start = std::time::Instant::now();
+        while count("fd") > descriptors || count("task") > threads {
+            let now = (count("fd"), count("task"));
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "{before:?}, then {now:?}"
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+        ended.store(true, Ordering::SeqCst);
+    });
 }

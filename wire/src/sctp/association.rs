@@ -305,6 +305,14 @@ where
         Ok(())
     }
 
+    /// Declines it without the ULP, for want of what a session takes: by Terminate (RFC 5043 §6.4).
+    pub fn decline(&mut self, stream: u16, sink: &mut impl Sink) -> Result<(), CallError> {
+        let context = self.context(stream, 0);
+        self.pending(stream)?.decline(&context, sink);
+        self.pending = self.pending.saturating_sub(1);
+        Ok(())
+    }
+
     /// Ends this end's half of a session: Terminate is its last chunk. The peer's half is reported up
     /// to its end.
     pub fn terminate(

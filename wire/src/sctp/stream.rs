@@ -222,6 +222,14 @@ impl<const W: usize> Stream<W> {
         Ok(())
     }
 
+    /// Declines a session without the ULP: this end's part is a Terminate (RFC 5043 §6.4). Reject is the ULP's.
+    pub(super) fn decline(&mut self, context: &Context, sink: &mut impl Sink) {
+        self.end_with_initiate();
+        (self.state, self.last, self.frozen) = (State::Ending, Last::Due, true);
+        self.deadline = None;
+        self.settle(context, sink);
+    }
+
     /// Where this end declines, the peer's part of the pattern is its Initiate, unless it has sent more.
     fn end_with_initiate(&mut self) {
         self.tail |= !self.early && self.peer_end.is_none();

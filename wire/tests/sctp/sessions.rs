@@ -129,6 +129,26 @@ fn an_initiate_too_many_is_refused_with_terminate() {
     assert_eq!(acknowledged(&mut active, 1, 1), [Seen::Free(1)]);
 }
 
+/// Without what a session takes, the layer declines it: by Terminate with DDP-SSN 0, and the stream is used again.
+// req: SCTP-SES-12, SCTP-SES-15
+#[test]
+fn an_initiate_is_declined_without_the_ulp() {
+    let mut end = pending();
+    let mut log = Log::default();
+    end.decline(1, &mut log).unwrap();
+    assert_eq!(log.take(), []);
+    sends(&mut end, 1, "0000 0004");
+    sends_nothing(&mut end);
+    let due = CallError::NotDue { stream: 1 };
+    assert_eq!(end.decline(1, &mut log), Err(due));
+    assert_eq!(end.accept(1, b""), Err(due));
+    assert_eq!(acknowledged(&mut end, 1, 1), [Seen::Free(1)]);
+    let requested = [Seen::Requested(1, vec![])];
+    assert_eq!(control(&mut end, 1, "0000 0001"), requested);
+    end.accept(1, b"").unwrap();
+    sends(&mut end, 1, "0000 0002");
+}
+
 // req: SCTP-SES-13, SCTP-SES-23, SCTP-SES-12
 #[test]
 fn only_the_ulp_accepts_and_only_it_rejects() {

@@ -205,6 +205,18 @@ impl Associations {
         self.with(|table| table.reject(association, session, private_data))
     }
 
+    /// Declines it by Terminate: there is no room for it, so the ULP is not asked (RFC 5043 §6.4).
+    ///
+    /// # Errors
+    /// As [`initiate`](Self::initiate).
+    pub fn decline(
+        &self,
+        association: AssociationHandle,
+        session: u16,
+    ) -> Result<(), AssociationError> {
+        self.with(|table| table.decline(association, session))
+    }
+
     /// Ends this end's half of a session. What the device has ready and SCTP has not got stays behind.
     ///
     /// # Errors
@@ -256,6 +268,11 @@ impl Associations {
     /// [`AssociationError::Ended`].
     pub fn peer(&self, association: AssociationHandle) -> Result<SocketAddr, AssociationError> {
         self.with(|table| table.peer(association))
+    }
+
+    /// Whether there is no association.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.with(|table| table.is_busy())
     }
 
     /// Whether a session, or what is under way of a former one, has a pair of streams.

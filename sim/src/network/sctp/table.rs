@@ -230,6 +230,19 @@ impl Table {
         Ok(self.entry(handle)?.ddp.reject(session, private_data)?)
     }
 
+    pub fn decline(
+        &mut self,
+        handle: AssociationHandle,
+        session: u16,
+    ) -> Result<(), AssociationError> {
+        let mut found = vec![];
+        let sink =
+            &mut |event: warpline_wire::sctp::Event<'_>| found.extend(AssociationEvent::of(event));
+        self.entry(handle)?.ddp.decline(session, sink)?;
+        self.report(handle.0, found);
+        Ok(())
+    }
+
     pub fn terminate(
         &mut self,
         handle: AssociationHandle,
