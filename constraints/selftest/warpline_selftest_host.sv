@@ -42,7 +42,8 @@ module warpline_selftest_host #(
     output logic        finished = 0,
     output logic        passed = 0
 );
-    wire  [46:0]     step; // operation, address, data
+    wire  [46:0]     rom_step;
+    logic [46:0]     step = 0; // operation, address, data: a register behind the block RAM, whose output is late
     wire  [2:0]      operation = step[46:44];
     assign address = step[43:32];
     assign data = step[31:0];
@@ -62,9 +63,10 @@ module warpline_selftest_host #(
     logic [3:0]             same_word = 0, same_sum = 0; // octet by octet, so that no comparison is wide
     logic                   ok = 0;
 
-    warpline_selftest_program program_rom (.clock(clk), .row(row), .out(step));
+    warpline_selftest_program program_rom (.clock(clk), .row(row), .out(rom_step));
 
     always_ff @(posedge clk) begin
+        step <= rom_step;
         timer <= timer + 1;
         go <= 0;
         sum_go <= 0;
