@@ -203,3 +203,35 @@ fn what_is_behind_a_refused_request_is_flushed() {
         assert!(statuses(1).iter().all(|status| *status == 0));
     }
 }
+
+/// Each stream has a mark of its own that its queue has ended: half of the streams have a refused request, then the other half.
+#[test]
+fn sixteen_streams_end_each_for_itself() {
+    for odd in [0, 1] {
+        let mut bench = Bench::<16>::new(7, Paces::ALWAYS);
+        for stream in 0..16 {
+            let arguments = arming(&mut bench.rng, stream, 300);
+            bench.carry_out(TransmitCommand::Arm, arguments);
+        }
+        for stream in 0..16 {
+            if stream % 2 == odd {
+                bench.stream(stream).post_as(short());
+            }
+            for length in [50, 0] {
+                let request = request(&mut bench.rng, length, false);
+                bench.stream(stream).post(&request);
+            }
+        }
+        bench.drain();
+        for stream in 0..16 {
+            let seen = bench.seen.iter();
+            let own = seen.filter(|seen| seen.segment.stream.index() == stream);
+            let statuses: Vec<u32> = own.map(|seen| seen.status).collect();
+            let due: &[u32] = match stream % 2 == usize::from(odd) {
+                true => &[status::MALFORMED, status::FLUSHED, status::FLUSHED],
+                false => &[0, 0],
+            };
+            assert_eq!(statuses, due, "stream {stream}");
+        }
+    }
+}
