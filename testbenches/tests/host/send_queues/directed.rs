@@ -176,6 +176,25 @@ fn a_late_doorbell_gets_its_turn() {
     passes(rig.drain());
 }
 
+/// A doorbell of a stream that has one before it takes no place of its own: the next stream's turn comes as if there were none. So it is
+/// for each stream, whenever turns of another one come in between.
+#[test]
+fn doorbells_that_repeat_delay_nobody() {
+    let mut rig = Rig::<64, 8, 16>::new(16, Manner::quick(0), 8);
+    passes(rig.give_all(256));
+    for stream in 0..16 {
+        for phase in 0..12 {
+            post(&mut rig, (stream + 5) % 16, 4);
+            passes(rig.run(6 + phase));
+            (0..4).for_each(|_| rig.ring(stream));
+            post(&mut rig, (stream + 1) % 16, 1);
+            passes(rig.run(60));
+        }
+    }
+    passes(rig.drain());
+    assert_eq!(rig.pops.len(), 16 * 12 * 5);
+}
+
 /// A host that announces more than its ring has, and then less, gets noise; the other streams keep their turns.
 #[test]
 fn a_host_that_counts_wrong_harms_itself() {
