@@ -1,6 +1,8 @@
 //! A machine with a card that listens and connects, over the send queues in software or over the RTL's transmit path.
 
+use std::env;
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +19,21 @@ use warpline_sim::{
 
 /// Longest wait for anything, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the test `name` in a process of its own, where descriptors and threads of other tests do not count; true there.
+pub fn is_alone(name: &str) -> bool {
+    const ALONE: &str = "WARPLINE_TEST_ALONE";
+    if env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([name, "--exact"]).env(ALONE, "1");
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let passed = output.status.success() && text.contains("1 passed");
+    assert!(passed, "{text}{}", String::from_utf8_lossy(&output.stderr));
+    false
+}
 
 /// Who makes FPDUs of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use warpline_driver::{
 };
 use warpline_hdl::Config;
 
-use crate::bench::{Engine, Machine, PATIENCE, anywhere, each};
+use crate::bench::{Engine, Machine, PATIENCE, anywhere, each, is_alone};
 
 /// Connections of each test in every run of the tests.
 const CONNECTIONS: usize = 16;
@@ -212,6 +212,9 @@ fn run(engine: Engine, count: usize, side_by_side: usize) -> Report {
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_one_after_the_other_leave_nothing() {
+    if !is_alone("connections::connections_one_after_the_other_leave_nothing") {
+        return;
+    }
     each(|engine| {
         run(engine, CONNECTIONS, 1);
     });
@@ -220,6 +223,9 @@ fn connections_one_after_the_other_leave_nothing() {
 // req: DDP-TEAR-10, LLP-10
 #[test]
 fn connections_sixteen_at_a_time_leave_nothing() {
+    if !is_alone("connections::connections_sixteen_at_a_time_leave_nothing") {
+        return;
+    }
     each(|engine| {
         run(engine, CONNECTIONS, 16);
     });

@@ -12,7 +12,7 @@ use warpline_driver::{
 use warpline_hdl::{Config, Sctp};
 use warpline_usrsctp::{Event, Options, Udp};
 
-use crate::bench::{Machine, PATIENCE, anywhere};
+use crate::bench::{Machine, PATIENCE, anywhere, is_alone};
 use crate::lossy::Lossy;
 use crate::{exercise, finish, pair_at, pair_through, remote};
 
@@ -194,6 +194,9 @@ fn a_session_that_no_listener_is_there_for_is_declined() {
 /// Each connection has an address of its own, with a thread and a socket: they go with it.
 #[test]
 fn connections_that_are_refused_cost_nothing() {
+    if !is_alone("sctp::connections_that_are_refused_cost_nothing") {
+        return;
+    }
     let client = machine(8);
     let mut udp = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let endpoint = Endpoint::sctp(udp.local_address().unwrap());
