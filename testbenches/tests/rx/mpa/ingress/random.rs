@@ -69,6 +69,35 @@ fn streams_cut_anyhow_reach_the_commit_buffer_at_512_bits() {
     );
 }
 
+/// Islands behind four gaps, which is all there are, grow at both ends, by a beat in front. Not an octet of them is sent again when the gaps are filled.
+#[test]
+fn each_of_four_islands_grows() {
+    on_large_stack(|| {
+        let mut bench = Bench64::new(7);
+        bench.faults = false;
+        bench.arm(0, 0xFFFF_FF00, false, true);
+        (0..8).for_each(|_| bench.append(0, 400));
+        let total = bench.streams[0].wire.len();
+        let begins = [200_i32, 1000, 1800, 2600];
+        for (offset, length) in [(0, 100), (100, 100), (-8, 8)] {
+            for begin in begins {
+                bench.segment(0, (begin + offset) as usize, length);
+            }
+        }
+        let mut from = 0;
+        for begin in begins {
+            bench.segment(0, from, begin as usize - 8 - from);
+            from = begin as usize + 200;
+        }
+        bench.segment(0, from, total - from);
+        let stream = &mut bench.streams[0];
+        (stream.next, stream.furthest) = (total, total);
+        bench.drain();
+        assert_eq!((bench.streams[0].acked, bench.seen.dropped), (total, 0));
+        assert_eq!((bench.seen.fpdus, bench.wrong), (8, 0));
+    });
+}
+
 #[test]
 fn reset_in_the_middle_leaves_nothing_behind() {
     on_large_stack(|| {
