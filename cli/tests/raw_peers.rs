@@ -318,14 +318,21 @@ fn streams_that_are_wrong_end_alone_and_for_the_reason_that_is_said() {
         }
         assert!(said.contains(' ') && said.len() > 10, "{what}: {said}");
     }
-    // A Terminate, and an RST right behind it: the reason is the Terminate's.
-    let mut peer = server.started();
-    let address = peer.local_addr().unwrap();
-    peer.write_all(&untagged(2, 0x47, &[0; 4])).unwrap();
-    set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
-    drop(peer);
-    let said = server.says_of(address);
-    assert!(said.contains(": the peer has ended the stream: "), "{said}");
+    // A Terminate, and an RST right behind it: the reason is the Terminate's. The kernel drops what was not read when the RST comes, so
+    // on a busy machine the card may not see the Terminate at all.
+    let is_of_terminate = || {
+        let mut peer = server.started();
+        let address = peer.local_addr().unwrap();
+        peer.write_all(&untagged(2, 0x47, &[0; 4])).unwrap();
+        set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+        drop(peer);
+        let said = server.says_of(address);
+        let is_reset = said.contains("the peer has reset the connection");
+        let is_of_terminate = said.contains(": the peer has ended the stream: ");
+        assert!(is_of_terminate || is_reset, "{said}");
+        is_of_terminate
+    };
+    assert!((0..20).any(|_| is_of_terminate()));
     server.serves(&machine);
 }
 
