@@ -20,5 +20,5 @@ wait_for "$work/card" '^done'
 (cd "$work" && grep --with-filename '' guest card)
 has "$work/guest" "file: $length octets"
 has "$work/card" "others: 0"
-has "$work/card" "closed: both ends have sent their FIN"
+has "$work/card" "closed: both ends have ended it in order"
 say "passed in $((SECONDS - start)) s"

@@ -34,7 +34,7 @@ responder_cases=(
     "too-long invalid MSN, no buffer available (DDP, layer 0x1, type 0x2, code 0x02)"
     "invalidate invalid STag (DDP, layer 0x1, type 0x1, code 0x00)"
 )
-finished="closed: both ends have sent their FIN"
+finished="closed: both ends have ended it in order"
 # Octet of the stream from the Initiator that is inverted on the way of "corrupted": in an FPDU of the write.
 corrupted=20000
 
