@@ -112,26 +112,30 @@ fn a_stream_closed_at_every_moment_is_looked_at_like_a_new_one() {
 }
 
 fn the_next_owner_is_looked_at(moments: impl Iterator<Item = usize>) {
-    let behind_a_gap = |bench: &mut Bench64| {
-        bench.arm(2, true, true);
+    let behind_a_gap = |bench: &mut Bench64, stream| {
+        bench.arm(stream, true, true);
         let before = bench.seen.ahead;
-        (0..4).for_each(|_| bench.plan(2, 200));
-        let plan = bench.sources[2].plan.clone();
-        bench.segment(2, plan[1].position, plan[3].position + plan[3].octets);
+        (0..4).for_each(|_| bench.plan(stream, 200));
+        let plan = bench.sources[stream].plan.clone();
+        bench.segment(stream, plan[1].position, plan[3].position + plan[3].octets);
         before
     };
     let mut bench = armed();
-    for moment in moments {
-        behind_a_gap(&mut bench);
+    for (moment, stream) in moments.flat_map(|moment| [0, 1, 2, 3].map(|stream| (moment, stream))) {
+        behind_a_gap(&mut bench, stream);
         bench.idle(moment);
-        bench.close(2);
+        bench.close(stream);
         bench.idle(100);
-        let before = behind_a_gap(&mut bench);
+        let before = behind_a_gap(&mut bench, stream);
         bench.idle(150);
         // the one with a marker, and the one behind it
-        assert_eq!(bench.seen.ahead - before, 2, "moment {moment}");
-        assert_eq!(bench.wrong, 0, "moment {moment}");
-        bench.close(2);
+        let ahead = bench.seen.ahead - before;
+        assert_eq!(
+            (ahead, bench.wrong),
+            (2, 0),
+            "stream {stream}, moment {moment}"
+        );
+        bench.close(stream);
         bench.idle(100);
     }
 }
