@@ -5,9 +5,10 @@
 //! ```
 //!
 //! For each bench, that many mutants are drawn by the seed from all that `warpline_testbenches::mutants` can make of the texts
-//! that the bench builds at 64 bits. Tests of other widths are left out, as far as they are tests of their own. Results are added to `docs/mutants.json`, from which
-//! `docs/mutants.md` is written. Without benches, a sample that takes little time is meant, and nothing is recorded. What
-//! `make test` plants each time is in the benches themselves: `mutant_runs::unnoticed`.
+//! that the bench builds at 64 bits; parts of the block with a bench of their own are left to that. Tests of other widths are
+//! left out, as far as they are tests of their own. Results are added to `docs/mutants.json`, from which `docs/mutants.md` is
+//! written. Without benches, a sample that takes little time is meant, and nothing is recorded. What `make test` plants each
+//! time is in the benches themselves: `mutant_runs::unnoticed`.
 //! Ends with an error when a mutant survives that `testbenches/mutants-equivalent.json` does not explain.
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,20 @@ use warpline_testbenches::mutants::{LIST, PLANT, file};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Blocks without a bench of their own: the bench of the block that they are in, and the module.
 const PARTS: &[(&str, &str, &str)] = &[("stag_table", "check", "lookup_stag_table")];
+/// Modules that a bench leaves to others: their blocks have benches of their own, which are nearer.
+const ELSEWHERE: &[(&str, &[&str])] = &[(
+    "ingress",
+    &[
+        "admit",
+        "assembly",
+        "commit",
+        "crc32c",
+        "fetch",
+        "scan",
+        "stream_end",
+        "strip",
+    ],
+)];
 /// Those of a sample that takes little time.
 const SAMPLE: &[&str] = &["queue", "window", "place", "interrupts"];
 type Failure = Box<dyn std::error::Error>;
@@ -97,6 +112,15 @@ fn run(
     }
     let before = entries(&cache)?;
     let mut candidates = candidates(&list, module)?;
+    let elsewhere = ELSEWHERE.iter().find(|(of, _)| *of == block);
+    let elsewhere = elsewhere.map_or(&[][..], |(_, modules)| modules);
+    candidates.retain(|candidate| {
+        let of = |block: &&str| {
+            let rest = candidate.mutant.module.strip_prefix(block);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        !elsewhere.iter().any(of)
+    });
     let all = candidates.len();
     Rng::with_seed(seed).shuffle(&mut candidates);
     let mut results = Vec::new();
