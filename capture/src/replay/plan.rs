@@ -226,9 +226,9 @@ pub(super) fn check_no_truth(capture: &Capture) -> Result<(), ReplayError> {
 mod tests {
     use super::*;
 
-    /// Two regions that take all that may be had, one of them more than half of it, are as large as the headers name them.
+    /// Two regions that together reach the limit keep the lengths that the headers name, although one takes more than half of it.
     #[test]
-    fn all_of_the_memory_that_may_be_had_is_had() {
+    fn regions_may_reach_the_limit_of_memory() {
         let most = u128::from(MOST_OCTETS);
         let ends = |length: u128| vec![0..16, length - 16..length];
         let mut survey = Survey::default();

@@ -41,6 +41,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
 /// The octets of the input, and its name.
 fn input(given: &[std::ffi::OsString]) -> Result<(String, Vec<u8>), Error> {
     let name = given.join(OsStr::new(" ")).to_string_lossy().into_owned();
+    let mut unread = None;
     if let [one] = given {
         let path = Path::new(one);
         if one == STDIN.0 {
@@ -53,20 +54,20 @@ fn input(given: &[std::ffi::OsString]) -> Result<(String, Vec<u8>), Error> {
                 return Ok((name, octets));
             }
             Ok(false) => {}
-            // octets, which are no name of a file
-            Err(_) if parse_hex(&name).is_ok() => {}
+            // a string of octets may be longer than a file's name
             Err(error) if error.kind() == ErrorKind::InvalidFilename => {}
             Err(source) => {
-                return Err(Error::Read {
+                unread = Some(Error::Read {
                     path: path.into(),
                     source,
                 });
             }
         }
     }
-    match parse_hex(&name) {
-        Ok(octets) => Ok(("the octets given".into(), octets)),
-        Err(source) => Err(Error::NoInput {
+    match (parse_hex(&name), unread) {
+        (Ok(octets), _) => Ok(("the octets given".into(), octets)),
+        (Err(_), Some(error)) => Err(error),
+        (Err(source), None) => Err(Error::NoInput {
             input: name,
             source,
         }),
@@ -99,11 +100,9 @@ fn plain(name: &str, octets: Vec<u8>) -> Result<Vec<u8>, Error> {
 }
 
 /// The warnings, which are printed to standard error, too.
-fn told(warnings: Vec<String>) -> Vec<String> {
-    for warning in &warnings {
-        complain(warning);
-    }
-    warnings
+fn told(warnings: impl IntoIterator<Item = String>) -> Vec<String> {
+    let warnings = warnings.into_iter();
+    warnings.inspect(|warning| complain(warning)).collect()
 }
 
 fn capture(options: &Options, input: String, file: &[u8]) -> Result<u8, Error> {
@@ -178,7 +177,7 @@ fn stream(options: &Options, input: String, octets: &[u8]) -> Result<u8, Error> 
         responder: None,
         markers: settings.markers,
         crc: settings.crc,
-        warnings: told(doubt(&input).into_iter().collect()),
+        warnings: told(doubt(&input)),
     };
     let chosen = chosen(options, &input, Units::new(octets, settings))?;
     print(options, &source, chosen)
@@ -197,7 +196,7 @@ fn sctp(options: &Options, form: Sctp, input: String, octets: &[u8]) -> Result<u
         warnings: Vec::new(),
     };
     if !Traffic::is_capture(octets) {
-        source.warnings = told(doubt(&input).into_iter().collect());
+        source.warnings = told(doubt(&input));
         let mut units = sctp_units(octets, form.form(), options.payload).peekable();
         if units.peek().is_none() {
             return Err(Error::NoChunk { input });

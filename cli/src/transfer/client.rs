@@ -114,8 +114,8 @@ impl<'m> Client<'m> {
         Ok(size)
     }
 
-    /// Writes the local memory to the peer's region at `offset`. `told` is called whenever more octets are known to be placed. A
-    /// connection that is lost is replaced, which is told too, and the transfer goes on there.
+    /// Writes the local memory to the peer's region at `offset`. `told` is called when more octets are known to be placed,
+    /// and when a new connection replaces a lost one; the transfer then continues over the new one.
     ///
     /// # Errors
     /// [`TransferError::NoOffer`], [`TransferError::Outside`], [`TransferError::GaveUp`], those of the driver.

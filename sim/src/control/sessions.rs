@@ -185,7 +185,7 @@ impl Sessions {
         let sessions = &self.sessions;
         self.ends.retain(|number, end| {
             let has_session = || sessions.values().any(|session| session.end == *number);
-            end.listener.is_some() || !end.associations.is_empty() || has_session()
+            end.listener.is_some() || has_session() || !end.associations.is_empty()
         });
     }
 

@@ -1,6 +1,7 @@
 //! A card with its associations and a host that gives commands by hand.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use warpline_sim::{
     AssociationEvent, AssociationHandle, AssociationOptions, Associations, Card, CardOptions,
     Clock, HostMemory,
 };
-use warpline_usrsctp::Timers;
+use warpline_usrsctp::{Association, Event, Options, Timers, Udp};
 
 /// Longest wait for anything, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(300);
@@ -98,6 +99,21 @@ pub fn options() -> AssociationOptions {
         },
         ..AssociationOptions::default()
     }
+}
+
+/// An association that a peer written by hand has set up with the card's end at `address`.
+pub fn set_up(peer: &mut Udp, address: SocketAddr) -> Association {
+    let options = Options {
+        adaptation: Some(1),
+        ..Options::default()
+    };
+    let mut association = peer.connect(address, PORT, &options).unwrap();
+    let start = Instant::now();
+    while !matches!(association.next_event(), Some(Event::Up { .. })) {
+        assert!(start.elapsed() < PATIENCE);
+        peer.serve(Duration::from_millis(1)).unwrap();
+    }
+    association
 }
 
 impl Bench {

@@ -6,9 +6,9 @@ use warpline_sim::{
     AssociationEvent, AssociationHandle, AssociationOptions, Associations, Card, Error, Rule,
     SessionError,
 };
-use warpline_usrsctp::{Association, Event, Options, Udp};
+use warpline_usrsctp::{Association, Event, Udp};
 
-use crate::bench::{PATIENCE, PORT, event, options};
+use crate::bench::{PATIENCE, PORT, event, options, set_up};
 use crate::stand_in;
 
 /// PPIDs (RFC 5043 §12).
@@ -33,17 +33,7 @@ impl Bench {
         let ends = Associations::open(&card, options).unwrap();
         ends.listen(PORT).unwrap();
         let mut udp = Udp::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let options = Options {
-            adaptation: Some(1),
-            ..Options::default()
-        };
-        let address = ends.address().unwrap();
-        let mut peer = udp.connect(address, PORT, &options).unwrap();
-        let start = Instant::now();
-        while !matches!(peer.next_event(), Some(Event::Up { .. })) {
-            assert!(start.elapsed() < PATIENCE);
-            udp.serve(Duration::from_millis(1)).unwrap();
-        }
+        let peer = set_up(&mut udp, ends.address().unwrap());
         let mut bench = Self {
             card,
             handle: event(&ends, |handle, _| Some(handle)),

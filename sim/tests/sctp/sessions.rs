@@ -9,7 +9,7 @@ use warpline_sim::{
 use warpline_usrsctp::{Event, Options, Udp};
 use warpline_wire::sctp::{Ending, Indication, Refusal, Settings};
 
-use crate::bench::{PATIENCE, PORT, event, options};
+use crate::bench::{PATIENCE, PORT, event, options, set_up};
 use crate::stand_in;
 
 /// An end, on a card that is none: sessions do not touch it before they are attached.
@@ -240,18 +240,9 @@ fn an_association_without_a_session_is_ended() {
     let bench = End::open(limits);
     bench.associations.listen(PORT).unwrap();
     let address = bench.associations.address().unwrap();
-    let adapted = Options {
-        adaptation: Some(1),
-        ..Options::default()
-    };
     let serve = |peer: &mut Udp| peer.serve(Duration::from_millis(1)).unwrap();
     let up = |peer: &mut Udp| {
-        let mut association = peer.connect(address, PORT, &adapted).unwrap();
-        let start = Instant::now();
-        while !matches!(association.next_event(), Some(Event::Up { .. })) {
-            assert!(start.elapsed() < PATIENCE);
-            serve(peer);
-        }
+        let association = set_up(peer, address);
         let found = bench.event(|handle, event| {
             let up = matches!(event, AssociationEvent::Up { passive: true, .. });
             up.then_some(handle)

@@ -203,7 +203,7 @@ fn connections_that_are_refused_cost_nothing() {
     let ended = AtomicBool::new(false);
     let count = |what: &str| fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
     thread::scope(|scope| {
-        // Nobody listens: SCTP answers each INIT with ABORT.
+        // No endpoint listens on this port, so SCTP answers each INIT with ABORT.
         scope.spawn(|| {
             while !ended.load(Ordering::SeqCst) {
                 udp.serve(Duration::from_millis(1)).unwrap();

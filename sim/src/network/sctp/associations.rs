@@ -272,7 +272,7 @@ impl Associations {
 
     /// Whether there is no association.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.with(|table| table.is_busy())
+        !self.shared.table().is_busy()
     }
 
     /// Whether a session, or what is under way of a former one, has a pair of streams.

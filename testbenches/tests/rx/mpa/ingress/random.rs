@@ -69,7 +69,8 @@ fn streams_cut_anyhow_reach_the_commit_buffer_at_512_bits() {
     );
 }
 
-/// Islands behind four gaps, which is all there are, grow at both ends, by a beat in front. Not an octet of them is sent again when the gaps are filled.
+/// With as many islands as there can be, each grows at its end, and by one beat at its beginning. When the gaps are filled, no octet
+/// of an island is sent again.
 #[test]
 fn each_of_four_islands_grows() {
     on_large_stack(|| {
