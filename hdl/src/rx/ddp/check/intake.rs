@@ -120,7 +120,7 @@ pub struct Intake<const S: usize> {
     pub first: Signal<In, Bit>,
     /// The message of the key is closed already.
     pub message_closed: Signal<In, Bit>,
-    /// Messages behind the first one are closed.
+    /// Messages behind the first one are closed; from its fourth cycle on.
     pub ahead_some: Signal<In, Bit>,
     /// More than one of them.
     pub ahead_several: Signal<In, Bit>,

@@ -163,7 +163,7 @@ pub struct Lookup<const S: usize> {
     pub msn: Signal<Out, Bits<32>>,
     /// The message, which is closed, has more or fewer octets than its length.
     pub closed_hole: Signal<Out, Bit>,
-    /// Messages behind the first one are closed.
+    /// Messages behind the first one are closed; from the fourth cycle of the key on.
     pub ahead_some: Signal<Out, Bit>,
     /// More than one of them.
     pub ahead_several: Signal<Out, Bit>,
@@ -215,6 +215,7 @@ pub struct Lookup<const S: usize> {
     post_missing: Dff<Bit>,
     near: Dff<Bit>,
     is_first: Dff<Bit>,
+    some_ahead: Dff<Bit>,
     direct_5: Dff<Bit>,
     address_6: Dff<Bits<64>>,
     is_tagged_1: Dff<Bit>,
@@ -438,7 +439,8 @@ impl<const S: usize> Logic for Lookup<S> {
         self.message.next = self.receive_queues.message.val();
         self.msn.next = self.receive_queues.state.val().msn;
         self.closed_hole.next = self.untagged_checks.closed_hole.val();
-        self.ahead_some.next = self.receive_queues.state.val().ahead.any();
+        self.some_ahead.d.next = self.receive_queues.state.val().ahead.any();
+        self.ahead_some.next = self.some_ahead.q.val();
         self.ahead_several.next = self.receive_queues.state.val().ahead != 1;
 
         comment!("what a command finds");
